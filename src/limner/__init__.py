@@ -1,0 +1,42 @@
+"""Limner examines text-to-image models on knowledge: can they draw what a textbook would show, and draw it right?
+
+    import limner
+
+    limner.run("sample/genexam", painters=["control/reference"], judges=["ocr"], store="results")
+    for standing in limner.scores("sample/genexam", store="results"):
+        print(standing.painter, standing.scores["relaxed"])
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .api import Asking, groups, run, scores
+    from .errors import DataError, LimnerError, UsageError
+    from .exam import Exam, Question, Selection
+    from .importing import import_results
+    from .marks import Criterion, Mark
+    from .store import Store
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Asking": "api", "groups": "api", "run": "api", "scores": "api",
+    "DataError": "errors", "LimnerError": "errors", "UsageError": "errors",
+    "Exam": "exam", "Question": "exam", "Selection": "exam",
+    "import_results": "importing", "Criterion": "marks", "Mark": "marks", "Store": "store",
+}  # fmt: skip
+__all__ = [
+    "Asking", "Criterion", "DataError", "Exam", "LimnerError", "Mark", "Question", "Selection", "Store",
+    "UsageError", "groups", "import_results", "run", "scores",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded on first use: importing the package must stay quick for the command line.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'limner' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

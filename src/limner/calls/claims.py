@@ -1,0 +1,154 @@
+"""Claims: who is making a call right now. Committed before the call, taken over when its process is dead."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..store import Store
+from ..store.schema import attempts, calls
+from .faults import RETRIED_NEXT_RUN
+from .keys import Request
+
+LEASE_S = 120.0
+"""How long a claim of another host stands without a sign of life."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process, told apart from an earlier one with the same number by when it started."""
+
+    host: str
+    pid: int
+    start: float
+
+    def is_dead_here(self) -> bool:
+        """Whether this was a process of this very machine and is gone."""
+        if self.host != this_host():
+            return False
+        import psutil
+
+        try:
+            process = psutil.Process(self.pid)
+            other = abs(process.create_time() - self.start) > 2
+            return bool(other or process.status() == psutil.STATUS_ZOMBIE)
+        except psutil.NoSuchProcess:
+            return True
+        except psutil.Error:
+            return False
+
+
+@lru_cache(maxsize=1)
+def this_host() -> str:
+    """Names this machine, this boot and this process space: process numbers mean nothing outside them."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return socket.gethostname()
+    return f"{socket.gethostname()}|{boot}|{space}"
+
+
+def this_process() -> Owner:
+    """The running process."""
+    import psutil
+
+    return Owner(this_host(), os.getpid(), psutil.Process().create_time())
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """The call is ours to make."""
+
+    token: str
+    tries: int
+    progress: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The call was made before: its result, or its fault."""
+
+    result: dict[str, Any] | None
+    cost: float | None
+    fault: str | None
+    detail: str | None
+
+
+@dataclass(frozen=True)
+class Busy:
+    """Another live process is making the call."""
+
+
+Claim = Claimed | Settled | Busy
+
+
+def claim(
+    store: Store, request: Request, owner: Owner, at: float, *, retry_failed: bool, since: float
+) -> Callable[[sa.Connection], Claim]:
+    """The operation that claims a call, or tells why it need not or cannot be made.
+
+    Args:
+        store: Where the call is journalled.
+        request: The call.
+        owner: Who wants to make it.
+        at: The time.
+        retry_failed: Whether lasting faults are tried again.
+        since: Faults settled before this time count as an earlier run's.
+    """
+
+    def operation(connection: sa.Connection) -> Claim:
+        fresh = {
+            "key": request.key, "kind": request.kind, "target": request.target,
+            "request": {"body": request.body, "repeat": request.repeat, "round": request.round},
+            "status": "open", "tries": 0, "created": at, "updated": at,
+        }  # fmt: skip
+        store.insert_new(connection, calls, fresh)
+        row = connection.execute(sa.select(calls).where(calls.c.key == request.key).with_for_update()).one()
+        if row.status == "done":
+            return _outcome(connection, row)
+        if row.status == "failed":
+            again = row.updated < since and (retry_failed or row.fault in RETRIED_NEXT_RUN)
+            if not again:
+                return Settled(None, None, row.fault, row.detail)
+        tries = row.tries
+        if row.status == "claimed":
+            holder = Owner(row.host, row.pid, row.process_start)
+            if row.lease_until > at and not holder.is_dead_here():
+                return Busy()
+            # The dead process may have been charged: its try is counted, at a cost nobody knows.
+            tries += 1
+            lost = {
+                "call": request.key,
+                "n": tries,
+                "started": row.updated,
+                "seconds": max(0.0, at - row.updated),
+            }
+            lost |= {
+                "fault": "interrupted",
+                "detail": f"process {row.pid} on {row.host} ended during the call",
+            }
+            connection.execute(attempts.insert().values(lost))
+        token = secrets.token_hex(16)
+        changes = {
+            "status": "claimed", "host": owner.host, "pid": owner.pid, "process_start": owner.start,
+            "token": token, "lease_until": at + LEASE_S, "tries": tries, "updated": at,
+        }  # fmt: skip
+        connection.execute(calls.update().where(calls.c.key == request.key).values(changes))
+        return Claimed(token, tries, row.progress)
+
+    return operation
+
+
+def _outcome(connection: sa.Connection, row: Any) -> Settled:
+    query = sa.select(attempts.c.result, attempts.c.cost)
+    accepted = connection.execute(query.where(attempts.c.call == row.key, attempts.c.n == row.accepted)).one()
+    return Settled(accepted.result, accepted.cost, None, None)

@@ -1,0 +1,47 @@
+"""Faults: why a call gave no result. Stored with their kind, never turned into a zero."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Kind = Literal[
+    "network", "timeout", "rate_limit", "server", "interrupted",
+    "auth", "credits", "refusal", "bad_request", "truncated", "unreadable",
+    "missing", "image", "probe", "not_applicable",
+]  # fmt: skip
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+PASSING: frozenset[str] = frozenset({"network", "timeout", "rate_limit", "server"})
+"""Tried again at once, with back-off, and by every later run."""
+
+RETRIED_NEXT_RUN: frozenset[str] = PASSING | {"interrupted", "auth", "credits", "missing", "probe"}
+"""Tried again by the next run without being asked to; the others only by ``--retry-failed``."""
+
+STOPPING: frozenset[str] = frozenset({"auth", "credits"})
+"""Every further call to the same service would fail alike: the run stops with one message."""
+
+
+class Fault(Exception):
+    """A call that gave no result.
+
+    Attributes:
+        kind: What sort of fault.
+        detail: What was seen, in one line where possible.
+        retry_after: Seconds the service asked to wait.
+        calls: Keys of the calls that led here.
+        cost: What was paid all the same; None when unknown.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        detail: str,
+        *,
+        retry_after: float | None = None,
+        calls: tuple[str, ...] = (),
+        cost: float | None = 0.0,
+        result: dict[str, object] | None = None,
+    ) -> None:
+        super().__init__(f"{kind}: {detail}")
+        self.kind, self.detail, self.retry_after = kind, detail, retry_after
+        self.calls, self.cost, self.result = calls, cost, result

@@ -1,0 +1,63 @@
+"""Content keys: the same request has the same key on every machine and in every version."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+
+def canonical(value: Any) -> str:
+    """JSON in one fixed spelling: sorted keys, no spaces, whole floats as integers.
+
+    >>> canonical({"b": 1.0, "a": "é"})
+    '{"a":"é","b":1}'
+    """
+    return json.dumps(
+        _plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise TypeError("keys of a request must be text")
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def digest(*parts: Any) -> str:
+    """The sha256 of the parts' canonical JSON."""
+    return hashlib.sha256(canonical(list(parts)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Request:
+    """A fully resolved request; images stand in it by content hash.
+
+    Attributes:
+        kind: ``chat``, ``paint`` or ``probe``.
+        target: Whom it goes to, such as ``openai/gpt-5``.
+        body: Everything that can change the outcome.
+        repeat: Counts deliberate repetitions of the same request.
+        round: Counts renewed tries after a stored failure.
+    """
+
+    kind: str
+    target: str
+    body: Mapping[str, Any] = field(default_factory=dict)
+    repeat: int = 0
+    round: int = 0
+
+    @cached_property
+    def key(self) -> str:
+        """The sha256 that identifies the request."""
+        parts: list[Any] = ["limner-call-1", self.kind, self.target, self.body, self.repeat]
+        return digest(*parts, self.round) if self.round else digest(*parts)

@@ -1,0 +1,77 @@
+"""The command line. Only click is imported here; each command loads what it needs when it runs."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+COMMANDS = {
+    "run": "Draw what is missing, mark what is unmarked, show the scores.",
+    "draw": "Draw only.",
+    "mark": "Mark stored drawings only.",
+    "scores": "Show scores from a store.",
+    "show": "Show one question: prompt, drawings, every mark with its reason.",
+    "export": "Write one row per drawing and judge.",
+    "import": "Bring in results made by a benchmark's own scorer.",
+    "exams": "List installed exams.",
+    "exam": "Check an exam's data, or start an exam of your own.",
+    "doctor": "Look whether this machine and this store are fit for work.",
+    "demo": "Run the bundled sample offline, with all controls.",
+}
+
+
+class Lazy(click.Group):
+    """Loads a command's module when the command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of `COMMANDS`."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command's own module."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f".{cmd_name}_", __name__)
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without loading any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="limner")
+def limner() -> None:
+    """Examines text-to-image models on knowledge: can they draw what a textbook would show, and draw it right?
+
+    Exit codes: 0 done, 1 error, 2 usage, 3 done in part (failures are stored), 4 budget reached, 130 interrupted.
+    """
+
+
+def main() -> NoReturn:
+    """Run the command line; errors meant for users become one message and an exit code."""
+    from limner.errors import LimnerError
+
+    try:
+        limner.main(standalone_mode=False)
+    except LimnerError as error:
+        click.echo(f"limner: {error}", err=True)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("limner: interrupted; run the same command again to go on", err=True)
+        sys.exit(130)
+    except click.exceptions.Exit as request:
+        sys.exit(request.exit_code)
+    except BrokenPipeError:
+        # The reader of our output has gone, as in `limner export … | head`.
+        sys.stderr.close()
+        sys.exit(0)
+    sys.exit(0)

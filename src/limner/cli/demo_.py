@@ -1,0 +1,41 @@
+"""`limner demo`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+NOTES = """
+What this shows
+  The questions are drawn by painters whose right outcome is known (controls), and marked by the built-in OCR
+  examiner, which needs no network. It decides only what words in the picture can prove, and abstains from the rest:
+  "decided" is the share of criteria it could decide, "met of decided" how many of those are fulfilled. Strict and
+  relaxed scores cannot be settled that way; the table shows the least and the most they could be.
+
+  Look at control/text: it draws nothing, it only prints the question's words, and still does well under an examiner
+  that reads words (it can even beat the reference, which need not repeat them). That is why judges need examining
+  too, and why controls come with every exam.
+"""
+
+
+@click.command("demo")
+@click.option("--store", default="demo-store", show_default=True, metavar="URL", help="Where results go.")
+def command(store: str) -> None:
+    """Run the bundled sample exam offline, with all controls, and show the scores."""
+    from .. import api
+    from ..painters import CONTROLS
+    from ..report.tables import print_standings
+    from .running import shown
+
+    exam = "sample/genexam"
+    with api.opened(store, create=True) as opened, shown() as watch:
+        painters = [f"control/{name}" for name in CONTROLS]
+        progress = api.run(exam, painters=painters, judges=["ocr"], store=opened, watch=watch)
+    print_standings(api.scores(exam, store=store), "genexam")
+    click.echo(NOTES)
+    click.echo(f"Results: {Path(store).absolute() if '://' not in store else store}")
+    click.echo(f"Next:    limner scores {exam} --by subject --store {store}")
+    click.echo(f"         limner show {exam} Sample_Biology_1 --painter control/swapped --store {store}")
+    sys.exit(130 if progress.interrupted else 3 if progress.failed else 0)

@@ -1,0 +1,42 @@
+"""`limner export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import options
+
+
+@click.command("export")
+@click.argument("exam")
+@options.painters
+@click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge. Repeatable.")
+@options.reading
+@click.option("--variant", help="Only marks asked for in this way.")
+@options.selection
+@options.store
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "parquet"]), default="jsonl", show_default=True)
+@click.option("-o", "--output", type=options.FOLDER, metavar="FILE", help="Standard output by default.")
+@click.option("--images", type=options.FOLDER, metavar="DIR", help="Also write the drawings as DIR/PAINTER/ID.png.")
+def command(exam: str, form: str, output: Path | None, images: Path | None, **given: Any) -> None:
+    """Write one row per question, painter and judge; needs the store alone."""
+    from .. import api
+    from ..report.rows import export_rows, write_images, write_rows
+
+    with api.opened(given["store"]) as store:
+        _, groups = api.groups(
+            exam,
+            store=store,
+            painters=given["painters"],
+            judges=given["judges"],
+            reading=given["reading"],
+            variant=given["variant"],
+            selection=options.make_selection(given),
+        )
+        rows = list(export_rows(exam, groups, given["reading"]))
+        write_rows(rows, form, output)
+        if images is not None:
+            click.echo(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)

@@ -1,0 +1,95 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from ..api import Asking
+    from ..exam import Selection
+
+F = TypeVar("F", bound=Callable[..., Any])
+FOLDER = click.Path(path_type=Path)
+
+
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator, listed in the order given."""
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+store = click.option(
+    "--store", envvar="LIMNER_STORE", default="limner-store", show_default=True, metavar="URL",
+    help="A folder, sqlite:///FILE.db, or postgresql://…?blobs=FOLDER.",
+)  # fmt: skip
+data = click.option("--data", type=FOLDER, metavar="DIR", help="The exam's data folder.")
+painters = click.option(
+    "--painter", "painters", multiple=True, metavar="[NAME=]SPEC",
+    help="folder/PATH or control/NAME; NAME=SPEC gives it a short name. Repeatable.",
+)  # fmt: skip
+selection = together(
+    click.option("--subset", help="A named list of the exam, such as mini."),
+    click.option("--ids", metavar="A,B|@FILE", help="Only these questions."),
+    click.option("--where", multiple=True, metavar="TAG=VALUE", help="Only questions with this tag. Repeatable."),
+    click.option("--limit", type=int, metavar="N", help="Only the first N."),
+)
+asking = together(
+    click.option(
+        "--judge", "judges", multiple=True, metavar="SPEC",
+        help="ocr, replay/FILE, or provider/model such as openai/gpt-5. Repeatable.",
+    ),
+    click.option("--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="Sent with each judge call."),
+    click.option("--preset", help="The exam's named settings, such as paper; other options go before it."),
+    click.option("--variant", help="How the judge is asked; see `limner exams`."),
+    click.option("--reference", metavar="image|none|caption|both", help="What the judge sees of the reference."),
+    click.option("-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam's own."),
+    click.option("--prompts", type=FOLDER, metavar="DIR", help="Your own wording of the judge's prompts."),
+)  # fmt: skip
+reading = click.option(
+    "--reading", type=click.Choice(["careful", "paper", "release"]), default="careful", show_default=True,
+    help="How stored replies are read.",
+)  # fmt: skip
+
+
+def pairs(words: tuple[str, ...], option: str) -> dict[str, str]:
+    """``KEY=VALUE`` words as a mapping."""
+    found = {}
+    for word in words:
+        key, sep, value = word.partition("=")
+        if not (sep and key):
+            raise click.UsageError(f"{option} takes KEY=VALUE, not {word!r}")
+        found[key] = value
+    return found
+
+
+def make_selection(given: dict[str, Any]) -> Selection:
+    """The selection among a command's arguments."""
+    from ..exam import Selection
+
+    return Selection.parse(given["subset"], given["ids"], given["where"], given["limit"])
+
+
+def make_asking(given: dict[str, Any]) -> Asking:
+    """Everything about the judges among a command's arguments."""
+    from ..api import Asking
+
+    options = pairs(given["exam_options"], "-O")
+    if given["reference"] is not None:
+        options["reference"] = given["reference"]
+    args: dict[str, Any] = {}
+    for key, value in pairs(given["judge_args"], "--judge-arg").items():
+        try:
+            args[key] = json.loads(value)
+        except ValueError:
+            args[key] = value
+    return Asking(given["judges"], args, given["variant"], options, given["preset"], given["prompts"])

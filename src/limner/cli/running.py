@@ -1,0 +1,165 @@
+"""What run, draw and mark share: plan, progress, closing words, exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..runner import Progress
+
+how = options.together(
+    click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 4096), help="Steps in flight."),
+    click.option("--retry-failed", is_flag=True, help="Try refusals and unreadable replies again too."),
+    click.option("--dry-run", is_flag=True, help="Say what would be done; call and store nothing."),
+    click.option("--json", "as_json", is_flag=True, help="End with one JSON object on standard output."),
+)
+seeds = click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="Drawings per question.")
+repeats = click.option("--repeats", default=1, show_default=True, type=click.IntRange(1), help="Markings per drawing.")
+
+
+def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
+    """Plan and run; returns the exit code."""
+    from .. import api
+    from ..errors import UsageError
+    from ..runner import Runner
+
+    asking = options.make_asking(given) if "judges" in given else api.Asking()
+    if draw and not given["painters"]:
+        raise UsageError("name a painter with --painter, such as folder/PATH or control/reference")
+    if "judges" in given and not asking.judges and not asking.preset:
+        raise UsageError("name a judge with --judge, such as ocr or openai/gpt-5, or a --preset")
+    with api.opened(given["store"], create=draw and not given["dry_run"]) as store:
+        plan = api.plan(
+            exam,
+            store,
+            data=given["data"],
+            painters=given["painters"],
+            asking=asking,
+            selection=options.make_selection(given),
+            draw=draw,
+            seeds=given.get("seeds", 1),
+            repeats=given.get("repeats", 1),
+            concurrency=given["concurrency"],
+            retry_failed=given["retry_failed"],
+        )
+        for note in plan.exam.notes:
+            click.echo(f"note: {note}", err=True)
+        for word in api.deviations(plan.exam.kind, asking):
+            click.echo(f"differs from preset {asking.preset}: {word}", err=True)
+        runner = Runner(plan, store)
+        if given["dry_run"]:
+            to_draw, to_mark = runner.missing()
+            _say(given, {"drawings": to_draw, "markings": to_mark, "questions": len(plan.exam.questions)})
+            return 0
+        with shown() as watch:
+            runner.watch = watch
+            progress = runner.run()
+        close(given, progress)
+        if plan.judges and not given["as_json"] and not progress.interrupted:
+            from ..report.tables import print_standings
+
+            names = [painter.name for painter in plan.painters] or list(plan.only_painters or ())
+            judges = [judge.name for judge in plan.judges]
+            selection = options.make_selection(given)
+            found = api.scores(plan.exam.name, store=store, painters=names, judges=judges, selection=selection)
+            print_standings(found, plan.exam.kind)
+    if progress.interrupted:
+        return 130
+    return 3 if progress.failed else 0
+
+
+def _say(given: dict[str, Any], counts: dict[str, int]) -> None:
+    if given["as_json"]:
+        click.echo(json.dumps(counts))
+    else:
+        click.echo(
+            f"to do for {counts['questions']} questions: {counts['drawings']} drawings, {counts['markings']} markings"
+        )
+
+
+def close(given: dict[str, Any], progress: Progress) -> None:
+    """What was done, what failed and how to go on."""
+    body = {
+        "done": progress.done, "stored": progress.stored, "failed": progress.failed,
+        "failures": dict(progress.failures), "not_applicable": progress.not_applicable,
+        "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced,
+        "interrupted": progress.interrupted, "store": str(given["store"]),
+    }  # fmt: skip
+    if given["as_json"]:
+        click.echo(json.dumps(body))
+        return
+    for detail in progress.details:
+        click.echo(f"failed: {detail}", err=True)
+    if progress.failed > len(progress.details):
+        click.echo(f"… and {progress.failed - len(progress.details)} more failures", err=True)
+    if progress.interrupted:
+        click.echo("interrupted; run the same command again to go on", err=True)
+
+
+@contextmanager
+def shown() -> Iterator[Callable[[Progress], None]]:
+    """A progress line: live on a terminal, a plain line now and then elsewhere."""
+    if not sys.stderr.isatty():
+        yield _Plain()
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    latest: list[Progress] = []
+    with Live(console=Console(stderr=True), refresh_per_second=4, transient=False) as live:
+
+        def watch(progress: Progress) -> None:
+            latest[:] = [progress]
+            live.update(Text(describe(progress)))
+
+        yield watch
+        if latest:
+            live.update(Text(describe(latest[0])))
+
+
+class _Plain:
+    """A line every few seconds, and one at the end."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + 5
+
+    def __call__(self, progress: Progress) -> None:
+        if time.monotonic() >= self._next or progress.settled >= progress.total:
+            self._next = time.monotonic() + 10
+            click.echo(describe(progress), err=True)
+
+
+def describe(progress: Progress) -> str:
+    """Done, failed, rate, spend, time left, in one line."""
+    seconds = max(1e-6, time.monotonic() - progress.started)
+    rate = (progress.done + progress.failed) / seconds
+    parts = [f"{progress.settled}/{progress.total} done"]
+    if progress.stored:
+        parts.append(f"{progress.stored} from store")
+    if progress.not_applicable:
+        parts.append(f"{progress.not_applicable} not applicable")
+    parts += [f"{progress.failed} failed", f"{rate:.1f}/s", f"${progress.spent:.4f}"]
+    if progress.unpriced:
+        parts[-1] += f" + {progress.unpriced} unpriced"
+    left = progress.total - progress.settled
+    if rate and left > 0:
+        parts.append(f"{_time(left / rate)} left")
+    return " · ".join(parts)
+
+
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes:02}m" if hours else f"{minutes}m{rest:02}s" if minutes else f"{rest}s"

@@ -1,0 +1,45 @@
+"""`limner scores`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from . import options
+
+
+@click.command("scores")
+@click.argument("exam")
+@options.painters
+@click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge. Repeatable.")
+@click.option("--by", multiple=True, metavar="TAG", help="Break down by a tag, or by dimension. Repeatable.")
+@options.reading
+@click.option("--variant", help="Only marks asked for in this way; the newest complete way by default.")
+@options.selection
+@options.store
+@click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+def command(exam: str, **given: Any) -> None:
+    """Show scores; needs the store alone."""
+    from .. import api
+    from ..report.tables import print_standings, standings_csv
+
+    with api.opened(given["store"]) as store:
+        found = api.scores(
+            exam,
+            by=given["by"],
+            reading=given["reading"],
+            store=store,
+            painters=given["painters"],
+            judges=given["judges"],
+            variant=given["variant"],
+            selection=options.make_selection(given),
+        )
+        kind = api.kind_in(exam, store)
+    if given["form"] == "json":
+        click.echo(json.dumps([standing.to_json() for standing in found], ensure_ascii=False, indent=2))
+    elif given["form"] == "csv":
+        click.echo(standings_csv(found), nl=False)
+    else:
+        print_standings(found, kind)

@@ -1,0 +1,38 @@
+"""`limner show`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from . import options
+
+
+@click.command("show")
+@click.argument("exam")
+@click.argument("id")
+@options.painters
+@click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge. Repeatable.")
+@options.reading
+@click.option("--variant", help="Only marks asked for in this way.")
+@options.store
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def command(exam: str, id: str, as_json: bool, **given: Any) -> None:
+    """Show one question: its prompt, every drawing, every mark with its reason; needs the store alone."""
+    from ..report.question import describe_question, print_question
+
+    body = describe_question(
+        exam,
+        id,
+        store=given["store"],
+        painters=given["painters"],
+        judges=given["judges"],
+        reading=given["reading"],
+        variant=given["variant"],
+    )
+    if as_json:
+        click.echo(json.dumps(body, ensure_ascii=False, indent=2))
+    else:
+        print_question(body)

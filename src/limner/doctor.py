@@ -1,0 +1,140 @@
+"""Is this machine fit for work? Each check says what it saw and what to do."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+NETWORK = frozenset({"nfs", "nfs4", "cifs", "smbfs", "smb3", "afs", "ncpfs", "9p", "ceph", "glusterfs", "lustre"})
+"""File systems on which SQLite's locks cannot be trusted, beside every fuse one that goes over a network."""
+FREE_BYTES = 2**30
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing looked at."""
+
+    name: str
+    state: Literal["ok", "note", "bad"]
+    detail: str
+
+
+def examine(store: str) -> Iterator[Check]:
+    """All checks; one that breaks is itself a finding."""
+    looks: dict[str, Callable[[], Check]] = {
+        "python": _python,
+        "store": lambda: _store(store),
+        "file system": lambda: _file_system(store),
+        "disk": lambda: _disk(store),
+        "OCR": _ocr,
+        "settings": _settings,
+        "exams": _exams,
+    }
+    for name, look in looks.items():
+        try:
+            yield look()
+        except Exception as error:
+            yield Check(name, "bad", f"{type(error).__name__}: {error}")
+
+
+def _python() -> Check:
+    from . import __version__
+
+    return Check("python", "ok", f"Limner {__version__}, Python {platform.python_version()}, {sys.platform}")
+
+
+def _folder(store: str) -> Path | None:
+    """The nearest existing folder of a store that lies in files."""
+    if store.startswith("sqlite:///"):
+        path = Path(store.removeprefix("sqlite:///")).parent
+    elif "://" in store:
+        return None
+    else:
+        path = Path(store)
+    path = path.absolute()
+    while not path.exists():
+        path = path.parent
+    return path
+
+
+def _store(store: str) -> Check:
+    from .store import Store
+    from .store.records import load_setups
+
+    folder = _folder(store)
+    if folder is not None and not os.access(folder, os.W_OK):
+        return Check("store", "bad", f"{folder} cannot be written to; choose another --store")
+    try:
+        with Store(store, create=False) as opened:
+            return Check("store", "ok", f"{store} opens; {len(load_setups(opened))} ways of asking judges in it")
+    except Exception as error:
+        if "no store at" in str(error):
+            return Check("store", "ok", f"{store}: none yet; the first run makes it")
+        raise
+
+
+def is_network(kind: str) -> bool:
+    """Whether a file system of this kind goes over a network."""
+    return kind in NETWORK or (kind.startswith("fuse.") and kind not in ("fuse.lxcfs", "fuse.overlayfs"))
+
+
+def _file_system(store: str) -> Check:
+    import psutil
+
+    folder = _folder(store)
+    if folder is None:
+        return Check("file system", "ok", "the store is a database server")
+    inside = [part for part in psutil.disk_partitions(all=True) if folder.is_relative_to(part.mountpoint)]
+    if not inside:
+        return Check("file system", "note", f"cannot tell what {folder} lies on")
+    part = max(inside, key=lambda part: len(part.mountpoint))
+    if is_network(part.fstype):
+        detail = f"{folder} lies on {part.fstype}: SQLite may corrupt there; use a local disk or PostgreSQL"
+        return Check("file system", "bad", detail)
+    return Check("file system", "ok", f"{folder} lies on {part.fstype}")
+
+
+def _disk(store: str) -> Check:
+    folder = _folder(store) or Path(tempfile.gettempdir())
+    free = shutil.disk_usage(folder).free
+    detail = f"{free / 2**30:.1f} GiB free at {folder}"
+    return Check("disk", "ok" if free > FREE_BYTES else "bad", detail)
+
+
+def _ocr() -> Check:
+    from PIL import Image, ImageDraw
+
+    from .evidence.ocr import RapidOcr
+    from .fonts import font
+
+    image = Image.new("RGB", (320, 80), "white")
+    ImageDraw.Draw(image).text((20, 20), "Limner reads", font=font(32), fill="black")
+    engine = RapidOcr()
+    read = " ".join(line.text for line in engine.read(image))
+    right = read.replace(" ", "").casefold() == "limnerreads"
+    return Check("OCR", "ok" if right else "bad", f"{engine.name} reads {read!r}")
+
+
+def _settings() -> Check:
+    from . import settings
+
+    known = settings.load()
+    have = [name for name, p in known.providers.items() if p.key_env and os.environ.get(p.key_env)]
+    lack = [f"{name} ({p.key_env})" for name, p in known.providers.items() if p.key_env and name not in have]
+    words = [f"keys set for: {', '.join(have) or 'none'}"]
+    if lack:
+        words.append(f"not for: {', '.join(lack)}")
+    return Check("settings", "ok" if have else "note", "; ".join(words))
+
+
+def _exams() -> Check:
+    from .exams import kind, kinds
+
+    return Check("exams", "ok", ", ".join(kind(name).name for name in kinds()))

@@ -1,0 +1,1 @@
+"""Evidence: what is measured on a drawing without asking a model."""

@@ -1,0 +1,179 @@
+"""Exams and questions: what is asked of a painter, and the rubric it is marked by."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from .errors import UsageError
+
+R = TypeVar("R", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A question's reference image.
+
+    Attributes:
+        name: Its name in the data, such as ``Biology/Biology_97.png``.
+        path: The file, or None where the data names an image that is not there.
+        known_sha256: Set when the image already lies in a store.
+    """
+
+    name: str
+    path: Path | None = None
+    known_sha256: str | None = None
+
+    @cached_property
+    def sha256(self) -> str | None:
+        """The content hash, or None when the image is absent."""
+        if self.known_sha256 or self.path is None:
+            return self.known_sha256
+        return hashlib.sha256(self.path.read_bytes()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Question(Generic[R]):
+    """One question: what to draw and the typed rubric the drawing is marked by."""
+
+    id: str
+    prompt: str
+    rubric: R
+    tags: Mapping[str, str] = field(default_factory=dict)
+    reference: Reference | None = None
+
+    @cached_property
+    def hash(self) -> str:
+        """Identifies the content: id, prompt, rubric, tags and reference image."""
+        body = self.to_json() | {"reference_sha256": self.reference.sha256 if self.reference else None}
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the reference image's bytes."""
+        return {
+            "id": self.id,
+            "prompt": self.prompt,
+            "rubric": self.rubric.model_dump(mode="json"),
+            "tags": dict(self.tags),
+            "reference": self.reference.name if self.reference else None,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], rubric: type[R], reference_sha256: str | None) -> Question[R]:
+        """The question behind `to_json`, its reference known by hash."""
+        name = data["reference"]
+        reference = Reference(name, known_sha256=reference_sha256) if name is not None else None
+        return cls(data["id"], data["prompt"], rubric.model_validate(data["rubric"]), data["tags"], reference)
+
+
+@dataclass(frozen=True)
+class Exam(Generic[R]):
+    """A set of questions with one protocol.
+
+    Attributes:
+        name: The name results are stored under.
+        kind: The name of the protocol, as registered.
+        subsets: Named lists of question ids, such as ``mini``.
+        notes: What a user should know about this copy of the data, such as absent images.
+    """
+
+    name: str
+    kind: str
+    questions: tuple[Question[R], ...]
+    subsets: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def select(self, selection: Selection) -> Exam[R]:
+        """The same exam with the selected questions only, in their order."""
+        chosen = selection.apply(self.questions, self.subsets)
+        return replace(self, questions=tuple(chosen))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which questions to take. All conditions hold together; ``limit`` comes last.
+
+    Attributes:
+        subset: A named list of the exam, such as ``mini``.
+        ids: Question ids; an id the exam does not have is an error.
+        where: Tag conditions ``(tag, value)``; values of one tag are alternatives, tags hold together.
+        limit: The first N of what is left.
+    """
+
+    subset: str | None = None
+    ids: tuple[str, ...] | None = None
+    where: tuple[tuple[str, str], ...] = ()
+    limit: int | None = None
+
+    def apply(
+        self, questions: Sequence[Question[R]], subsets: Mapping[str, frozenset[str]]
+    ) -> list[Question[R]]:
+        """The questions that fulfil every condition, in their order."""
+        chosen = list(questions)
+        if self.subset is not None:
+            if self.subset not in subsets:
+                known = ", ".join(sorted(subsets)) or "none"
+                raise UsageError(f"no subset {self.subset!r} in this exam; there is: {known}")
+            chosen = [q for q in chosen if q.id in subsets[self.subset]]
+        if self.ids is not None:
+            unknown = sorted(set(self.ids) - {q.id for q in questions})
+            if unknown:
+                raise UsageError(
+                    f"no question with id {', '.join(unknown[:5])}; see `limner exams` or the data"
+                )
+            wanted = set(self.ids)
+            chosen = [q for q in chosen if q.id in wanted]
+        for tag, values in self._conditions(questions).items():
+            chosen = [q for q in chosen if q.tags.get(tag, "").casefold() in values]
+        return chosen if self.limit is None else chosen[: self.limit]
+
+    def _conditions(self, questions: Sequence[Question[R]]) -> dict[str, set[str]]:
+        known = {tag for q in questions for tag in q.tags}
+        conditions: dict[str, set[str]] = {}
+        for tag, value in self.where:
+            if tag not in known:
+                raise UsageError(
+                    f"no tag {tag!r} in this exam; there is: {', '.join(sorted(known)) or 'none'}"
+                )
+            conditions.setdefault(tag, set()).add(value.casefold())
+        return conditions
+
+    @classmethod
+    def parse(
+        cls,
+        subset: str | None = None,
+        ids: str | None = None,
+        where: Iterable[str] = (),
+        limit: int | None = None,
+    ) -> Selection:
+        """From the command line's words: ``a,b`` or ``@file`` for ids, ``tag=value`` for conditions."""
+        pairs = []
+        for condition in where:
+            tag, sep, value = condition.partition("=")
+            if not (sep and tag):
+                raise UsageError(f"--where takes TAG=VALUE, not {condition!r}")
+            pairs.append((tag.strip(), value.strip()))
+        if limit is not None and limit < 1:
+            raise UsageError(f"--limit takes a number from 1 up, not {limit}")
+        return cls(subset, None if ids is None else _ids(ids), tuple(pairs), limit)
+
+
+def _ids(text: str) -> tuple[str, ...]:
+    if text.startswith("@"):
+        try:
+            text = Path(text[1:]).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"--ids {text}: cannot be read: {error}") from error
+    found = tuple(part.strip() for part in re.split(r"[,\n]", text) if part.strip())
+    if not found:
+        raise UsageError("--ids names no id")
+    return found

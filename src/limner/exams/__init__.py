@@ -1,0 +1,134 @@
+"""Exams: one folder per benchmark, found by name through the entry points ``limner.exams``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Generic
+
+from ..errors import DataError, UsageError
+from ..exam import Exam, R
+from ..protocol import Prompts, Protocol
+
+GROUP = "limner.exams"
+SAMPLE = "sample/"
+
+
+@dataclass(frozen=True)
+class ImportedReply:
+    """One stored result of another scorer: the judge's reply, and the drawing where it is at hand."""
+
+    question: str
+    replies: tuple[tuple[str, str], ...]
+    file: Path
+    image: Path | None = None
+    rubric: Mapping[str, Any] | None = None
+    fault: str | None = None
+
+
+@dataclass(frozen=True)
+class Kind(Generic[R]):
+    """Everything Limner needs to know of one benchmark.
+
+    Attributes:
+        read: Reads the release's layout from a folder into an exam of the given name.
+        prompts: The folder of shipped prompt templates.
+        sample: A bundled data folder, where there is one.
+        presets: Named settings: judge, arguments, variant, reading.
+        read_results: Reads results that the release's own scorer wrote.
+        starter: Writes a small valid exam of this kind into a folder, to edit.
+    """
+
+    name: str
+    title: str
+    rubric: type[R]
+    protocol: Protocol[R]
+    read: Callable[[Path, str], Exam[R]]
+    prompts: Path
+    sample: Path | None = None
+    presets: Path | None = None
+    read_results: Callable[[Path], Iterable[ImportedReply]] | None = None
+
+    def load_prompts(self, own: Path | None = None) -> Prompts:
+        """The shipped templates, with the user's own wording on top."""
+        return Prompts(self.prompts, own)
+
+    def preset(self, name: str) -> dict[str, Any]:
+        """The settings called `name`."""
+        known = tomllib.loads(self.presets.read_text(encoding="utf-8")) if self.presets else {}
+        if name not in known:
+            raise UsageError(f"{self.name} has no preset {name!r}; there is: {', '.join(known) or 'none'}")
+        return dict(known[name])
+
+
+@lru_cache(maxsize=1)
+def _registered() -> dict[str, Any]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def kinds() -> list[str]:
+    """The names of all installed exams."""
+    return sorted(_registered())
+
+
+def kind(name: str) -> Kind[Any]:
+    """The installed exam called `name`."""
+    if name not in _registered():
+        raise UsageError(f"no exam {name!r}; installed: {', '.join(kinds())}. A file exam.toml works too")
+    loaded = _registered()[name].load()
+    if not isinstance(loaded, Kind):
+        raise UsageError(f"the exam {name!r} is broken: its entry point gives no limner.exams.Kind")
+    return loaded
+
+
+@dataclass(frozen=True)
+class Named:
+    """What the word EXAM on the command line stands for."""
+
+    name: str
+    kind: str
+    data: Path | None
+
+
+def resolve(word: str, data: Path | None = None) -> Named:
+    """EXAM is an installed exam's name, ``sample/NAME`` for its bundled sample, or the path of an exam.toml."""
+    if word.endswith(".toml"):
+        return _from_toml(Path(word), data)
+    if word.startswith(SAMPLE):
+        found = kind(word.removeprefix(SAMPLE))
+        if found.sample is None:
+            raise UsageError(f"the exam {found.name} has no bundled sample")
+        return Named(word, found.name, data or found.sample)
+    return Named(word, kind(word).name, data)
+
+
+def _from_toml(path: Path, data: Path | None) -> Named:
+    try:
+        body = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"cannot be read: {error}", file=path) from error
+    fields = {"name": str, "kind": str, "data": str}
+    for field, wanted in fields.items():
+        if not isinstance(body.get(field), wanted):
+            raise DataError(f'{field} = "…" is missing', file=path)
+    kind(body["kind"])
+    return Named(body["name"], body["kind"], data or path.parent / body["data"])
+
+
+def read(named: Named) -> Exam[Any]:
+    """Read the exam's data.
+
+    Raises:
+        UsageError: No data folder is known.
+        DataError: The data is wrong; says where and how.
+    """
+    if named.data is None:
+        raise UsageError(f"{named.name}: name the data folder with --data, or use sample/{named.kind}")
+    if not named.data.exists():
+        raise UsageError(f"{named.name}: no such data folder: {named.data}")
+    exam = kind(named.kind).read(named.data, named.name)
+    return replace(exam, kind=named.kind)

@@ -1,0 +1,22 @@
+"""GenExam: exam questions with weighted scoring points."""
+
+from pathlib import Path
+
+from .. import Kind
+from .data import Rubric, read
+from .protocol import GenExam
+from .results import read_results
+
+_HERE = Path(__file__).parent
+
+GENEXAM = Kind(
+    name="genexam",
+    title="GenExam: multidisciplinary exam questions with weighted scoring points",
+    rubric=Rubric,
+    protocol=GenExam(),
+    read=read,
+    prompts=_HERE / "prompts",
+    sample=_HERE / "sample",
+    presets=_HERE / "presets.toml",
+    read_results=read_results,
+)

@@ -1,0 +1,38 @@
+"""Reads what the released scorer writes: one JSON file per sample, the reply's keys beside the annotation's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...errors import DataError
+from .. import ImportedReply
+
+REPLY_KEYS = ("description", "answers", "global_evaluation")
+
+
+def read_results(folder: Path) -> Iterator[ImportedReply]:
+    """Every result under `folder`, in the order of their names.
+
+    Raises:
+        DataError: A file that cannot belong to any question.
+    """
+    files = sorted(folder.rglob("*.json"))
+    if not files:
+        raise DataError("no *.json result in this folder", file=folder)
+    for file in files:
+        try:
+            body = json.loads(file.read_bytes())
+        except (OSError, ValueError, RecursionError) as error:
+            # The name still tells which question it was.
+            name = file.relative_to(folder).with_suffix("").as_posix()
+            yield ImportedReply(name, (), file, fault=f"not readable as JSON: {error}")
+            continue
+        if not isinstance(body, dict) or not isinstance(body.get("id"), str):
+            raise DataError('a result must be an object with a text "id"', file=file)
+        text = json.dumps({key: body[key] for key in REPLY_KEYS if key in body}, ensure_ascii=False)
+        named = body.get("gen_img_path")
+        yield ImportedReply(
+            body["id"], (("mark", text),), file, Path(named) if isinstance(named, str) else None
+        )

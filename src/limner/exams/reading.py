@@ -1,0 +1,109 @@
+"""What every reader of exam data needs: lines with numbers, paths that stay inside, all problems at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from ..errors import DataError
+from ..exam import Reference
+from ..images import BadImage, inspect
+
+M = TypeVar("M", bound=BaseModel)
+SHOWN = 20
+
+
+class Problems:
+    """Collects what is wrong with a data set, so that one look shows all of it."""
+
+    def __init__(self) -> None:
+        self.found: list[DataError] = []
+
+    def add(self, message: str, file: Path, line: int | None = None, id: str | None = None) -> None:
+        """Note one problem."""
+        self.found.append(DataError(message, file=file, line=line, id=id))
+
+    def settle(self) -> None:
+        """Raise when anything was found.
+
+        Raises:
+            DataError: One problem as itself, several as a list.
+        """
+        if len(self.found) == 1:
+            raise self.found[0]
+        if self.found:
+            shown = [str(problem) for problem in self.found[:SHOWN]]
+            if len(self.found) > SHOWN:
+                shown.append(f"… and {len(self.found) - SHOWN} more")
+            raise DataError(f"{len(self.found)} problems:\n  " + "\n  ".join(shown))
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a UTF-8 file."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", file=path) from error
+    try:
+        return data.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise DataError(f"not UTF-8 (byte {error.start})", file=path, line=line) from error
+
+
+def json_lines(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number and object of each line that holds one; the others become problems."""
+    for number, line in enumerate(read_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            problems.add(f"not JSON: {error}", path, number)
+            continue
+        if isinstance(row, dict):
+            yield number, row
+        else:
+            problems.add(f"a JSON object is wanted, not {type(row).__name__}", path, number)
+
+
+def parse_row(model: type[M], row: dict[str, Any], problems: Problems, file: Path, line: int) -> M | None:
+    """The typed row, or None with every wrong field noted as a problem."""
+    try:
+        return model.model_validate(row)
+    except ValidationError as error:
+        name = row.get("id")
+        for wrong in error.errors(include_url=False, include_input=False)[:5]:
+            place = ".".join(str(part) for part in wrong["loc"])
+            said = wrong["msg"].removeprefix("Value error, ")
+            problems.add(
+                f"{place}: {said}" if place else said, file, line, name if isinstance(name, str) else None
+            )
+        return None
+
+
+def find_reference(folder: Path, name: str) -> Reference:
+    """The reference image `name` under `folder`; absent is a state, not an error.
+
+    Raises:
+        ValueError: The name leaves the folder, or the file is no image.
+    """
+    pure = PurePosixPath(name)
+    if pure.is_absolute() or ".." in pure.parts or "\\" in name or "\0" in name or not pure.parts:
+        raise ValueError(f"image path {name!r} leaves the folder {folder}")
+    path = folder / pure
+    try:
+        if not path.is_file():
+            return Reference(name)
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise ValueError(f"image path {name!r} leaves the folder {folder} through a link")
+        inspect(path)
+    except BadImage as error:
+        raise ValueError(f"image {path}: {error}") from error
+    except OSError as error:
+        raise ValueError(f"image {name!r} cannot be read: {error.strerror or error}") from error
+    return Reference(name, path)

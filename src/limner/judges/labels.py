@@ -1,0 +1,142 @@
+"""The labels a criterion demands: from one sentence about a drawing to the words that must stand in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from . import wording
+from .phrases import is_symbol, items, joined_by, names_something, upto_stop
+from .spelling import tokens
+from .wording import SLOT
+
+_SLOTS = re.compile(rf"{SLOT}(?:(?:,| and| or|/| &)+ ?(?:the )?{SLOT})+")
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Words that must stand in a drawing.
+
+    Attributes:
+        text: The label as the criterion writes it.
+        variants: Other words the criterion allows for the same thing.
+        firm: Whether the absence of the words proves anything. Not so for symbols, formulas and single letters,
+            which OCR misses, and for descriptions, which a drawing may put otherwise.
+    """
+
+    text: str
+    variants: tuple[str, ...] = ()
+    firm: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a criterion says about the text in a drawing.
+
+    Attributes:
+        labels: What must be read.
+        mode: Whether all labels must be there or any one will do.
+        sufficient: Whether the criterion asks for nothing else, so that finding the labels proves it met.
+    """
+
+    labels: tuple[Label, ...]
+    mode: Literal["all", "any"]
+    sufficient: bool
+
+
+def claim(text: str) -> Claim | None:
+    """Reads a criterion as a demand for labels.
+
+    Args:
+        text: One yes-or-no question about a drawing.
+
+    Returns:
+        The claim, or None where the criterion demands no label or leaves its wording open.
+
+    >>> claim("Are the nucleus and the cell wall labeled?").sufficient
+    True
+    >>> [label.text for label in claim("Is a valve shown on the left and labeled 'Inlet valve'?").labels]
+    ['Inlet valve']
+    >>> claim("Is the curve smooth?") is None
+    True
+    """
+    whole = wording.tidy(text)
+    if wording.REFUSED.search(whole):
+        return None
+    body = wording.without_examples(whole)
+    read = _quoted(body) if wording.QUOTED.search(body) else _listed(body)
+    if read is None:
+        return None
+    labels, shell, link = read
+    if not labels or link == "mixed":
+        return None
+    complete = body == whole and _asks_no_more(shell, len(labels))
+    # h and H, or a list that repeats itself: one word on the page would count twice.
+    distinct = len({tokens(label.text) for label in labels}) == len(labels)
+    return Claim(tuple(labels), "any" if link == "or" else "all", complete and distinct)
+
+
+def _asks_no_more(shell: str, labels: int) -> bool:
+    """Whether the criterion around its labels asks for nothing else; a number in it must be that of the labels."""
+    matches = [m for pattern in wording.SHELLS if (m := pattern.fullmatch(shell))]
+    counts = [m.groupdict().get("count") for m in matches]
+    return any(not count or wording.COUNTS[count.strip().lower()] == labels for count in counts)
+
+
+def _quoted(body: str) -> tuple[list[Label], str, str] | None:
+    """Labels in quotation marks, the criterion around them, and what joins them."""
+    shell = wording.QUOTED.sub(SLOT, body)
+    if not wording.CUE.search(shell):
+        return None
+    texts = [m[2].strip(" ,.;") for m in wording.QUOTED.finditer(body)]
+    labels = [Label(t, firm=names_something(t, quoted=True)) for t in dict.fromkeys(texts) if t]
+    between = shell[shell.find(SLOT) : shell.rfind(SLOT) + 1]
+    return labels, _SLOTS.sub(SLOT, shell), joined_by(between)
+
+
+def _listed(body: str) -> tuple[list[Label], str, str] | None:
+    """Labels named without quotation marks, the criterion around them, and what joins them."""
+    for start, phrase, sure in _lists(body):
+        found = items(phrase)
+        labels = [
+            Label(i.text, i.variants, sure and names_something(i.text, i.variants, quoted=False))
+            for i in found
+            if i
+        ]
+        if labels:
+            slot = SLOT if None not in found else "…"
+            shell = body[:start] + slot + body[start + len(phrase) :]
+            return labels, shell, joined_by(phrase)
+    return None
+
+
+def _lists(body: str) -> Iterator[tuple[int, str, bool]]:
+    """Phrases that may list labels, the surest reading first: place in the text, words, whether absence counts."""
+    if m := wording.AFTER_COLON.search(body):
+        yield m.start("list"), m["list"], True
+    for m in wording.AFTER_LABELED.finditer(body):
+        if _names_label(m):
+            phrase = upto_stop(m["list"])
+            cut = wording.GOES_ON.match(m["list"][len(phrase) :])
+            # "labeled as the internal matrix" explains a label, "labeled as increase in ..." is only its beginning.
+            yield m.start("list"), phrase, not cut and not phrase.lower().startswith("the ")
+    if m := wording.LABEL_FOR.search(body):
+        yield m.start("list"), upto_stop(m["list"]), True
+    for pattern in (wording.BEFORE_LABELED, wording.WITH_LABELED):
+        if (m := pattern.search(body)) and not _is_sentence(m["list"]):
+            yield m.start("list"), m["list"], True
+
+
+def _names_label(m: re.Match[str]) -> bool:
+    """Whether the words after "labeled" are the label, as in "labeled as time", "labeled A", "a labeled pump"."""
+    first = m["list"].split()[0].strip(",")
+    if m["link"] == "as " or (not m["link"] and (m["before"] or "").lower() in {"a ", "an "}):
+        return first.lower() not in wording.DRAWINGS
+    return is_symbol(first) or first[:1].isupper() or not first.isalpha()
+
+
+def _is_sentence(phrase: str) -> bool:
+    words = wording.BRACKET.sub("", phrase).lower().split()
+    return any(word.strip(",") in wording.STOPS and len(word) > 1 for word in words)

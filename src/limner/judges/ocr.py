@@ -1,0 +1,39 @@
+"""The built-in OCR examiner: marks what words in the drawing can prove, abstains from the rest."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from ..calls import Calls
+from ..evidence.probe import OcrProbe
+from ..protocol import Protocol
+from ..store import Blobs
+from .base import Marked, Subject
+from .examine import RULES, examine
+
+
+class OcrJudge:
+    """Costs nothing and needs no network. See the module."""
+
+    name = "ocr"
+
+    def __init__(self, protocol: Protocol[Any], blobs: Blobs, probe: OcrProbe) -> None:
+        self._protocol, self._blobs, self._probe = protocol, blobs, probe
+        self.setup: dict[str, Any] = {
+            "judge": "ocr",
+            "engine": probe.name,
+            "rules": RULES,
+            "variant": "labels",
+        }
+
+    def check(self) -> None:
+        """Nothing can be missing: the engine is part of the installation."""
+
+    async def mark(self, subject: Subject, calls: Calls) -> Marked:
+        """Read the drawing's text and hold it against the criteria; see `limner.judges.base.Judge`."""
+        data = await asyncio.to_thread(self._blobs.get, subject.image)
+        found = await self._probe.measure(data, calls)
+        criteria = self._protocol.criteria(subject.question)
+        marks = await asyncio.to_thread(examine, criteria, found.lines, self._protocol.label_kinds)
+        return Marked((("ocr", found.call),), tuple(marks))

@@ -1,0 +1,96 @@
+"""How words are compared: one plain form for what looks alike, and the slips that are forgiven."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+from rapidfuzz.distance import Levenshtein
+
+EXACT_LENGTH = 4
+"""Labels and words of up to this many characters must agree exactly."""
+
+SLIP_LENGTHS = (5, 10)
+"""A label of at least 5 characters may differ by one edit, of at least 10 by two."""
+
+LOOK_ALIKES = ("il1tfj", "ceo", "nhmr", "uvy", "gq", "bh", "a4", "s5", "z2", "wv")
+"""Letters OCR takes for one another; other substitutions (alkane, alkene) may be other words."""
+
+_GREEK_CYRILLIC = str.maketrans(
+    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβικνορυχμАВЕКМНОРСТУХаеорсухі", "ABEZHIKMNOPTYXabikvopuxuABEKMHOPCTYXaeopcyxi"
+)
+_SIGNS = str.maketrans(
+    {
+        **dict.fromkeys("‐‑‒–—―−﹣－", "-"),
+        **dict.fromkeys("‘’‚‛′ʹʼ`´", "'"),
+        **dict.fromkeys("“”„‟″«»", '"'),
+        **dict.fromkeys("×✕✖⨯", "x"),
+        **dict.fromkeys("ºᵒ˚", "°"),
+        "∆": "Δ",
+        "♯": "#",
+        "ß": "b",
+        "∼": "~",
+        "·": ".",
+        "⋅": ".",
+        "_": "",
+        "{": "",
+        "}": "",
+        "^": "",
+    }
+)
+_CAMEL = re.compile(r"(?<=[a-z]{2})(?=[A-Z])")
+_INNER_APOSTROPHE = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
+_DIGIT_LETTER = re.compile(r"(?<![^\W\d])(\d+)(?=[^\W\d_])")
+_TOKEN = re.compile(
+    r"(?<![^\W_])-?\d+(?:[.,]\d+)*(?![^\W\d_])|[^\W_]+(?:'+(?![^\W_]))?|[+=<>%°±≤≥≠≈∞√$&#♭♮𝄪𝄫]"
+)
+_ROMAN = re.compile(r"[ivx]+")
+
+
+@cache
+def tokens(text: str) -> tuple[str, ...]:
+    """The words, numbers and signs of a text in plain form.
+
+    >>> tokens("Young’s  modulus (Ｅ₂)")
+    ('youngs', 'modulus', 'e2')
+    >>> tokens("-70 mV, 7mm, a' and RealGDP")
+    ('-70', 'mv', '7', 'mm', "a'", 'and', 'real', 'gdp')
+    """
+    # Signs go first: the compatibility form would tear a degree sign or a spacing accent apart.
+    plain = unicodedata.normalize("NFKC", text.translate(_SIGNS)).translate(_SIGNS).translate(_GREEK_CYRILLIC)
+    plain = _CAMEL.sub(" ", plain).casefold()
+    plain = "".join(c for c in unicodedata.normalize("NFD", plain) if not unicodedata.combining(c))
+    plain = _INNER_APOSTROPHE.sub("", plain.translate(_GREEK_CYRILLIC))
+    return tuple(_TOKEN.findall(_DIGIT_LETTER.sub(r"\1 ", plain)))
+
+
+def allowed_slips(length: int) -> int:
+    """How many edits a label of this many characters may differ by."""
+    return sum(length >= least for least in SLIP_LENGTHS)
+
+
+def slips(wanted: str, seen: str) -> int | None:
+    """The number of forgivable edits between two words, or None where they are different words.
+
+    Digits and Roman numerals are never forgiven, nor the first letter (ethane, methane), nor a letter put for
+    one that does not look like it (alkane, alkene), nor anything in words of `EXACT_LENGTH` or fewer characters.
+
+    >>> slips("chloroplast", "chloropiast"), slips("alkane", "alkene"), slips("cell", "cells")
+    (1, None, None)
+    """
+    if wanted == seen:
+        return 0
+    if len(wanted) <= EXACT_LENGTH or len(seen) < EXACT_LENGTH or wanted[0] != seen[0]:
+        return None
+    if not (wanted.isalpha() and seen.isalpha()) or _ROMAN.fullmatch(wanted) or _ROMAN.fullmatch(seen):
+        return None
+    edits = Levenshtein.editops(wanted, seen)
+    for edit in edits:
+        if edit.tag == "replace" and not _alike(wanted[edit.src_pos], seen[edit.dest_pos]):
+            return None
+    return len(edits) if len(edits) <= allowed_slips(len(wanted)) else None
+
+
+def _alike(a: str, b: str) -> bool:
+    return any(a in shape and b in shape for shape in LOOK_ALIKES)

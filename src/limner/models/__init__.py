@@ -1,0 +1,27 @@
+"""Models: chat models behind one small interface, found by ``provider/model``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+from ..images import Preparer
+from ..settings import Settings
+from .base import Answer, Context, Model, complete
+from .chat import ChatModel
+from .replay import ReplayModel
+
+__all__ = ["Answer", "ChatModel", "Context", "Model", "ReplayModel", "complete", "open_model"]
+
+
+def open_model(
+    spec: str, args: dict[str, Any], settings: Settings, images: Preparer
+) -> ChatModel | ReplayModel:
+    """The model behind ``provider/model`` or ``replay/FILE``."""
+    provider, slash, rest = spec.partition("/")
+    if not (slash and rest):
+        raise UsageError(f"{spec!r} is no model: write provider/model, such as openai/gpt-5, or replay/FILE")
+    if provider == "replay":
+        return ReplayModel(Path(rest))
+    return ChatModel(provider, rest, args, settings, images)

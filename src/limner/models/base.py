@@ -1,0 +1,76 @@
+"""The seam behind which every chat model stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..calls import Calls, Fault
+from ..protocol import Contract, Part, Reply, Unreadable
+
+TURNS = 3
+"""How often a model is asked in all before a reply counts as unreadable."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a request is about, for models that look replies up instead of thinking."""
+
+    exam: str
+    question: str
+    painter: str
+    ask: str
+    repeat: int = 0
+    round: int = 0
+
+
+class Model(Protocol):
+    """A chat model: text and pictures in, text out."""
+
+    name: str
+    settings: dict[str, Any]
+
+    async def turn(
+        self, shown: tuple[Part, ...], said: tuple[tuple[str, str], ...], context: Context, calls: Calls
+    ) -> tuple[str, str, float | None]:
+        """One call: the conversation so far (`said`: reply and objection pairs) to text, call key and cost."""
+        ...
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A reply that keeps its contract, and what all its turns cost."""
+
+    reply: Reply
+    turns: int
+    cost: float | None
+
+
+async def complete(
+    model: Model, shown: tuple[Part, ...], contract: Contract[Any], context: Context, calls: Calls
+) -> Answer:
+    """Ask until the reply keeps the contract, naming the fault each time.
+
+    Raises:
+        Fault: A call failed, or the reply broke the contract in every turn (``unreadable``).
+    """
+    said: list[tuple[str, str]] = []
+    keys: list[str] = []
+    cost: float | None = 0.0
+    for turn in range(1, TURNS + 1):
+        text, key, price = await model.turn(shown, tuple(said), context, calls)
+        keys.append(key)
+        cost = None if cost is None or price is None else cost + price
+        try:
+            contract.parse(text)
+        except Unreadable as error:
+            said.append((text, objection(str(error))))
+            continue
+        return Answer(Reply(context.ask, text, key), turn, cost)
+    faults = "; ".join(f"try {n}: {wrong}" for n, (_, wrong) in enumerate(said, 1))
+    raise Fault("unreadable", faults.replace("\n", " "), calls=tuple(keys), cost=cost)
+
+
+def objection(reason: str) -> str:
+    """What a model is told about a reply that breaks the contract."""
+    return f"That reply cannot be used: {reason}. Send the whole reply again, in the format asked for and complete."

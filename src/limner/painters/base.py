@@ -1,0 +1,53 @@
+"""The seam behind which everything that draws stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..calls import Calls
+
+
+@dataclass(frozen=True)
+class PaintRequest:
+    """What is to be drawn. A painter never sees the rubric."""
+
+    question: str
+    prompt: str
+    seed: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Painting:
+    """A finished image and how it came about."""
+
+    image: bytes
+    prompt_sent: str | None = None
+    calls: tuple[str, ...] = ()
+    cost: float | None = 0.0
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Painter(Protocol):
+    """What draws.
+
+    Attributes:
+        name: The row it gets in tables.
+        spec: What it is, such as ``folder/./images``.
+        changeable: Whether the same request may bring another image tomorrow at no cost, so that it is always
+            looked at again (a folder).
+    """
+
+    name: str
+    spec: str
+    changeable: bool
+
+    async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
+        """Draw.
+
+        Raises:
+            limner.calls.Fault: No image: ``missing``, ``refusal``, ``not_applicable`` or a call's fault.
+        """
+        ...

@@ -1,0 +1,69 @@
+"""A folder of finished images, one per question id: ``folder/PATH``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from ..calls import Calls, Fault
+from ..errors import UsageError
+from .base import Painting, PaintRequest
+
+ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
+
+
+class FolderPainter:
+    """Finds ``<id>.png|jpg|jpeg|webp``; ids with slashes lie in subfolders."""
+
+    changeable = True
+
+    def __init__(self, name: str, spec: str, path: Path) -> None:
+        if not path.is_dir():
+            raise UsageError(f"{spec}: no such folder: {path}")
+        self.name, self.spec, self._root = name, spec, path.resolve()
+        self._exact: dict[str, list[Path]] = {}
+        self._folded: dict[str, list[Path]] = {}
+        for file in _images(self._root):
+            identity = file.relative_to(self._root).as_posix()[: -len(file.suffix)]
+            self._exact.setdefault(identity, []).append(file)
+            self._folded.setdefault(identity.casefold(), []).append(file)
+        if not self._exact:
+            raise UsageError(f"{spec}: no image ({', '.join(ENDINGS)}) in {path}")
+
+    def collisions(self) -> list[list[Path]]:
+        """Files that stand for the same id, or whose ids differ in capitals only."""
+        return [files for files in self._folded.values() if len(files) > 1]
+
+    async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
+        """The finished image; see `limner.painters.base.Painter`."""
+        file = self.find(request.question)
+        try:
+            return Painting(
+                await asyncio.to_thread(file.read_bytes), notes={"file": str(file.relative_to(self._root))}
+            )
+        except OSError as error:
+            raise Fault("missing", f"{file} cannot be read: {error}") from error
+
+    def find(self, question: str) -> Path:
+        """The one file that stands for a question id.
+
+        Raises:
+            Fault: None, several, or one that leads out of the folder.
+        """
+        files = self._exact.get(question) or self._folded.get(question.casefold()) or []
+        if len(files) > 1:
+            names = ", ".join(str(file.relative_to(self._root)) for file in files)
+            raise Fault("missing", f"{question}: several files fit: {names}; keep one of them")
+        if not files:
+            raise Fault("missing", f"{question}: no file {question}{{{','.join(ENDINGS)}}} in {self._root}")
+        if not files[0].resolve().is_relative_to(self._root):
+            raise Fault("missing", f"{files[0]} leads out of the folder through a link")
+        return files[0]
+
+
+def _images(root: Path) -> list[Path]:
+    found = []
+    for folder, _, names in os.walk(root):
+        found += [Path(folder) / name for name in names if name.lower().endswith(ENDINGS)]
+    return sorted(found)

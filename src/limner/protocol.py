@@ -1,0 +1,218 @@
+"""The seam between an exam and the rest: what to ask, how to read replies, how to score marks. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+from .errors import UsageError
+from .exam import Question, R
+from .marks import Criterion, Mark
+
+Reading = Literal["careful", "paper", "release"]
+READINGS: tuple[Reading, ...] = ("careful", "paper", "release")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Unreadable(ValueError):
+    """A reply that breaks its contract. The message can be told to the model."""
+
+
+@dataclass(frozen=True)
+class Contract(Generic[T_co]):
+    """What a reply must be: the parser is the authority, the schema only describes the shape."""
+
+    parse: Callable[[str], T_co]
+    schema: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Text:
+    """Words sent to a model."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image sent to a model, by content hash, with how it is prepared."""
+
+    sha256: str
+    max_side: int | None = None
+    detail: str | None = None
+
+
+Part = Text | Picture
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One call to a judge.
+
+    Attributes:
+        name: Tells the asks of one question apart.
+        shown: What is sent, in order.
+        criteria: The same in typed form, for judges that do not read prose.
+        contract: What the reply must be.
+    """
+
+    name: str
+    shown: tuple[Part, ...]
+    criteria: tuple[Criterion, ...]
+    contract: Contract[Any]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A judge's answer to one ask, as text, with the call it came from."""
+
+    ask: str
+    text: str
+    call: str | None = None
+
+
+Evidence = Mapping[str, Any]
+"""What was measured or asked beforehand, by name."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score's name and scale.
+
+    Attributes:
+        top: The best possible value.
+        monotone: Whether a better mark can never lower it; bounds are shown only where this holds.
+        digits: Decimals shown.
+    """
+
+    name: str
+    top: float
+    about: str
+    monotone: bool = True
+    digits: int = 1
+
+
+class Prompts:
+    """Markdown templates with ``{{name}}`` fields: the shipped ones, or a user's own wording."""
+
+    def __init__(self, shipped: Path, own: Path | None = None) -> None:
+        self.shipped, self.own = shipped, own
+        if own is not None and not own.is_dir():
+            raise UsageError(f"--prompts {own}: no such folder")
+
+    def text(self, name: str) -> str:
+        """The template called `name`, from the user's folder where it has one."""
+        for folder in (self.own, self.shipped):
+            if folder is not None and (path := folder / f"{name}.md").is_file():
+                return path.read_text(encoding="utf-8")
+        raise UsageError(f"no prompt template {name}.md in {self.own or self.shipped}")
+
+    def hash(self, *names: str) -> str:
+        """Identifies the wording of the named templates."""
+        digest = hashlib.sha256()
+        for name in sorted(names):
+            digest.update(name.encode() + b"\0" + self.text(name).encode() + b"\0")
+        return digest.hexdigest()[:12]
+
+    def fill(self, name: str, **fields: str) -> str:
+        """The template with its fields filled in; a field the template lacks is an error."""
+        text = self.text(name)
+        for field_name in fields:
+            if f"{{{{{field_name}}}}}" not in text:
+                raise UsageError(f"prompt template {name}.md lacks the field {{{{{field_name}}}}}")
+        # One pass over the template, so that a value which itself holds "{{…}}" stays as it is.
+        pieces = text.split("{{")
+        out = [pieces[0]]
+        for piece in pieces[1:]:
+            key, end, rest = piece.partition("}}")
+            out.append(fields[key] + rest if end and key in fields else "{{" + piece)
+        return "".join(out)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """How a judge is asked: all of it is part of what identifies a marking."""
+
+    name: str
+    prompts: Prompts
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One marked drawing as the summary sees it."""
+
+    question: Question[Any]
+    marks: tuple[Mark, ...]
+    scores: Mapping[str, float | None]
+
+
+class Protocol(ABC, Generic[R]):
+    """The pure functions of one exam."""
+
+    scored: tuple[Score, ...]
+    """The scores, the most telling first."""
+    variants: tuple[str, ...]
+    """Ways of asking; the first is the default."""
+    options: Mapping[str, tuple[str, ...]] = {}
+    """The exam's own options and their values; the first value is the default."""
+    needs: frozenset[str] = frozenset()
+    """Evidence that must exist before asking or scoring."""
+    label_kinds: frozenset[str] = frozenset()
+    """Kinds of criteria that words in the drawing can decide."""
+    breakdowns: tuple[str, ...] = ()
+    """The tags the exam's paper breaks its scores down by."""
+    dimensions: tuple[str, ...] = ()
+    """Scores that ``--by dimension`` lists."""
+
+    @abstractmethod
+    def criteria(self, question: Question[R]) -> list[Criterion]:
+        """Everything a judge decides about a drawing of this question."""
+
+    @abstractmethod
+    def asks(self, question: Question[R], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
+        """The calls that mark one drawing; `image` is its content hash."""
+
+    def before(self, question: Question[R], variant: Variant) -> list[Ask]:
+        """Asks answered once per question before the others; their replies become evidence by ask name."""
+        return []
+
+    @abstractmethod
+    def templates(self, variant: Variant) -> tuple[str, ...]:
+        """Names of the prompt templates this variant uses."""
+
+    @abstractmethod
+    def marks(self, question: Question[R], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
+        """One mark per criterion; what cannot be read is an unread mark, never a zero."""
+
+    @abstractmethod
+    def scores(
+        self, question: Question[R], marks: Sequence[Mark], evidence: Evidence
+    ) -> dict[str, float | None]:
+        """Named numbers of one drawing; None where the marks do not settle it."""
+
+    def parts(self, row: Row) -> dict[str, tuple[float, float]]:
+        """What a row adds to each summary number: numerator and denominator.
+
+        The default makes every summary number the plain mean of the rows that have it. Exams whose averages
+        run over questions or criteria rather than drawings say so here, so that resampling stays exact.
+        """
+        return {name: (value, 1.0) for name, value in row.scores.items() if value is not None}
+
+    def derive(self, means: Mapping[str, Any]) -> dict[str, Any]:
+        """Summary numbers from the ratios of `parts`; works on numbers and on arrays of resamples alike."""
+        return dict(means)
+
+    def summary(self, rows: Sequence[Row]) -> dict[str, float]:
+        """The exam's numbers over many drawings."""
+        sums: dict[str, list[float]] = {}
+        for row in rows:
+            for name, (top, bottom) in self.parts(row).items():
+                total = sums.setdefault(name, [0.0, 0.0])
+                total[0] += top
+                total[1] += bottom
+        return self.derive({name: a / b for name, (a, b) in sums.items() if b})

@@ -1,0 +1,1 @@
+"""Reports: tables made from a store."""

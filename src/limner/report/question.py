@@ -1,0 +1,85 @@
+"""One question with all its drawings and marks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import api, exams
+from ..errors import UsageError
+from ..store.records import load_drawings, load_exam
+
+
+def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[str, Any]:
+    """Everything the store knows of one question, as plain JSON.
+
+    Raises:
+        UsageError: The store has no such question.
+    """
+    with api.opened(store) as open_store:
+        kind, groups = api.groups(exam, store=open_store, **which)
+        found = exams.kind(kind)
+        whole = load_exam(open_store, exam, found.rubric)
+        drawings = [drawing for drawing in load_drawings(open_store, exam) if drawing.question_id == id]
+    question = next((question for question in whole.questions if question.id == id), None)
+    if question is None:
+        some = ", ".join(question.id for question in whole.questions[:5])
+        raise UsageError(f"{exam} has no question {id!r} in this store; it has {some} …")
+    markings = []
+    for group in groups:
+        for entry in group.entries:
+            if entry.question.id == id:
+                marks = [mark.to_json() for mark in entry.marks]
+                body: dict[str, Any] = {"painter": group.painter, "strategy": group.strategy, "judge": group.judge}
+                body |= {"seed": entry.drawing.seed, "repeat": entry.marking.repeat if entry.marking else 0}
+                body |= {"status": entry.status, "detail": entry.detail, "scores": dict(entry.scores), "marks": marks}
+                markings.append(body | {"setup": dict(group.setup)})
+    shown = ("painter", "strategy", "seed", "status", "image", "width", "height", "fault", "detail", "notes", "cost")
+    return {
+        "exam": exam,
+        "id": id,
+        "prompt": question.prompt,
+        "tags": dict(question.tags),
+        "reference": question.reference.sha256 if question.reference else None,
+        "criteria": [
+            {"id": c.id, "text": c.text, "kind": c.kind, "top": c.top, "weight": c.weight}
+            for c in found.protocol.criteria(question)
+        ],
+        "drawings": [{key: getattr(drawing, key) for key in shown} for drawing in drawings],
+        "markings": markings,
+    }
+
+
+def print_question(body: dict[str, Any]) -> None:
+    """The same for a terminal."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.padding import Padding
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    console.print(f"[bold]{escape(body['id'])}[/bold] · {escape(body['exam'])}")
+    console.print(Padding(escape(body["prompt"]), (0, 2)))
+    console.print("[dim]" + escape(" · ".join(f"{k}: {v}" for k, v in body["tags"].items())) + "[/dim]")
+    reference = body["reference"]
+    console.print(f"[dim]reference image: {reference[:12] if reference else 'absent'}[/dim]")
+    for drawing in body["drawings"]:
+        size = f"{drawing['width']} x {drawing['height']}, image {drawing['image'][:12]}" if drawing["image"] else ""
+        wrong = f"{drawing['fault']}: {drawing['detail']}" if drawing["fault"] else ""
+        console.print(f"drawing by [bold]{escape(drawing['painter'])}[/bold]: {escape(wrong or size or 'imported')}")
+    texts = {criterion["id"]: criterion for criterion in body["criteria"]}
+    for marking in body["markings"]:
+        title = f"{marking['painter']} marked by {marking['judge']}"
+        if marking["status"] != "done":
+            console.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(marking['detail'] or '')}")
+            continue
+        scores = ", ".join(f"{name} {value:g}" for name, value in marking["scores"].items() if value is not None)
+        table = Table(title=escape(f"{title}: {scores or 'no score settled'}"), title_justify="left", show_lines=True)
+        table.add_column("criterion", ratio=4)
+        table.add_column("mark", justify="right")
+        table.add_column("reason", ratio=5)
+        for mark in marking["marks"]:
+            criterion = texts.get(mark["criterion"], {"text": mark["criterion"], "weight": None, "top": 1})
+            weight = f" ({criterion['weight']:g})" if criterion["weight"] is not None else ""
+            value = mark["verdict"] if mark["value"] is None else f"{mark['value']}/{criterion['top']}"
+            table.add_row(escape(criterion["text"] + weight), value, escape(mark["reason"]))
+        console.print(table)

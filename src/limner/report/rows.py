@@ -1,0 +1,97 @@
+"""One row per question, painter and judge: JSON lines, CSV or Parquet."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..images import inspect
+from ..scoring import Group
+from ..store import Blobs
+
+
+def export_rows(exam: str, groups: Sequence[Group], reading: str) -> Iterator[dict[str, Any]]:
+    """Plain rows; `status` is ``done`` or what went wrong."""
+    for group in groups:
+        for entry in group.entries:
+            marking, drawing = entry.marking, entry.drawing
+            costs = [drawing.cost, marking.cost if marking else 0.0]
+            yield {
+                "exam": exam,
+                "id": entry.question.id,
+                "painter": group.painter,
+                "strategy": group.strategy,
+                "judge": group.judge,
+                "variant": group.setup.get("variant"),
+                "reading": reading,
+                "seed": drawing.seed,
+                "repeat": marking.repeat if marking else 0,
+                "status": entry.status,
+                "detail": entry.detail,
+                "scores": dict(entry.scores),
+                "marks": {mark.criterion: mark.value for mark in entry.marks},
+                "tags": dict(entry.question.tags),
+                "image": drawing.image,
+                "origin": drawing.origin,
+                "cost": None if None in costs else sum(cost for cost in costs if cost is not None),
+            }
+
+
+def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -> None:
+    """Write rows to a file, or to standard output."""
+    if form == "jsonl":
+        data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    else:
+        import polars
+
+        frame = polars.DataFrame([_flat(row) for row in rows], infer_schema_length=None)
+        buffer = io.BytesIO()
+        if form == "csv":
+            frame.write_csv(buffer)
+        else:
+            frame.write_parquet(buffer)
+        data = buffer.getvalue()
+    if output is None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    else:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_bytes(data)
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """Scores and tags as columns of their own, marks as JSON text: their names differ from question to question."""
+    flat: dict[str, Any] = {}
+    for key, value in row.items():
+        if key == "marks":
+            flat[key] = json.dumps(value)
+        elif isinstance(value, dict):
+            flat |= {f"{key}.{name}": item for name, item in value.items()}
+        else:
+            flat[key] = value
+    return flat
+
+
+def write_images(groups: Sequence[Group], blobs: Blobs, folder: Path) -> int:
+    """Write each drawing once under a telling name; returns how many."""
+    written = set()
+    for group in groups:
+        for entry in group.entries:
+            drawing = entry.drawing
+            if drawing.image is None or drawing.id in written:
+                continue
+            data = blobs.get(drawing.image)
+            painter = re.sub(r"[^\w.+-]+", "_", drawing.painter).strip("._") or "painter"
+            seed = f".{drawing.seed}" if drawing.seed else ""
+            path = folder / painter / f"{drawing.question_id}{seed}.{inspect(data).suffix}"
+            if not path.resolve().is_relative_to(folder.resolve()):
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            written.add(drawing.id)
+    return len(written)

@@ -1,0 +1,345 @@
+"""Runs an exam: finds which drawings and marks are missing, makes them in bounded flow, stores each at once."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .calls import STOPPING, Calls, Fault, digest
+from .calls.faults import RETRIED_NEXT_RUN
+from .errors import StopRun
+from .exam import Exam, Question
+from .images import BadImage
+from .judges import Judge, Marked, Subject
+from .painters import Painter, Painting, PaintRequest
+from .store import Store, now
+from .store.records import (
+    Drawing,
+    Marking,
+    add_exam,
+    load_drawings,
+    load_markings,
+    save_drawing,
+    save_marking,
+    save_setup,
+)
+from .strategies import direct
+
+
+@dataclass
+class Progress:
+    """Where a run stands. Counted in drawings and markings together."""
+
+    total: int = 0
+    done: int = 0
+    stored: int = 0
+    not_applicable: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    details: list[str] = field(default_factory=list)
+    spent: float = 0.0
+    unpriced: int = 0
+    started: float = field(default_factory=time.monotonic)
+    interrupted: bool = False
+
+    @property
+    def failed(self) -> int:
+        """How many steps ended in a stored fault."""
+        return sum(self.failures.values())
+
+    @property
+    def settled(self) -> int:
+        """How many steps have an outcome of whatever sort."""
+        return self.done + self.stored + self.not_applicable + self.failed
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run.
+
+    Attributes:
+        painters: Who draws; with `draw` off their stored drawings are taken.
+        judges: Who marks.
+        seeds: Drawings per question and painter.
+        repeats: Markings per drawing and judge.
+        draw: Whether to draw at all, or mark what the store has.
+    """
+
+    exam: Exam[Any]
+    painters: Sequence[Painter] = ()
+    judges: Sequence[Judge] = ()
+    seeds: int = 1
+    repeats: int = 1
+    concurrency: int = 64
+    retry_failed: bool = False
+    draw: bool = True
+    only_painters: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """One drawing to be: how to make it, and what the store has."""
+
+    question: Question[Any]
+    painter: Painter | None
+    seed: int
+    stored: Drawing | None
+
+
+def slot_id(exam: str, question_hash: str, painter: str, strategy: str, options: Any, seed: int) -> str:
+    """Identifies a drawing's slot."""
+    return digest("drawing-1", exam, question_hash, painter, strategy, options, seed)
+
+
+def marking_id(drawing: str, question_hash: str, image: str | None, setup: str, repeat: int) -> str:
+    """Identifies a marking."""
+    return digest("marking-1", drawing, question_hash, image, setup, repeat)
+
+
+class Runner:
+    """Runs one plan against one store."""
+
+    def __init__(self, plan: Plan, store: Store, watch: Callable[[Progress], None] = lambda _: None) -> None:
+        self.plan, self.store, self.watch = plan, store, watch
+        self.progress = Progress()
+        self._setups = [(judge, digest("setup-1", judge.setup)) for judge in plan.judges]
+        self._markings: dict[str, Marking] = {}
+        self._stopping = False
+        self._stop: StopRun | None = None
+
+    def slots(self) -> Iterator[_Slot]:
+        """The drawings of the plan, question by question."""
+        plan = self.plan
+        if not plan.draw:
+            chosen = {question.hash: question for question in plan.exam.questions}
+            for drawing in load_drawings(self.store, plan.exam.name):
+                named = plan.only_painters is None or drawing.painter in plan.only_painters
+                if drawing.question_hash in chosen and named:
+                    yield _Slot(chosen[drawing.question_hash], None, drawing.seed, drawing)
+            return
+        stored = {drawing.id: drawing for drawing in load_drawings(self.store, plan.exam.name)}
+        for question in plan.exam.questions:
+            for painter in plan.painters:
+                for seed in range(plan.seeds):
+                    id = slot_id(plan.exam.name, question.hash, painter.name, "direct", {}, seed)
+                    yield _Slot(question, painter, seed, stored.get(id))
+
+    def missing(self) -> tuple[int, int]:
+        """How many drawings and markings a run would still make; nothing is called or stored."""
+        self._load()
+        to_draw = to_mark = 0
+        for slot in self.slots():
+            drawing = slot.stored
+            if self._must_draw(slot):
+                to_draw += 1
+                to_mark += len(self._setups) * self.plan.repeats
+            elif drawing is not None and drawing.status == "done":
+                to_mark += sum(self._must_mark(self._find(drawing, *pair)) for pair in self._pairs())
+        return to_draw, to_mark
+
+    def run(self) -> Progress:
+        """Run to the end; Ctrl-C finishes what is in flight, a second one quits at once."""
+        for judge in self.plan.judges:
+            judge.check()
+        if self.plan.draw:
+            add_exam(self.store, self.plan.exam)
+        for judge, setup in self._setups:
+            save_setup(self.store, setup, judge.setup)
+        self._load()
+        asyncio.run(self._run())
+        if self._stop is not None:
+            raise self._stop
+        return self.progress
+
+    def _load(self) -> None:
+        wanted = {setup for _, setup in self._setups}
+        stored = load_markings(self.store, self.plan.exam.name) if wanted else iter(())
+        self._markings = {marking.id: marking for marking in stored if marking.setup in wanted}
+
+    async def _run(self) -> None:
+        slots = list(self.slots())
+        self.progress.total = len(slots) * (1 + len(self._setups) * self.plan.repeats)
+        queue = iter(slots)
+        calls = Calls(self.store, retry_failed=self.plan.retry_failed)
+        with self._signals():
+            async with calls, asyncio.TaskGroup() as group:
+                for _ in range(min(self.plan.concurrency, len(slots))):
+                    group.create_task(self._work(queue, calls))
+        self._account(calls)
+
+    async def _work(self, queue: Iterator[_Slot], calls: Calls) -> None:
+        for slot in queue:
+            if self._stopping:
+                return
+            try:
+                await self._one(slot, calls)
+            except StopRun as stop:
+                # The others finish what they have in flight: it is paid for.
+                self._stopping, self._stop = True, stop
+                return
+            self._account(calls)
+            self.watch(self.progress)
+
+    def _account(self, calls: Calls) -> None:
+        self.progress.spent, self.progress.unpriced = calls.tally.spent, calls.tally.unpriced
+
+    async def _one(self, slot: _Slot, calls: Calls) -> None:
+        drawing = slot.stored
+        if self._must_draw(slot):
+            drawing = await self._draw(slot, calls)
+        elif drawing is not None:
+            self._count(drawing.status, drawing.fault, drawing.detail, fresh=False)
+        if drawing is None or drawing.status != "done":
+            skipped = len(self._setups) * self.plan.repeats
+            self.progress.total -= skipped
+            return
+        for judge, setup, repeat in self._pairs():
+            if self._stopping:
+                return
+            known = self._find(drawing, judge, setup, repeat)
+            if self._must_mark(known):
+                await self._mark(slot.question, drawing, judge, setup, repeat, known, calls)
+            elif known is not None:
+                self._count(known.status, known.fault, known.detail, fresh=False)
+
+    def _pairs(self) -> Iterator[tuple[Judge, str, int]]:
+        for judge, setup in self._setups:
+            for repeat in range(self.plan.repeats):
+                yield judge, setup, repeat
+
+    def _find(self, drawing: Drawing, judge: Judge, setup: str, repeat: int) -> Marking | None:
+        return self._markings.get(marking_id(drawing.id, drawing.question_hash, drawing.image, setup, repeat))
+
+    def _must_draw(self, slot: _Slot) -> bool:
+        if slot.painter is None:
+            return False
+        return slot.stored is None or slot.painter.changeable or self._again(slot.stored)
+
+    def _must_mark(self, known: Marking | None) -> bool:
+        return known is None or self._again(known)
+
+    def _again(self, stored: Drawing | Marking) -> bool:
+        if stored.status != "failed":
+            return False
+        return self.plan.retry_failed or stored.fault in RETRIED_NEXT_RUN
+
+    async def _draw(self, slot: _Slot, calls: Calls) -> Drawing:
+        painter, question = slot.painter, slot.question
+        assert painter is not None
+        exam = self.plan.exam.name
+        blank = Drawing(
+            slot_id(exam, question.hash, painter.name, "direct", {}, slot.seed),
+            exam, question.id, question.hash, painter.name, painter.spec, "direct", slot.seed, "failed",
+        )  # fmt: skip
+        try:
+            painting = await direct(PaintRequest(question.id, question.prompt, slot.seed), painter, calls)
+            drawing = await self._keep(blank, painting)
+        except Fault as fault:
+            self._stop_if_pointless(fault)
+            status = "not_applicable" if fault.kind == "not_applicable" else "failed"
+            drawing = replace(blank, status=status, fault=fault.kind, detail=fault.detail, calls=list(fault.calls))
+        old = slot.stored
+        if old is None or (old.status, old.image, old.detail) != (
+            drawing.status,
+            drawing.image,
+            drawing.detail,
+        ):
+            await save_drawing(self.store, drawing)
+            self._count(drawing.status, drawing.fault, f"{question.id}: {drawing.detail}")
+        else:
+            drawing = old
+            self._count(drawing.status, drawing.fault, f"{question.id}: {drawing.detail}", fresh=False)
+        return drawing
+
+    async def _keep(self, blank: Drawing, painting: Painting) -> Drawing:
+        try:
+            sha256, info = await asyncio.to_thread(self.store.blobs.put, painting.image)
+        except BadImage as error:
+            raise Fault("image", str(error), calls=painting.calls) from error
+        return replace(
+            blank, status="done", image=sha256, width=info.width, height=info.height, cost=painting.cost,
+            prompt_sent=painting.prompt_sent, notes=dict(painting.notes), calls=list(painting.calls), created=now(),
+        )  # fmt: skip
+
+    async def _mark(
+        self,
+        question: Question[Any],
+        drawing: Drawing,
+        judge: Judge,
+        setup: str,
+        repeat: int,
+        known: Marking | None,
+        calls: Calls,
+    ) -> None:
+        assert drawing.image is not None
+        # After unreadable replies the same request must be sent anew, so it needs another key.
+        rounds = known.rounds + (known.fault == "unreadable") if known else 0
+        blank = Marking(
+            marking_id(drawing.id, drawing.question_hash, drawing.image, setup, repeat),
+            drawing.id, drawing.question_hash, drawing.image, setup, repeat, "failed", rounds,
+        )  # fmt: skip
+        subject = Subject(self.plan.exam.name, question, drawing.painter, drawing.image, repeat, rounds)
+        clock = time.perf_counter()
+        try:
+            marked: Marked = await judge.mark(subject, calls)
+        except Fault as fault:
+            self._stop_if_pointless(fault)
+            detail = {"fault": fault.kind, "detail": fault.detail, "cost": fault.cost}
+            failed_calls = [["", key] for key in fault.calls]
+            marking = replace(blank, replies=failed_calls, seconds=time.perf_counter() - clock, **detail)  # type: ignore[arg-type]
+        else:
+            marking = replace(
+                blank,
+                status="done",
+                replies=[list(pair) for pair in marked.replies],
+                marks=[mark.to_json() for mark in marked.marks] if marked.marks is not None else None,
+                cost=marked.cost,
+                seconds=time.perf_counter() - clock,
+            )
+        await save_marking(self.store, marking)
+        self._count(marking.status, marking.fault, f"{question.id}: {marking.detail}")
+
+    def _stop_if_pointless(self, fault: Fault) -> None:
+        if fault.kind in STOPPING:
+            raise StopRun(f"{fault.detail} ({fault.kind}); the run stops here and resumes once this is mended")
+
+    def _count(self, status: str, fault: str | None, detail: str | None, fresh: bool = True) -> None:
+        if status == "failed":
+            self.progress.failures[fault or "unknown"] += 1
+            if detail and len(self.progress.details) < 5:
+                self.progress.details.append(f"{fault}: {detail}")
+        elif status == "not_applicable":
+            self.progress.not_applicable += 1
+        elif fresh:
+            self.progress.done += 1
+        else:
+            self.progress.stored += 1
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def stop() -> None:
+            if self._stopping and task is not None:
+                task.cancel()
+            self._stopping = self.progress.interrupted = True
+
+        try:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, stop)
+        except (NotImplementedError, ValueError, RuntimeError):
+            yield  # Not the main thread, or a platform without these: leave the signals alone.
+            return
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self.progress.interrupted:
+                raise
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)

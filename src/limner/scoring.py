@@ -1,0 +1,327 @@
+"""From stored replies and marks to scores. Reads the store alone; computes everything anew each time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .exam import Question
+from .exams import Kind, kind
+from .marks import Mark, fill
+from .protocol import Protocol, Reading, Reply, Row
+from .stats import Interval, bootstrap
+from .store import Store
+from .store.records import (
+    Drawing,
+    Marking,
+    kind_of,
+    load_drawings,
+    load_markings,
+    load_questions,
+    load_replies,
+    load_setups,
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One drawing as one judge sees it: marked, or why not."""
+
+    question: Question[Any]
+    drawing: Drawing
+    marking: Marking | None
+    marks: tuple[Mark, ...] = ()
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    status: str = "unmarked"
+    detail: str | None = None
+
+    @property
+    def scored(self) -> bool:
+        """Whether its marks count."""
+        return self.status == "done"
+
+
+@dataclass(frozen=True)
+class Group:
+    """All drawings of one painter under one judge, asked in one way."""
+
+    painter: str
+    strategy: str
+    judge: str
+    setup: Mapping[str, Any]
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A painter's numbers under one judge.
+
+    Attributes:
+        n: Questions with a score.
+        expected: Questions drawn or tried; what does not apply to a control is left out.
+        coverage: n of expected.
+        failures: What went wrong, by kind.
+        bounds: Where the judge abstained: the least and the most each score could be.
+        decided: Share of criteria decided, and share of those that are met.
+        pessimistic: Scores with everything that is missing counted as nothing.
+        by: Breakdowns, by tag and value.
+        common: The same scores on the questions that all painters of this judge have.
+    """
+
+    exam: str
+    reading: Reading
+    painter: str
+    strategy: str
+    judge: str
+    setup: Mapping[str, Any]
+    n: int
+    expected: int
+    coverage: float
+    failures: Mapping[str, int]
+    scores: Mapping[str, Interval]
+    bounds: Mapping[str, tuple[float, float]]
+    decided: Mapping[str, float]
+    pessimistic: Mapping[str, float]
+    by: Mapping[str, Mapping[str, Any]]
+    cost: float | None
+    common: Mapping[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON; every number with its interval."""
+        plain = dict(self.__dict__)
+        plain["scores"] = {name: interval.to_json() for name, interval in self.scores.items()}
+        plain["bounds"] = {name: {"low": low, "high": high} for name, (low, high) in self.bounds.items()}
+        return plain
+
+
+def load_groups(
+    store: Store,
+    exam: str,
+    *,
+    reading: Reading = "careful",
+    painters: Iterable[str] = (),
+    judges: Iterable[str] = (),
+    variant: str | None = None,
+) -> list[Group]:
+    """Everything marked in this exam, grouped; ways of asking never mix.
+
+    Of several ways one judge was asked for one painter, the newest complete one is taken, or the one `variant` names.
+    """
+    found = kind(kind_of(store, exam))
+    questions = load_questions(store, exam, found.rubric)
+    wanted, by = frozenset(painters), frozenset(judges)
+    slots: dict[tuple[str, str], dict[tuple[str, int], Drawing]] = {}
+    for drawing in load_drawings(store, exam):
+        if (not wanted or drawing.painter in wanted) and drawing.question_hash in questions:
+            # A later version of a question takes the place of an earlier one.
+            slots.setdefault((drawing.painter, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing
+    setups = {
+        id: setup
+        for id, setup in load_setups(store).items()
+        if (not by or setup["judge"] in by) and (variant is None or setup.get("variant") == variant)
+    }
+    marked: dict[tuple[str, str], list[Marking]] = {}
+    for marking in load_markings(store, exam):
+        if marking.setup in setups:
+            marked.setdefault((marking.setup, marking.drawing), []).append(marking)
+    groups = []
+    for (painter, strategy), drawings in slots.items():
+        ids = [drawing.id for drawing in drawings.values()]
+        for judge, id in _chosen(setups, marked, ids).items():
+            picked = [(d, m) for d in drawings.values() for m in marked.get((id, d.id), [None])]
+            entries = _entries(store, found, questions, picked, reading)
+            groups.append(Group(painter, strategy, judge, setups[id], tuple(entries)))
+    return sorted(groups, key=lambda group: (group.judge, group.painter, group.strategy))
+
+
+def _chosen(
+    setups: Mapping[str, Any], marked: Mapping[tuple[str, str], list[Marking]], ids: list[str]
+) -> dict[str, str]:
+    """Judge -> the way of asking that covers most of the drawings; the newest of equals."""
+    ranked: dict[str, list[tuple[int, float, str]]] = {}
+    for id, setup in setups.items():
+        found = [marking for drawing in ids for marking in marked.get((id, drawing), [])]
+        if found:
+            covered = len({marking.drawing for marking in found if marking.status == "done"})
+            newest = max(marking.created for marking in found)
+            ranked.setdefault(setup["judge"], []).append((covered, newest, id))
+    return {judge: max(choices)[2] for judge, choices in ranked.items()}
+
+
+def _entries(
+    store: Store,
+    found: Kind[Any],
+    questions: Mapping[str, Question[Any]],
+    picked: Sequence[tuple[Drawing, Marking | None]],
+    reading: Reading,
+) -> list[Entry]:
+    keys = [key for _, marking in picked if _to_read(marking) for _, key in marking.replies]  # type: ignore[union-attr]
+    texts = load_replies(store, keys)
+    entries = []
+    for drawing, marking in picked:
+        question = questions[drawing.question_hash]
+        if drawing.status != "done" or marking is None or marking.status != "done":
+            status = drawing.status if drawing.status == "not_applicable" else "failed"
+            fault = drawing.fault or (marking.fault if marking else None) or "unmarked"
+            detail = drawing.detail or (marking.detail if marking else None)
+            blank = status if status == "not_applicable" else fault
+            entries.append(Entry(question, drawing, marking, status=blank, detail=detail))
+            continue
+        if marking.marks is not None:
+            marks = [Mark.from_json(mark) for mark in marking.marks]
+        else:
+            replies = [Reply(ask, texts[key], key) for ask, key in marking.replies if key in texts]
+            marks = found.protocol.marks(question, replies, reading)
+        unread = [mark for mark in marks if mark.verdict == "unread"]
+        if unread and len(unread) == len(marks):
+            entries.append(Entry(question, drawing, marking, status="unreadable", detail=unread[0].reason))
+            continue
+        scores = found.protocol.scores(question, marks, {})
+        entries.append(Entry(question, drawing, marking, tuple(marks), scores, "done"))
+    return entries
+
+
+def _to_read(marking: Marking | None) -> bool:
+    return marking is not None and marking.status == "done" and marking.marks is None
+
+
+def standings(
+    exam: str, groups: Sequence[Group], protocol: Protocol[Any], reading: Reading, by: Sequence[str] = ()
+) -> list[Standing]:
+    """Every group's numbers; where a judge has several painters, their numbers on common questions too."""
+    common: dict[str, set[str]] = {}
+    painters = Counter(group.judge for group in groups)
+    for group in groups:
+        ids = {entry.question.id for entry in group.entries if entry.scored}
+        common[group.judge] = common[group.judge] & ids if group.judge in common else ids
+    return [
+        _standing(exam, group, protocol, reading, by, common[group.judge] if painters[group.judge] > 1 else None)
+        for group in groups
+    ]
+
+
+def _standing(
+    exam: str,
+    group: Group,
+    protocol: Protocol[Any],
+    reading: Reading,
+    by: Sequence[str],
+    common: set[str] | None,
+) -> Standing:
+    applicable = [entry for entry in group.entries if entry.status != "not_applicable"]
+    scored = [entry for entry in applicable if entry.scored]
+    expected = len({entry.question.id for entry in applicable})
+    n = len({entry.question.id for entry in scored})
+    costs = [entry.marking.cost for entry in scored if entry.marking]
+    shared = None
+    if common is not None:
+        inside = [entry for entry in scored if entry.question.id in common]
+        numbers = {name: interval.to_json() for name, interval in _intervals(inside, protocol).items()}
+        shared = {
+            "n": len(common),
+            "scores": numbers,
+            "bounds": _bounds(inside, protocol),
+            "decided": _decided(inside, protocol),
+        }
+    return Standing(
+        exam=exam,
+        reading=reading,
+        painter=group.painter,
+        strategy=group.strategy,
+        judge=group.judge,
+        setup=group.setup,
+        n=n,
+        expected=expected,
+        coverage=round(n / expected, 4) if expected else 0.0,
+        failures=dict(Counter(entry.status for entry in applicable if not entry.scored)),
+        scores=_intervals(scored, protocol),
+        bounds=_bounds(scored, protocol),
+        decided=_decided(scored, protocol),
+        pessimistic=_pessimistic(applicable, protocol),
+        by={tag: _breakdown(scored, protocol, tag) for tag in by},
+        cost=None if None in costs else sum(cost for cost in costs if cost is not None),
+        common=shared,
+    )
+
+
+def _intervals(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, Interval]:
+    """Summary numbers with intervals; repeats and seeds of a question are averaged within it first."""
+    clusters: dict[str, list[Entry]] = {}
+    for entry in entries:
+        clusters.setdefault(entry.question.id, []).append(entry)
+    parts: dict[str, tuple[Any, Any]] = {}
+    for place, members in enumerate(clusters.values()):
+        for entry in members:
+            for name, (top, bottom) in protocol.parts(Row(entry.question, entry.marks, entry.scores)).items():
+                if name not in parts:
+                    parts[name] = (np.zeros(len(clusters)), np.zeros(len(clusters)))
+                parts[name][0][place] += top / len(members)
+                parts[name][1][place] += bottom / len(members)
+    if any(mark.verdict == "abstain" for entry in entries for mark in entry.marks):
+        # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
+        parts = {name: part for name, part in parts.items() if np.count_nonzero(part[1]) == len(clusters)}
+    known = bootstrap(parts, protocol.derive)
+    blank = Interval(None, None, None, 0)
+    names = [score.name for score in protocol.scored]
+    return {name: known.get(name, blank) for name in [*names, *(k for k in known if k not in names)]}
+
+
+def _bounds(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, tuple[float, float]]:
+    """The ends of what each monotone score could be, where marks are undecided."""
+    if not any(mark.value is None for entry in entries for mark in entry.marks):
+        return {}
+    return _ends(entries, protocol)
+
+
+def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, float]:
+    """The share of criteria decided, and of those the share met."""
+    total = decided = 0
+    met = 0.0
+    for entry in entries:
+        top = {criterion.id: criterion.top for criterion in protocol.criteria(entry.question)}
+        total += len(top)
+        for mark in entry.marks:
+            if mark.value is not None:
+                decided += 1
+                met += mark.value / top.get(mark.criterion, 1)
+    found = {"share": round(decided / total, 4) if total else 0.0}
+    return found | {"met": round(met / decided, 4)} if decided else found
+
+
+def _pessimistic(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, float]:
+    """Scores with missing drawings and abstentions counted as nothing, so that refusing gains nothing."""
+    return {name: low for name, (low, _) in _ends(entries, protocol, (False,)).items()}
+
+
+def _ends(
+    entries: Sequence[Entry], protocol: Protocol[Any], ways: tuple[bool, ...] = (False, True)
+) -> dict[str, tuple[float, float]]:
+    """Monotone scores with everything undecided filled in the worst and the best way."""
+    ends: list[dict[str, float]] = []
+    for best in ways:
+        rows = []
+        for entry in entries:
+            marks = fill(entry.marks, protocol.criteria(entry.question), best)
+            rows.append(Row(entry.question, tuple(marks), protocol.scores(entry.question, marks, {})))
+        ends.append(protocol.summary(rows))
+    names = [score.name for score in protocol.scored if score.monotone and score.name in ends[0]]
+    return {name: (ends[0][name], ends[-1][name]) for name in names}
+
+
+def _breakdown(entries: Sequence[Entry], protocol: Protocol[Any], tag: str) -> dict[str, Any]:
+    if tag == "dimension":
+        whole = _intervals(entries, protocol)
+        return {name: {"n": whole[name].n, "scores": {name: whole[name].to_json()}} for name in protocol.dimensions}
+    values: dict[str, list[Entry]] = {}
+    for entry in entries:
+        values.setdefault(entry.question.tags.get(tag, "(none)"), []).append(entry)
+    found = {}
+    for value in sorted(values):
+        numbers = {name: i.to_json() for name, i in _intervals(values[value], protocol).items()}
+        n = len({entry.question.id for entry in values[value]})
+        found[value] = {"n": n, "scores": numbers, "decided": _decided(values[value], protocol)}
+    return found

@@ -1,0 +1,105 @@
+"""Named services and prices: the shipped providers.toml, then the user's limner.toml on top."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from .errors import DataError, UsageError
+
+SHIPPED = Path(__file__).parent / "providers.toml"
+OWN = "limner.toml"
+
+
+class Provider(BaseModel):
+    """A service that answers chat requests."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    base_url: str
+    shape: Literal["openai"] = "openai"
+    key_env: str | None = None
+    timeout_s: float = 600.0
+
+    def key(self) -> str | None:
+        """The key from the environment, or None for a service that needs none."""
+        if self.key_env is None:
+            return None
+        key = os.environ.get(self.key_env, "").strip()
+        if not key:
+            raise UsageError(f"{self.base_url} needs a key: set the environment variable {self.key_env}")
+        return key
+
+
+class ModelFacts(BaseModel):
+    """What is known of one model: dollars per million tokens, with date and source."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input_price: float | None = None
+    output_price: float | None = None
+    priced_on: str | None = None
+    source: str | None = None
+
+
+class Settings(BaseModel):
+    """All named services and model facts."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    providers: dict[str, Provider]
+    models: dict[str, ModelFacts] = {}
+
+    def provider(self, name: str) -> Provider:
+        """The service called `name`."""
+        if name not in self.providers:
+            known = ", ".join(sorted(self.providers))
+            raise UsageError(f"no provider {name!r}; known: {known}. Add [providers.{name}] to {OWN}")
+        return self.providers[name]
+
+    def price(self, target: str, tokens_in: int, tokens_out: int) -> float | None:
+        """Dollars for a chat call, or None when the model's price is not known."""
+        facts = self.models.get(target)
+        if facts is None or facts.input_price is None or facts.output_price is None:
+            return None
+        return (tokens_in * facts.input_price + tokens_out * facts.output_price) / 1e6
+
+
+@lru_cache(maxsize=8)
+def load(own: Path | None = None) -> Settings:
+    """The shipped settings with the user's file laid over them.
+
+    Args:
+        own: The user's file; by default ``limner.toml`` in the working folder, where there is one.
+    """
+    merged = _read(SHIPPED)
+    path = own if own is not None else Path.cwd() / OWN
+    if own is not None or path.is_file():
+        merged = _overlay(merged, _read(path))
+    try:
+        return Settings.model_validate(merged)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise DataError(f"{place}: {first['msg']}", file=path) from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"cannot be read: {error}", file=path) from error
+
+
+def _overlay(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        merged[key] = _overlay(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged

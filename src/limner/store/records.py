@@ -1,0 +1,194 @@
+"""Exams, drawings and markings as rows: what the runner writes and the scores read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..errors import StoreError
+from ..exam import Exam, Question
+from ..images import BadImage
+from .schema import attempts, calls, drawings, exams, markings, questions, setups
+from .store import Store, now
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A slot (question, painter, strategy, options, seed) and what stands in it."""
+
+    id: str
+    exam: str
+    question_id: str
+    question_hash: str
+    painter: str
+    spec: str
+    strategy: str
+    seed: int
+    status: str
+    options: dict[str, Any] = field(default_factory=dict)
+    image: str | None = None
+    width: int | None = None
+    height: int | None = None
+    prompt_sent: str | None = None
+    notes: dict[str, Any] | None = None
+    fault: str | None = None
+    detail: str | None = None
+    calls: list[str] = field(default_factory=list)
+    cost: float | None = 0.0
+    origin: str = "run"
+    created: float = field(default_factory=now)
+
+
+@dataclass(frozen=True)
+class Marking:
+    """One judge's work on one drawing: its replies, or its marks, or why there are none."""
+
+    id: str
+    drawing: str
+    question_hash: str
+    image: str | None
+    setup: str
+    repeat: int
+    status: str
+    rounds: int = 0
+    replies: list[list[str]] = field(default_factory=list)
+    marks: list[dict[str, Any]] | None = None
+    fault: str | None = None
+    detail: str | None = None
+    cost: float | None = 0.0
+    seconds: float | None = None
+    origin: str = "run"
+    created: float = field(default_factory=now)
+
+
+def add_exam(store: Store, exam: Exam[Any]) -> None:
+    """Keep the exam's questions with their reference images; what is there already stays.
+
+    Raises:
+        StoreError: The name is taken by an exam of another kind.
+    """
+    rows = []
+    for position, question in enumerate(exam.questions):
+        reference = question.reference
+        if reference is not None and reference.path is not None:
+            try:
+                store.blobs.put(reference.path.read_bytes())
+            except (OSError, BadImage) as error:
+                raise StoreError(f"{question.id}: {reference.path}: {error}") from error
+        body, sha256 = question.to_json(), reference.sha256 if reference else None
+        row = {"hash": question.hash, "exam": exam.name, "id": question.id, "position": position}
+        subsets = sorted(name for name, ids in exam.subsets.items() if question.id in ids)
+        rows.append(row | {"body": body, "subsets": subsets, "reference": sha256, "created": now()})
+
+    def operation(connection: sa.Connection) -> str:
+        store.insert_new(connection, exams, {"name": exam.name, "kind": exam.kind, "created": now()})
+        for start in range(0, len(rows), 500):
+            store.insert_new(connection, questions, *rows[start : start + 500])
+        return str(connection.scalar(sa.select(exams.c.kind).where(exams.c.name == exam.name)))
+
+    found = store.write(operation)
+    if found != exam.kind:
+        raise StoreError(f"{store.url} has an exam {exam.name!r} of kind {found}; give this one another name")
+
+
+def kind_of(store: Store, exam: str) -> str:
+    """The kind of a stored exam.
+
+    Raises:
+        StoreError: The store has no such exam; says which it has.
+    """
+    with store.reading() as connection:
+        found: dict[str, str] = {row.name: row.kind for row in connection.execute(sa.select(exams))}
+    if exam not in found:
+        raise StoreError(f"{store.url} has no exam {exam!r}; it has: {', '.join(sorted(found)) or 'none'}")
+    return found[exam]
+
+
+def load_questions(store: Store, exam: str, rubric: type[Any]) -> dict[str, Question[Any]]:
+    """All versions of the exam's questions, by content hash, in their order."""
+    query = sa.select(questions).where(questions.c.exam == exam)
+    with store.reading() as connection:
+        rows = connection.execute(query.order_by(questions.c.created, questions.c.position)).all()
+    return {row.hash: Question.from_json(row.body, rubric, row.reference) for row in rows}
+
+
+def load_exam(store: Store, name: str, rubric: type[Any]) -> Exam[Any]:
+    """The stored exam with the newest version of each question."""
+    query = sa.select(questions).where(questions.c.exam == name)
+    with store.reading() as connection:
+        rows = connection.execute(query.order_by(questions.c.created, questions.c.position)).all()
+    newest = {row.id: row for row in rows}
+    subsets: dict[str, set[str]] = {}
+    for row in newest.values():
+        for subset in row.subsets:
+            subsets.setdefault(subset, set()).add(row.id)
+    found = tuple(
+        Question.from_json(row.body, rubric, row.reference)
+        for row in sorted(newest.values(), key=lambda row: (row.position, row.id))
+    )
+    return Exam(
+        name, kind_of(store, name), found, {subset: frozenset(ids) for subset, ids in subsets.items()}
+    )
+
+
+def load_drawings(store: Store, exam: str, painter: str | None = None) -> Iterator[Drawing]:
+    """The exam's drawings, oldest first."""
+    query = sa.select(drawings).where(drawings.c.exam == exam)
+    if painter is not None:
+        query = query.where(drawings.c.painter == painter)
+    with store.reading() as connection:
+        for row in connection.execute(query.order_by(drawings.c.created, drawings.c.id)):
+            yield Drawing(**row._mapping)
+
+
+def load_markings(store: Store, exam: str, setup: str | None = None) -> Iterator[Marking]:
+    """The markings of the exam's drawings as they stand now, oldest first."""
+    join = markings.join(drawings, drawings.c.id == markings.c.drawing)
+    query = sa.select(markings).select_from(join).where(drawings.c.exam == exam)
+    # A marking of an image that has since been replaced says nothing about the new one.
+    query = query.where(
+        markings.c.image.is_not_distinct_from(drawings.c.image),
+        markings.c.question_hash == drawings.c.question_hash,
+    )
+    if setup is not None:
+        query = query.where(markings.c.setup == setup)
+    with store.reading() as connection:
+        for row in connection.execute(query.order_by(markings.c.created, markings.c.id)):
+            yield Marking(**row._mapping)
+
+
+def load_setups(store: Store) -> dict[str, dict[str, Any]]:
+    """Every way a judge was asked, by id."""
+    with store.reading() as connection:
+        return {row.id: row.body for row in connection.execute(sa.select(setups))}
+
+
+def load_replies(store: Store, keys: Iterable[str]) -> dict[str, str]:
+    """The accepted reply texts of the given calls."""
+    wanted, found = sorted(set(keys)), {}
+    accepted = calls.join(attempts, (attempts.c.call == calls.c.key) & (attempts.c.n == calls.c.accepted))
+    with store.reading() as connection:
+        for start in range(0, len(wanted), 500):
+            query = sa.select(calls.c.key, attempts.c.result).select_from(accepted)
+            for row in connection.execute(query.where(calls.c.key.in_(wanted[start : start + 500]))):
+                found[row.key] = row.result.get("text", "")
+    return found
+
+
+async def save_drawing(store: Store, drawing: Drawing) -> None:
+    """Put a drawing into its slot."""
+    await store.awrite(lambda connection: store.upsert(connection, drawings, asdict(drawing)))
+
+
+async def save_marking(store: Store, marking: Marking) -> None:
+    """Keep a marking."""
+    await store.awrite(lambda connection: store.upsert(connection, markings, asdict(marking)))
+
+
+def save_setup(store: Store, id: str, body: dict[str, Any]) -> None:
+    """Keep how a judge is asked."""
+    row = {"id": id, "judge": body["judge"], "body": body, "created": now()}
+    store.write(lambda connection: store.insert_new(connection, setups, row))

@@ -1,0 +1,146 @@
+"""The tables. Times are seconds since 1970; JSON columns hold what is never searched in."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+VERSION = "1"
+metadata = MetaData()
+
+meta = Table(
+    "meta",
+    metadata,
+    Column("key", String(40), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+exams = Table(
+    "exams",
+    metadata,
+    Column("name", String(200), primary_key=True),
+    Column("kind", String(200), nullable=False),
+    Column("created", Float, nullable=False),
+)
+
+questions = Table(
+    "questions",
+    metadata,
+    Column("hash", String(64), primary_key=True),
+    Column("exam", ForeignKey("exams.name"), primary_key=True),
+    Column("id", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("body", JSON, nullable=False),
+    Column("subsets", JSON, nullable=False),
+    Column("reference", String(64)),
+    Column("created", Float, nullable=False),
+    Index("questions_by_id", "exam", "id"),
+)
+
+# A drawing is a slot (question, painter, strategy, options, seed) and what stands in it now.
+drawings = Table(
+    "drawings",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("exam", ForeignKey("exams.name"), nullable=False),
+    Column("question_id", Text, nullable=False),
+    Column("question_hash", String(64), nullable=False),
+    Column("painter", Text, nullable=False),
+    Column("spec", Text, nullable=False),
+    Column("strategy", Text, nullable=False),
+    Column("options", JSON, nullable=False),
+    Column("seed", Integer, nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("image", String(64)),
+    Column("width", Integer),
+    Column("height", Integer),
+    Column("prompt_sent", Text),
+    Column("notes", JSON),
+    Column("fault", String(40)),
+    Column("detail", Text),
+    Column("calls", JSON, nullable=False),
+    Column("cost", Float),
+    Column("origin", String(20), nullable=False),
+    Column("created", Float, nullable=False),
+    Index("drawings_by_painter", "exam", "painter"),
+)
+
+# How a judge was asked: judge, arguments, variant, options, template hash.
+setups = Table(
+    "setups",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("judge", Text, nullable=False),
+    Column("body", JSON, nullable=False),
+    Column("created", Float, nullable=False),
+)
+
+markings = Table(
+    "markings",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("drawing", ForeignKey("drawings.id"), nullable=False),
+    Column("question_hash", String(64), nullable=False),
+    Column("image", String(64)),
+    Column("setup", ForeignKey("setups.id"), nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("rounds", Integer, nullable=False),
+    Column("replies", JSON, nullable=False),
+    Column("marks", JSON),
+    Column("fault", String(40)),
+    Column("detail", Text),
+    Column("cost", Float),
+    Column("seconds", Float),
+    Column("origin", String(20), nullable=False),
+    Column("created", Float, nullable=False),
+    Index("markings_by_drawing", "drawing"),
+    Index("markings_by_setup", "setup"),
+)
+
+calls = Table(
+    "calls",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("kind", String(20), nullable=False),
+    Column("target", Text, nullable=False),
+    Column("request", JSON, nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("host", Text),
+    Column("pid", Integer),
+    Column("process_start", Float),
+    Column("token", String(32)),
+    Column("lease_until", Float),
+    Column("progress", JSON),
+    Column("tries", Integer, nullable=False),
+    Column("accepted", Integer),
+    Column("fault", String(40)),
+    Column("detail", Text),
+    Column("created", Float, nullable=False),
+    Column("updated", Float, nullable=False),
+    Index("calls_by_status", "status"),
+    Index("calls_by_target", "kind", "target"),
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("call", ForeignKey("calls.key"), primary_key=True),
+    Column("n", Integer, primary_key=True),
+    Column("started", Float, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("result", JSON),
+    Column("cost", Float),
+    Column("fault", String(40)),
+    Column("detail", Text),
+)

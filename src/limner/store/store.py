@@ -1,0 +1,172 @@
+"""The store: one database and one folder of images that need nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+
+from ..errors import StoreError, UsageError
+from . import schema
+from .blobs import Blobs
+from .writer import Writer
+
+T = TypeVar("T")
+DEFAULT = "limner-store"
+
+
+class Store:
+    """Opens a store by URL.
+
+    ``FOLDER`` holds ``limner.db`` and ``blobs/``; ``sqlite:///FILE.db`` keeps its images in ``FILE.blobs/``;
+    ``postgresql://…?blobs=FOLDER_OR_URL`` keeps them where it says.
+    """
+
+    def __init__(self, url: str | Path = DEFAULT, *, create: bool = True) -> None:
+        self.url = str(url)
+        database, blobs = _places(self.url)
+        self.file = Path(database.database) if database.get_backend_name() == "sqlite" else None  # type: ignore[arg-type]
+        if self.file is not None and not self.file.exists():
+            if not create:
+                raise StoreError(f"no store at {self.url}; `limner run … --store {self.url}` makes one")
+            try:
+                self.file.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreError(f"cannot make a store at {self.url}: {error}") from error
+        self.blobs = Blobs(blobs)
+        self._readers, self._writers = _engines(database)
+        self._writer: Writer | None = None
+        self._prepare()
+
+    def _prepare(self) -> None:
+        try:
+            with self._writers.begin() as connection:
+                schema.metadata.create_all(connection)
+                self.insert_new(connection, schema.meta, {"key": "version", "value": schema.VERSION})
+                found = connection.scalar(
+                    sa.select(schema.meta.c.value).where(schema.meta.c.key == "version")
+                )
+        except SQLAlchemyError as error:
+            cause = getattr(error, "orig", None) or error
+            raise StoreError(f"the store {self.url} cannot be opened: {cause}") from error
+        if found != schema.VERSION:
+            raise StoreError(f"the store {self.url} has version {found}; this Limner reads {schema.VERSION}")
+
+    def submit(self, operation: Callable[[sa.Connection], T]) -> Any:
+        """Queue a write; returns a `concurrent.futures.Future` that ends after the commit."""
+        if self._writer is None:
+            self._writer = Writer(self._writers)
+        return self._writer.submit(operation)
+
+    def write(self, operation: Callable[[sa.Connection], T]) -> T:
+        """Write and wait for the commit."""
+        result: T = self.submit(operation).result()
+        return result
+
+    async def awrite(self, operation: Callable[[sa.Connection], T]) -> T:
+        """Write without holding up the event loop; goes on after the commit."""
+        result: T = await asyncio.wrap_future(self.submit(operation))
+        return result
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A connection for reading one consistent state."""
+        try:
+            with self._readers.connect() as connection:
+                yield connection
+        except OperationalError as error:
+            raise StoreError(f"the store {self.url} cannot be read: {error.orig}") from error
+
+    def insert_new(self, connection: sa.Connection, table: sa.Table, *rows: dict[str, Any]) -> None:
+        """Insert rows whose primary key is new; leave the others as they are."""
+        connection.execute(self._insert(table).on_conflict_do_nothing(), list(rows))
+
+    def upsert(self, connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:
+        """Insert a row, or replace the one with its primary key."""
+        keys = [column.name for column in table.primary_key]
+        changes = {name: value for name, value in row.items() if name not in keys}
+        statement = self._insert(table).values(row)
+        connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changes))
+
+    def _insert(self, table: sa.Table) -> Any:
+        postgres = self._writers.dialect.name == "postgresql"
+        return postgresql.insert(table) if postgres else sqlite.insert(table)
+
+    def close(self) -> None:
+        """Finish queued writes and let go of the database."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        self._readers.dispose()
+        self._writers.dispose()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def now() -> float:
+    """The time that goes into rows."""
+    return time.time()
+
+
+def _places(url: str) -> tuple[sa.URL, str]:
+    """The database's URL and the place of the images."""
+    if "://" not in url:
+        folder = Path(url)
+        if folder.is_file():
+            raise UsageError(f"--store {url} is a file; name a folder, or sqlite:///{url}")
+        return sa.URL.create("sqlite", database=str(folder / "limner.db")), str(folder / "blobs")
+    try:
+        parsed = make_url(url)
+        backend = parsed.get_backend_name()
+    except SQLAlchemyError as error:
+        raise UsageError(f"--store {url}: not a database URL") from error
+    if backend == "sqlite":
+        if not parsed.database or parsed.database == ":memory:":
+            raise UsageError("--store: a store must be a file, because runs resume from it")
+        return parsed, str(Path(parsed.database).with_suffix(".blobs"))
+    if backend != "postgresql":
+        raise UsageError(f"--store {url}: SQLite and PostgreSQL are known, not {backend}")
+    blobs = parsed.query.get("blobs")
+    if not isinstance(blobs, str):
+        raise UsageError(
+            f"--store {parsed.render_as_string()}: add ?blobs=FOLDER_OR_URL, the place of the images"
+        )
+    parsed = parsed.difference_update_query(["blobs"])
+    return (parsed if "+" in parsed.drivername else parsed.set(drivername="postgresql+psycopg")), blobs
+
+
+def _engines(url: sa.URL) -> tuple[sa.Engine, sa.Engine]:
+    """Engines for reading and for writing."""
+    try:
+        if url.get_backend_name() != "sqlite":
+            engine = sa.create_engine(url, pool_pre_ping=True)
+            return engine, engine
+        readers = sa.create_engine(url, connect_args={"timeout": 60})
+        writers = sa.create_engine(url, connect_args={"timeout": 60})
+    except ModuleNotFoundError as error:
+        raise StoreError(f"{error}; install the driver with: pip install 'limner[postgres]'") from error
+    for engine, begin in ((readers, "BEGIN"), (writers, "BEGIN IMMEDIATE")):
+        sa.event.listen(engine, "connect", _pragmas)
+        sa.event.listen(engine, "begin", lambda connection, begin=begin: connection.exec_driver_sql(begin))
+    return readers, writers
+
+
+def _pragmas(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # Transactions are begun by us, not guessed by the driver.
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()
