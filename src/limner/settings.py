@@ -17,7 +17,16 @@ OWN = "limner.toml"
 
 
 class Provider(BaseModel):
-    """A service that answers chat requests."""
+    """A service that answers chat requests, draws, or both.
+
+    Attributes:
+        image_shape: The wire format of its image calls.
+        image_url: Where image calls go, when not to `base_url`.
+        seeds: Whether image calls take a seed.
+        structured: What it takes as a description of a reply's shape.
+        link_hosts: Hosts that links to finished images may lead to, beside the service's own; ``*.name`` for all
+            below a name.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -25,6 +34,14 @@ class Provider(BaseModel):
     shape: Literal["openai"] = "openai"
     key_env: str | None = None
     timeout_s: float = 600.0
+    image_shape: Literal["openai-images", "gemini", "chat-images", "dashscope", "bfl"] | None = None
+    image_url: str | None = None
+    seeds: bool = False
+    structured: Literal["none", "json_object", "json_schema"] = "none"
+    image_input: bool = True
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    link_hosts: tuple[str, ...] = ()
 
     def key(self) -> str | None:
         """The key from the environment, or None for a service that needs none."""
@@ -47,6 +64,35 @@ class ModelFacts(BaseModel):
     source: str | None = None
 
 
+class PainterFacts(BaseModel):
+    """What is known of one painter: what tables group by, what it takes, what it costs.
+
+    Attributes:
+        access: Whether its weights are ``closed`` or ``open``.
+        kind: Such as ``diffusion`` or ``unified``.
+        parameters: Its size in words, such as ``12B``.
+        sizes: Width and height as the service writes them, by aspect.
+        prompt_limit: The longest prompt it takes, in characters.
+        aibench_group: Which of AIBench's two drawing prompts it gets.
+        image_price: Dollars per image; where tokens are charged, see `ModelFacts`.
+        image_bound: The most one image can cost, where tokens are charged.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    access: Literal["closed", "open"] | None = None
+    kind: str | None = None
+    parameters: str | None = None
+    resolution: str | None = None
+    sizes: dict[Literal["square", "landscape", "portrait"], str] = {}
+    prompt_limit: int | None = None
+    aibench_group: Literal["closed", "open"] | None = None
+    image_price: float | None = None
+    image_bound: float | None = None
+    priced_on: str | None = None
+    source: str | None = None
+
+
 class Settings(BaseModel):
     """All named services and model facts."""
 
@@ -54,6 +100,7 @@ class Settings(BaseModel):
 
     providers: dict[str, Provider]
     models: dict[str, ModelFacts] = {}
+    painters: dict[str, PainterFacts] = {}
 
     def provider(self, name: str) -> Provider:
         """The service called `name`."""

@@ -88,8 +88,13 @@ class Calls:
         if self._beat is not None:
             self._beat.cancel()
 
-    async def do(self, request: Request, perform: Perform) -> Outcome:
+    async def do(self, request: Request, perform: Perform, *, bound: float | None = 0.0) -> Outcome:
         """The stored outcome where there is one; otherwise claim, try, store and return it.
+
+        Args:
+            request: What identifies the call.
+            perform: Makes one attempt.
+            bound: The most one attempt can cost, in dollars; None when nobody knows.
 
         Raises:
             Fault: The call failed, now or (unless it is to be tried again) earlier.

@@ -66,14 +66,8 @@ def _decide(claim: Claim, page: Page) -> Decision:
     proofs = [label for label, place in found.items() if place and place.proof]
     met = len(proofs) == len(found) if claim.mode == "all" else bool(proofs)
     if met:
-        reads = "; ".join(
-            f"{label.text!r} read as {place.span.text!r}" for label, place in found.items() if place
-        )
-        return (
-            Decision(1, reads)
-            if claim.sufficient
-            else Decision(None, f"more is asked than the words: {reads}")
-        )
+        reads = "; ".join(f"{label.text!r} read as {place.span.text!r}" for label, place in found.items() if place)
+        return Decision(1, reads) if claim.sufficient else Decision(None, f"more is asked than the words: {reads}")
     absent = [label for label, place in found.items() if not place and _absent(label, page)]
     if absent and (claim.mode == "all" or len(absent) == len(found)):
         return Decision(0, "; ".join(_missing(label, page) for label in absent))

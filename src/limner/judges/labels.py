@@ -63,14 +63,14 @@ def claim(text: str) -> Claim | None:
     True
     """
     whole = wording.tidy(text)
-    if wording.REFUSED.search(whole):
+    if wording.REFUSED.search(whole) or wording.OPEN_LABEL.search(whole):
         return None
     body = wording.without_examples(whole)
     read = _quoted(body) if wording.QUOTED.search(body) else _listed(body)
     if read is None:
         return None
     labels, shell, link = read
-    if not labels or link == "mixed":
+    if link == "mixed" or not all(tokens(label.text) for label in labels):
         return None
     complete = body == whole and _asks_no_more(shell, len(labels))
     # h and H, or a list that repeats itself: one word on the page would count twice.
@@ -101,9 +101,7 @@ def _listed(body: str) -> tuple[list[Label], str, str] | None:
     for start, phrase, sure in _lists(body):
         found = items(phrase)
         labels = [
-            Label(i.text, i.variants, sure and names_something(i.text, i.variants, quoted=False))
-            for i in found
-            if i
+            Label(i.text, i.variants, sure and names_something(i.text, i.variants, quoted=False)) for i in found if i
         ]
         if labels:
             slot = SLOT if None not in found else "…"
@@ -124,7 +122,7 @@ def _lists(body: str) -> Iterator[tuple[int, str, bool]]:
             yield m.start("list"), phrase, not cut and not phrase.lower().startswith("the ")
     if m := wording.LABEL_FOR.search(body):
         yield m.start("list"), upto_stop(m["list"]), True
-    for pattern in (wording.BEFORE_LABELED, wording.WITH_LABELED):
+    for pattern in (wording.BEFORE_LABELED, wording.SHOWN_AND_LABELED, wording.WITH_LABELED):
         if (m := pattern.search(body)) and not _is_sentence(m["list"]):
             yield m.start("list"), m["list"], True
 

@@ -31,11 +31,16 @@ def chains(lines: Sequence[Line]) -> Iterator[tuple[int, ...]]:
 
 def _follows(a: Line, b: Line) -> bool:
     """Whether b may go on with the words of a: just under it, or close beside it."""
-    return any(
-        _goes_on(a, b, d)
-        for d in _directions(a)
-        if any(d[0] * e[0] + d[1] * e[1] >= _PARALLEL for e in _directions(b))
+    return _are_close(a, b) and any(
+        _goes_on(a, b, d) for d in _directions(a) if any(d[0] * e[0] + d[1] * e[1] >= _PARALLEL for e in _directions(b))
     )
+
+
+def _are_close(a: Line, b: Line) -> bool:
+    """A quick test that spares most pairs the exact one."""
+    (al, at, ar, ab), (bl, bt, br, bb) = a.bounds, b.bounds
+    reach = 2 * min(max(ar - al, ab - at), max(br - bl, bb - bt))
+    return bl - ar <= reach and al - br <= reach and bt - ab <= reach and at - bb <= reach
 
 
 def _directions(line: Line) -> list[Point]:
@@ -59,9 +64,7 @@ def _goes_on(a: Line, b: Line, along: Point) -> bool:
     if low <= 0 or high > 1.7 * low:
         return False
     shared = min(a_end, b_end) - max(a_start, b_start)
-    under = -0.5 * low <= b_top - a_bottom <= 0.9 * low and shared >= 0.5 * min(
-        a_end - a_start, b_end - b_start
-    )
+    under = -0.5 * low <= b_top - a_bottom <= 0.9 * low and shared >= 0.5 * min(a_end - a_start, b_end - b_start)
     level = min(a_bottom, b_bottom) - max(a_top, b_top) >= 0.6 * low
     return under or (level and -0.5 * low <= b_start - a_end <= 1.5 * low)
 

@@ -21,10 +21,10 @@ PROSE_WORDS = 7
 SURE = 0.7
 """Confidence below which a line proves nothing."""
 
-_NONE: Mapping[str, Sequence[str]] = {}
-
 NEAR_RATIO = 70
 """Similarity (0-100) from which a word may be a misread form of the label's."""
+
+_NONE: Mapping[str, Sequence[str]] = {}
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ class Page:
 
     def find(self, label: str) -> Found | None:
         """The best place where the label stands, allowing for case, signs, line breaks and small slips."""
-        places = [found for span in self.spans if (found := self._match(tokens(label), span))]
+        wanted = tokens(label)
+        places = [found for span in self.spans if wanted and (found := self._match(wanted, span))]
         return min(places, key=lambda f: (not f.proof, f.slips, len(f.span.tokens)), default=None)
 
     def nearest(self, label: str) -> tuple[str, float] | None:
@@ -92,10 +93,7 @@ class Page:
             The text of such a line, or None when nothing on the page points to the label.
         """
         words = tokens(label)
-        plain = " ".join(words)
-        other = {
-            t for name, more in synonyms.items() if name in plain for word in more for t in [tokens(word)]
-        }
+        other = {tokens(word) for name, more in synonyms.items() if name in " ".join(words) for word in more}
         telling = [w for w in words if w not in ignored] or list(words)
         initials = "".join(w[0] for w in words)
         for span in self.spans:
@@ -166,4 +164,4 @@ def _hints(word: str, span: Span) -> bool:
         # An abbreviation: temp for temperature, or the initial alone as the whole line.
         if word.startswith(seen) and (len(seen) > 1 or len(span.tokens) == 1):
             return True
-    return fuzz.partial_ratio(word, span.compact) >= 100 - 20 * allowed_slips(len(word)) / 2
+    return fuzz.partial_ratio(word, span.compact) >= 100 - 10 * allowed_slips(len(word))

@@ -19,9 +19,8 @@ _WORD = re.compile(r"[A-Za-zÀ-ž](?:[a-zß-ž]|['-][A-Za-zÀ-ž]?)*|[A-Z]+")
 _SYMBOL = re.compile(r"[^\W\d_]?['\d]{0,4}[^\W_]?|\d+")
 _ACRONYM = re.compile(r"[A-Z]{2,6}")
 ARTICLES = frozenset({"a", "an", "the"})
-VERBS = frozenset(
-    {"labeled", "labelled", "is", "are", "does", "do", "has", "have", "shown", "placed", "marked"}
-)
+VERBS = frozenset({"labeled", "labelled", "is", "are", "does", "do", "has", "have", "shown", "placed", "marked"})
+_REMARK = re.compile(r"[A-Z]{3,}|[A-Za-z .-]*[a-z]{3}[A-Za-z .-]*|[A-Za-z]+/[\w·^]+")
 _RANGE = re.compile(r"\d\s?[-–]\s?\d")
 _MARK = "\x00"
 
@@ -45,17 +44,14 @@ def items(phrase: str) -> list[Item | None]:
     inner = [m[1] for m in BRACKET.finditer(phrase)]
     masked = BRACKET.sub(_MARK, phrase)
     parts = [p for p in _SEPARATOR.split(masked) if p.strip(f" {_MARK}")]
-    if any(_lists(text) for text in inner):
+    heads = [p.replace(_MARK, " ").split() for p in parts]
+    if inner and all(map(_lists, inner)) and not any(is_symbol(head[-1]) for head in heads):
         # "the four chambers (left atrium, ...)": what stands outside the brackets only says what they list.
-        heads = masked.count(_MARK) == len(parts) and all(p.strip(f" {_MARK}")[-1:] == "s" for p in parts)
-        listed: list[Item | None] = [None]
-        if all(map(_lists, inner)):
-            listed = [item for text in inner for item in items(text)]
-        return listed if heads or all(p.count(_MARK) for p in parts) else [*listed, None]
-    signs = len(parts) > 1 and all(_is_sign(p.replace(_MARK, "").strip()) for p in parts[1:])
-    if signs and _is_sign(last := parts[0].replace(_MARK, "").split()[-1]):
+        listed = [item for text in inner for item in items(text)]
+        return listed if all(_MARK in p for p in parts) else [*listed, None]
+    if len(parts) > 1 and _is_sign(heads[0][-1]) and all(_is_sign(" ".join(head)) for head in heads[1:]):
         # "the vertebrae L2, L3 and L4"
-        parts[0] = last + _MARK * parts[0].count(_MARK)
+        parts[0] = heads[0][-1] + _MARK * parts[0].count(_MARK)
     brackets = iter(inner)
     return [_item(part, brackets) for part in parts]
 
@@ -79,9 +75,7 @@ def names_something(text: str, variants: tuple[str, ...] = (), *, quoted: bool) 
         return False
     if quoted:
         return True
-    if any(any(c.isdigit() for c in v) or is_symbol(v) for v in variants) or all(
-        map(_ACRONYM.fullmatch, words)
-    ):
+    if not all(map(_REMARK.fullmatch, variants)) or all(map(_ACRONYM.fullmatch, words)):
         return False
     return all(_WORD.fullmatch(w) and w.lower() not in GENERIC | ARTICLES for w in words)
 
@@ -126,19 +120,15 @@ def _item(part: str, brackets: Iterator[str]) -> Item | None:
     if any(POSITION.search(remark) for remark in remarks) or _speaks_of_a_set(words):
         return None
     words = _without_openers(words)
-    if (
-        len(words) > 2
-        and words[0].lower() in GENERIC
-        and words[1].lower() == "of"
-        and words[2].lower() != "the"
-    ):
+    if len(words) > 2 and words[0].lower() in GENERIC and words[1] == "of" and not {"of", "the"} & set(words[2:]):
+        # "the regions of wet steam"
         words = words[2:]
     if len(words) > 1 and words[0].lower() in CARRIERS and all(is_symbol(w) for w in words[1:]):
         words.pop(0)
     lower = [w.lower() for w in words]
     if not words or len(words) > MAX_WORDS or any(w in STOPS and len(w) > 1 for w in lower):
         return None
-    if all(w in GENERIC for w in lower) or re.fullmatch(r"\w{3,}ly", " ".join(lower)):
+    if all(w in GENERIC for w in words) or re.fullmatch(r"\w{3,}ly", " ".join(lower)):
         return None
     name, *others = _alternatives(" ".join(words))
     variants = [v.strip() for v in (*others, *remarks) if len(v.split()) <= MAX_WORDS]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
@@ -39,30 +39,37 @@ _SIGNS = str.maketrans(
         "^": "",
     }
 )
-_CAMEL = re.compile(r"(?<=[a-z]{2})(?=[A-Z])")
+_CAMEL = re.compile(r"(?<=[a-z]{3})(?=[A-Z][a-z]{2})")
 _INNER_APOSTROPHE = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
-_DIGIT_LETTER = re.compile(r"(?<![^\W\d])(\d+)(?=[^\W\d_])")
-_TOKEN = re.compile(
-    r"(?<![^\W_])-?\d+(?:[.,]\d+)*(?![^\W\d_])|[^\W_]+(?:'+(?![^\W_]))?|[+=<>%°±≤≥≠≈∞√$&#♭♮𝄪𝄫]"
-)
+_DIGIT_LETTER = re.compile(r"(?<![^\W_])(\d+)(?=[^\W\d_])")
+_TOKEN = re.compile(r"(?<![^\W_])-?\d+(?:[.,]\d+)*(?![^\W\d_])|[^\W_]+(?:'+(?![^\W_]))?|[^\w\s]")
+_KEPT_PUNCTUATION = "%&#"
+_ORNAMENT = re.compile("[|~\u2190-\u21ff\u2500-\u25ff\u2700-\u27bf]")
 _ROMAN = re.compile(r"[ivx]+")
 
 
-@cache
+@lru_cache(maxsize=1 << 16)
 def tokens(text: str) -> tuple[str, ...]:
     """The words, numbers and signs of a text in plain form.
 
     >>> tokens("Young’s  modulus (Ｅ₂)")
     ('youngs', 'modulus', 'e2')
     >>> tokens("-70 mV, 7mm, a' and RealGDP")
-    ('-70', 'mv', '7', 'mm', "a'", 'and', 'real', 'gdp')
+    ('-70', 'mv', '7', 'mm', "a'", 'and', 'realgdp')
     """
     # Signs go first: the compatibility form would tear a degree sign or a spacing accent apart.
     plain = unicodedata.normalize("NFKC", text.translate(_SIGNS)).translate(_SIGNS).translate(_GREEK_CYRILLIC)
     plain = _CAMEL.sub(" ", plain).casefold()
     plain = "".join(c for c in unicodedata.normalize("NFD", plain) if not unicodedata.combining(c))
     plain = _INNER_APOSTROPHE.sub("", plain.translate(_GREEK_CYRILLIC))
-    return tuple(_TOKEN.findall(_DIGIT_LETTER.sub(r"\1 ", plain)))
+    return tuple(filter(_says_something, _TOKEN.findall(_DIGIT_LETTER.sub(r"\1 ", plain))))
+
+
+def _says_something(token: str) -> bool:
+    """Whether a token is a word, a number or a mathematical sign, and not punctuation, an arrow or a bullet."""
+    if token[-1].isalnum() or len(token) > 1 or token in _KEPT_PUNCTUATION:
+        return True
+    return unicodedata.category(token) in {"Sm", "Sc", "So"} and not _ORNAMENT.match(token)
 
 
 def allowed_slips(length: int) -> int:

@@ -25,9 +25,7 @@ SLOT = "□"
 
 
 def _any(words: Iterable[str]) -> str:
-    return (
-        "(?:" + "|".join(re.escape(w).replace(r"\ ", " ") for w in sorted(words, key=len, reverse=True)) + ")"
-    )
+    return "(?:" + "|".join(re.escape(w).replace(r"\ ", " ") for w in sorted(words, key=len, reverse=True)) + ")"
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
@@ -43,6 +41,8 @@ _WRITING = r"(?:label|annotation|title|caption|heading|text|note|word|phrase)s?"
 
 REFUSED = _compile(rf"\b{_any(_WORDS['refuse'])}\b")
 EXAMPLE = _compile(rf"(?:(?<=\W)|^){_any(_WORDS['examples'])}(?=\W|$)")
+OPEN_LABEL = _compile(rf"\b{_LABELED}\b[^,;]{{0,20}}\(?\b(?:e\.g|for example|such as|like)\b")
+"""The criterion gives only examples of what the label may say."""
 CUE = _compile(rf"\b{_any(_WORDS['cues'])}\b")
 QUOTED = re.compile(r"""(?<![\w'"])(['"])(?=\S)(.+?)\1(?!\w)""")
 BRACKET = re.compile(r"(?:(?<=\s)|^)\(([^()]+)\)")
@@ -52,14 +52,19 @@ POSITION = _compile(rf"\b{_any(_WORDS['position'])}\b")
 AFTER_COLON = _compile(rf"\b{_LABELED}\b[^:]*:(?P<list>[^:]+)$")
 AFTER_LABELED = _compile(
     rf"(?P<before>\b\w+ )?\b(?:{_LABELED}|annotated|titled) (?P<link>as |with |by )?"
-    r"(?P<list>(?!and |or |but |[^\w(])\S.*)$"
+    r"(?=(?P<list>(?!and |or |but |[^\w(])\S.*)$)"
 )
 GOES_ON = _compile(r" (?:in|to|for|from|per|by|between|at|\w+ed)\b")
 LABEL_FOR = _compile(r"\blabels? for (?P<list>.+)$")
 BEFORE_LABELED = _compile(
-    rf"^(?:is|are) (?P<list>(?!there\b).+?) {_MODIFIERS}{_LABELED}\b(?! (?:at \d|from |with |as |by ))"
+    rf"^(?:is|are) (?P<list>(?!there\b|these\b|those\b).+?) {_MODIFIERS}{_LABELED}\b"
+    r"(?! (?:at \d|from |with |as |by |to ))"
 )
-WITH_LABELED = _compile(rf"\bwith (?P<list>(?:(?! with ).)+?) {_MODIFIERS}{_LABELED}$")
+SHOWN_AND_LABELED = _compile(
+    r"^(?:is|are) (?P<list>(?!there\b).+?) (?:shown|depicted|drawn|illustrated|represented|present|located|placed|"
+    rf"positioned|indicated|included|visible)\b.*[ ,]and {_MODIFIERS}{_LABELED}(?: by name| correctly)?$"
+)
+WITH_LABELED = _compile(rf"\bwith (?P<list>(?!these\b|those\b)(?:(?! with ).)+?) {_MODIFIERS}{_LABELED}$")
 
 SHELLS = tuple(
     _compile(pattern)
@@ -80,9 +85,7 @@ SHELLS = tuple(
 )
 """Whole criteria that ask for nothing but the words at the slot."""
 
-_STRAIGHT = str.maketrans(
-    {**dict.fromkeys("‘’‚‛", "'"), **dict.fromkeys("“”„‟", '"'), "‑": "-", "\u00a0": " "}
-)
+_STRAIGHT = str.maketrans({**dict.fromkeys("‘’‚‛", "'"), **dict.fromkeys("“”„‟", '"'), "‑": "-", "\u00a0": " "})
 
 
 def tidy(text: str) -> str:

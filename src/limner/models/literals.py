@@ -21,9 +21,7 @@ _STRINGS = {
     for quote in marks
 }
 _GAP = re.compile(r"(?:[\s\ufeff\u200b]++|//[^\n]*+|#[^\n]*+)*+")
-_NUMBER = re.compile(
-    r"[+-]?(?:(?:0|[1-9][0-9]*+)(\.[0-9]*+)?+|(\.[0-9]++))([eE][+-]?[0-9]++)?+(?![\w.])", re.ASCII
-)
+_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*+)(\.[0-9]*+)?+|(\.[0-9]++))([eE][+-]?[0-9]++)?+(?![\w.])", re.ASCII)
 _WORD = re.compile(r"[\w.+-]*+")
 _WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
@@ -66,11 +64,6 @@ class Reader:
         """The value that starts at `start`; raises `Unreadable`, or `Ended` when the text stops inside it."""
         self.at, self.keyed = start, False
         return self._value(0)
-
-    def place(self) -> str:
-        """Line and column of `at`, to be told with a failure."""
-        line = self.text.count("\n", 0, self.at) + 1
-        return f"line {line}, column {self.at - self.text.rfind(chr(10), 0, self.at)}"
 
     def _value(self, depth: int) -> object:
         mark = self._peek()

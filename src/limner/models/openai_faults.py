@@ -17,8 +17,8 @@ def fault_of(error: Exception) -> Fault:
     if isinstance(error, openai.APITimeoutError):
         return Fault("timeout", "no reply within the time limit", cost=None)
     if isinstance(error, openai.APIStatusError):
-        wait = _retry_after(error.response.headers.get("retry-after"))
-        return Fault(_kind(error.status_code, error.body), _said(error), retry_after=wait)
+        wait = retry_after(error.response.headers.get("retry-after"))
+        return Fault(kind_of(error.status_code, error.body), _said(error), retry_after=wait)
     if isinstance(error, openai.APIResponseValidationError):
         return Fault("server", f"the reply does not fit the API: {error}"[:500], cost=None)
     if isinstance(error, openai.APIConnectionError):
@@ -28,7 +28,8 @@ def fault_of(error: Exception) -> Fault:
     raise error
 
 
-def _kind(status: int, body: object) -> Kind:
+def kind_of(status: int, body: object) -> Kind:
+    """The kind of fault behind an HTTP status and what its body says."""
     said = str(body).casefold()
     if status == 402 or any(word in said for word in CREDITS):
         return "credits"
@@ -48,7 +49,8 @@ def _said(error: Any) -> str:
     return f"{error.status_code}: {message or error.message}"[:500]
 
 
-def _retry_after(text: str | None) -> float | None:
+def retry_after(text: str | None) -> float | None:
+    """Seconds a service asks to wait; None when it does not say."""
     try:
         return min(600.0, max(0.0, float(text))) if text else None
     except ValueError:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from limner.models.literals import Ended, Reader, Unreadable, is_gap
+from .literals import Ended, Reader, Unreadable, is_gap
 
 __all__ = ["MAX_CHARS", "Unreadable", "loads"]
 
 MAX_CHARS = 2_000_000
 
-_MARK = re.compile(r"(?P<think><think(?:ing)?>)|(?P<fence>(?:`{3,}+|~{3,}+)[^\S\n]*+[\w+.-]*+)|[{\[]", re.I)
+_MARK = re.compile(r"(?P<think><think(?:ing)?>)|(?P<fence>(?:`{3,}+|~{3,}+)[^\S\n]*+[\w+.-]*+)|\{|\[[\s\[]*+", re.I)
 _FENCE_END = re.compile(r"\s*+(?:```|~~~|\Z)")
 _FENCE_LINE = re.compile(r"\n[ \t]*+(?=```|~~~)")
 _THINK = re.compile(r"<think(?:ing)?>", re.I)
@@ -43,23 +43,26 @@ def loads(text: str) -> dict[str, object]:
     fenced: dict[str, object] | None = None
     loose: dict[str, object] | None = None
     fault: Unreadable | None = None
-    for attempt, in_fence in _attempts(text):
+    fault_at = 0
+    for attempt, at, in_fence in _attempts(text):
         if isinstance(attempt, Unreadable):
-            fault = attempt if in_fence or fenced is None else fault
+            if in_fence or fenced is None:
+                fault, fault_at = attempt, at
         elif in_fence:
             fenced, fault = attempt, None
-        elif fenced is None and (
-            attempt or loose is None
-        ):  # a {} in prose after the answer is no newer answer
+        elif fenced is None and (attempt or loose is None):  # a {} in prose after the answer is no newer answer
             loose, fault = attempt, None
+    if fault:
+        column = fault_at - text.rfind("\n", 0, fault_at)
+        raise Unreadable(f"{fault.reason} (line {text.count(chr(10), 0, fault_at) + 1}, column {column})")
     found = loose if fenced is None else fenced
-    if fault or found is None:
-        raise fault or Unreadable("no JSON object found")
+    if found is None:
+        raise Unreadable("no JSON object found")
     return found
 
 
-def _attempts(text: str) -> Iterator[tuple[dict[str, object] | Unreadable, bool]]:
-    """Every object written or begun in the text, in order, and whether it is what a fenced block holds."""
+def _attempts(text: str) -> Iterator[tuple[dict[str, object] | Unreadable, int, bool]]:
+    """Every object written or begun: its value or fault, where that ends, whether a fenced block holds it."""
     reader = Reader(text)
     at = _after_lone_thought(text)
     opening: int | None = at
@@ -77,21 +80,21 @@ def _attempts(text: str) -> Iterator[tuple[dict[str, object] | Unreadable, bool]
             value = reader.read(start)
         except Unreadable as error:
             work += reader.at - start
-            if work > 4 * len(text) + 10_000:  # readings that fail can overlap, up to quadratic work
+            if work > 2 * len(text) + 10_000:  # failed readings can overlap, and add up to quadratic work
                 raise Unreadable("too many brackets that hold no JSON") from None
             if not reader.keyed and not (opens and mark[0] == "{"):
                 at = _after_braces(text, start) if mark[0] == "{" else at
                 continue
             if isinstance(error, Ended):
                 raise
-            yield Unreadable(f"{error.reason} ({reader.place()})"), opens and fence
+            yield error, reader.at, opens and fence
             # A whole object inside a broken one looks like an answer, so only a new fence starts afresh.
             line = _FENCE_LINE.search(text, at)
             at = line.end() if line else len(text)
         else:
             at = reader.at
             if isinstance(value, dict):
-                yield value, bool(opens and fence and _FENCE_END.match(text, at))
+                yield value, at, bool(opens and fence and _FENCE_END.match(text, at))
 
 
 def _after_thought(text: str, at: int) -> int:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from ..calls import Calls
+
+
+Aspect = Literal["square", "landscape", "portrait"]
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,7 @@ class PaintRequest:
     question: str
     prompt: str
     seed: int = 0
+    aspect: Aspect = "square"
     options: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -13,7 +13,6 @@ from ..evidence.probe import OcrProbe
 from ..exam import Exam, Question
 from ..images import BadImage, decode, encode_png
 from ..store import Blobs
-from . import alter
 from .base import Painting, PaintRequest
 
 NAMES = ("reference", "blank", "text", "shuffled", "erased", "swapped")
@@ -25,9 +24,7 @@ class ControlPainter:
 
     changeable = False
 
-    def __init__(
-        self, name: str, spec: str, control: str, exam: Exam[Any], blobs: Blobs, ocr: OcrProbe
-    ) -> None:
+    def __init__(self, name: str, spec: str, control: str, exam: Exam[Any], blobs: Blobs, ocr: OcrProbe) -> None:
         if control not in NAMES:
             raise UsageError(f"no control {control!r}; there is: {', '.join(NAMES)}")
         self.name, self.spec = name, spec
@@ -45,9 +42,13 @@ class ControlPainter:
         return Painting(await asyncio.to_thread(self._bytes, request.question))
 
     async def _blank(self, request: PaintRequest, calls: Calls) -> Painting:
+        from . import alter
+
         return Painting(encode_png(alter.blank(SIZE)))
 
     async def _text(self, request: PaintRequest, calls: Calls) -> Painting:
+        from . import alter
+
         image = await asyncio.to_thread(alter.typeset, request.prompt, SIZE)
         return Painting(encode_png(image), prompt_sent=request.prompt)
 
@@ -58,6 +59,8 @@ class ControlPainter:
         return Painting(await asyncio.to_thread(self._bytes, partner), notes={"reference_of": partner})
 
     async def _erased(self, request: PaintRequest, calls: Calls) -> Painting:
+        from . import alter
+
         data = await asyncio.to_thread(self._bytes, request.question)
         found = await self._ocr.measure(data, calls)
         if not found.lines:
@@ -66,6 +69,8 @@ class ControlPainter:
         return Painting(image, calls=(found.call,), notes={"erased": [line.text for line in found.lines]})
 
     async def _swapped(self, request: PaintRequest, calls: Calls) -> Painting:
+        from . import alter
+
         data = await asyncio.to_thread(self._bytes, request.question)
         found = await self._ocr.measure(data, calls)
         seed = int.from_bytes(hashlib.sha256(request.question.encode()).digest()[:4]) + request.seed
@@ -73,9 +78,7 @@ class ControlPainter:
         if swapped is None:
             raise Fault("not_applicable", "the reference has no two labels to exchange")
         image, pair = swapped
-        return Painting(
-            encode_png(image), calls=(found.call,), notes={"swapped": [line.text for line in pair]}
-        )
+        return Painting(encode_png(image), calls=(found.call,), notes={"swapped": [line.text for line in pair]})
 
     def _bytes(self, question: str) -> bytes:
         reference = self._questions[question].reference

@@ -39,9 +39,7 @@ class FolderPainter:
         """The finished image; see `limner.painters.base.Painter`."""
         file = self.find(request.question)
         try:
-            return Painting(
-                await asyncio.to_thread(file.read_bytes), notes={"file": str(file.relative_to(self._root))}
-            )
+            return Painting(await asyncio.to_thread(file.read_bytes), notes={"file": str(file.relative_to(self._root))})
         except OSError as error:
             raise Fault("missing", f"{file} cannot be read: {error}") from error
 

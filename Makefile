@@ -1,0 +1,47 @@
+# make demo: the main job, offline. make test: quick checks. make test-all: everything.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
+
+.PHONY: demo test test-all lint types lock clean
+
+demo: $(VENV)/.installed
+	@$(BIN)/limner demo
+
+test: lint types
+	$(BIN)/python -m pytest -n auto -m "not slow" --durations=5
+
+test-all: lint types $(VENV)/.all
+	$(BIN)/python -m pytest -n auto --durations=10
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+lock: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --no-emit-index-url --no-header \
+		--no-annotate --output-file requirements.lock pyproject.toml
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml requirements.lock | $(VENV)/bin/python
+	@echo "installing Limner into $(VENV) …"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.all: $(VENV)/.dev
+	@$(PIP) --editable '.[dev,postgres]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) demo-store .mypy_cache .ruff_cache .pytest_cache

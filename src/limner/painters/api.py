@@ -1,0 +1,121 @@
+"""What every painter behind an image service shares: one journalled call, the image kept by hash, its price."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..calls import Attempt, Calls, Fault, Request, Result
+from ..errors import UsageError
+from ..images import BadImage
+from ..settings import PainterFacts, Settings
+from ..store import Blobs
+from .base import Painting, PaintRequest
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a service sent: the image, the rest of its reply, and token counts where it gives them."""
+
+    image: bytes
+    raw: Mapping[str, Any] = field(default_factory=dict)
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    prompt: str | None = None
+
+
+class ApiPainter(ABC):
+    """A painter behind an image service. A new one says what its request body is and how to send it."""
+
+    changeable = False
+
+    def __init__(
+        self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
+    ) -> None:
+        provider, _, _ = spec.partition("/")
+        self.name, self.spec, self.model, self.options = name, spec, model, dict(options)
+        self.target = f"{provider}/{model}"
+        self.provider = settings.provider(provider)
+        self.facts = settings.painters.get(self.target, PainterFacts())
+        self.url = (self.provider.image_url or self.provider.base_url).rstrip("/")
+        self.hosts = (urlsplit(self.url).hostname or "", *self.provider.link_hosts)
+        self._settings, self._blobs = settings, blobs
+
+    @abstractmethod
+    def body(self, request: PaintRequest) -> dict[str, Any]:
+        """The request body, fully resolved: all of it is part of the call's key."""
+
+    @abstractmethod
+    async def send(self, body: dict[str, Any], attempt: Attempt) -> Drawn:
+        """Make the call once.
+
+        Raises:
+            Fault: By kind; ``refusal`` when the service will not draw this.
+        """
+
+    def size(self, request: PaintRequest) -> str | None:
+        """The size for the request's aspect: the user's option, or the painter's own for this aspect."""
+        return self.options.get("size") or self.facts.sizes.get(request.aspect)
+
+    def seed(self, request: PaintRequest) -> dict[str, int]:
+        """The seed as a field of the body, where the service takes one."""
+        return {"seed": request.seed} if self.provider.seeds else {}
+
+    def check(self) -> None:
+        """Fail early when the key is not there."""
+        self.provider.key()
+
+    @property
+    def bound(self) -> float | None:
+        """The most one image can cost; None when nobody knows."""
+        return self.facts.image_price if self.facts.image_price is not None else self.facts.image_bound
+
+    async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
+        """Draw through the journal; see `limner.painters.base.Painter`."""
+        limit = self.facts.prompt_limit
+        if limit is not None and len(request.prompt) > limit:
+            raise Fault("bad_request", f"the prompt has {len(request.prompt)} characters; {self.target} takes {limit}")
+        body = self.body(request)
+        # Without seeds, a further drawing of the same prompt is the same request made once more.
+        repeat = 0 if self.provider.seeds else request.seed
+        call = Request("paint", self.target, body, repeat)
+
+        async def perform(attempt: Attempt) -> Result:
+            return await self._keep(await self.send(body, attempt))
+
+        outcome = await calls.do(call, perform, bound=self.bound)
+        data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
+        sent = outcome.payload.get("prompt") or request.prompt
+        return Painting(data, sent, (outcome.key,), outcome.cost, {"body": body})
+
+    async def _keep(self, drawn: Drawn) -> Result:
+        cost = self._price(drawn)
+        try:
+            sha256, _ = await asyncio.to_thread(self._blobs.put, drawn.image)
+        except BadImage as error:
+            raise Fault("image", f"what {self.target} sent is no image: {error}", cost=cost) from error
+        payload = {"image": sha256, "raw": dict(drawn.raw)}
+        return Result(payload | ({"prompt": drawn.prompt} if drawn.prompt else {}), cost)
+
+    def _price(self, drawn: Drawn) -> float | None:
+        if self.facts.image_price is not None:
+            return self.facts.image_price
+        if drawn.tokens_in is None or drawn.tokens_out is None:
+            return None
+        return self._settings.price(self.target, drawn.tokens_in, drawn.tokens_out)
+
+
+def wanted_options(options: Mapping[str, Any], known: frozenset[str], spec: str) -> dict[str, Any]:
+    """The options, all of them known.
+
+    Raises:
+        UsageError: An option the shape does not have.
+    """
+    for name in options:
+        if name not in known:
+            raise UsageError(f"{spec} has no option {name!r}; there is: {', '.join(sorted(known))}")
+    return dict(options)
