@@ -1,10 +1,10 @@
 """Limner examines text-to-image models on knowledge: can they draw what a textbook would show, and draw it right?
 
-    import limner
+import limner
 
-    limner.run("sample/genexam", painters=["control/reference"], judges=["ocr"], store="results")
-    for standing in limner.scores("sample/genexam", store="results"):
-        print(standing.painter, standing.scores["relaxed"])
+limner.run("sample/genexam", painters=["control/reference"], judges=["ocr"], store="results")
+for standing in limner.scores("sample/genexam", store="results"):
+    print(standing.painter, standing.scores["relaxed"])
 """
 
 from __future__ import annotations

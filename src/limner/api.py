@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from . import exams, settings
-from .errors import StoreError, UsageError
+from .calls import Limits
+from .errors import NoStore, StoreError, UsageError
 from .evidence.probe import OcrProbe
 from .exam import Exam, Selection
 from .exams import Named
@@ -20,7 +23,7 @@ from .protocol import READINGS, Reading
 from .runner import Plan, Progress, Runner
 from .scoring import Group, Standing, load_groups, standings
 from .store import DEFAULT, Store
-from .store.records import kind_of, load_exam
+from .store.records import kind_of, load_drawings, load_exam
 
 
 @dataclass(frozen=True)
@@ -42,16 +45,16 @@ class Asking:
     prompts: Path | None = None
 
 
-def load(exam: str, data: Path | str | None, store: Store | None = None) -> tuple[Named, Exam[Any]]:
+def load(exam: str, data: Path | str | None, store: Store | str | Path) -> tuple[Named, Exam[Any]]:
     """The exam from its data folder, or from the store when it is there and no folder is named."""
     path = Path(data) if data is not None else None
-    if store is not None and path is None and not exam.endswith(".toml"):
+    if path is None and not exam.endswith(".toml"):
         try:
-            kind = kind_of(store, exam)
+            with opened(store) as open_store:
+                kind = kind_of(open_store, exam)
+                return Named(exam, kind, None), load_exam(open_store, exam, exams.kind(kind).rubric)
         except StoreError:
-            pass
-        else:
-            return Named(exam, kind, None), load_exam(store, exam, exams.kind(kind).rubric)
+            pass  # No store yet, or not this exam in it.
     named = exams.resolve(exam, path)
     return named, exams.read(named)
 
@@ -71,7 +74,7 @@ def plan(
     if draw:
         named, whole = load(exam, data, store)
     else:
-        named = _stored(exam, store)
+        named = stored(exam, store)
         whole = load_exam(store, named.name, exams.kind(named.kind).rubric)
     ocr = OcrProbe()
     opened = [open_painter(word, whole, store.blobs, ocr) for word in painters] if draw else []
@@ -83,17 +86,39 @@ def plan(
     if not chosen.questions:
         raise UsageError("no question is selected")
     judges = _judges(named, asking or Asking(), store, ocr)
-    # Without drawing, painters are named by the row they have; an alias stands before the first "=".
-    only = frozenset(word.split("=", 1)[0] if "=" in word else word for word in painters) or None
-    return Plan(chosen, opened, judges, draw=draw, only_painters=only, **how)
+    only = None if draw or not painters else _known_painters(painters, named.name, store)
+    limits = {
+        name: Limits(p.requests_per_minute, p.tokens_per_minute, p.timeout_s, p.call_timeout_s)
+        for name, p in settings.load().providers.items()
+    }
+    return Plan(chosen, opened, judges, draw=draw, only_painters=only, limits=limits, **how)
 
 
-def kind_in(exam: str, store: Store) -> str:
-    """The kind of an exam in the store."""
-    return _stored(exam, store).kind
+def painter_name(word: str) -> str:
+    """The row a painter has: what stands before the ``=`` of ``name=spec``, or all of the word.
+
+    >>> painter_name("mine=folder/a=b"), painter_name("folder/a=b")
+    ('mine', 'folder/a=b')
+    """
+    named = re.match(r"([\w.:+-]+)=.", word)
+    return named[1] if named else word
 
 
-def _stored(exam: str, store: Store) -> Named:
+def _known_painters(words: Sequence[str], exam: str, store: Store) -> frozenset[str]:
+    known = {name for drawing in load_drawings(store, exam) for name in (drawing.painter, drawing.label)}
+    wanted = frozenset(map(painter_name, words))
+    if unknown := sorted(wanted - known):
+        there = ", ".join(sorted(known)) or "none"
+        raise UsageError(f"{store.url} has no drawing of {exam} by {unknown[0]!r}; there is: {there}")
+    return wanted
+
+
+def stored(exam: str, store: Store) -> Named:
+    """The exam in the store that the word EXAM stands for.
+
+    Raises:
+        StoreError: The store has no such exam.
+    """
     name = exams.resolve(exam).name if exam.endswith(".toml") else exam
     return Named(name, kind_of(store, name), None)
 
@@ -113,19 +138,27 @@ def _judges(named: Named, asking: Asking, store: Store, ocr: OcrProbe) -> list[J
     return [open_judge(spec, args, kind, variant, known, images, store.blobs, ocr) for spec in specs]
 
 
+def usual_reading(exam_kind: str, asking: Asking) -> str:
+    """The reading that goes with this asking: its preset's, or the careful one."""
+    preset = exams.kind(exam_kind).preset(asking.preset) if asking.preset else {}
+    return str(preset.get("reading", READINGS[0]))
+
+
 def deviations(exam_kind: str, asking: Asking) -> list[str]:
     """How this asking differs from its preset, in words; nothing without a preset."""
     if asking.preset is None:
         return []
     preset = exams.kind(exam_kind).preset(asking.preset)
-    found = [f"judge {j} instead of {preset['judge']}" for j in asking.judges if j != preset.get("judge")]
+    usual = preset.get("judge")
+    found = [f"judge {judge} instead of {usual}" for judge in asking.judges if usual and judge != usual]
     if asking.variant not in (None, preset.get("variant")):
         found.append(f"variant {asking.variant} instead of {preset.get('variant')}")
     for kept, given in (("judge_args", asking.args), ("options", asking.options)):
         for name, value in given.items():
-            usual = preset.get(kept, {}).get(name)
-            if value != usual:
-                found.append(f"{name}={value}" + (f" instead of {usual}" if usual is not None else " added"))
+            kept_value = preset.get(kept, {}).get(name)
+            if value != kept_value:
+                how = f" instead of {kept_value}" if kept_value is not None else " added"
+                found.append(f"{name}={value}{how}")
     if asking.prompts is not None:
         found.append(f"prompts from {asking.prompts}")
     return found
@@ -139,6 +172,26 @@ def opened(store: Store | str | Path, *, create: bool = False) -> Iterator[Store
     else:
         with Store(store, create=create) as fresh:
             yield fresh
+
+
+def is_there(store: str | Path) -> bool:
+    """Whether there is a store at this place."""
+    try:
+        Store(store, create=False).close()
+    except NoStore:
+        return False
+    return True
+
+
+@contextmanager
+def looked_at(store: str | Path) -> Iterator[Store]:
+    """The store, or where there is none an empty one that leaves nothing behind."""
+    if is_there(store):
+        with opened(store) as found:
+            yield found
+    else:
+        with tempfile.TemporaryDirectory(prefix="limner-") as folder, Store(folder) as empty:
+            yield empty
 
 
 def run(
@@ -162,12 +215,14 @@ def run(
         data: The exam's data folder; not needed once the store has the exam.
         store: A folder or database URL.
         selection: Which questions; all by default.
-        asking: Everything about the judges beyond their names.
+        asking: Everything about the judges beyond their names; `judges` go before its own.
         watch: Called after every step.
         **how: ``seeds``, ``repeats``, ``concurrency``, ``retry_failed``, ``draw``; see `limner.runner.Plan`.
     """
     with opened(store, create=True) as open_store:
-        asking = asking or Asking(judges=judges)
+        asking = asking or Asking()
+        if judges:
+            asking = replace(asking, judges=judges)
         made = plan(exam, open_store, data=data, painters=painters, asking=asking, selection=selection, **how)
         return Runner(made, open_store, watch).run()
 
@@ -184,18 +239,20 @@ def groups(
 ) -> tuple[str, list[Group]]:
     """The exam's kind and everything marked, drawing by drawing."""
     with opened(store) as open_store:
-        named = _stored(exam, open_store)
+        named = stored(exam, open_store)
         found = load_groups(
             open_store,
             named.name,
             reading=_reading(reading),
-            painters=painters,
+            painters=_known_painters(painters, named.name, open_store) if painters else (),
             judges=judges,
             variant=variant,
         )
         if selection is not None and selection != Selection():
             whole = load_exam(open_store, named.name, exams.kind(named.kind).rubric)
             ids = {question.id for question in whole.select(selection).questions}
+            if not ids:
+                raise UsageError("no question is selected")
             found = [_only(group, ids) for group in found]
         return named.kind, [group for group in found if group.entries]
 

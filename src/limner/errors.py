@@ -37,5 +37,9 @@ class StoreError(LimnerError):
     """The store cannot be opened, read or written."""
 
 
+class NoStore(StoreError):
+    """There is no store at this place yet."""
+
+
 class StopRun(LimnerError):
     """A fault that makes every further call pointless, such as a refused key."""

@@ -114,9 +114,7 @@ class Selection:
     where: tuple[tuple[str, str], ...] = ()
     limit: int | None = None
 
-    def apply(
-        self, questions: Sequence[Question[R]], subsets: Mapping[str, frozenset[str]]
-    ) -> list[Question[R]]:
+    def apply(self, questions: Sequence[Question[R]], subsets: Mapping[str, frozenset[str]]) -> list[Question[R]]:
         """The questions that fulfil every condition, in their order."""
         chosen = list(questions)
         if self.subset is not None:
@@ -127,9 +125,7 @@ class Selection:
         if self.ids is not None:
             unknown = sorted(set(self.ids) - {q.id for q in questions})
             if unknown:
-                raise UsageError(
-                    f"no question with id {', '.join(unknown[:5])}; see `limner exams` or the data"
-                )
+                raise UsageError(f"no question with id {', '.join(unknown[:5])}; see `limner exams` or the data")
             wanted = set(self.ids)
             chosen = [q for q in chosen if q.id in wanted]
         for tag, values in self._conditions(questions).items():
@@ -141,9 +137,7 @@ class Selection:
         conditions: dict[str, set[str]] = {}
         for tag, value in self.where:
             if tag not in known:
-                raise UsageError(
-                    f"no tag {tag!r} in this exam; there is: {', '.join(sorted(known)) or 'none'}"
-                )
+                raise UsageError(f"no tag {tag!r} in this exam; there is: {', '.join(sorted(known)) or 'none'}")
             conditions.setdefault(tag, set()).add(value.casefold())
         return conditions
 
@@ -170,7 +164,7 @@ class Selection:
 def _ids(text: str) -> tuple[str, ...]:
     if text.startswith("@"):
         try:
-            text = Path(text[1:]).read_text(encoding="utf-8")
+            text = Path(text[1:]).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--ids {text}: cannot be read: {error}") from error
     found = tuple(part.strip() for part in re.split(r"[,\n]", text) if part.strip())

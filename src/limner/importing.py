@@ -20,10 +20,10 @@ from .exam import Question
 from .exams import ImportedReply, Kind
 from .images import BadImage
 from .painters import FolderPainter
-from .protocol import Reply
+from .protocol import READINGS, Reply
 from .runner import marking_id, slot_id
 from .store import DEFAULT, Store, now
-from .store.records import Drawing, Marking, add_exam, save_setup
+from .store.records import Drawing, Marking, add_exam, load_drawings, save_setup
 from .store.schema import attempts, calls, drawings, markings
 
 BATCH = 200
@@ -31,7 +31,11 @@ BATCH = 200
 
 @dataclass
 class Imported:
-    """What an import brought."""
+    """What an import brought.
+
+    Attributes:
+        details: Why a result could not be read, or why its drawing is not there.
+    """
 
     results: int = 0
     images: int = 0
@@ -61,30 +65,48 @@ def import_results(
         store: A folder or database URL.
 
     Raises:
-        DataError: A result that fits no question, or was made with another rubric. Nothing is written then.
+        DataError: A result that fits no question, stands there twice, or was made with another rubric.
+        UsageError: The painter has drawings of its own in the store. Nothing is written in any of these cases.
     """
     folder = Path(results)
     if not folder.is_dir():
         raise UsageError(f"--results {folder}: no such folder")
+    named, whole = load(exam, data, store)
+    kind = exams.kind(named.kind)
+    if kind.read_results is None:
+        raise UsageError(f"the exam {kind.name} has no reader for its release's results")
+    questions = {question.id: question for question in whole.questions}
+    found = list(kind.read_results(folder))
+    _check_all(found, questions, kind)
+    finder = _finder(images)
     with opened(store, create=True) as open_store:
-        named, whole = load(exam, data, open_store)
-        kind = exams.kind(named.kind)
-        if kind.read_results is None:
-            raise UsageError(f"the exam {kind.name} has no reader for its release's results")
-        questions = {question.id: question for question in whole.questions}
-        found = list(kind.read_results(folder))
-        for result in found:
-            _check(result, questions, kind)
+        _refuse_to_replace(open_store, whole.name, painter)
         add_exam(open_store, whole)
         setup = {"judge": judge, "variant": "imported", "options": {}, "origin": "import"}
         setup_id = digest("setup-1", setup)
         save_setup(open_store, setup_id, setup)
-        importer = _Importer(open_store, whole.name, kind, painter, setup_id, _finder(images))
+        importer = _Importer(open_store, whole.name, kind, painter, setup_id, finder)
         for start in range(0, len(found), BATCH):
             batch = found[start : start + BATCH]
             rows = [importer.rows(result, questions[result.question]) for result in batch]
             open_store.write(lambda connection, rows=rows: importer.save(connection, rows))  # type: ignore[misc]
         return importer.imported
+
+
+def _check_all(found: list[ImportedReply], questions: Mapping[str, Question[Any]], kind: Kind[Any]) -> None:
+    files: dict[str, Path] = {}
+    for result in found:
+        _check(result, questions, kind)
+        if result.question in files:
+            said = f"there is another result for this question: {files[result.question]}"
+            raise DataError(said, file=result.file, id=result.question)
+        files[result.question] = result.file
+
+
+def _refuse_to_replace(store: Store, exam: str, painter: str) -> None:
+    """Drawings made here cost something and can be marked again: results from elsewhere must not take their place."""
+    if any(drawing.origin != "import" for drawing in load_drawings(store, exam, painter)):
+        raise UsageError(f"{painter} has drawings of its own in {store.url}; import under another --painter name")
 
 
 def _check(result: ImportedReply, questions: Mapping[str, Question[Any]], kind: Kind[Any]) -> None:
@@ -167,10 +189,13 @@ class _Importer:
         if result.fault is not None:
             return "unreadable", result.fault
         replies = [Reply(ask, text) for ask, text in result.replies]
-        marks = self.kind.protocol.marks(question, replies, "careful")
-        unread = [mark for mark in marks if mark.verdict == "unread"]
-        # Kept as done all the same when another reading may still take it.
-        return (None, None) if len(unread) < len(marks) else ("unreadable", unread[0].reason)
+        reasons = []
+        for reading in READINGS:
+            marks = self.kind.protocol.marks(question, replies, reading)
+            if any(mark.verdict != "unread" for mark in marks):
+                return None, None
+            reasons += [mark.reason for mark in marks[:1]]
+        return "unreadable", reasons[0] if reasons else None
 
     def save(self, connection: sa.Connection, batch: list[list[tuple[sa.Table, dict[str, Any]]]]) -> None:
         """Write the rows of many results."""

@@ -108,7 +108,10 @@ class Prompts:
         """The template called `name`, from the user's folder where it has one."""
         for folder in (self.own, self.shipped):
             if folder is not None and (path := folder / f"{name}.md").is_file():
-                return path.read_text(encoding="utf-8")
+                try:
+                    return path.read_text(encoding="utf-8")
+                except (OSError, UnicodeDecodeError) as error:
+                    raise UsageError(f"prompt template {path}: cannot be read: {error}") from error
         raise UsageError(f"no prompt template {name}.md in {self.own or self.shipped}")
 
     def hash(self, *names: str) -> str:
@@ -166,6 +169,8 @@ class Protocol(ABC, Generic[R]):
     """Kinds of criteria that words in the drawing can decide."""
     breakdowns: tuple[str, ...] = ()
     """The tags the exam's paper breaks its scores down by."""
+    reply_tokens: Mapping[str, int] = {}
+    """About how long a reply to each ask is, thinking included; for estimates before there are stored replies."""
     dimensions: tuple[str, ...] = ()
     """Scores that ``--by dimension`` lists."""
 
@@ -190,9 +195,7 @@ class Protocol(ABC, Generic[R]):
         """One mark per criterion; what cannot be read is an unread mark, never a zero."""
 
     @abstractmethod
-    def scores(
-        self, question: Question[R], marks: Sequence[Mark], evidence: Evidence
-    ) -> dict[str, float | None]:
+    def scores(self, question: Question[R], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
         """Named numbers of one drawing; None where the marks do not settle it."""
 
     def parts(self, row: Row) -> dict[str, tuple[float, float]]:

@@ -6,14 +6,14 @@ import asyncio
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .calls import STOPPING, Calls, Fault, digest
+from .calls import STOPPING, Budget, BudgetReached, Calls, Fault, Limits, digest, purpose
 from .calls.faults import RETRIED_NEXT_RUN
-from .errors import StopRun
+from .errors import LimnerError, StopRun, UsageError
 from .exam import Exam, Question
 from .images import BadImage
 from .judges import Judge, Marked, Subject
@@ -68,6 +68,8 @@ class Plan:
         seeds: Drawings per question and painter.
         repeats: Markings per drawing and judge.
         draw: Whether to draw at all, or mark what the store has.
+        budget: Dollars this run may spend.
+        limits: What each service allows, by its name.
     """
 
     exam: Exam[Any]
@@ -78,6 +80,8 @@ class Plan:
     concurrency: int = 64
     retry_failed: bool = False
     draw: bool = True
+    budget: float | None = None
+    limits: Mapping[str, Limits] = field(default_factory=dict)
     only_painters: frozenset[str] | None = None
 
 
@@ -110,7 +114,7 @@ class Runner:
         self._setups = [(judge, digest("setup-1", judge.setup)) for judge in plan.judges]
         self._markings: dict[str, Marking] = {}
         self._stopping = False
-        self._stop: StopRun | None = None
+        self._stop: LimnerError | None = None
 
     def slots(self) -> Iterator[_Slot]:
         """The drawings of the plan, question by question."""
@@ -126,26 +130,32 @@ class Runner:
         for question in plan.exam.questions:
             for painter in plan.painters:
                 for seed in range(plan.seeds):
-                    id = slot_id(plan.exam.name, question.hash, painter.name, "direct", {}, seed)
+                    id = slot_id(plan.exam.name, question.hash, painter.name, "direct", painter.options, seed)
                     yield _Slot(question, painter, seed, stored.get(id))
 
     def missing(self) -> tuple[int, int]:
         """How many drawings and markings a run would still make; nothing is called or stored."""
+        to_draw = sum(self._must_draw(slot) and not self._standing(slot) for slot in self.slots())
+        return to_draw, sum(1 for _ in self.missing_markings())
+
+    def _standing(self, slot: _Slot) -> bool:
+        """Whether a finished image stands in the slot; a folder's is looked at again, most likely still the same."""
+        return slot.stored is not None and slot.stored.status == "done"
+
+    def missing_markings(self) -> Iterator[tuple[Judge, Question[Any]]]:
+        """Judge and question of every marking a run would still make, those of drawings to come among them."""
         self._load()
-        to_draw = to_mark = 0
         for slot in self.slots():
-            drawing = slot.stored
-            if self._must_draw(slot):
-                to_draw += 1
-                to_mark += len(self._setups) * self.plan.repeats
-            elif drawing is not None and drawing.status == "done":
-                to_mark += sum(self._must_mark(self._find(drawing, *pair)) for pair in self._pairs())
-        return to_draw, to_mark
+            drawing = slot.stored if self._standing(slot) else None
+            for judge, setup, repeat in self._pairs():
+                if (drawing is None and self._must_draw(slot)) or (
+                    drawing is not None and self._must_mark(self._find(drawing, judge, setup, repeat))
+                ):
+                    yield judge, slot.question
 
     def run(self) -> Progress:
         """Run to the end; Ctrl-C finishes what is in flight, a second one quits at once."""
-        for judge in self.plan.judges:
-            judge.check()
+        self._check()
         if self.plan.draw:
             add_exam(self.store, self.plan.exam)
         for judge, setup in self._setups:
@@ -156,6 +166,13 @@ class Runner:
             raise self._stop
         return self.progress
 
+    def _check(self) -> None:
+        everyone: tuple[Painter | Judge, ...] = (*self.plan.painters, *self.plan.judges)
+        for one in everyone:
+            one.check()
+            if self.plan.budget is not None and (why := one.unpriced()) is not None:
+                raise UsageError(f"--budget cannot be kept: {why} in limner.toml")
+
     def _load(self) -> None:
         wanted = {setup for _, setup in self._setups}
         stored = load_markings(self.store, self.plan.exam.name) if wanted else iter(())
@@ -165,7 +182,12 @@ class Runner:
         slots = list(self.slots())
         self.progress.total = len(slots) * (1 + len(self._setups) * self.plan.repeats)
         queue = iter(slots)
-        calls = Calls(self.store, retry_failed=self.plan.retry_failed)
+        calls = Calls(
+            self.store,
+            retry_failed=self.plan.retry_failed,
+            budget=Budget(self.plan.budget),
+            limits=self.plan.limits,
+        )
         with self._signals():
             async with calls, asyncio.TaskGroup() as group:
                 for _ in range(min(self.plan.concurrency, len(slots))):
@@ -177,8 +199,10 @@ class Runner:
             if self._stopping:
                 return
             try:
-                await self._one(slot, calls)
-            except StopRun as stop:
+                painter = slot.painter.name if slot.painter else slot.stored.painter if slot.stored else None
+                with purpose(self.plan.exam.name, painter):
+                    await self._one(slot, calls)
+            except (StopRun, BudgetReached, UsageError) as stop:
                 # The others finish what they have in flight: it is paid for.
                 self._stopping, self._stop = True, stop
                 return
@@ -233,8 +257,9 @@ class Runner:
         assert painter is not None
         exam = self.plan.exam.name
         blank = Drawing(
-            slot_id(exam, question.hash, painter.name, "direct", {}, slot.seed),
+            slot_id(exam, question.hash, painter.name, "direct", painter.options, slot.seed),
             exam, question.id, question.hash, painter.name, painter.spec, "direct", slot.seed, "failed",
+            dict(painter.options),
         )  # fmt: skip
         try:
             painting = await direct(PaintRequest(question.id, question.prompt, slot.seed), painter, calls)

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from .calls import digest
+from .errors import UsageError
 from .exam import Question
 from .exams import Kind, kind
 from .marks import Mark, fill
 from .protocol import Protocol, Reading, Reply, Row
-from .stats import Interval, bootstrap
+from .stats import Interval, Parts, bootstrap, ratios
 from .store import Store
 from .store.records import (
     Drawing,
@@ -69,7 +71,8 @@ class Standing:
         decided: Share of criteria decided, and share of those that are met.
         pessimistic: Scores with everything that is missing counted as nothing.
         by: Breakdowns, by tag and value.
-        common: The same scores on the questions that all painters of this judge have.
+        cost: Dollars for drawing and marking, failures included; None where a price is not known.
+        common: The same scores on the questions that all painters have whom this judge marked, asked alike.
     """
 
     exam: str
@@ -94,8 +97,12 @@ class Standing:
         """Plain JSON; every number with its interval."""
         plain = dict(self.__dict__)
         plain["scores"] = {name: interval.to_json() for name, interval in self.scores.items()}
-        plain["bounds"] = {name: {"low": low, "high": high} for name, (low, high) in self.bounds.items()}
+        plain["bounds"] = _ends_json(self.bounds)
         return plain
+
+
+def _ends_json(ends: Mapping[str, tuple[float, float]]) -> dict[str, dict[str, float]]:
+    return {name: {"low": low, "high": high} for name, (low, high) in ends.items()}
 
 
 def load_groups(
@@ -110,20 +117,19 @@ def load_groups(
     """Everything marked in this exam, grouped; ways of asking never mix.
 
     Of several ways one judge was asked for one painter, the newest complete one is taken, or the one `variant` names.
+
+    Raises:
+        UsageError: The store knows no such judge or variant.
     """
     found = kind(kind_of(store, exam))
     questions = load_questions(store, exam, found.rubric)
     wanted, by = frozenset(painters), frozenset(judges)
     slots: dict[tuple[str, str], dict[tuple[str, int], Drawing]] = {}
     for drawing in load_drawings(store, exam):
-        if (not wanted or drawing.painter in wanted) and drawing.question_hash in questions:
+        if (not wanted or {drawing.painter, drawing.label} & wanted) and drawing.question_hash in questions:
             # A later version of a question takes the place of an earlier one.
-            slots.setdefault((drawing.painter, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing
-    setups = {
-        id: setup
-        for id, setup in load_setups(store).items()
-        if (not by or setup["judge"] in by) and (variant is None or setup.get("variant") == variant)
-    }
+            slots.setdefault((drawing.label, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing
+    setups = _wanted(load_setups(store), by, variant)
     marked: dict[tuple[str, str], list[Marking]] = {}
     for marking in load_markings(store, exam):
         if marking.setup in setups:
@@ -136,6 +142,20 @@ def load_groups(
             entries = _entries(store, found, questions, picked, reading)
             groups.append(Group(painter, strategy, judge, setups[id], tuple(entries)))
     return sorted(groups, key=lambda group: (group.judge, group.painter, group.strategy))
+
+
+def _wanted(setups: Mapping[str, Any], judges: frozenset[str], variant: str | None) -> dict[str, Any]:
+    asked = {"judge": judges, "variant": frozenset() if variant is None else frozenset({variant})}
+    for what, words in asked.items():
+        there = {setup[what] for setup in setups.values() if what in setup}
+        if unknown := sorted(words - there):
+            listed = ", ".join(sorted(there)) or "none"
+            raise UsageError(f"no {what} {unknown[0]!r} in this store; there is: {listed}")
+    return {
+        id: setup
+        for id, setup in setups.items()
+        if (not judges or setup["judge"] in judges) and (variant is None or setup.get("variant") == variant)
+    }
 
 
 def _chosen(
@@ -165,11 +185,11 @@ def _entries(
     for drawing, marking in picked:
         question = questions[drawing.question_hash]
         if drawing.status != "done" or marking is None or marking.status != "done":
-            status = drawing.status if drawing.status == "not_applicable" else "failed"
-            fault = drawing.fault or (marking.fault if marking else None) or "unmarked"
+            status = drawing.fault or (marking.fault if marking else None) or "unmarked"
+            if drawing.status == "not_applicable":
+                status = drawing.status
             detail = drawing.detail or (marking.detail if marking else None)
-            blank = status if status == "not_applicable" else fault
-            entries.append(Entry(question, drawing, marking, status=blank, detail=detail))
+            entries.append(Entry(question, drawing, marking, status=status, detail=detail))
             continue
         if marking.marks is not None:
             marks = [Mark.from_json(mark) for mark in marking.marks]
@@ -192,15 +212,16 @@ def _to_read(marking: Marking | None) -> bool:
 def standings(
     exam: str, groups: Sequence[Group], protocol: Protocol[Any], reading: Reading, by: Sequence[str] = ()
 ) -> list[Standing]:
-    """Every group's numbers; where a judge has several painters, their numbers on common questions too."""
+    """Every group's numbers; where a judge was asked alike for several painters, those on common questions too."""
     common: dict[str, set[str]] = {}
-    painters = Counter(group.judge for group in groups)
-    for group in groups:
+    ways = [digest(group.setup) for group in groups]
+    painters = Counter(ways)
+    for way, group in zip(ways, groups, strict=True):
         ids = {entry.question.id for entry in group.entries if entry.scored}
-        common[group.judge] = common[group.judge] & ids if group.judge in common else ids
+        common[way] = common[way] & ids if way in common else ids
     return [
-        _standing(exam, group, protocol, reading, by, common[group.judge] if painters[group.judge] > 1 else None)
-        for group in groups
+        _standing(exam, group, protocol, reading, by, common[way] if painters[way] > 1 else None)
+        for way, group in zip(ways, groups, strict=True)
     ]
 
 
@@ -216,7 +237,6 @@ def _standing(
     scored = [entry for entry in applicable if entry.scored]
     expected = len({entry.question.id for entry in applicable})
     n = len({entry.question.id for entry in scored})
-    costs = [entry.marking.cost for entry in scored if entry.marking]
     shared = None
     if common is not None:
         inside = [entry for entry in scored if entry.question.id in common]
@@ -224,7 +244,7 @@ def _standing(
         shared = {
             "n": len(common),
             "scores": numbers,
-            "bounds": _bounds(inside, protocol),
+            "bounds": _ends_json(_bounds(inside, protocol)),
             "decided": _decided(inside, protocol),
         }
     return Standing(
@@ -243,31 +263,45 @@ def _standing(
         decided=_decided(scored, protocol),
         pessimistic=_pessimistic(applicable, protocol),
         by={tag: _breakdown(scored, protocol, tag) for tag in by},
-        cost=None if None in costs else sum(cost for cost in costs if cost is not None),
+        cost=_cost(group.entries),
         common=shared,
     )
 
 
+def _cost(entries: Sequence[Entry]) -> float | None:
+    """What the drawings and all their markings cost, failed ones too; None where a price is not known."""
+    drawn = {entry.drawing.id: entry.drawing.cost for entry in entries}
+    costs = [*drawn.values(), *(entry.marking.cost for entry in entries if entry.marking)]
+    return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
 def _intervals(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, Interval]:
     """Summary numbers with intervals; repeats and seeds of a question are averaged within it first."""
-    clusters: dict[str, list[Entry]] = {}
-    for entry in entries:
-        clusters.setdefault(entry.question.id, []).append(entry)
-    parts: dict[str, tuple[Any, Any]] = {}
-    for place, members in enumerate(clusters.values()):
-        for entry in members:
-            for name, (top, bottom) in protocol.parts(Row(entry.question, entry.marks, entry.scores)).items():
-                if name not in parts:
-                    parts[name] = (np.zeros(len(clusters)), np.zeros(len(clusters)))
-                parts[name][0][place] += top / len(members)
-                parts[name][1][place] += bottom / len(members)
-    if any(mark.verdict == "abstain" for entry in entries for mark in entry.marks):
+    rows = [Row(entry.question, entry.marks, entry.scores) for entry in entries]
+    parts, settled = _parts(rows, protocol)
+    if any(mark.verdict == "abstain" for row in rows for mark in row.marks):
         # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
-        parts = {name: part for name, part in parts.items() if np.count_nonzero(part[1]) == len(clusters)}
+        parts = {name: part for name, part in parts.items() if settled[name] == len(rows)}
     known = bootstrap(parts, protocol.derive)
     blank = Interval(None, None, None, 0)
     names = [score.name for score in protocol.scored]
     return {name: known.get(name, blank) for name in [*names, *(k for k in known if k not in names)]}
+
+
+def _parts(rows: Sequence[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
+    """Numerators and denominators, one entry per question; and how many rows have each number."""
+    clusters: dict[str, list[dict[str, tuple[float, float]]]] = {}
+    for row in rows:
+        clusters.setdefault(row.question.id, []).append(protocol.parts(row))
+    settled = Counter(name for members in clusters.values() for member in members for name in member)
+    parts = {name: (np.zeros(len(clusters)), np.zeros(len(clusters))) for name in settled}
+    for place, members in enumerate(clusters.values()):
+        shares = Counter(name for member in members for name in member)
+        for member in members:
+            for name, (top, bottom) in member.items():
+                parts[name][0][place] += top / shares[name]
+                parts[name][1][place] += bottom / shares[name]
+    return parts, settled
 
 
 def _bounds(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, tuple[float, float]]:
@@ -307,7 +341,8 @@ def _ends(
         for entry in entries:
             marks = fill(entry.marks, protocol.criteria(entry.question), best)
             rows.append(Row(entry.question, tuple(marks), protocol.scores(entry.question, marks, {})))
-        ends.append(protocol.summary(rows))
+        parts, _ = _parts(rows, protocol)
+        ends.append(protocol.derive(ratios(parts)))
     names = [score.name for score in protocol.scored if score.monotone and score.name in ends[0]]
     return {name: (ends[0][name], ends[-1][name]) for name in names}
 

@@ -34,6 +34,7 @@ class Provider(BaseModel):
     shape: Literal["openai"] = "openai"
     key_env: str | None = None
     timeout_s: float = 600.0
+    call_timeout_s: float = 3600.0
     image_shape: Literal["openai-images", "gemini", "chat-images", "dashscope", "bfl"] | None = None
     image_url: str | None = None
     seeds: bool = False
@@ -54,12 +55,19 @@ class Provider(BaseModel):
 
 
 class ModelFacts(BaseModel):
-    """What is known of one model: dollars per million tokens, with date and source."""
+    """What is known of one model: dollars per million tokens, with date and source.
+
+    Attributes:
+        max_output_tokens: The most it writes in one reply, where no argument limits it.
+        image_tokens: The most one picture is counted as.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     input_price: float | None = None
     output_price: float | None = None
+    max_output_tokens: int | None = None
+    image_tokens: int = 3000
     priced_on: str | None = None
     source: str | None = None
 

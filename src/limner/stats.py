@@ -29,6 +29,15 @@ class Interval:
         return {"value": self.value, "low": self.low, "high": self.high, "n": self.n}
 
 
+def ratios(parts: Parts) -> dict[str, float]:
+    """The sum of the numerators over the sum of the denominators, where there is any.
+
+    >>> ratios({"x": (np.array([1.0, 2.0]), np.array([1.0, 1.0])), "y": (np.zeros(2), np.zeros(2))})
+    {'x': 1.5}
+    """
+    return {name: float(tops.sum() / bottoms.sum()) for name, (tops, bottoms) in parts.items() if bottoms.any()}
+
+
 def bootstrap(
     parts: Parts, derive: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict, resamples: int = RESAMPLES
 ) -> dict[str, Interval]:
@@ -46,9 +55,7 @@ def bootstrap(
     if not parts:
         return {}
     size = len(next(iter(parts.values()))[0])
-    point = derive(
-        {name: float(tops.sum() / bottoms.sum()) for name, (tops, bottoms) in parts.items() if bottoms.any()}
-    )
+    point = derive(ratios(parts))
     drawn: dict[str, list[NDArray[np.float64]]] = {}
     generator = np.random.default_rng(SEED)
     step = max(1, min(resamples, 4_000_000 // max(1, size)))
@@ -67,8 +74,10 @@ def bootstrap(
     for name, value in point.items():
         spread = np.concatenate(drawn[name])
         spread = spread[~np.isnan(spread)]
-        low, high = (
-            (float(edge) for edge in np.percentile(spread, [2.5, 97.5])) if len(spread) else (None, None)
-        )
-        found[name] = Interval(value, low, high, counted.get(name, size))
+        if not len(spread):
+            found[name] = Interval(value, None, None, counted.get(name, size))
+            continue
+        low, high = (float(edge) for edge in np.percentile(spread, [2.5, 97.5]))
+        # The last bits of a sum depend on its order: an interval must still hold the number it is for.
+        found[name] = Interval(value, min(low, value), max(high, value), counted.get(name, size))
     return found

@@ -132,9 +132,7 @@ def _part(part: Any, at: str, role: str, ask: Ask) -> Json:
     kinds = ("text", "image_url")
     need(part.get("type") in kinds, choice_message(part.get("type"), kinds), f"{at}.type", "invalid_value")
     if part["type"] == "text":
-        need(
-            isinstance(part.get("text"), str), f"Invalid type for '{at}.text'.", f"{at}.text", "invalid_type"
-        )
+        need(isinstance(part.get("text"), str), f"Invalid type for '{at}.text'.", f"{at}.text", "invalid_type")
         ask.prompt_chars += len(part["text"])
         return dict(part)
     need(role == "user", f"Invalid '{at}'. Image URLs are only allowed for messages with role 'user'.", at)

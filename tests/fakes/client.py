@@ -1,4 +1,4 @@
-"""The test's side of the fake chat service."""
+"""The test's side of the fake services."""
 
 from __future__ import annotations
 
@@ -8,35 +8,34 @@ import subprocess
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar, Self
 
 Json = dict[str, Any]
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-class ChatServer:
-    """The fake chat service as a process of its own.
+class Server:
+    """A fake service as a process of its own.
 
-    Example:
-        with ChatServer(seed=7) as server:
-            server.configure(seed=7, faults={"http_500": 0.1})
-            ...  # drive something at server.base_url
-            assert server.counts()["answered"] == 20
+    Attributes:
+        module: What `python -m` runs.
 
     Args:
         keep: How many request bodies the service remembers.
-        plan: The first plan; see `tests.fakes.plan.Plan` for the keys.
+        plan: The first plan.
     """
+
+    module: ClassVar[str]
 
     def __init__(self, *, keep: int = 1000, **plan: Any) -> None:
         self._args = ["--port", "0", "--keep", str(keep), "--plan", json.dumps(plan), "--until-stdin-closes"]
         self._process: subprocess.Popen[str] | None = None
         self.port = 0
 
-    def start(self) -> ChatServer:
+    def start(self) -> Self:
         """Starts the process and returns once it listens."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.fakes.chat", *self._args],
+            [sys.executable, "-m", self.module, *self._args],
             cwd=_ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -45,7 +44,7 @@ class ChatServer:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the fake chat service did not start (exit status {self._process.wait()})")
+            raise RuntimeError(f"{self.module} did not start (exit status {self._process.wait()})")
         self.port = json.loads(line)["port"]
         return self
 
@@ -61,7 +60,7 @@ class ChatServer:
             process.kill()
             process.communicate()
 
-    def __enter__(self) -> ChatServer:
+    def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(
@@ -118,3 +117,16 @@ class ChatServer:
         if response.status != 200:
             raise ValueError(data["error"])
         return data
+
+
+class ChatServer(Server):
+    """The fake chat service; see `tests.fakes.plan.Plan` for the plan's keys.
+
+    Example:
+        with ChatServer(seed=7) as server:
+            server.configure(seed=7, faults={"http_500": 0.1})
+            ...  # drive something at server.base_url
+            assert server.counts()["answered"] == 20
+    """
+
+    module = "tests.fakes.chat"

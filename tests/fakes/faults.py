@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .truth import draw
 
 if TYPE_CHECKING:
-    from .plan import Plan
+    from .plan import BasePlan, Plan
 
 Json = dict[str, Any]
 
@@ -80,9 +80,7 @@ def _truncated(verdict: Json) -> str:
 
 def _wrong_count(verdict: Json) -> str:
     answers = verdict["answers"]
-    return json.dumps(
-        {**verdict, "answers": answers[:-1] or [{"reasoning": "One too many.", "answer": 1}] * 2}
-    )
+    return json.dumps({**verdict, "answers": answers[:-1] or [{"reasoning": "One too many.", "answer": 1}] * 2})
 
 
 def _out_of_range(verdict: Json) -> str:
@@ -110,7 +108,7 @@ KINDS = frozenset(HTTP) | frozenset(MALFORMED) | {"drop", "hang", "refusal", "le
 
 
 def choose(plan: Plan, *, key: str, attempt: int, ordinal: int, turn: int) -> str | None:
-    """The fault this request meets, or None.
+    """The fault a chat request meets, or None.
 
     Args:
         plan: The plan.
@@ -119,6 +117,15 @@ def choose(plan: Plan, *, key: str, attempt: int, ordinal: int, turn: int) -> st
         ordinal: The request's number under this plan, from 1.
         turn: How many assistant messages the conversation already has.
     """
+    fault = drawn(plan, key=key, attempt=attempt, ordinal=ordinal)
+    if fault is None and turn < plan.malformed_until_turn:
+        kinds = plan.malformed_kinds
+        return kinds[int(draw(plan.seed, "malformed", key) * len(kinds))]
+    return fault
+
+
+def drawn(plan: BasePlan, *, key: str, attempt: int, ordinal: int) -> str | None:
+    """The fault drawn for a request by the plan's probabilities, or None; see `choose`."""
     if plan.faults and (plan.fault_first is None or attempt < plan.fault_first):
         on: object = {"attempt": f"{key}/{attempt}", "key": key, "ordinal": ordinal}[plan.fault_by]
         rest = draw(plan.seed, "fault", on)
@@ -126,7 +133,4 @@ def choose(plan: Plan, *, key: str, attempt: int, ordinal: int, turn: int) -> st
             if rest < probability:
                 return kind
             rest -= probability
-    if turn < plan.malformed_until_turn:
-        kinds = plan.malformed_kinds
-        return kinds[int(draw(plan.seed, "malformed", key) * len(kinds))]
     return None

@@ -6,7 +6,7 @@ import os
 import re
 import signal
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from .faults import KINDS, MALFORMED
 from .truth import POINTS_HEADING, POINTS_REGEX
@@ -27,75 +27,57 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """Everything a test can ask of the service; the defaults are a keyless service that is always right.
+class BasePlan:
+    """What a test can ask of any fake service; the defaults are a keyless service that is always right.
 
     Attributes:
-        seed: Seeds verdicts, faults and latencies.
+        seed: Seeds truths, faults and latencies.
         latency_s: Seconds before a reply: a number, or [low, high] for a seeded draw.
-        faults: Probability per kind of fault; the kinds are in `faults.KINDS`.
+        faults: Probability per kind of fault; the kinds are in `known_faults`.
         fault_by: What a draw depends on beside the seed: "attempt" (request key and how often it came: the
             same whatever order requests come in), "key" (the same fault each time) or "ordinal".
         fault_first: Only the first so many requests of a key may fault; None is no limit.
-        malformed_until_turn: Conversations with fewer assistant messages than this get unreadable content.
-        malformed_kinds: The kinds of unreadable content `malformed_until_turn` draws from.
         retry_after: Value of the Retry-After header of `http_429_retry_after`.
         hold: Hold replies until so many requests were in flight at once, or until the next plan.
         kill: See `Kill`.
         api_key: The only key let in; None lets anything in.
         models: Models the service has; None has any.
         unsupported: Request fields the model does not support: a 400 each.
-        reply: Content given in place of the verdict.
-        points_regex: Matches once per scoring point.
-        points_heading: Matches the heading the points stand under; None looks in the whole text.
     """
+
+    known_faults: ClassVar[frozenset[str]] = frozenset()
 
     seed: int = 1
     latency_s: float | list[float] = 0.0
     faults: dict[str, float] = field(default_factory=dict)
     fault_by: Literal["attempt", "key", "ordinal"] = "attempt"
     fault_first: int | None = None
-    malformed_until_turn: int = 0
-    malformed_kinds: list[str] = field(default_factory=lambda: list(MALFORMED))
     retry_after: float | str = 1
     hold: int = 0
     kill: Kill | None = None
     api_key: str | None = None
     models: list[str] | None = None
     unsupported: list[str] = field(default_factory=list)
-    reply: str | None = None
-    points_regex: str = POINTS_REGEX
-    points_heading: str | None = POINTS_HEADING
 
     def __post_init__(self) -> None:
         latency = self.latency_s if isinstance(self.latency_s, list) else [self.latency_s]
         _need(_whole(self.seed), "seed", "a whole number")
         _need(1 <= len(latency) <= 2 and all(_number(x) and x >= 0 for x in latency), "latency_s", "seconds")
-        _need(set(self.faults) <= KINDS, "faults", f"kinds among {', '.join(sorted(KINDS))}")
+        known = self.known_faults
+        _need(set(self.faults) <= known, "faults", f"kinds among {', '.join(sorted(known))}")
         _need(all(_number(p) and p >= 0 for p in self.faults.values()), "faults", "probabilities")
         # Fractions such as 0.1 do not add up exactly.
         _need(sum(self.faults.values()) <= 1 + 1e-9, "faults", "at most 1 in all")
         _need(self.fault_by in ("attempt", "key", "ordinal"), "fault_by", "attempt, key or ordinal")
         _need(self.fault_first is None or _whole(self.fault_first), "fault_first", "a whole number or null")
-        _need(_whole(self.malformed_until_turn), "malformed_until_turn", "a whole number")
-        _need(
-            bool(self.malformed_kinds) and set(self.malformed_kinds) <= set(MALFORMED),
-            "malformed_kinds",
-            f"kinds among {', '.join(MALFORMED)}",
-        )
-        _need(
-            _number(self.retry_after) or isinstance(self.retry_after, str), "retry_after", "seconds or a date"
-        )
+        _need(_number(self.retry_after) or isinstance(self.retry_after, str), "retry_after", "seconds or a date")
         _need(_whole(self.hold), "hold", "a whole number")
+        _need(isinstance(self.api_key, str | None), "api_key", "a string or null")
         _need(self.models is None or isinstance(self.models, list), "models", "a list of names or null")
         _need(isinstance(self.unsupported, list), "unsupported", "a list of field names")
-        for name in ("api_key", "reply", "points_heading"):
-            _need(isinstance(getattr(self, name), str | None), name, "a string or null")
-        re.compile(self.points_regex)
-        re.compile(self.points_heading or "")
 
     @classmethod
-    def read(cls, data: Any) -> Plan:
+    def read(cls, data: Any) -> Self:
         """Makes a plan of decoded JSON.
 
         Raises:
@@ -104,12 +86,42 @@ class Plan:
         try:
             known = {f.name for f in fields(cls)}
             _need(isinstance(data, dict), "plan", "an object")
-            _need(
-                set(data) <= known, ", ".join(sorted(set(data) - known)), f"one of {', '.join(sorted(known))}"
-            )
+            _need(set(data) <= known, ", ".join(sorted(set(data) - known)), f"one of {', '.join(sorted(known))}")
             return cls(**{**data, "kill": Kill(**data["kill"])} if data.get("kill") else data)
         except (TypeError, AttributeError, re.error) as error:
             raise ValueError(f"plan: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(BasePlan):
+    """Everything a test can ask of the chat service.
+
+    Attributes:
+        malformed_until_turn: Conversations with fewer assistant messages than this get unreadable content.
+        malformed_kinds: The kinds of unreadable content `malformed_until_turn` draws from.
+        reply: Content given in place of the verdict.
+        points_regex: Matches once per scoring point.
+        points_heading: Matches the heading the points stand under; None looks in the whole text.
+    """
+
+    known_faults: ClassVar[frozenset[str]] = KINDS
+
+    malformed_until_turn: int = 0
+    malformed_kinds: list[str] = field(default_factory=lambda: list(MALFORMED))
+    reply: str | None = None
+    points_regex: str = POINTS_REGEX
+    points_heading: str | None = POINTS_HEADING
+
+    def __post_init__(self) -> None:
+        # A class with slots is made anew by its decorator, so that plain super() would miss it.
+        BasePlan.__post_init__(self)
+        _need(_whole(self.malformed_until_turn), "malformed_until_turn", "a whole number")
+        kinds = self.malformed_kinds
+        _need(bool(kinds) and set(kinds) <= set(MALFORMED), "malformed_kinds", f"kinds among {', '.join(MALFORMED)}")
+        for name in ("reply", "points_heading"):
+            _need(isinstance(getattr(self, name), str | None), name, "a string or null")
+        re.compile(self.points_regex)
+        re.compile(self.points_heading or "")
 
 
 def _need(good: bool, name: str, want: str) -> None:

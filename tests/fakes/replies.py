@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from .checks import Ask
 from .faults import HTTP, MALFORMED
 from .plan import Plan
-from .truth import count_points, draw, verdict
+from .service import Reply
+from .truth import count_points, verdict
 
 Json = dict[str, Any]
 REASONING_TOKENS = {
@@ -22,24 +22,6 @@ REASONING_TOKENS = {
     "xhigh": 2048,
     "max": 4096,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A reply ready to send, and what it counts as: "answered" or a kind of fault."""
-
-    outcome: str
-    status: int
-    body: Json | str
-    retry_after: str | None = None
-
-
-def latency(plan: Plan, ordinal: int) -> float:
-    """Seconds this request waits."""
-    if isinstance(plan.latency_s, list):
-        low, high = plan.latency_s[0], plan.latency_s[-1]
-        return low + (high - low) * draw(plan.seed, "latency", ordinal)
-    return plan.latency_s
 
 
 def reply(plan: Plan, ask: Ask, fault: str | None, id: str) -> Reply:
@@ -67,10 +49,7 @@ def reply(plan: Plan, ask: Ask, fault: str | None, id: str) -> Reply:
 
 def models(names: list[str] | None) -> Json:
     """The list of models."""
-    data = [
-        {"id": n, "object": "model", "created": 1754524800, "owned_by": "fake"}
-        for n in names or ["fake-judge"]
-    ]
+    data = [{"id": n, "object": "model", "created": 1754524800, "owned_by": "fake"} for n in names or ["fake-judge"]]
     return {"object": "list", "data": data}
 
 

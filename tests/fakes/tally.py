@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from .plan import Plan
+from .plan import BasePlan
 
 Json = dict[str, Any]
+P = TypeVar("P", bound=BasePlan)
 
 
 class Tally:
@@ -86,10 +87,10 @@ class Tally:
         }
 
 
-class Run:
+class Run(Generic[P]):
     """One plan at work: the numbers that start anew with each plan."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: P) -> None:
         self.plan = plan
         self.ordinal = 0
         self.attempts: Counter[str] = Counter()

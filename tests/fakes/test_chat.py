@@ -85,9 +85,7 @@ def test_the_token_limit_is_kept(server: ChatServer) -> None:
         (image_body(data_url(picture(1)[:-20])), "invalid_image_format", None),
     ],
 )
-def test_wrong_requests_are_refused(
-    server: ChatServer, request_body: Body, code: object, param: object
-) -> None:
+def test_wrong_requests_are_refused(server: ChatServer, request_body: Body, code: object, param: object) -> None:
     error = fail(server, request_body)
     assert isinstance(error, openai.BadRequestError)
     assert (error.type, error.code, error.param) == ("invalid_request_error", code, param)

@@ -63,8 +63,7 @@ def verdict(text: str, image_bytes: bytes, n: int, seed: int) -> dict[str, Any]:
     return {
         "description": f"Drawing {name} as the judge sees it.",
         "answers": [
-            {"reasoning": f"Point {i + 1} of {name}.", "answer": int(flawless or coins[i] < skill)}
-            for i in range(n)
+            {"reasoning": f"Point {i + 1} of {name}.", "answer": int(flawless or coins[i] < skill)} for i in range(n)
         ],
         "global_evaluation": {
             rating: {"reasoning": f"{rating} of {name}.", "score": 2 if flawless else root[2 + i] % 3}

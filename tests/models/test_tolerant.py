@@ -69,7 +69,7 @@ class Dress:
 
 DRESSES = st.builds(
     Dress,
-    quotes=st.sampled_from(['""', "''", "“”", "””", "‘’"]),
+    quotes=st.sampled_from(['""', "''", "“”", "‘’"]),
     words=st.sampled_from([("true", "false", "null"), ("True", "False", "None")]),
     comma=st.sampled_from(["", ",", " ,\n"]),
     gap=st.sampled_from(["", " ", "\n  ", ' // it\'s a "note", {\n', " # [more]\n"]),
@@ -83,6 +83,7 @@ def same(found: object, meant: object) -> bool:
 
 
 @given(OBJECTS)
+@settings(deadline=None)
 def test_strict_json_and_python_literals_read_as_they_are(value: dict[str, Any]) -> None:
     assert same(loads(json.dumps(value)), value)
     assert same(loads(json.dumps(value, ensure_ascii=False, indent=1)), value)
@@ -90,12 +91,13 @@ def test_strict_json_and_python_literals_read_as_they_are(value: dict[str, Any])
 
 
 @given(OBJECTS, DRESSES, PROSE, AFTER)
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_any_dress_reads_back_equal(value: dict[str, Any], dress: Dress, before: str, after: str) -> None:
     assert same(loads(before + dress.write(value) + after), value)
 
 
 @given(OBJECTS, OBJECTS, DRESSES, PROSE, st.sampled_from(["json", "JSON", "python", "", " json"]))
+@settings(deadline=None)
 def test_the_last_fenced_object_wins(
     draft: dict[str, Any], value: dict[str, Any], dress: Dress, prose: str, language: str
 ) -> None:
@@ -107,7 +109,7 @@ def test_the_last_fenced_object_wins(
 
 
 @given(OBJECTS, DRESSES, PROSE, st.data())
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_an_object_cut_off_is_never_repaired(
     value: dict[str, Any], dress: Dress, before: str, data: st.DataObject
 ) -> None:
@@ -128,7 +130,7 @@ SHARDS = st.sampled_from(
 
 
 @given(st.lists(SHARDS | st.text(max_size=3), max_size=60).map("".join) | st.text())
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 def test_any_text_reads_or_is_unreadable(text: str) -> None:
     with contextlib.suppress(Unreadable):
         json.dumps(loads(text), ensure_ascii=False, allow_nan=False).encode()
@@ -170,6 +172,7 @@ def test_work_is_bounded(shard: str) -> None:
         ('{"a": "http://x # no comment"} # a comment', {"a": "http://x # no comment"}),
         (r'{"a": "\alpha \(x\) \u00e9 \ud83d\ude00 it\'s"}', {"a": "\\alpha \\(x\\) é 😀 it's"}),
         ('{“he said”: “it’s "fine"”}', {"he said": 'it’s "fine"'}),
+        ("{”a”: ”b”}", {"a": "b"}),
         ('{"a": .5, "b": 5., "c": +1, "d": -2E3}', {"a": 0.5, "b": 5.0, "c": 1, "d": -2000.0}),
         ('{"code": "```json\\n{}\\n```"}', {"code": "```json\n{}\n```"}),
         ('{"a": "</think>"}', {"a": "</think>"}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import sqlalchemy as sa
 
 from ..store import Store
 from ..store.schema import attempts, calls
+from . import purpose
 from .faults import RETRIED_NEXT_RUN
 from .keys import Request
 
@@ -24,7 +24,11 @@ LEASE_S = 120.0
 
 @dataclass(frozen=True)
 class Owner:
-    """A process, told apart from an earlier one with the same number by when it started."""
+    """A process, told apart from an earlier one with the same number by when it started.
+
+    Attributes:
+        start: Seconds from the machine's start to the process's: the clock may be set meanwhile, this stays.
+    """
 
     host: str
     pid: int
@@ -38,7 +42,7 @@ class Owner:
 
         try:
             process = psutil.Process(self.pid)
-            other = abs(process.create_time() - self.start) > 2
+            other = abs(_start(process) - self.start) > 2
             return bool(other or process.status() == psutil.STATUS_ZOMBIE)
         except psutil.NoSuchProcess:
             return True
@@ -61,7 +65,13 @@ def this_process() -> Owner:
     """The running process."""
     import psutil
 
-    return Owner(this_host(), os.getpid(), psutil.Process().create_time())
+    return Owner(this_host(), os.getpid(), _start(psutil.Process()))
+
+
+def _start(process: Any) -> float:
+    import psutil
+
+    return float(process.create_time() - psutil.boot_time())
 
 
 @dataclass(frozen=True)
@@ -92,7 +102,7 @@ Claim = Claimed | Settled | Busy
 
 
 def claim(
-    store: Store, request: Request, owner: Owner, at: float, *, retry_failed: bool, since: float
+    store: Store, request: Request, owner: Owner, token: str, at: float, *, retry_failed: bool, since: float
 ) -> Callable[[sa.Connection], Claim]:
     """The operation that claims a call, or tells why it need not or cannot be made.
 
@@ -100,16 +110,19 @@ def claim(
         store: Where the call is journalled.
         request: The call.
         owner: Who wants to make it.
+        token: Tells this claim from every other.
         at: The time.
         retry_failed: Whether lasting faults are tried again.
         since: Faults settled before this time count as an earlier run's.
     """
 
+    exam, painter = purpose.current()
+
     def operation(connection: sa.Connection) -> Claim:
         fresh = {
             "key": request.key, "kind": request.kind, "target": request.target,
             "request": {"body": request.body, "repeat": request.repeat, "round": request.round},
-            "status": "open", "tries": 0, "created": at, "updated": at,
+            "status": "open", "tries": 0, "created": at, "updated": at, "exam": exam, "painter": painter,
         }  # fmt: skip
         store.insert_new(connection, calls, fresh)
         row = connection.execute(sa.select(calls).where(calls.c.key == request.key).with_for_update()).one()
@@ -137,7 +150,6 @@ def claim(
                 "detail": f"process {row.pid} on {row.host} ended during the call",
             }
             connection.execute(attempts.insert().values(lost))
-        token = secrets.token_hex(16)
         changes = {
             "status": "claimed", "host": owner.host, "pid": owner.pid, "process_start": owner.start,
             "token": token, "lease_until": at + LEASE_S, "tries": tries, "updated": at,

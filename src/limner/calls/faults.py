@@ -42,6 +42,8 @@ class Fault(Exception):
         cost: float | None = 0.0,
         result: dict[str, object] | None = None,
     ) -> None:
-        super().__init__(f"{kind}: {detail}")
-        self.kind, self.detail, self.retry_after = kind, detail, retry_after
+        # Services' own words end up here; no database takes half a character pair or a NUL.
+        self.detail = detail.encode("utf-8", "replace").decode().replace("\0", "")
+        super().__init__(f"{kind}: {self.detail}")
+        self.kind, self.retry_after = kind, retry_after
         self.calls, self.cost, self.result = calls, cost, result

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,9 +16,11 @@ from tenacity import wait_random_exponential
 
 from ..store import Store, now
 from ..store.schema import attempts, calls
+from .budget import Budget
 from .claims import LEASE_S, Busy, Claimed, Settled, claim, this_process
 from .faults import PASSING, Fault
 from .keys import Request
+from .lanes import Lane, Limits
 
 TRIES = 5
 """Tries at one call within one run, passing faults only."""
@@ -70,10 +75,21 @@ class Calls:
     Use as an async context manager: it shows other hosts that its claims are alive.
     """
 
-    def __init__(self, store: Store, *, retry_failed: bool = False, tries: int = TRIES) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        retry_failed: bool = False,
+        tries: int = TRIES,
+        budget: Budget | None = None,
+        limits: Mapping[str, Limits] | None = None,
+    ) -> None:
         self.store, self.retry_failed, self.tries = store, retry_failed, tries
+        self.budget = budget or Budget()
         self.tally = Tally()
         self.since = now()
+        self._limits = limits or {}
+        self._lanes: dict[str, Lane] = {}
         self._owner = this_process()
         self._flying: dict[str, asyncio.Task[Outcome]] = {}
         self._held: dict[str, str] = {}
@@ -88,44 +104,52 @@ class Calls:
         if self._beat is not None:
             self._beat.cancel()
 
-    async def do(self, request: Request, perform: Perform, *, bound: float | None = 0.0) -> Outcome:
+    async def do(self, request: Request, perform: Perform, *, bound: float | None = 0.0, tokens: int = 0) -> Outcome:
         """The stored outcome where there is one; otherwise claim, try, store and return it.
 
         Args:
             request: What identifies the call.
             perform: Makes one attempt.
             bound: The most one attempt can cost, in dollars; None when nobody knows.
+            tokens: About how many tokens it takes, for services that limit them.
 
         Raises:
             Fault: The call failed, now or (unless it is to be tried again) earlier.
         """
         task = self._flying.get(request.key)
         if task is None:
-            task = asyncio.create_task(self._do(request, perform))
+            task = asyncio.create_task(self._do(request, perform, bound, tokens))
             self._flying[request.key] = task
             task.add_done_callback(lambda _: self._flying.pop(request.key, None))
         return await asyncio.shield(task)
 
-    async def _do(self, request: Request, perform: Perform) -> Outcome:
+    async def _do(self, request: Request, perform: Perform, bound: float | None, tokens: int) -> Outcome:
         pause = 0.05
         while True:
-            held = await self.store.awrite(
-                claim(
-                    self.store, request, self._owner, now(), retry_failed=self.retry_failed, since=self.since
-                )
-            )
-            if isinstance(held, Busy):
-                await asyncio.sleep(pause)
-                pause = min(1.0, pause * 1.5)
-            elif isinstance(held, Settled):
+            held = await self._claim(request)
+            if isinstance(held, Settled):
                 return self._known(request, held)
-            else:
-                break
-        self._held[request.key] = held.token
+            if isinstance(held, Claimed):
+                self._held[request.key] = held.token
+                try:
+                    outcome = await self._attempts(request, perform, held, bound, tokens)
+                finally:
+                    self._held.pop(request.key, None)
+                if outcome is not None:
+                    return outcome
+            # Another process is making it, or has taken it over from us: its outcome is the one that stands.
+            await asyncio.sleep(pause)
+            pause = min(1.0, pause * 1.5)
+
+    async def _claim(self, request: Request) -> Claimed | Settled | Busy:
+        token = secrets.token_hex(16)
+        how: dict[str, Any] = {"retry_failed": self.retry_failed, "since": self.since}
         try:
-            return await self._attempts(request, perform, held)
-        finally:
-            self._held.pop(request.key, None)
+            return await self.store.awrite(claim(self.store, request, self._owner, token, now(), **how))
+        except asyncio.CancelledError:
+            # It is written all the same: give it back, for nobody is going to make the call.
+            await asyncio.shield(self._change(request.key, token, status="open"))
+            raise
 
     def _known(self, request: Request, settled: Settled) -> Outcome:
         if settled.fault is not None:
@@ -133,19 +157,40 @@ class Calls:
         self.tally.stored += 1
         return Outcome(request.key, settled.result or {}, settled.cost, stored=True)
 
-    async def _attempts(self, request: Request, perform: Perform, held: Claimed) -> Outcome:
+    async def _attempts(
+        self, request: Request, perform: Perform, held: Claimed, bound: float | None, tokens: int
+    ) -> Outcome | None:
+        """Try until there is an outcome; None when the claim was lost on the way."""
         attempt = Attempt(self, request.key, held.token, held.progress)
+        lane, began = self._lane(request.target), time.monotonic()
         for n in range(held.tries + 1, held.tries + self.tries + 1):
-            started, clock = now(), time.perf_counter()
             try:
-                result = await perform(attempt)
-            except Fault as fault:
-                again = fault.kind in PASSING and n < held.tries + self.tries
+                if n > held.tries + 1:
+                    await asyncio.sleep(self._wait(_Turn(n - held.tries - 1)))  # type: ignore[arg-type]
+                await lane.enter(tokens)
+                reserved = await self.budget.reserve(bound, request.target)
+            except BaseException:
+                # Nothing was sent: the call is free for whoever comes next.
+                await asyncio.shield(self._change(request.key, held.token, status="open"))
+                raise
+            started, clock = now(), time.perf_counter()
+            cost: float | None = None
+            try:
+                async with asyncio.timeout(lane.limits.attempt_s):
+                    result = await perform(attempt)
+                cost = result.cost
+            except (Fault, TimeoutError) as error:
+                fault = error if isinstance(error, Fault) else _too_slow(lane)
+                cost = fault.cost
+                last = n == held.tries + self.tries or time.monotonic() - began > lane.limits.call_s
+                again = fault.kind in PASSING and not last
                 row = _row(request.key, n, started, clock, fault)
-                await self._settle(row, held.token, "claimed" if again else "failed", fault)
+                if not await self._settle(row, held.token, "claimed" if again else "failed", fault):
+                    return None
                 if not again:
                     raise Fault(fault.kind, fault.detail, calls=(request.key,), cost=fault.cost) from fault
-                await asyncio.sleep(fault.retry_after or self._wait(_Turn(n - held.tries)))  # type: ignore[arg-type]
+                if fault.retry_after is not None:
+                    lane.hold(fault.retry_after)
             except BaseException as error:
                 # Cancelled or broken in flight: what the service charged is not known.
                 broken = Fault("interrupted", repr(error), cost=None)
@@ -153,15 +198,22 @@ class Calls:
                 await asyncio.shield(self._settle(row, held.token, "failed", broken))
                 raise
             else:
-                row = _row(request.key, n, started, clock, None) | {
-                    "result": result.payload,
-                    "cost": result.cost,
-                }
-                await self._settle(row, held.token, "done", None)
-                return Outcome(request.key, result.payload, result.cost, stored=False)
+                row = _row(request.key, n, started, clock, None) | {"result": result.payload, "cost": cost}
+                if not await self._settle(row, held.token, "done", None):
+                    return None
+                return Outcome(request.key, result.payload, cost, stored=False)
+            finally:
+                await self.budget.settle(reserved, cost)
         raise AssertionError("the last try either returns or raises")
 
-    async def _settle(self, row: dict[str, Any], token: str, status: str, fault: Fault | None) -> None:
+    def _lane(self, target: str) -> Lane:
+        service = target.partition("/")[0]
+        if service not in self._lanes:
+            self._lanes[service] = Lane(self._limits.get(service, Limits()))
+        return self._lanes[service]
+
+    async def _settle(self, row: dict[str, Any], token: str, status: str, fault: Fault | None) -> bool:
+        """Store an attempt and what it makes of the call; False when the claim is no longer ours."""
         self.tally.made += 1
         if row["cost"] is None:
             self.tally.unpriced += 1
@@ -179,13 +231,14 @@ class Calls:
         elif fault is not None:
             changes |= {"fault": fault.kind, "detail": fault.detail[:2000]}
 
-        def operation(connection: sa.Connection) -> None:
+        def operation(connection: sa.Connection) -> bool:
             ours = calls.update().where(calls.c.key == row["call"], calls.c.token == token)
-            if connection.execute(ours.values(changes)).rowcount:
+            held = bool(connection.execute(ours.values(changes)).rowcount)
+            if held:
                 connection.execute(attempts.insert().values(row))
-            # Otherwise the claim was taken over after its lease ran out; the first outcome stands.
+            return held
 
-        await self.store.awrite(operation)
+        return await self.store.awrite(operation)
 
     async def _change(self, key: str, token: str, **changes: Any) -> None:
         mine = calls.update().where(calls.c.key == key, calls.c.token == token)
@@ -198,7 +251,17 @@ class Calls:
             for start in range(0, len(tokens), 500):
                 mine = calls.update().where(calls.c.token.in_(tokens[start : start + 500]))
                 renewed = mine.values(lease_until=now() + LEASE_S)
-                await self.store.awrite(lambda connection, renewed=renewed: connection.execute(renewed))  # type: ignore[misc]
+                # A lease outlasts several beats: what hinders one must not end them all.
+                with suppress(sa.exc.SQLAlchemyError):
+                    await self.store.awrite(partial(_execute, renewed))
+
+
+def _execute(statement: sa.Update, connection: sa.Connection) -> None:
+    connection.execute(statement)
+
+
+def _too_slow(lane: Lane) -> Fault:
+    return Fault("timeout", f"no result within {lane.limits.attempt_s:g} s", cost=None)
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,7 @@ def canonical(value: Any) -> str:
     >>> canonical({"b": 1.0, "a": "é"})
     '{"a":"é","b":1}'
     """
-    return json.dumps(
-        _plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -16,6 +17,8 @@ COMMANDS = {
     "show": "Show one question: prompt, drawings, every mark with its reason.",
     "export": "Write one row per drawing and judge.",
     "import": "Bring in results made by a benchmark's own scorer.",
+    "estimate": "Say what a run would still cost.",
+    "spend": "Say what was spent, by painter, judge and exam.",
     "exams": "List installed exams.",
     "exam": "Check an exam's data, or start an exam of your own.",
     "doctor": "Look whether this machine and this store are fit for work.",
@@ -71,7 +74,10 @@ def main() -> NoReturn:
     except click.exceptions.Exit as request:
         sys.exit(request.exit_code)
     except BrokenPipeError:
-        # The reader of our output has gone, as in `limner export … | head`.
-        sys.stderr.close()
+        # The reader of our output has gone, as in `limner export … | head`: nobody is left to be told.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        click.echo(f"limner: {error}", err=True)
+        sys.exit(1)
     sys.exit(0)

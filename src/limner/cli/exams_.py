@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 
@@ -10,10 +13,15 @@ def command() -> None:
     """List installed exams with their scores, variants, options and presets."""
     import tomllib
 
+    from ..errors import UsageError
     from ..exams import kind, kinds
 
     for name in kinds():
-        found = kind(name)
+        try:
+            found = kind(name)
+        except UsageError as error:
+            click.echo(f"{name}: {error}")
+            continue
         protocol = found.protocol
         click.echo(f"{name}: {found.title}")
         for score in protocol.scored:
@@ -22,6 +30,20 @@ def command() -> None:
         for option, values in protocol.options.items():
             click.echo(f"    -O {option}={'|'.join(values)}")
         if found.presets is not None:
-            click.echo(f"    presets: {', '.join(tomllib.loads(found.presets.read_text(encoding='utf-8')))}")
+            for preset, body in tomllib.loads(found.presets.read_text(encoding="utf-8")).items():
+                click.echo(f"    --preset {preset}: {_words(body)}")
         if found.sample is not None:
             click.echo(f"    bundled sample: sample/{name}")
+
+
+def _words(body: Mapping[str, Any]) -> str:
+    """A preset in one line: judge and arguments, variant, options, reading."""
+    args = [f"{key}={value}" for key, value in body.get("judge_args", {}).items()]
+    options = [f"{key}={value}" for key, value in body.get("options", {}).items()]
+    parts = [
+        " ".join([f"judge {body['judge']}", *args]) if "judge" in body else "",
+        f"variant {body['variant']}" if "variant" in body else "",
+        " ".join(options),
+        f"reading {body['reading']}" if "reading" in body else "",
+    ]
+    return ", ".join(part for part in parts if part)

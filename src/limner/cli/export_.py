@@ -36,7 +36,7 @@ def command(exam: str, form: str, output: Path | None, images: Path | None, **gi
             variant=given["variant"],
             selection=options.make_selection(given),
         )
-        rows = list(export_rows(exam, groups, given["reading"]))
+        rows = list(export_rows(api.stored(exam, store).name, groups, given["reading"]))
         write_rows(rows, form, output)
         if images is not None:
             click.echo(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)

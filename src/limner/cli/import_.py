@@ -38,7 +38,11 @@ def command(
         body = {"results": found.results, "images": found.images, "failures": dict(found.failures)}
         click.echo(json.dumps(body))
     else:
-        click.echo(f"{found.results} results imported, {found.images} with their drawing, into {store}")
+        unread = sum(found.failures.values())
+        said = f", {unread} of them unreadable" if unread else ""
+        click.echo(f"{found.results} results imported, {found.images} with their drawing{said}, into {store}")
         for detail in found.details[:5]:
-            click.echo(f"failed: {detail}", err=True)
+            click.echo(f"note: {detail}", err=True)
+        if len(found.details) > 5:
+            click.echo(f"… and {len(found.details) - 5} more", err=True)
     sys.exit(3 if found.failures else 0)

@@ -16,14 +16,20 @@ from . import options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..runner import Progress
+    from ..api import Asking
+    from ..runner import Plan, Progress
+    from ..store import Store
 
 how = options.together(
+    click.option(
+        "--budget", type=float, metavar="DOLLARS",
+        help="Stop before spending more than this in this command on this store; needs known prices.",
+    ),
     click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 4096), help="Steps in flight."),
     click.option("--retry-failed", is_flag=True, help="Try refusals and unreadable replies again too."),
     click.option("--dry-run", is_flag=True, help="Say what would be done; call and store nothing."),
     click.option("--json", "as_json", is_flag=True, help="End with one JSON object on standard output."),
-)
+)  # fmt: skip
 seeds = click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="Drawings per question.")
 repeats = click.option("--repeats", default=1, show_default=True, type=click.IntRange(1), help="Markings per drawing.")
 
@@ -39,8 +45,9 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
         raise UsageError("name a painter with --painter, such as folder/PATH or control/reference")
     if "judges" in given and not asking.judges and not asking.preset:
         raise UsageError("name a judge with --judge, such as ocr or openai/gpt-5, or a --preset")
-    with api.opened(given["store"], create=draw and not given["dry_run"]) as store:
-        plan = api.plan(
+
+    def make(store: Store) -> Plan:
+        return api.plan(
             exam,
             store,
             data=given["data"],
@@ -52,11 +59,17 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             repeats=given.get("repeats", 1),
             concurrency=given["concurrency"],
             retry_failed=given["retry_failed"],
+            budget=given["budget"],
         )
-        for note in plan.exam.notes:
-            click.echo(f"note: {note}", err=True)
-        for word in api.deviations(plan.exam.kind, asking):
-            click.echo(f"differs from preset {asking.preset}: {word}", err=True)
+
+    if draw and not given["dry_run"] and not api.is_there(given["store"]):
+        # A mistake in the words or the data must not leave an empty store behind.
+        with api.looked_at(given["store"]) as empty:
+            make(empty)
+    place = api.looked_at(given["store"]) if draw and given["dry_run"] else api.opened(given["store"], create=draw)
+    with place as store:
+        plan = make(store)
+        _tell(plan, asking)
         runner = Runner(plan, store)
         if given["dry_run"]:
             to_draw, to_mark = runner.missing()
@@ -71,12 +84,35 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
 
             names = [painter.name for painter in plan.painters] or list(plan.only_painters or ())
             judges = [judge.name for judge in plan.judges]
-            selection = options.make_selection(given)
-            found = api.scores(plan.exam.name, store=store, painters=names, judges=judges, selection=selection)
+            found = api.scores(
+                plan.exam.name,
+                store=store,
+                painters=names,
+                judges=judges,
+                selection=options.make_selection(given),
+                reading=api.usual_reading(plan.exam.kind, asking),
+            )
             print_standings(found, plan.exam.kind)
     if progress.interrupted:
         return 130
     return 3 if progress.failed else 0
+
+
+def _tell(plan: Plan, asking: Asking) -> None:
+    """What a user should know before it starts."""
+    from .. import api
+    from ..painters import FolderPainter
+
+    notes = list(plan.exam.notes)
+    for painter in plan.painters:
+        if isinstance(painter, FolderPainter):
+            same = painter.collisions()
+            notes += [f"{painter.name}: files for the same id: {', '.join(names)}" for names in same[:5]]
+            notes += [f"{painter.name}: … and {len(same) - 5} more ids with several files"] if len(same) > 5 else []
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+    for word in api.deviations(plan.exam.kind, asking):
+        click.echo(f"differs from preset {asking.preset}: {word}", err=True)
 
 
 def _say(given: dict[str, Any], counts: dict[str, int]) -> None:

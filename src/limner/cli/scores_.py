@@ -36,7 +36,7 @@ def command(exam: str, **given: Any) -> None:
             variant=given["variant"],
             selection=options.make_selection(given),
         )
-        kind = api.kind_in(exam, store)
+        kind = api.stored(exam, store).kind
     if given["form"] == "json":
         click.echo(json.dumps([standing.to_json() for standing in found], ensure_ascii=False, indent=2))
     elif given["form"] == "csv":

@@ -27,7 +27,7 @@ REVISION = 1
 MIN_SIDE = 8
 """Images with a shorter side hold no readable text."""
 
-MAX_ASPECT = 8
+MAX_ASPECT = 4
 """Longer strips are padded with white: the detector scales the shorter side up and would need huge buffers."""
 
 MAX_SKEW = math.radians(15)
@@ -67,10 +67,11 @@ class RapidOcr:
             return []
         import numpy as np
 
-        pixels = np.asarray(_padded(on_white(image)))
-        if pixels.min() == pixels.max():
+        flat = on_white(image)
+        pixels = np.asarray(flat)
+        if (pixels == pixels[0, 0]).all():
             return []
-        bgr = np.ascontiguousarray(pixels[:, :, ::-1])
+        bgr = np.ascontiguousarray(np.asarray(_padded(flat))[:, :, ::-1])
         found = self._engine()(bgr)
         if found.txts is None:
             return []

@@ -20,12 +20,19 @@ SAMPLE = "sample/"
 
 @dataclass(frozen=True)
 class ImportedReply:
-    """One stored result of another scorer: the judge's reply, and the drawing where it is at hand."""
+    """One stored result of another scorer.
+
+    Attributes:
+        question: The question's id.
+        replies: Ask name and text of every reply of the judge.
+        file: Where it stood.
+        rubric: The rubric it was made with, where the result says so.
+        fault: Why there is no reply to be read.
+    """
 
     question: str
     replies: tuple[tuple[str, str], ...]
     file: Path
-    image: Path | None = None
     rubric: Mapping[str, Any] | None = None
     fault: str | None = None
 
@@ -40,7 +47,6 @@ class Kind(Generic[R]):
         sample: A bundled data folder, where there is one.
         presets: Named settings: judge, arguments, variant, reading.
         read_results: Reads results that the release's own scorer wrote.
-        starter: Writes a small valid exam of this kind into a folder, to edit.
     """
 
     name: str
@@ -79,7 +85,10 @@ def kind(name: str) -> Kind[Any]:
     """The installed exam called `name`."""
     if name not in _registered():
         raise UsageError(f"no exam {name!r}; installed: {', '.join(kinds())}. A file exam.toml works too")
-    loaded = _registered()[name].load()
+    try:
+        loaded = _registered()[name].load()
+    except Exception as error:
+        raise UsageError(f"the exam {name!r} is broken: {type(error).__name__}: {error}") from error
     if not isinstance(loaded, Kind):
         raise UsageError(f"the exam {name!r} is broken: its entry point gives no limner.exams.Kind")
     return loaded

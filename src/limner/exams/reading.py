@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 
 from ..errors import DataError
 from ..exam import Reference
@@ -15,6 +16,36 @@ from ..images import BadImage, inspect
 
 M = TypeVar("M", bound=BaseModel)
 SHOWN = 20
+LONGEST = 80
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+def _printable(text: str) -> str:
+    if found := _CONTROL.search(text):
+        raise ValueError(f"the control character U+{ord(found[0]):04X} stands in it")
+    return text
+
+
+Words = Annotated[str, AfterValidator(_printable)]
+"""Text for people: no control characters but line ends and tabs, so that terminals and databases can take it."""
+
+
+def _id(value: str) -> str:
+    parts = value.split("/")
+    if value != value.strip() or any(part in ("", ".", "..") for part in parts) or "\\" in value:
+        raise ValueError("an id names a file: no empty part, no dots alone, no backslash")
+    if not value.isprintable():
+        raise ValueError("an id names a file: no line end, tab or other character that does not show")
+    return value
+
+
+Id = Annotated[str, AfterValidator(_id)]
+"""A question's id: drawings are files of this name."""
+
+
+def short(text: str) -> str:
+    """As much of a text as a message can bear."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 
 
 class Problems:
@@ -81,7 +112,7 @@ def parse_row(model: type[M], row: dict[str, Any], problems: Problems, file: Pat
             place = ".".join(str(part) for part in wrong["loc"])
             said = wrong["msg"].removeprefix("Value error, ")
             problems.add(
-                f"{place}: {said}" if place else said, file, line, name if isinstance(name, str) else None
+                f"{place}: {said}" if place else said, file, line, short(name) if isinstance(name, str) else None
             )
         return None
 
@@ -94,16 +125,16 @@ def find_reference(folder: Path, name: str) -> Reference:
     """
     pure = PurePosixPath(name)
     if pure.is_absolute() or ".." in pure.parts or "\\" in name or "\0" in name or not pure.parts:
-        raise ValueError(f"image path {name!r} leaves the folder {folder}")
+        raise ValueError(f"image path {short(name)!r} leaves the folder {folder}")
     path = folder / pure
     try:
         if not path.is_file():
             return Reference(name)
         if not path.resolve().is_relative_to(folder.resolve()):
-            raise ValueError(f"image path {name!r} leaves the folder {folder} through a link")
+            raise ValueError(f"image path {short(name)!r} leaves the folder {folder} through a link")
         inspect(path)
     except BadImage as error:
         raise ValueError(f"image {path}: {error}") from error
     except OSError as error:
-        raise ValueError(f"image {name!r} cannot be read: {error.strerror or error}") from error
+        raise ValueError(f"image {short(name)!r} cannot be read: {error.strerror or error}") from error
     return Reference(name, path)

@@ -21,13 +21,14 @@ def write_starter(folder: Path, like: str) -> Path:
     found = kind(like)
     if found.sample is None:
         raise UsageError(f"the exam {like} has no sample to start from")
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; name a folder")
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty")
     shutil.copytree(found.sample, folder / "data", ignore=DATA, dirs_exist_ok=True)
     path = folder / "exam.toml"
     name = folder.resolve().name
     # JSON and TOML spell basic strings alike.
-
     lines = [f"name = {json.dumps(name, ensure_ascii=False)}", f"kind = {json.dumps(like)}", 'data = "data"']
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

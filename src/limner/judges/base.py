@@ -64,3 +64,7 @@ class Judge(Protocol):
     def check(self) -> None:
         """Raise early when it cannot work at all, such as for want of a key."""
         ...
+
+    def unpriced(self) -> str | None:
+        """Why nobody knows what one of its calls can cost, or None when that is known."""
+        ...

@@ -9,7 +9,7 @@ from typing import Literal
 
 from . import wording
 from .phrases import is_symbol, items, joined_by, names_something, upto_stop
-from .spelling import tokens
+from .spelling import SIGN_LENGTH, tokens
 from .wording import SLOT
 
 _SLOTS = re.compile(rf"{SLOT}(?:(?:,| and| or|/| &)+ ?(?:the )?{SLOT})+")
@@ -72,17 +72,20 @@ def claim(text: str) -> Claim | None:
     labels, shell, link = read
     if link == "mixed" or not all(tokens(label.text) for label in labels):
         return None
-    complete = body == whole and _asks_no_more(shell, len(labels))
-    # h and H, or a list that repeats itself: one word on the page would count twice.
-    distinct = len({tokens(label.text) for label in labels}) == len(labels)
-    return Claim(tuple(labels), "any" if link == "or" else "all", complete and distinct)
+    sufficient = body == whole and _asks_no_more(shell, labels)
+    return Claim(tuple(labels), "any" if link == "or" else "all", sufficient)
 
 
-def _asks_no_more(shell: str, labels: int) -> bool:
-    """Whether the criterion around its labels asks for nothing else; a number in it must be that of the labels."""
-    matches = [m for pattern in wording.SHELLS if (m := pattern.fullmatch(shell))]
-    counts = [m.groupdict().get("count") for m in matches]
-    return any(not count or wording.COUNTS[count.strip().lower()] == labels for count in counts)
+def _asks_no_more(shell: str, labels: list[Label]) -> bool:
+    """Whether the criterion around its labels asks for nothing else, and the labels cannot be met by chance."""
+    plain = ["".join(tokens(label.text)) for label in labels]
+    # Letters and numbers say little by themselves: they matter where they stand. Of h and H, or of a list that
+    # repeats itself, one word on the page would count twice.
+    if any(len(text) <= SIGN_LENGTH for text in plain) or len(set(plain)) < len(plain):
+        return False
+    matches = filter(None, (pattern.fullmatch(shell) for pattern in wording.SHELLS))
+    counts = [(match.groupdict().get("count") or "").strip().lower() for match in matches]
+    return any(not count or wording.COUNTS[count] == len(labels) for count in counts)
 
 
 def _quoted(body: str) -> tuple[list[Label], str, str] | None:
@@ -100,6 +103,7 @@ def _listed(body: str) -> tuple[list[Label], str, str] | None:
     """Labels named without quotation marks, the criterion around them, and what joins them."""
     for start, phrase, sure in _lists(body):
         found = items(phrase)
+        sure = sure and None not in found
         labels = [
             Label(i.text, i.variants, sure and names_something(i.text, i.variants, quoted=False)) for i in found if i
         ]
@@ -116,15 +120,19 @@ def _lists(body: str) -> Iterator[tuple[int, str, bool]]:
         yield m.start("list"), m["list"], True
     for m in wording.AFTER_LABELED.finditer(body):
         if _names_label(m):
-            phrase = upto_stop(m["list"])
-            cut = wording.GOES_ON.match(m["list"][len(phrase) :])
-            # "labeled as the internal matrix" explains a label, "labeled as increase in ..." is only its beginning.
-            yield m.start("list"), phrase, not cut and not phrase.lower().startswith("the ")
+            # "labeled as the internal matrix" explains a label more often than it words it.
+            yield _upto_stop(m, sure=not m["list"].lower().startswith("the "))
     if m := wording.LABEL_FOR.search(body):
-        yield m.start("list"), upto_stop(m["list"]), True
+        yield _upto_stop(m, sure=True)
     for pattern in (wording.BEFORE_LABELED, wording.SHOWN_AND_LABELED, wording.WITH_LABELED):
         if (m := pattern.search(body)) and not _is_sentence(m["list"]):
             yield m.start("list"), m["list"], True
+
+
+def _upto_stop(m: re.Match[str], *, sure: bool) -> tuple[int, str, bool]:
+    phrase = upto_stop(m["list"])
+    # "labeled as increase in ..." gives only the beginning of the label.
+    return m.start("list"), phrase, sure and not wording.GOES_ON.match(m["list"][len(phrase) :])
 
 
 def _names_label(m: re.Match[str]) -> bool:

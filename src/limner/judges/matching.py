@@ -10,7 +10,7 @@ from rapidfuzz import fuzz
 
 from ..evidence.lines import Line
 from .layout import chains
-from .spelling import EXACT_LENGTH, allowed_slips, slips, tokens
+from .spelling import EXACT_LENGTH, SIGN_LENGTH, allowed_slips, slips, tokens
 
 MAX_EXTRA_WORDS = 1
 """A line with more words than this beside the label mentions it, as a title or a sentence does, but is not it."""
@@ -70,7 +70,7 @@ class Page:
     def find(self, label: str) -> Found | None:
         """The best place where the label stands, allowing for case, signs, line breaks and small slips."""
         wanted = tokens(label)
-        places = [found for span in self.spans if wanted and (found := self._match(wanted, span))]
+        places = [found for span in self.spans if wanted and (found := self._match(label, wanted, span))]
         return min(places, key=lambda f: (not f.proof, f.slips, len(f.span.tokens)), default=None)
 
     def nearest(self, label: str) -> tuple[str, float] | None:
@@ -105,19 +105,18 @@ class Page:
                 return span.text
         return None
 
-    def _match(self, wanted: tuple[str, ...], span: Span) -> Found | None:
+    def _match(self, label: str, wanted: tuple[str, ...], span: Span) -> Found | None:
         count = _aligned(wanted, span)
         if count is None:
             return None
-        # Numbers and letters that count labels ("2. Specimen") are no words.
-        extra = sum(len(token) > 1 for token in span.tokens) - sum(len(token) > 1 for token in wanted)
-        short = len("".join(wanted)) <= 2
-        proof = (
-            (span.tokens == wanted if short else extra <= MAX_EXTRA_WORDS)
-            and all(line.confidence >= SURE for line in span.lines)
-            and not any(line in self._prose for line in span.lines)
-        )
-        return Found(span, count, proof)
+        if len("".join(wanted)) <= SIGN_LENGTH:
+            # (a) counts panels, A names a point.
+            stands = span.text == label
+        else:
+            # Numbers and letters that count labels ("2. Specimen") are no words.
+            extra = sum(len(token) > 1 for token in span.tokens) - sum(len(token) > 1 for token in wanted)
+            stands = extra <= MAX_EXTRA_WORDS and not any(line in self._prose for line in span.lines)
+        return Found(span, count, stands and all(line.confidence >= SURE for line in span.lines))
 
 
 def _aligned(wanted: tuple[str, ...], span: Span) -> int | None:

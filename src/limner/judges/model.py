@@ -6,6 +6,7 @@ from typing import Any
 
 from ..calls import Calls, Fault
 from ..errors import Lacking
+from ..exam import Question
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..protocol import Ask, Protocol, Variant
 from .base import Marked, Subject
@@ -28,6 +29,29 @@ class ModelJudge:
     def check(self) -> None:
         """Fail early when the model cannot be reached for want of a key."""
         self._model.check()
+
+    @property
+    def paid(self) -> bool:
+        """Whether its calls may cost money."""
+        return isinstance(self._model, ChatModel)
+
+    def unpriced(self) -> str | None:
+        """Why nobody knows what one of its calls can cost, or None."""
+        return self._model.unpriced()
+
+    def asks_like(self, question: Question[Any]) -> list[Ask]:
+        """The asks of one marking, as long as the real ones, for estimates.
+
+        Raises:
+            Lacking: The question cannot be marked this way.
+        """
+        before = self._protocol.before(question, self._variant)
+        evidence = {ask.name: "x" * 4 * self._protocol.reply_tokens.get(ask.name, 500) for ask in before}
+        return [*before, *self._protocol.asks(question, "0" * 64, evidence, self._variant)]
+
+    def typical_reply(self, ask: Ask) -> int:
+        """About how many tokens the reply to an ask takes, thinking included."""
+        return self._protocol.reply_tokens.get(ask.name, 500)
 
     async def mark(self, subject: Subject, calls: Calls) -> Marked:
         """Every ask in turn; see `limner.judges.base.Judge`."""

@@ -30,6 +30,10 @@ class OcrJudge:
     def check(self) -> None:
         """Nothing can be missing: the engine is part of the installation."""
 
+    def unpriced(self) -> str | None:
+        """It costs nothing."""
+        return None
+
     async def mark(self, subject: Subject, calls: Calls) -> Marked:
         """Read the drawing's text and hold it against the criteria; see `limner.judges.base.Judge`."""
         data = await asyncio.to_thread(self._blobs.get, subject.image)

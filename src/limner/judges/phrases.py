@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .wording import BRACKET, CARRIERS, GENERIC, OPENERS, POSITION, QUANTIFIERS, STOPS
+from .wording import BRACKET, CARRIERS, COUNTS, GENERIC, OPENERS, PLACE, POSITIONS, QUANTIFIERS, STOPS
 
 MAX_WORDS = 5
 """A phrase of more words is a description, not a label."""
@@ -38,7 +38,7 @@ def items(phrase: str) -> list[Item | None]:
 
     >>> items("the soma (cell body), axon and axes")
     [Item(text='soma', variants=('cell body',)), Item(text='axon', variants=()), None]
-    >>> items("the four chambers (left atrium and right atrium)")
+    >>> items("the two chambers (left atrium and right atrium)")
     [Item(text='left atrium', variants=()), Item(text='right atrium', variants=())]
     """
     inner = [m[1] for m in BRACKET.finditer(phrase)]
@@ -48,7 +48,9 @@ def items(phrase: str) -> list[Item | None]:
     if inner and all(map(_lists, inner)) and not any(is_symbol(head[-1]) for head in heads):
         # "the four chambers (left atrium, ...)": what stands outside the brackets only says what they list.
         listed = [item for text in inner for item in items(text)]
-        return listed if all(_MARK in p for p in parts) else [*listed, None]
+        counts = [COUNTS[word.lower()] for head in heads for word in head if word.lower() in COUNTS]
+        complete = all(_MARK in p for p in parts) and (not counts or sum(counts) == len(listed))
+        return listed if complete else [*listed, None]
     if len(parts) > 1 and _is_sign(heads[0][-1]) and all(_is_sign(" ".join(head)) for head in heads[1:]):
         # "the vertebrae L2, L3 and L4"
         parts[0] = heads[0][-1] + _MARK * parts[0].count(_MARK)
@@ -111,13 +113,13 @@ def _is_sign(word: str) -> bool:
 
 
 def _lists(text: str) -> bool:
-    return bool(_SEPARATOR.search(text)) and not text[0].isdigit() and not POSITION.search(text)
+    return bool(_SEPARATOR.search(text)) and any(c.isalpha() for c in text)
 
 
 def _item(part: str, brackets: Iterator[str]) -> Item | None:
     remarks = [next(brackets) for _ in range(part.count(_MARK))]
-    words = part.replace(_MARK, " ").split()
-    if any(POSITION.search(remark) for remark in remarks) or _speaks_of_a_set(words):
+    words = part.replace(_MARK, " ").strip(" ,").split()
+    if any(map(PLACE.fullmatch, remarks)) or _speaks_of_a_set(words):
         return None
     words = _without_openers(words)
     if len(words) > 2 and words[0].lower() in GENERIC and words[1] == "of" and not {"of", "the"} & set(words[2:]):
@@ -128,7 +130,7 @@ def _item(part: str, brackets: Iterator[str]) -> Item | None:
     lower = [w.lower() for w in words]
     if not words or len(words) > MAX_WORDS or any(w in STOPS and len(w) > 1 for w in lower):
         return None
-    if all(w in GENERIC for w in words) or re.fullmatch(r"\w{3,}ly", " ".join(lower)):
+    if all(w in GENERIC or w in POSITIONS for w in words) or re.fullmatch(r"\w{3,}ly", " ".join(lower)):
         return None
     name, *others = _alternatives(" ".join(words))
     variants = [v.strip() for v in (*others, *remarks) if len(v.split()) <= MAX_WORDS]

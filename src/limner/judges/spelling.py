@@ -8,13 +8,16 @@ from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
+SIGN_LENGTH = 2
+"""Labels of up to this many characters are signs: letters at points, numbers of states."""
+
 EXACT_LENGTH = 4
 """Labels and words of up to this many characters must agree exactly."""
 
 SLIP_LENGTHS = (5, 10)
 """A label of at least 5 characters may differ by one edit, of at least 10 by two."""
 
-LOOK_ALIKES = ("il1tfj", "ceo", "nhmr", "uvy", "gq", "bh", "a4", "s5", "z2", "wv")
+LOOK_ALIKES = ("il1tfj", "ce", "co", "nhmr", "uvy", "gq", "bh", "a4", "s5", "z2", "wv")
 """Letters OCR takes for one another; other substitutions (alkane, alkene) may be other words."""
 
 _GREEK_CYRILLIC = str.maketrans(
@@ -81,7 +84,8 @@ def slips(wanted: str, seen: str) -> int | None:
     """The number of forgivable edits between two words, or None where they are different words.
 
     Digits and Roman numerals are never forgiven, nor the first letter (ethane, methane), nor a letter put for
-    one that does not look like it (alkane, alkene), nor anything in words of `EXACT_LENGTH` or fewer characters.
+    one that does not look like it (alkane, alkene), nor one lost here and one won there (intra-, inter-), nor
+    anything in words of `EXACT_LENGTH` or fewer characters.
 
     >>> slips("chloroplast", "chloropiast"), slips("alkane", "alkene"), slips("cell", "cells")
     (1, None, None)
@@ -93,10 +97,10 @@ def slips(wanted: str, seen: str) -> int | None:
     if not (wanted.isalpha() and seen.isalpha()) or _ROMAN.fullmatch(wanted) or _ROMAN.fullmatch(seen):
         return None
     edits = Levenshtein.editops(wanted, seen)
-    for edit in edits:
-        if edit.tag == "replace" and not _alike(wanted[edit.src_pos], seen[edit.dest_pos]):
-            return None
-    return len(edits) if len(edits) <= allowed_slips(len(wanted)) else None
+    replaced = [(wanted[edit.src_pos], seen[edit.dest_pos]) for edit in edits if edit.tag == "replace"]
+    if len(edits) > allowed_slips(len(wanted)) or not all(_alike(a, b) for a, b in replaced):
+        return None
+    return None if {"insert", "delete"} <= {edit.tag for edit in edits} else len(edits)
 
 
 def _alike(a: str, b: str) -> bool:

@@ -17,6 +17,7 @@ STOPS = frozenset(_WORDS["stops"])
 QUANTIFIERS = frozenset(_WORDS["quantifiers"])
 COUNTS = {word: n for n, word in enumerate(_WORDS["counts"], 2)}
 DRAWINGS = frozenset(_WORDS["drawings"])
+POSITIONS = frozenset(_WORDS["position"])
 SYNONYMS: dict[str, list[str]] = _TABLE["synonyms"]
 CARRIERS = frozenset(_WORDS["carriers"])
 
@@ -47,7 +48,10 @@ CUE = _compile(rf"\b{_any(_WORDS['cues'])}\b")
 QUOTED = re.compile(r"""(?<![\w'"])(['"])(?=\S)(.+?)\1(?!\w)""")
 BRACKET = re.compile(r"(?:(?<=\s)|^)\(([^()]+)\)")
 """A bracket that stands apart, unlike the one in f(x)."""
-POSITION = _compile(rf"\b{_any(_WORDS['position'])}\b")
+PLACE = _compile(
+    rf"(?:(?:at|in|on) )?(?:the )?{_any(_WORDS['position'])}(?:[ -](?:axis|side|panel|curve|of .*|the .*))?"
+)
+"""A remark on where a label stands, and not another name for it."""
 
 AFTER_COLON = _compile(rf"\b{_LABELED}\b[^:]*:(?P<list>[^:]+)$")
 AFTER_LABELED = _compile(
@@ -70,7 +74,7 @@ SHELLS = tuple(
     _compile(pattern)
     for pattern in (
         rf"(?:is|are) {SLOT} {_PLAIN}{_LABELED}{_PLACE}",
-        rf"are (?:the|all|both)(?: of)?(?: the)? (?P<count>{_any(COUNTS)} )?(?:\w+ )?\w+(?:s|ices|xes) "
+        rf"are (?:the|all|both)(?: of)?(?: the)? (?P<count>{_any(COUNTS)} )?(?:\w+ )?\w+s "
         rf"{_PLAIN}{_LABELED} (?:as |with |by )?{SLOT}{_PLACE}",
         rf"are there (?P<count>{_any(COUNTS)}) {_any(CARRIERS)} {_PLAIN}{_LABELED} (?:as |with |by )?{SLOT}{_PLACE}",
         rf"is (?:the )?\w+ {_PLAIN}{_LABELED} with the {_WRITING} {SLOT}",

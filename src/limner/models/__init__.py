@@ -15,9 +15,7 @@ from .replay import ReplayModel
 __all__ = ["Answer", "ChatModel", "Context", "Model", "ReplayModel", "complete", "open_model"]
 
 
-def open_model(
-    spec: str, args: dict[str, Any], settings: Settings, images: Preparer
-) -> ChatModel | ReplayModel:
+def open_model(spec: str, args: dict[str, Any], settings: Settings, images: Preparer) -> ChatModel | ReplayModel:
     """The model behind ``provider/model`` or ``replay/FILE``."""
     provider, slash, rest = spec.partition("/")
     if not (slash and rest):

@@ -58,7 +58,12 @@ async def complete(
     keys: list[str] = []
     cost: float | None = 0.0
     for turn in range(1, TURNS + 1):
-        text, key, price = await model.turn(shown, tuple(said), context, calls)
+        try:
+            text, key, price = await model.turn(shown, tuple(said), context, calls)
+        except Fault as fault:
+            # The turns before it were made and paid for too.
+            paid = None if cost is None or fault.cost is None else cost + fault.cost
+            raise Fault(fault.kind, fault.detail, calls=(*keys, *fault.calls), cost=paid) from fault
         keys.append(key)
         cost = None if cost is None or price is None else cost + price
         try:

@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
-from ..calls import Attempt, Calls, Fault, Request, Result
+from ..calls import Attempt, Calls, Fault, Kind, Request, Result
+from ..errors import StoreError
 from ..images import BadImage, Preparer
 from ..protocol import Part, Picture, Text
-from ..settings import Settings
+from ..settings import ModelFacts, Settings
 from .base import Context
-from .openai_faults import fault_of
+from .openai_faults import fault_of, kind_of
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 
+LIMITS = ("max_completion_tokens", "max_tokens")
+"""Arguments that limit a reply's length."""
+
+
 class ChatModel:
     """One model of one provider, with the arguments sent along."""
 
-    def __init__(
-        self, provider: str, model: str, args: dict[str, Any], settings: Settings, images: Preparer
-    ) -> None:
+    def __init__(self, provider: str, model: str, args: dict[str, Any], settings: Settings, images: Preparer) -> None:
         self.name = f"{provider}/{model}"
         self.settings: dict[str, Any] = {"model": model, "args": args}
         self._provider = settings.provider(provider)
         self._model, self._args, self._prices, self._images = model, args, settings, images
+        self._connected: tuple[asyncio.AbstractEventLoop, AsyncOpenAI] | None = None
 
-    @cached_property
+    @property
     def _client(self) -> AsyncOpenAI:
+        """The client of the running loop: its connections are of no use to another."""
+        loop = asyncio.get_running_loop()
+        if self._connected is None or self._connected[0] is not loop:
+            self._connected = loop, self._connect()
+        return self._connected[1]
+
+    def _connect(self) -> AsyncOpenAI:
         from openai import AsyncOpenAI
 
         # Retries are the journal's: the client must make exactly one request per attempt.
@@ -43,6 +55,14 @@ class ChatModel:
         """Fail early when the key is not there."""
         self._provider.key()
 
+    def unpriced(self) -> str | None:
+        """Why nobody knows what one call can cost, or None."""
+        if self._prices.price(self.name, 0, 0) is None:
+            return f'{self.name} has no price: add input_price and output_price under [models."{self.name}"]'
+        if self._most_tokens([])[1] is None:
+            return f"{self.name} has no limit on its replies: add --judge-arg max_completion_tokens=N"
+        return None
+
     async def turn(
         self, shown: tuple[Part, ...], said: tuple[tuple[str, str], ...], context: Context, calls: Calls
     ) -> tuple[str, str, float | None]:
@@ -53,14 +73,27 @@ class ChatModel:
             messages.append({"role": "user", "content": [{"type": "text", "text": wrong}]})
         body = {"model": self._model, "messages": messages, "args": self._args}
         request = Request("chat", self.name, body, context.repeat, context.round)
+        sent, written = self._most_tokens(messages)
+        bound = None if written is None else self._prices.price(self.name, sent, written)
 
         async def perform(_attempt: Attempt) -> Result:
             return await self._send(messages)
 
-        outcome = await calls.do(request, perform)
+        outcome = await calls.do(request, perform, bound=bound, tokens=sent)
         return outcome.payload["text"], outcome.key, outcome.cost
 
+    def _most_tokens(self, messages: list[dict[str, Any]]) -> tuple[int, int | None]:
+        """The most tokens the messages can be counted as, and the most the reply can have."""
+        facts = self._prices.models.get(self.name, ModelFacts())
+        sent = 0
+        for part in (part for message in messages for part in message["content"]):
+            # A token is at least one byte; the frame around each part takes a few more.
+            sent += 16 + (len(part["text"].encode()) if part["type"] == "text" else facts.image_tokens)
+        limit = next((self._args[name] for name in LIMITS if name in self._args), facts.max_output_tokens)
+        return sent, limit
+
     async def _send(self, messages: list[dict[str, Any]]) -> Result:
+        key = self._provider.key()
         wire = [{"role": m["role"], "content": [await self._wire(p) for p in m["content"]]} for m in messages]
         try:
             reply = await self._client.chat.completions.create(
@@ -69,9 +102,16 @@ class ChatModel:
                 extra_body=self._args,
             )
         except Exception as error:
-            raise fault_of(error) from error
-        raw: dict[str, Any] = reply.model_dump(mode="json", exclude_none=True)
-        return self._result(raw)
+            raise fault_of(error, key) from error
+        if not hasattr(reply, "model_dump"):
+            raise Fault("server", f"the reply is not JSON: {reply}"[:500], cost=None)
+        raw: dict[str, Any] = reply.model_dump(mode="json", exclude_none=True, warnings=False)
+        if key and key in (said := json.dumps(raw)):
+            raw = json.loads(said.replace(key, "***"))
+        try:
+            return self._result(raw)
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
+            raise Fault("server", f"the reply does not fit the API: {raw}"[:500], cost=None, result=raw) from error
 
     def _result(self, raw: dict[str, Any]) -> Result:
         usage = raw.get("usage") or {}
@@ -80,18 +120,16 @@ class ChatModel:
         if sent is not None and written is not None:
             cost = self._prices.price(self.name, sent, written)
         choices = raw.get("choices")
-        if not choices:
-            error = raw.get("error")
-            raise Fault("server", f"no choices in the reply: {error or raw}"[:500], cost=cost, result=raw)
+        error = raw.get("error") or (choices[0].get("error") if choices else None)
+        if error or not choices:
+            raise Fault(_kind(error), f"no answer in the reply: {error or raw}"[:500], cost=cost, result=raw)
         message = choices[0].get("message") or {}
         reason = choices[0].get("finish_reason")
         if message.get("refusal") or reason == "content_filter":
             raise Fault("refusal", message.get("refusal") or "content filter", cost=cost, result=raw)
-        text = message.get("content") or ""
+        text = _text(message.get("content"))
         if reason == "length":
-            raise Fault(
-                "truncated", "the reply hit the token limit; raise it with --judge-arg", cost=cost, result=raw
-            )
+            raise Fault("truncated", "the reply hit the token limit; raise it with --judge-arg", cost=cost, result=raw)
         return Result({"text": text, "raw": raw}, cost)
 
     async def _wire(self, part: dict[str, Any]) -> dict[str, Any]:
@@ -101,10 +139,25 @@ class ChatModel:
             image = await self._images.get(part["sha256"], part.get("max_side"))
         except BadImage as error:
             raise Fault("image", f"{part['sha256']}: {error}") from error
+        except StoreError as error:
+            raise Fault("missing", str(error)) from error
         url = {"url": image.url}
         if "detail" in part:
             url["detail"] = part["detail"]
         return {"type": "image_url", "image_url": url}
+
+
+def _kind(error: Any) -> Kind:
+    """The kind of an error that came with a status of 200."""
+    code = error.get("code") if isinstance(error, dict) else None
+    return kind_of(code, error) if isinstance(code, int) and 400 <= code < 600 else "server"
+
+
+def _text(content: Any) -> str:
+    """The words of a message, which some services give in parts; what UTF-8 cannot hold is replaced."""
+    if isinstance(content, list):
+        content = "".join(part.get("text", "") for part in content)
+    return str(content or "").encode("utf-8", "replace").decode()
 
 
 def _plain(part: Part) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import re
 MAX_DEPTH = 50
 MAX_DIGITS = 500
 
-_DOUBLE, _SINGLE = "“”„‟", "‘’‚‛"
+_DOUBLE, _SINGLE = "“”", "‘’"
 # Each class both opens and closes: a stray opening quote is closed by the next, and scanning stays linear.
 _STRINGS = {
     quote: re.compile(rf"[{marks}]((?:[^{marks}\\]++|\\.)*+)[{marks}]", re.DOTALL)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ..calls import Fault, Kind
 
-REFUSALS = ("content_policy", "content_filter", "moderation", "safety", "sensitive")
+REFUSALS = ("content_policy", "content_filter", "content filter", "moderation", "safety", "sensitive")
 CREDITS = ("insufficient_quota", "billing", "credit", "exceeded your current quota")
 
 
-def fault_of(error: Exception) -> Fault:
-    """Classify by what the body says first, by status second."""
+def fault_of(error: Exception, key: str | None = None) -> Fault:
+    """Classify by what the body says first, by status second; the key is taken out of what is said."""
     import openai
 
     if isinstance(error, openai.APITimeoutError):
         return Fault("timeout", "no reply within the time limit", cost=None)
     if isinstance(error, openai.APIStatusError):
         wait = retry_after(error.response.headers.get("retry-after"))
-        return Fault(kind_of(error.status_code, error.body), _said(error), retry_after=wait)
+        return Fault(kind_of(error.status_code, error.body), without_key(_said(error), key), retry_after=wait)
     if isinstance(error, openai.APIResponseValidationError):
         return Fault("server", f"the reply does not fit the API: {error}"[:500], cost=None)
     if isinstance(error, openai.APIConnectionError):
@@ -30,8 +34,9 @@ def fault_of(error: Exception) -> Fault:
 
 def kind_of(status: int, body: object) -> Kind:
     """The kind of fault behind an HTTP status and what its body says."""
-    said = str(body).casefold()
-    if status == 402 or any(word in said for word in CREDITS):
+    said = _words(body)
+    # A mere rate limit may say where to buy a higher one.
+    if status == 402 or (any(word in said for word in CREDITS) and "rate_limit" not in said):
         return "credits"
     if status in (400, 403, 422) and any(word in said for word in REFUSALS):
         return "refusal"
@@ -44,14 +49,38 @@ def kind_of(status: int, body: object) -> Kind:
     return "server" if status >= 500 else "bad_request"
 
 
+def _words(body: object) -> str:
+    """What a body says, for a look at its words; of an error about a named field, its code and type alone.
+
+    Such an error repeats the field's name, and there are fields called ``moderation`` and ``safety_identifier``.
+    """
+    error = body.get("error", body) if isinstance(body, Mapping) else body
+    if isinstance(error, Mapping) and error.get("param"):
+        return f"{error.get('code')} {error.get('type')}".casefold()
+    return str(body).casefold()
+
+
 def _said(error: Any) -> str:
     message = error.body.get("message") if isinstance(error.body, dict) else None
     return f"{error.status_code}: {message or error.message}"[:500]
 
 
 def retry_after(text: str | None) -> float | None:
-    """Seconds a service asks to wait; None when it does not say."""
-    try:
-        return min(600.0, max(0.0, float(text))) if text else None
-    except ValueError:
+    """Seconds a service asks to wait, given as a number or as a date; None when it does not say."""
+    if not text:
         return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time.time()
+        except ValueError:
+            return None
+    return min(600.0, max(0.0, seconds))
+
+
+def without_key(text: str, key: str | None) -> str:
+    """What a service said, without the key, whole or with its middle masked."""
+    if key:
+        text = text.replace(key, "***")
+    return re.sub(r"[\w.-]*\*{3,}[\w-]*", "***", text)

@@ -36,6 +36,10 @@ class ReplayModel:
     def check(self) -> None:
         """Nothing can be missing: the file was read."""
 
+    def unpriced(self) -> str | None:
+        """Stored replies cost nothing."""
+        return None
+
     async def turn(
         self, shown: tuple[Part, ...], said: tuple[tuple[str, str], ...], context: Context, calls: Calls
     ) -> tuple[str, str, float | None]:
@@ -50,7 +54,11 @@ class ReplayModel:
             "question": context.question,
             "painter": context.painter,
         }
-        body |= {"ask": context.ask, "turn": len(said), "sha256": hashlib.sha256(text.encode()).hexdigest()}
+        body |= {
+            "ask": context.ask,
+            "turn": len(said),
+            "sha256": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        }
 
         async def perform(_attempt: Attempt) -> Result:
             return Result({"text": text})

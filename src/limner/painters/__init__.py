@@ -10,6 +10,7 @@ from ..errors import UsageError
 from ..evidence.probe import OcrProbe
 from ..exam import Exam
 from ..store import Blobs
+from .api import ApiPainter
 from .base import Painter, Painting, PaintRequest
 from .controls import NAMES as CONTROLS
 from .controls import ControlPainter
@@ -17,6 +18,7 @@ from .folder import FolderPainter
 
 __all__ = [
     "CONTROLS",
+    "ApiPainter",
     "ControlPainter",
     "FolderPainter",
     "PaintRequest",

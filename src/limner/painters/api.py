@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ..calls import Attempt, Calls, Fault, Request, Result
 from ..errors import UsageError
-from ..images import BadImage
+from ..images import BadImage, decode
 from ..settings import PainterFacts, Settings
 from ..store import Blobs
 from .base import Painting, PaintRequest
@@ -19,13 +19,14 @@ from .base import Painting, PaintRequest
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a service sent: the image, the rest of its reply, and token counts where it gives them."""
+    """What a service sent: the image, the rest of its reply, and token counts or dollars where it gives them."""
 
     image: bytes
     raw: Mapping[str, Any] = field(default_factory=dict)
     tokens_in: int | None = None
     tokens_out: int | None = None
     prompt: str | None = None
+    cost: float | None = None
 
 
 class ApiPainter(ABC):
@@ -69,6 +70,12 @@ class ApiPainter(ABC):
         """Fail early when the key is not there."""
         self.provider.key()
 
+    def unpriced(self) -> str | None:
+        """Why nobody knows what one image can cost, or None."""
+        if self.bound is not None:
+            return None
+        return f"{self.target} has no price: add image_price (or image_bound) under [painters.\"{self.target}\"]"
+
     @property
     def bound(self) -> float | None:
         """The most one image can cost; None when nobody knows."""
@@ -95,6 +102,8 @@ class ApiPainter(ABC):
     async def _keep(self, drawn: Drawn) -> Result:
         cost = self._price(drawn)
         try:
+            # The header alone would let half an image pass.
+            await asyncio.to_thread(decode, drawn.image)
             sha256, _ = await asyncio.to_thread(self._blobs.put, drawn.image)
         except BadImage as error:
             raise Fault("image", f"what {self.target} sent is no image: {error}", cost=cost) from error
@@ -102,6 +111,8 @@ class ApiPainter(ABC):
         return Result(payload | ({"prompt": drawn.prompt} if drawn.prompt else {}), cost)
 
     def _price(self, drawn: Drawn) -> float | None:
+        if drawn.cost is not None:
+            return drawn.cost
         if self.facts.image_price is not None:
             return self.facts.image_price
         if drawn.tokens_in is None or drawn.tokens_out is None:

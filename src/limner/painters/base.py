@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 from ..calls import Calls
-
 
 Aspect = Literal["square", "landscape", "portrait"]
 
@@ -42,11 +42,13 @@ class Painter(Protocol):
         spec: What it is, such as ``folder/./images``.
         changeable: Whether the same request may bring another image tomorrow at no cost, so that it is always
             looked at again (a folder).
+        options: What was asked of it beyond the question; other options are another row.
     """
 
     name: str
     spec: str
     changeable: bool
+    options: Mapping[str, Any]
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw.
@@ -55,3 +57,24 @@ class Painter(Protocol):
             limner.calls.Fault: No image: ``missing``, ``refusal``, ``not_applicable`` or a call's fault.
         """
         ...
+
+    def check(self) -> None:
+        """Raise early when it cannot work at all, such as for want of a key."""
+        ...
+
+    def unpriced(self) -> str | None:
+        """Why nobody knows what one of its calls can cost, or None when that is known."""
+        ...
+
+
+class Free:
+    """For painters that cost nothing, need no key and have no options."""
+
+    options: Mapping[str, Any] = MappingProxyType({})
+
+    def check(self) -> None:
+        """Nothing can be missing."""
+
+    def unpriced(self) -> str | None:
+        """It costs nothing."""
+        return None

@@ -13,13 +13,13 @@ from ..evidence.probe import OcrProbe
 from ..exam import Exam, Question
 from ..images import BadImage, decode, encode_png
 from ..store import Blobs
-from .base import Painting, PaintRequest
+from .base import Free, Painting, PaintRequest
 
 NAMES = ("reference", "blank", "text", "shuffled", "erased", "swapped")
 SIZE = (1024, 1024)
 
 
-class ControlPainter:
+class ControlPainter(Free):
     """Draws from the exam's own references, or ignores the question on purpose."""
 
     changeable = False

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from ..calls import Calls, Fault
 from ..errors import UsageError
-from .base import Painting, PaintRequest
+from ..images import BadImage, inspect
+from .base import Free, Painting, PaintRequest
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 
 
-class FolderPainter:
+class FolderPainter(Free):
     """Finds ``<id>.png|jpg|jpeg|webp``; ids with slashes lie in subfolders."""
 
     changeable = True
@@ -31,15 +32,20 @@ class FolderPainter:
         if not self._exact:
             raise UsageError(f"{spec}: no image ({', '.join(ENDINGS)}) in {path}")
 
-    def collisions(self) -> list[list[Path]]:
+    def collisions(self) -> list[list[str]]:
         """Files that stand for the same id, or whose ids differ in capitals only."""
-        return [files for files in self._folded.values() if len(files) > 1]
+        found = [files for files in self._folded.values() if len(files) > 1]
+        return [[str(file.relative_to(self._root)) for file in files] for files in found]
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """The finished image; see `limner.painters.base.Painter`."""
         file = self.find(request.question)
         try:
+            # The header first: a file beyond the limits is not read into memory.
+            await asyncio.to_thread(inspect, file)
             return Painting(await asyncio.to_thread(file.read_bytes), notes={"file": str(file.relative_to(self._root))})
+        except BadImage as error:
+            raise Fault("image", f"{file}: {error}") from error
         except OSError as error:
             raise Fault("missing", f"{file} cannot be read: {error}") from error
 
@@ -57,11 +63,13 @@ class FolderPainter:
             raise Fault("missing", f"{question}: no file {question}{{{','.join(ENDINGS)}}} in {self._root}")
         if not files[0].resolve().is_relative_to(self._root):
             raise Fault("missing", f"{files[0]} leads out of the folder through a link")
+        if not files[0].is_file():
+            raise Fault("missing", f"{files[0]} is no file that can be read")
         return files[0]
 
 
 def _images(root: Path) -> list[Path]:
     found = []
     for folder, _, names in os.walk(root):
-        found += [Path(folder) / name for name in names if name.lower().endswith(ENDINGS)]
+        found += [Path(folder) / name for name in names if Path(name).suffix.lower() in ENDINGS]
     return sorted(found)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
 
-from ..calls import Fault
+from ..calls import Fault, Kind
 from ..images import MAX_BYTES
 from ..models.openai_faults import kind_of, retry_after
 
@@ -26,12 +28,27 @@ def _client(_loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
 
 
 async def exchange(
-    method: str, url: str, *, headers: Mapping[str, str], body: Any = None, timeout: float = 600.0
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    body: Any = None,
+    timeout: float = 600.0,
+    kinds: Callable[[int, Any], Kind] = kind_of,
 ) -> dict[str, Any]:
-    """Send a request and return the JSON object that comes back.
+    """Send a request and return the JSON object that comes back, without the key should the service repeat it.
+
+    Args:
+        method: ``GET`` or ``POST``.
+        url: Where to.
+        headers: With the key.
+        body: JSON to send.
+        timeout: Seconds to wait for the reply.
+        kinds: Tells the kind of fault by status and body, where a service has its own words.
 
     Raises:
-        Fault: By what the body says first, by status second; a cost of None where the service may have charged.
+        Fault: By what the body says first, by status second, with the body as its result; a cost of None where the
+            service may have charged.
     """
     client = _client(asyncio.get_running_loop())
     limit = httpx2.Timeout(timeout, connect=CONNECT_S)
@@ -41,15 +58,17 @@ async def exchange(
         raise Fault("timeout", f"no reply within {timeout:g} s ({type(error).__name__})", cost=None) from error
     except httpx2.HTTPError as error:
         raise Fault("network", f"{type(error).__name__}: {error}", cost=None) from error
+    content = _without_key(reply.content, headers, masked=reply.status_code >= 400)
     try:
-        found = reply.json()
+        found = json.loads(content)
     except ValueError as error:
         if reply.status_code < 400:
             raise Fault("server", f"{reply.status_code}: the reply is not JSON", cost=None) from error
-        found = {"message": reply.text[:300]}
+        found = {"message": content[:300].decode("utf-8", "replace")}
     if reply.status_code >= 400:
         wait = retry_after(reply.headers.get("retry-after"))
-        raise Fault(kind_of(reply.status_code, found), f"{reply.status_code}: {said(found)}", retry_after=wait)
+        kind, result = kinds(reply.status_code, found), found if isinstance(found, dict) else {"error": found}
+        raise Fault(kind, f"{reply.status_code}: {said(found)}", retry_after=wait, result=result)
     if not isinstance(found, dict):
         raise Fault("server", "the reply is not a JSON object", cost=None)
     return found
@@ -68,10 +87,8 @@ async def fetch(url: str, hosts: tuple[str, ...]) -> bytes:
     Raises:
         Fault: ``image`` for a link that must not be followed or leads to no image, ``expired`` links as ``missing``.
     """
-    parts = urlsplit(url)
-    host = (parts.hostname or "").lower()
-    if parts.scheme not in ("http", "https") or not any(_fits(host, allowed) for allowed in hosts):
-        raise Fault("image", f"the link leads to {host or url[:80]!r}, which is not among {', '.join(hosts)}")
+    if not is_allowed(url, hosts):
+        raise Fault("image", f"the link leads to {url[:80]!r}, which is not among {', '.join(hosts)}")
     client = _client(asyncio.get_running_loop())
     try:
         async with client.stream("GET", url, timeout=httpx2.Timeout(LINK_TIMEOUT_S, connect=CONNECT_S)) as reply:
@@ -92,6 +109,29 @@ async def fetch(url: str, hosts: tuple[str, ...]) -> bytes:
         raise Fault("timeout", "the linked image did not arrive in time") from error
     except httpx2.HTTPError as error:
         raise Fault("network", f"the linked image: {type(error).__name__}: {error}") from error
+
+
+def is_allowed(url: str, hosts: tuple[str, ...]) -> bool:
+    """Whether a link a service gave may be followed."""
+    try:
+        parts = urlsplit(url)
+        host, _ = (parts.hostname or "").lower(), parts.port
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and any(_fits(host, allowed) for allowed in hosts)
+
+
+def _without_key(content: bytes, headers: Mapping[str, str], *, masked: bool) -> bytes:
+    """What a service said, without the key; `masked` also looks for its ends around asterisks."""
+    for value in headers.values():
+        secret = value.rpartition(" ")[2].encode()
+        if len(secret) >= 12:
+            content = content.replace(secret, b"***")
+            if masked:
+                heads = b"|".join(re.escape(secret[:n]) for n in range(12, 2, -1))
+                tails = b"|".join(re.escape(secret[-n:]) for n in range(12, 2, -1))
+                content = re.sub(rb"(?:%s)?\*{3,}(?:%s)?" % (heads, tails), b"***", content)
+    return content
 
 
 def _fits(host: str, allowed: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from .. import api, exams
 from ..errors import UsageError
 from ..store.records import load_drawings, load_exam
+from .console import console, escape
 
 
 def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[str, Any]:
@@ -16,10 +17,14 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
         UsageError: The store has no such question.
     """
     with api.opened(store) as open_store:
+        exam = api.stored(exam, open_store).name
         kind, groups = api.groups(exam, store=open_store, **which)
         found = exams.kind(kind)
         whole = load_exam(open_store, exam, found.rubric)
         drawings = [drawing for drawing in load_drawings(open_store, exam) if drawing.question_id == id]
+    if which.get("painters"):
+        names = {api.painter_name(word) for word in which["painters"]}
+        drawings = [drawing for drawing in drawings if {drawing.painter, drawing.label} & names]
     question = next((question for question in whole.questions if question.id == id), None)
     if question is None:
         some = ", ".join(question.id for question in whole.questions[:5])
@@ -51,26 +56,24 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
 
 def print_question(body: dict[str, Any]) -> None:
     """The same for a terminal."""
-    from rich.console import Console
-    from rich.markup import escape
     from rich.padding import Padding
     from rich.table import Table
 
-    console = Console(highlight=False)
-    console.print(f"[bold]{escape(body['id'])}[/bold] · {escape(body['exam'])}")
-    console.print(Padding(escape(body["prompt"]), (0, 2)))
-    console.print("[dim]" + escape(" · ".join(f"{k}: {v}" for k, v in body["tags"].items())) + "[/dim]")
+    out = console()
+    out.print(f"[bold]{escape(body['id'])}[/bold] · {escape(body['exam'])}")
+    out.print(Padding(escape(body["prompt"]), (0, 2)))
+    out.print("[dim]" + escape(" · ".join(f"{k}: {v}" for k, v in body["tags"].items())) + "[/dim]")
     reference = body["reference"]
-    console.print(f"[dim]reference image: {reference[:12] if reference else 'absent'}[/dim]")
+    out.print(f"[dim]reference image: {reference[:12] if reference else 'absent'}[/dim]")
     for drawing in body["drawings"]:
         size = f"{drawing['width']} x {drawing['height']}, image {drawing['image'][:12]}" if drawing["image"] else ""
         wrong = f"{drawing['fault']}: {drawing['detail']}" if drawing["fault"] else ""
-        console.print(f"drawing by [bold]{escape(drawing['painter'])}[/bold]: {escape(wrong or size or 'imported')}")
+        out.print(f"drawing by [bold]{escape(drawing['painter'])}[/bold]: {escape(wrong or size or 'imported')}")
     texts = {criterion["id"]: criterion for criterion in body["criteria"]}
     for marking in body["markings"]:
         title = f"{marking['painter']} marked by {marking['judge']}"
         if marking["status"] != "done":
-            console.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(marking['detail'] or '')}")
+            out.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(marking['detail'] or '')}")
             continue
         scores = ", ".join(f"{name} {value:g}" for name, value in marking["scores"].items() if value is not None)
         table = Table(title=escape(f"{title}: {scores or 'no score settled'}"), title_justify="left", show_lines=True)
@@ -82,4 +85,4 @@ def print_question(body: dict[str, Any]) -> None:
             weight = f" ({criterion['weight']:g})" if criterion["weight"] is not None else ""
             value = mark["verdict"] if mark["value"] is None else f"{mark['value']}/{criterion['top']}"
             table.add_row(escape(criterion["text"] + weight), value, escape(mark["reason"]))
-        console.print(table)
+        out.print(table)

@@ -79,19 +79,22 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 
 def write_images(groups: Sequence[Group], blobs: Blobs, folder: Path) -> int:
     """Write each drawing once under a telling name; returns how many."""
-    written = set()
+    written: dict[str, Path] = {}
     for group in groups:
+        painter = re.sub(r"[^\w.+-]+", "_", group.painter).strip("._") or "painter"
         for entry in group.entries:
             drawing = entry.drawing
             if drawing.image is None or drawing.id in written:
                 continue
             data = blobs.get(drawing.image)
-            painter = re.sub(r"[^\w.+-]+", "_", drawing.painter).strip("._") or "painter"
             seed = f".{drawing.seed}" if drawing.seed else ""
             path = folder / painter / f"{drawing.question_id}{seed}.{inspect(data).suffix}"
+            if path in written.values():
+                # Two painters can have names that differ only in what a file name cannot hold.
+                path = path.with_stem(f"{path.stem}.{drawing.id[:8]}")
             if not path.resolve().is_relative_to(folder.resolve()):
                 continue
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-            written.add(drawing.id)
+            written[drawing.id] = path
     return len(written)

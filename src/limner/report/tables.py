@@ -7,9 +7,11 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..calls import canonical
 from ..exams import kind
 from ..protocol import Protocol
 from ..scoring import Standing
+from .console import console, escape
 
 COLUMNS = (
     "exam",
@@ -29,29 +31,32 @@ COLUMNS = (
 
 
 def print_standings(standings: Sequence[Standing], exam_kind: str) -> None:
-    """One table per judge, with what a reader must know below it."""
-    from rich.console import Console
+    """One table per judge and way of asking, with what a reader must know below it."""
 
-    console = Console(highlight=False)
+    out = console()
     if not standings:
-        console.print("nothing is marked yet; `limner run` draws and marks")
+        out.print("nothing is marked yet; `limner run` draws and marks")
         return
     protocol = kind(exam_kind).protocol
-    for judge in dict.fromkeys(standing.judge for standing in standings):
-        rows = [standing for standing in standings if standing.judge == judge]
-        console.print(_table(rows, protocol))
+    tables: dict[str, list[Standing]] = {}
+    for standing in standings:
+        # Painters stand in one table only where the judge was asked alike.
+        tables.setdefault(canonical(standing.setup), []).append(standing)
+    for rows in tables.values():
+        out.print(_table(rows, protocol))
         for note in notes(rows):
-            console.print(f"[dim]{note}[/dim]")
+            out.print(f"[dim]{escape(note)}[/dim]")
         for standing in rows:
             for tag in standing.by:
-                console.print(_breakdown(standing, tag, protocol))
+                out.print(_breakdown(standing, tag, protocol))
 
 
 def _table(rows: Sequence[Standing], protocol: Protocol[Any]) -> Any:
     from rich.table import Table
 
     first = rows[0]
-    table = Table(title=f"{first.exam} · judge {first.judge} · reading {first.reading}", title_justify="left")
+    title = f"{first.exam} · judge {first.judge} · reading {first.reading}"
+    table = Table(title=escape(title), title_justify="left")
     table.add_column("painter")
     table.add_column("n", justify="right")
     table.add_column("coverage", justify="right")
@@ -64,7 +69,7 @@ def _table(rows: Sequence[Standing], protocol: Protocol[Any]) -> Any:
     table.add_column("failed", justify="right")
     for row in rows:
         view = _view(row)
-        cells = [_name(row), str(view["n"]), f"{row.coverage:.0%}"]
+        cells = [escape(_name(row)), str(view["n"]), f"{row.coverage:.0%}"]
         if abstains:
             cells += [_percent(view["decided"].get("share")), _percent(view["decided"].get("met"))]
         for score in protocol.scored:
@@ -78,7 +83,7 @@ def _view(row: Standing) -> dict[str, Any]:
     if row.common is not None and row.common["n"]:
         return dict(row.common)
     plain = row.to_json()
-    return {"n": row.n, "scores": plain["scores"], "bounds": row.bounds, "decided": row.decided}
+    return {name: plain[name] for name in ("n", "scores", "bounds", "decided")}
 
 
 def _name(row: Standing) -> str:
@@ -89,13 +94,12 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.0%}"
 
 
-def _cell(interval: Mapping[str, Any] | None, bounds: tuple[float, float] | None, digits: int) -> str:
+def _cell(interval: Mapping[str, Any] | None, bounds: Mapping[str, float] | None, digits: int) -> str:
     if interval and interval["value"] is not None:
         value, low, high = (interval[key] for key in ("value", "low", "high"))
         return f"{value:.{digits}f} [dim]\\[{low:.{digits}f}, {high:.{digits}f}][/dim]"
     if bounds:
-        low, high = bounds
-        return f"{low:.{digits}f} … {high:.{digits}f}"
+        return f"{bounds['low']:.{digits}f} … {bounds['high']:.{digits}f}"
     return "–"
 
 
@@ -114,7 +118,7 @@ def notes(rows: Sequence[Standing]) -> list[str]:
             "least … most shows what it could be"
         )
     else:
-        found.append("[low, high]: 95% bootstrap interval over questions".replace("[", r"\["))
+        found.append("[low, high]: 95% bootstrap interval over questions")
     if any(row.coverage < 1 for row in rows):
         found.append("coverage: questions with a score of those drawn or tried; failures are left out, never zeros")
     setup = rows[0].setup
@@ -127,8 +131,8 @@ def notes(rows: Sequence[Standing]) -> list[str]:
 def _breakdown(standing: Standing, tag: str, protocol: Protocol[Any]) -> Any:
     from rich.table import Table
 
-    table = Table(title=f"{_name(standing)} by {tag}", title_justify="left")
-    table.add_column(tag)
+    table = Table(title=escape(f"{_name(standing)} by {tag}"), title_justify="left")
+    table.add_column(escape(tag))
     table.add_column("n", justify="right")
     dimension = tag == "dimension"
     abstains = bool(standing.bounds) and not dimension
@@ -144,7 +148,7 @@ def _breakdown(standing: Standing, tag: str, protocol: Protocol[Any]) -> Any:
         cells = [_cell(body["scores"].get(name), None, digits.get(name, 2)) for name in names]
         if abstains:
             cells = [_percent(body["decided"].get("share")), _percent(body["decided"].get("met")), *cells]
-        table.add_row(category, str(body["n"]), *cells)
+        table.add_row(escape(category), str(body["n"]), *cells)
     return table
 
 

@@ -41,6 +41,12 @@ class Drawing:
     origin: str = "run"
     created: float = field(default_factory=now)
 
+    @property
+    def label(self) -> str:
+        """The painter's name with its options: one row of a table."""
+        options = "&".join(f"{key}={value}" for key, value in sorted(self.options.items()))
+        return f"{self.painter}?{options}" if options else self.painter
+
 
 @dataclass(frozen=True)
 class Marking:
@@ -129,9 +135,7 @@ def load_exam(store: Store, name: str, rubric: type[Any]) -> Exam[Any]:
         Question.from_json(row.body, rubric, row.reference)
         for row in sorted(newest.values(), key=lambda row: (row.position, row.id))
     )
-    return Exam(
-        name, kind_of(store, name), found, {subset: frozenset(ids) for subset, ids in subsets.items()}
-    )
+    return Exam(name, kind_of(store, name), found, {subset: frozenset(ids) for subset, ids in subsets.items()})
 
 
 def load_drawings(store: Store, exam: str, painter: str | None = None) -> Iterator[Drawing]:

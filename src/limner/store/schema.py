@@ -115,6 +115,8 @@ calls = Table(
     Column("kind", String(20), nullable=False),
     Column("target", Text, nullable=False),
     Column("request", JSON, nullable=False),
+    Column("exam", Text),
+    Column("painter", Text),
     Column("status", String(20), nullable=False),
     Column("host", Text),
     Column("pid", Integer),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,13 +16,15 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from ..errors import StoreError, UsageError
+from ..errors import NoStore, StoreError, UsageError
 from . import schema
 from .blobs import Blobs
 from .writer import Writer
 
 T = TypeVar("T")
 DEFAULT = "limner-store"
+BUSY_S = 60
+"""How long a write waits for another process to finish its own."""
 
 
 class Store:
@@ -31,12 +35,12 @@ class Store:
     """
 
     def __init__(self, url: str | Path = DEFAULT, *, create: bool = True) -> None:
-        self.url = str(url)
-        database, blobs = _places(self.url)
+        self.url = shown(str(url))
+        database, blobs = _places(str(url))
         self.file = Path(database.database) if database.get_backend_name() == "sqlite" else None  # type: ignore[arg-type]
         if self.file is not None and not self.file.exists():
             if not create:
-                raise StoreError(f"no store at {self.url}; `limner run … --store {self.url}` makes one")
+                raise NoStore(f"no store at {self.url}; `limner run … --store {self.url}` makes one")
             try:
                 self.file.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
@@ -49,15 +53,16 @@ class Store:
     def _prepare(self) -> None:
         try:
             with self._writers.begin() as connection:
-                schema.metadata.create_all(connection)
+                schema.meta.create(connection, checkfirst=True)
                 self.insert_new(connection, schema.meta, {"key": "version", "value": schema.VERSION})
-                found = connection.scalar(
-                    sa.select(schema.meta.c.value).where(schema.meta.c.key == "version")
-                )
+                found = connection.scalar(sa.select(schema.meta.c.value).where(schema.meta.c.key == "version"))
+                if found == schema.VERSION:
+                    schema.metadata.create_all(connection)
         except SQLAlchemyError as error:
             cause = getattr(error, "orig", None) or error
             raise StoreError(f"the store {self.url} cannot be opened: {cause}") from error
         if found != schema.VERSION:
+            self.close()
             raise StoreError(f"the store {self.url} has version {found}; this Limner reads {schema.VERSION}")
 
     def submit(self, operation: Callable[[sa.Connection], T]) -> Any:
@@ -87,7 +92,8 @@ class Store:
 
     def insert_new(self, connection: sa.Connection, table: sa.Table, *rows: dict[str, Any]) -> None:
         """Insert rows whose primary key is new; leave the others as they are."""
-        connection.execute(self._insert(table).on_conflict_do_nothing(), list(rows))
+        if rows:
+            connection.execute(self._insert(table).on_conflict_do_nothing(), list(rows))
 
     def upsert(self, connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:
         """Insert a row, or replace the one with its primary key."""
@@ -120,6 +126,11 @@ def now() -> float:
     return time.time()
 
 
+def shown(url: str) -> str:
+    """The URL as it may be shown: without a password."""
+    return re.sub(r"(://[^:/@]*:)[^@]*@|([?&]password=)[^&]*", lambda m: f"{m[1]}***@" if m[1] else f"{m[2]}***", url)
+
+
 def _places(url: str) -> tuple[sa.URL, str]:
     """The database's URL and the place of the images."""
     if "://" not in url:
@@ -130,19 +141,17 @@ def _places(url: str) -> tuple[sa.URL, str]:
     try:
         parsed = make_url(url)
         backend = parsed.get_backend_name()
-    except SQLAlchemyError as error:
-        raise UsageError(f"--store {url}: not a database URL") from error
+    except (SQLAlchemyError, ValueError) as error:
+        raise UsageError(f"--store {shown(url)}: not a database URL") from error
     if backend == "sqlite":
         if not parsed.database or parsed.database == ":memory:":
             raise UsageError("--store: a store must be a file, because runs resume from it")
         return parsed, str(Path(parsed.database).with_suffix(".blobs"))
     if backend != "postgresql":
-        raise UsageError(f"--store {url}: SQLite and PostgreSQL are known, not {backend}")
+        raise UsageError(f"--store {shown(url)}: SQLite and PostgreSQL are known, not {backend}")
     blobs = parsed.query.get("blobs")
     if not isinstance(blobs, str):
-        raise UsageError(
-            f"--store {parsed.render_as_string()}: add ?blobs=FOLDER_OR_URL, the place of the images"
-        )
+        raise UsageError(f"--store {shown(url)}: add ?blobs=FOLDER_OR_URL, the place of the images")
     parsed = parsed.difference_update_query(["blobs"])
     return (parsed if "+" in parsed.drivername else parsed.set(drivername="postgresql+psycopg")), blobs
 
@@ -153,8 +162,8 @@ def _engines(url: sa.URL) -> tuple[sa.Engine, sa.Engine]:
         if url.get_backend_name() != "sqlite":
             engine = sa.create_engine(url, pool_pre_ping=True)
             return engine, engine
-        readers = sa.create_engine(url, connect_args={"timeout": 60})
-        writers = sa.create_engine(url, connect_args={"timeout": 60})
+        readers = sa.create_engine(url, connect_args={"timeout": BUSY_S})
+        writers = sa.create_engine(url, connect_args={"timeout": BUSY_S})
     except ModuleNotFoundError as error:
         raise StoreError(f"{error}; install the driver with: pip install 'limner[postgres]'") from error
     for engine, begin in ((readers, "BEGIN"), (writers, "BEGIN IMMEDIATE")):
@@ -166,7 +175,20 @@ def _engines(url: sa.URL) -> tuple[sa.Engine, sa.Engine]:
 def _pragmas(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # Transactions are begun by us, not guessed by the driver.
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
+    _turn_to_wal(cursor)
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
+
+
+def _turn_to_wal(cursor: Any) -> None:
+    """Several processes may make a store at once; here alone SQLite itself does not wait for its turn."""
+    until = time.monotonic() + BUSY_S
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.005)

@@ -27,6 +27,8 @@ class Writer:
     def submit(self, operation: Callable[[Connection], T]) -> Future[T]:
         """Queue an operation; its future ends after the commit it is part of."""
         future: Future[T] = Future()
+        # From here on nobody can cancel it: what was paid for is written even if nobody waits any longer.
+        future.set_running_or_notify_cancel()
         self._queue.put((operation, future))
         return future
 

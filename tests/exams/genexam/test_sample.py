@@ -14,8 +14,7 @@ from limner.exams.genexam.sample.draw import DRAWINGS, IMAGES, draw_all, image_p
 
 SAMPLE = IMAGES.parent
 ROWS: list[dict[str, Any]] = [
-    json.loads(line)
-    for line in (SAMPLE / "annotations" / "All_Subjects.jsonl").read_text("utf-8").splitlines()
+    json.loads(line) for line in (SAMPLE / "annotations" / "All_Subjects.jsonl").read_text("utf-8").splitlines()
 ]
 FIELDS = ["id", "prompt", "image_path", "scoring_points", "taxonomy", "img_type", "subject", "difficulty"]
 TYPES = {

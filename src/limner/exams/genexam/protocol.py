@@ -50,6 +50,7 @@ class GenExam(Protocol[Rubric]):
     variants = ("release", "paper")
     options: Mapping[str, tuple[str, ...]] = {"reference": ("image", "none", "caption", "both")}
     label_kinds = frozenset({"point"})
+    reply_tokens: Mapping[str, int] = {"mark": 3000, "caption": 600}
     breakdowns = ("subject", "difficulty", "img_type", "taxonomy2")
     dimensions = ("semantic", "spelling", "readability", "logic")
 
@@ -76,6 +77,7 @@ class GenExam(Protocol[Rubric]):
         """One ask: the text, then the drawing, then (by option) the reference."""
         how = variant.options.get("reference", "image")
         weighted = variant.name == "paper"
+        readability = RATINGS["readability"][1 if variant.name == "paper" else 0]
         points = [
             f"{n}. {p.question}" + (f" (weight {p.score:g})" if weighted else "")
             for n, p in enumerate(question.rubric.scoring_points, 1)
@@ -86,7 +88,7 @@ class GenExam(Protocol[Rubric]):
             reference=variant.prompts.fill(f"reference-{how}", **fields).strip(),
             prompt=question.prompt,
             points="\n".join(points),
-            shape=variant.prompts.fill("shape", count=str(len(points))).strip(),
+            shape=variant.prompts.fill("shape", count=str(len(points)), readability=readability).strip(),
         )
         shown: list[Part] = [Text(text), Picture(image, MAX_SIDE, "high")]
         if how in ("image", "both"):
@@ -98,14 +100,14 @@ class GenExam(Protocol[Rubric]):
         """The reply's answers and ratings, read as `reading` says."""
         parse = loads if reading == "careful" else _release_loads
         try:
-            (reply,) = [reply for reply in replies if reply.ask == "mark"]
-            return _read(question, reply.text, parse, both_names=reading != "release")
+            found = [reply.text for reply in replies if reply.ask == "mark"]
+            if len(found) != 1:
+                raise Unreadable(f"{len(found)} replies where one is wanted")
+            return _read(question, found[0], parse, both_names=reading != "release")
         except ValueError as error:
             return [Mark.unread(criterion.id, str(error)) for criterion in self.criteria(question)]
 
-    def scores(
-        self, question: Question[Rubric], marks: Sequence[Mark], evidence: Evidence
-    ) -> dict[str, float | None]:
+    def scores(self, question: Question[Rubric], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
         """Rounded as the release rounds: points to 4 decimals, the relaxed score to 3 before it is a percentage."""
         known = values(marks)
         weights = {f"point/{n}": p.score for n, p in enumerate(question.rubric.scoring_points, 1)}
@@ -151,9 +153,7 @@ def _release_loads(text: str) -> object:
             raise Unreadable("neither JSON nor a Python literal") from error
 
 
-def _read(
-    question: Question[Rubric], text: str, parse: Callable[[str], object], both_names: bool
-) -> list[Mark]:
+def _read(question: Question[Rubric], text: str, parse: Callable[[str], object], both_names: bool) -> list[Mark]:
     body = parse(text)
     if not isinstance(body, Mapping):
         raise Unreadable("the reply must be one JSON object")

@@ -31,8 +31,16 @@ def read_results(folder: Path) -> Iterator[ImportedReply]:
             continue
         if not isinstance(body, dict) or not isinstance(body.get("id"), str):
             raise DataError('a result must be an object with a text "id"', file=file)
-        text = json.dumps({key: body[key] for key in REPLY_KEYS if key in body}, ensure_ascii=False)
-        named = body.get("gen_img_path")
-        yield ImportedReply(
-            body["id"], (("mark", text),), file, Path(named) if isinstance(named, str) else None
-        )
+        rubric = {"scoring_points": body["scoring_points"]} if "scoring_points" in body else None
+        reply = {key: body[key] for key in REPLY_KEYS if key in body}
+        yield ImportedReply(body["id"], (("mark", _text(reply)),), file, rubric)
+
+
+def _text(reply: dict[str, object]) -> str:
+    text = json.dumps(reply, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # Half of a surrogate pair has no UTF-8: such a reply is kept in escapes.
+        return json.dumps(reply)
+    return text

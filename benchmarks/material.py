@@ -1,0 +1,53 @@
+"""Exams and drawings of real size for benchmarks, made by code."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+from PIL import Image, ImageDraw
+
+from limner.fonts import font
+
+POINTS = 7
+SIDE = 1024
+
+
+def make(folder: Path, count: int) -> None:
+    """Write `count` questions in GenExam's layout, with references, and as many drawings."""
+    done = folder / f"made-{count}"
+    if done.exists():
+        return
+    (folder / "annotations").mkdir(parents=True, exist_ok=True)
+    rows = []
+    for number in range(count):
+        name = f"Bench_{number}"
+        for kind in ("images", "drawings"):
+            path = folder / kind / f"{name}.png"
+            path.parent.mkdir(exist_ok=True)
+            if not path.exists():
+                _picture(f"{kind}{number}").save(path, compress_level=1)
+        points = [{"question": f"Is part {n} of drawing {number} shown and labelled?"} for n in range(POINTS)]
+        weights = [0.15] * (POINTS - 1) + [0.1]
+        row = {"id": name, "prompt": f"Draw system number {number} with its {POINTS} parts. " * 6}
+        row |= {"image_path": f"{name}.png", "taxonomy": "Physics/Bench", "img_type": "diagrams"}
+        row |= {"subject": "Physics", "difficulty": "easy"}
+        rows.append(row | {"scoring_points": [p | {"score": w} for p, w in zip(points, weights, strict=True)]})
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "annotations" / "All_Subjects.jsonl").write_text(text)
+    done.touch()
+
+
+def _picture(seed: str) -> Image.Image:
+    """A diagram-like picture: boxes, arrows, words."""
+    dice = random.Random(seed)
+    image = Image.new("RGB", (SIDE, SIDE), "white")
+    draw = ImageDraw.Draw(image)
+    for n in range(14):
+        x, y = dice.randrange(40, SIDE - 260), dice.randrange(40, SIDE - 120)
+        colour = tuple(dice.randrange(120, 256) for _ in range(3))
+        draw.rounded_rectangle((x, y, x + 200, y + 70), 12, fill=colour, outline="black", width=3)
+        draw.text((x + 20, y + 18), f"part {n} {dice.randrange(1000)}", font=font(26), fill="black")
+        draw.line((x + 100, y, dice.randrange(SIDE), dice.randrange(SIDE)), fill="black", width=3)
+    return image

@@ -1,0 +1,99 @@
+"""What a run would cost: missing drawings and markings, in calls, tokens and dollars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from .errors import Lacking
+from .exam import Question
+from .judges import Judge, ModelJudge
+from .painters import ApiPainter
+from .protocol import Ask, Picture, Text
+from .runner import Plan, Runner
+from .settings import Settings
+from .spending import mean_cost, mean_use
+from .store import Store
+
+BYTES_PER_TOKEN = 4
+PICTURE_TOKENS = 800
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What one painter or judge would still do.
+
+    Attributes:
+        basis: Where the numbers come from: ``stored calls`` like these, or ``rule of thumb``.
+        dollars: None when the price is not known.
+    """
+
+    who: str
+    role: str
+    steps: int
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    dollars: float | None
+    basis: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return asdict(self)
+
+
+def estimate(plan: Plan, store: Store, settings: Settings) -> list[Estimate]:
+    """One line per painter and judge, for what the store does not have yet."""
+    runner = Runner(plan, store)
+    found: list[Estimate] = []
+    for painter in plan.painters:
+        alone = Runner(replace(plan, painters=[painter], judges=[]), store)
+        count, _ = alone.missing()
+        found.append(_drawing(painter, count, store))
+    missing = list(runner.missing_markings())
+    for judge in plan.judges:
+        found.append(_marking(judge, [question for who, question in missing if who is judge], store, settings))
+    return found
+
+
+def _drawing(painter: Any, count: int, store: Store) -> Estimate:
+    if not isinstance(painter, ApiPainter):
+        return Estimate(painter.name, "painter", count, 0, 0, 0, 0.0, "free")
+    known = mean_cost(store, painter.target)
+    price = painter.facts.image_price if painter.facts.image_price is not None else known
+    basis = "stored calls" if price is not None and price == known else "price list"
+    dollars = None if price is None else price * count
+    return Estimate(painter.name, "painter", count, count, 0, 0, dollars, basis if dollars is not None else "no price")
+
+
+def _marking(judge: Judge, questions: list[Question[Any]], store: Store, settings: Settings) -> Estimate:
+    if not isinstance(judge, ModelJudge) or not judge.paid:
+        return Estimate(judge.name, "judge", len(questions), 0, 0, 0, 0.0, "free")
+    calls, sent, written = 0, 0.0, 0.0
+    known = mean_use(store, judge.name)
+    for question in questions:
+        try:
+            asks = judge.asks_like(question)
+        except Lacking:
+            continue
+        calls += len(asks)
+        sent += sum(known[0] if known else _tokens(ask) for ask in asks)
+        written += sum(known[1] if known else judge.typical_reply(ask) for ask in asks)
+    dollars = settings.price(judge.name, round(sent), round(written))
+    basis = "stored calls" if known else "rule of thumb"
+    return Estimate(judge.name, "judge", len(questions), calls, round(sent), round(written), dollars, basis)
+
+
+def _tokens(ask: Ask) -> float:
+    return sum(_part(part) for part in ask.shown)
+
+
+def _part(part: Text | Picture) -> float:
+    return len(part.text.encode()) / BYTES_PER_TOKEN if isinstance(part, Text) else PICTURE_TOKENS
+
+
+def total(estimates: Iterable[Estimate]) -> tuple[float, list[str]]:
+    """Dollars in all, and whose price is not known."""
+    known = list(estimates)
+    return sum(e.dollars or 0.0 for e in known), [e.who for e in known if e.dollars is None and e.calls]

@@ -1,0 +1,77 @@
+"""Black Forest Labs, where FLUX draws: https://docs.bfl.ai."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+from ..calls import Kind
+from ..errors import UsageError
+from ..models.openai_faults import kind_of
+from .base import PaintRequest
+from .jobs import JobPainter
+from .polling import Finished, Over
+
+CREDIT = 0.01
+"""Dollars in one of the service's credits."""
+PASSED_ON = ("prompt_upsampling", "disable_pup", "safety_tolerance", "steps", "guidance", "raw")
+"""Options that not every model takes: sent only where given."""
+ENDS: dict[str, Kind] = {
+    "Request Moderated": "refusal",
+    "Content Moderated": "refusal",
+    "Error": "server",
+    "Failed": "server",
+    "Task not found": "missing",
+}
+
+
+class BflPainter(JobPainter):
+    """Takes the options ``size`` (1024x768 or 4:3, as the model takes it), ``output_format`` and `PASSED_ON`."""
+
+    known = frozenset({"size", "output_format", *PASSED_ON})
+
+    def body(self, request: PaintRequest) -> dict[str, Any]:
+        """The request body; images come without loss unless asked for otherwise."""
+        body = {"prompt": request.prompt, "output_format": self.options.get("output_format", "png")}
+        body |= {name: self.options[name] for name in PASSED_ON if name in self.options}
+        return body | self.seed(request) | _measures(self.size(request), self.target)
+
+    def headers(self, *, submit: bool) -> dict[str, str]:
+        """The key."""
+        key = self.provider.key()
+        return {"x-key": key} if key else {}
+
+    def place(self) -> str:
+        """The URL that takes jobs for this model."""
+        return f"{self.url}/v1/{quote(self.model, safe='')}"
+
+    def ticket(self, reply: dict[str, Any]) -> str | None:
+        """Where to poll: the job lives in one region, whose address the reply gives."""
+        job, url = reply["id"], reply.get("polling_url")
+        return str(url or f"{self.url}/v1/get_result?id={quote(job, safe='')}")
+
+    def read(self, reply: dict[str, Any]) -> Finished | None:
+        """The outcome; whether a job that ended without an image is charged is not documented."""
+        status, result = reply["status"], reply.get("result")
+        if status in ENDS:
+            why = reply.get("details") or reply.get("error") or result
+            raise Over(ENDS[status], f"{status}: {why}"[:500] if why else status, cost=None)
+        if status != "Ready" or result is None:
+            return None
+        cost = reply.get("cost")
+        return Finished(str(result["sample"]), result.get("prompt"), None if cost is None else cost * CREDIT)
+
+    def kind(self, status: int, body: Any) -> Kind:
+        """By status alone: refusals come as a job's end, and complaints about a field quote its name and value."""
+        return kind_of(status, None)
+
+
+def _measures(size: str | None, target: str) -> dict[str, int | str]:
+    if size is None:
+        return {}
+    if sides := re.fullmatch(r"(\d+)[x*](\d+)", size):
+        return {"width": int(sides[1]), "height": int(sides[2])}
+    if re.fullmatch(r"\d+:\d+", size):
+        return {"aspect_ratio": size}
+    raise UsageError(f"{target} takes a size such as 1024x768, or an aspect such as 4:3, not {size!r}")

@@ -1,0 +1,92 @@
+"""Images from a chat: one call of chat/completions, the image beside the reply's text, as OpenRouter has it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..calls import Fault, Kind
+from ..settings import Settings
+from ..store import Blobs
+from .api import Drawn, wanted_options
+from .base import PaintRequest
+from .one_reply import OneReplyPainter, error_within, number
+
+RATIOS = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
+CONFIG = ("image_size", "quality", "background", "moderation", "output_format", "output_compression")
+"""Options that go into ``image_config``."""
+NATIVE = ("temperature", "top_p", "max_tokens", "reasoning", "provider")
+"""Options that go into the body as they are."""
+OPTIONS = frozenset({"size", "modalities", *CONFIG, *NATIVE})
+
+_FILTERED = re.compile(r"content_?filter|safety|prohibited|blocklist|recitation|spii|sensitive|refusal", re.I)
+_DECLINED = re.compile(
+    r"\b(I|we|sorry)\b.{0,30}\b(can(no|['’])?t|can not|won['’]?t|will not|unable to|not able to|must decline)\b"
+    r".{0,60}\b(creat|generat|draw|produc|mak|depict|render|provid|help|assist|fulfil|comply)"
+    r"|\b(violat\w*|against)\b.{0,60}\b(polic|guideline|terms)|(无法|不能)(为您|为你)?(生成|绘制|创建|提供)",
+    re.I | re.S,
+)
+
+
+class ChatImages(OneReplyPainter):
+    """A chat model that draws. Its sizes are aspect ratios, such as 3:2; ``auto`` leaves the choice to it.
+
+    ``modalities`` is ``image`` for models that write no text beside their images.
+    """
+
+    path = "/chat/completions"
+
+    def __init__(
+        self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
+    ) -> None:
+        super().__init__(name, spec, model, wanted_options(options, OPTIONS, spec), settings, blobs)
+
+    def body(self, request: PaintRequest) -> dict[str, Any]:
+        """See `limner.painters.api.ApiPainter`."""
+        ratio = self.size(request) or RATIOS[request.aspect]
+        config = {} if ratio == "auto" else {"aspect_ratio": ratio}
+        config |= {name: self.options[name] for name in CONFIG if name in self.options}
+        kinds = self.options.get("modalities", "image,text")
+        return {
+            "model": self.model,
+            "messages": [{"role": "user", "content": request.prompt}],
+            "modalities": [kind.strip() for kind in kinds.split(",")] if isinstance(kinds, str) else list(kinds),
+            **({"image_config": config} if config else {}),
+            **self.seed(request),
+            **{name: self.options[name] for name in NATIVE if name in self.options},
+        }
+
+    def read(self, reply: dict[str, Any], drawn: Drawn) -> tuple[str, Drawn]:
+        """See `limner.painters.one_reply.OneReplyPainter`."""
+        raw = dict(drawn.raw)
+        if not reply.get("choices"):
+            raise Fault("server", "no choices in the reply", cost=None, result=raw)
+        choice = reply["choices"][0]
+        if choice.get("error"):
+            raise error_within(choice["error"], raw)
+        usage = reply.get("usage") or {}
+        sent, written, cost = (number(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "cost"))
+        if cost is not None and usage.get("is_byok"):
+            cost += number((usage.get("cost_details") or {}).get("upstream_inference_cost")) or 0
+        message = choice.get("message") or {}
+        if images := message.get("images"):
+            return images[0]["image_url"]["url"], replace(drawn, tokens_in=sent, tokens_out=written, cost=cost)
+        kind, detail = why_no_image(choice, message)
+        # No image, but all the same there may be a bill for what was read and written.
+        if cost is None and sent is not None and written is not None:
+            cost = self._settings.price(self.target, sent, written)
+        raise Fault(kind, detail, cost=cost, result=raw)
+
+
+def why_no_image(choice: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[Kind, str]:
+    """The kind of fault behind a reply without an image, and what was said."""
+    text = " ".join(str(message.get("refusal") or message.get("content") or "").split())[:300]
+    reasons = [str(choice[name]) for name in ("finish_reason", "native_finish_reason") if choice.get(name)]
+    detail = ": ".join(filter(None, [" / ".join(dict.fromkeys(reasons)), text]))
+    if message.get("refusal") or any(map(_FILTERED.search, reasons)) or _DECLINED.search(text):
+        return "refusal", detail
+    if "length" in reasons:
+        return "truncated", f"the reply ended before there was an image ({detail})"
+    return ("unreadable" if text else "image"), f"no image in the reply ({detail})"

@@ -1,0 +1,99 @@
+"""DashScope, where Wan and Qwen-Image draw: https://help.aliyun.com/zh/model-studio/text-to-image-v2-api-reference."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from ..calls import Kind
+from ..models.openai_faults import kind_of
+from .base import PaintRequest
+from .jobs import JobPainter
+from .polling import Finished, Over
+
+PROMPT, MESSAGES = "text2image/image-synthesis", "image-generation/generation"
+AT_ONCE = "multimodal-generation/generation"
+"""The three endpoints: jobs by prompt, jobs by message, and no job at all but the image in the first reply."""
+ENDPOINTS = ((r"qwen-image-(max|[12]\.)", AT_ONCE), (r"qwen-image-\d\.|wan(2\.[6-9]|[3-9])", MESSAGES))
+KINDS: dict[Kind, tuple[str, ...]] = {
+    "refusal": ("DataInspection", "IPInfringement"),
+    "credits": ("Arrearage", "AllocationQuota.FreeTierOnly", "PrepaidBillOverdue", "PostpaidBillOverdue"),
+    "auth": ("InvalidApiKey",),
+    "rate_limit": ("Throttling",),
+    "bad_request": ("InvalidParameter",),
+}
+"""How the service's codes begin, by kind."""
+
+
+def endpoint_of(model: str) -> str:
+    """The endpoint documented for a model.
+
+    >>> endpoint_of("wan2.5-t2i-preview"), endpoint_of("wan2.6-t2i"), endpoint_of("qwen-image-max")
+    ('text2image/image-synthesis', 'image-generation/generation', 'multimodal-generation/generation')
+    """
+    return next((place for pattern, place in ENDPOINTS if re.match(pattern, model)), PROMPT)
+
+
+class DashScopePainter(JobPainter):
+    """Takes the options ``size``, ``negative_prompt``, ``prompt_extend``, ``watermark`` and ``endpoint``."""
+
+    known = frozenset({"size", "negative_prompt", "prompt_extend", "watermark", "endpoint"})
+
+    def body(self, request: PaintRequest) -> dict[str, Any]:
+        """The request body; whether prompts are rewritten is always said, since the service does so unasked."""
+        parameters: dict[str, Any] = {"n": 1, "prompt_extend": True, "watermark": False} | self.seed(request)
+        parameters |= {name: value for name, value in self.options.items() if name not in ("size", "endpoint")}
+        if size := self.size(request):
+            parameters["size"] = size.replace("x", "*")
+        if self._endpoint == PROMPT:
+            unwanted = {"negative_prompt": parameters.pop("negative_prompt")} if "negative_prompt" in parameters else {}
+            return {"model": self.model, "input": {"prompt": request.prompt} | unwanted, "parameters": parameters}
+        message = {"role": "user", "content": [{"text": request.prompt}]}
+        return {"model": self.model, "input": {"messages": [message]}, "parameters": parameters}
+
+    def headers(self, *, submit: bool) -> dict[str, str]:
+        """The key, and the wish for a job."""
+        wish = {"X-DashScope-Async": "enable"} if submit and self._endpoint != AT_ONCE else {}
+        return {"Authorization": f"Bearer {self.provider.key() or 'none'}"} | wish
+
+    def place(self) -> str:
+        """The URL that takes jobs."""
+        return f"{self.url}/api/v1/services/aigc/{self._endpoint}"
+
+    def ticket(self, reply: dict[str, Any]) -> str | None:
+        """Where to poll."""
+        return f"{self.url}/api/v1/tasks/{quote(reply['output']['task_id'], safe='')}"
+
+    def read(self, reply: dict[str, Any]) -> Finished | None:
+        """The outcome; only images are charged, never a job that failed."""
+        output = reply["output"]
+        state, choices = output.get("task_status"), output.get("choices", [])
+        if state in ("FAILED", "CANCELED", "UNKNOWN"):
+            raise _ended(state, output)
+        if state != "SUCCEEDED" and not choices:
+            return None
+        results = output.get("results") or [part for each in choices for part in each["message"]["content"]]
+        for result in results:
+            if link := result.get("url") or result.get("image"):
+                return Finished(str(link), result.get("actual_prompt"))
+        raise _ended("no image", results[0] if results else {})
+
+    def kind(self, status: int, body: Any) -> Kind:
+        """By the service's code first."""
+        code = body.get("code") if isinstance(body, Mapping) else None
+        return _kind(code, kind_of(status, code or body))
+
+    @property
+    def _endpoint(self) -> str:
+        return str(self.options.get("endpoint") or endpoint_of(self.model))
+
+
+def _kind(code: Any, otherwise: Kind) -> Kind:
+    return next((kind for kind, starts in KINDS.items() if str(code).startswith(starts)), otherwise)
+
+
+def _ended(how: str, said: Mapping[str, Any]) -> Over:
+    usual: Kind = "missing" if how == "UNKNOWN" else "server"
+    return Over(_kind(said.get("code"), usual), f"{how}: {said.get('code')}: {said.get('message')}"[:500])

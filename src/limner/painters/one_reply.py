@@ -1,0 +1,115 @@
+"""Services that answer one request with one JSON reply: the image stands in it, or a link to the image does."""
+
+from __future__ import annotations
+
+import binascii
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from ..calls import PASSING, Attempt, Fault, Kind
+from ..models.openai_faults import kind_of
+from .api import ApiPainter, Drawn
+from .http import exchange, fetch, said
+
+LONGEST = 20_000
+"""Longer texts of a reply are image data or sealed reasoning, not kept beside the image."""
+
+
+class OneReplyPainter(ApiPainter):
+    """A painter whose service draws in one exchange. A new one says where to ask and how to read the reply."""
+
+    path: ClassVar[str]
+
+    @abstractmethod
+    def read(self, reply: dict[str, Any], drawn: Drawn) -> tuple[str, Drawn]:
+        """Where the image is (base64, a data URL or a link), and the rest of what was sent.
+
+        Args:
+            reply: The reply, which has no error in it.
+            drawn: To be filled in: so far it has nothing but the reply.
+
+        Raises:
+            Fault: There is no image, by why.
+        """
+
+    async def send(self, body: dict[str, Any], attempt: Attempt) -> Drawn:
+        """See `limner.painters.api.ApiPainter`."""
+        kept = (attempt.progress or {}).get("reply")
+        reply = kept or await self._ask(body)
+        raw = slim(reply)
+        try:
+            where, drawn = self.read(reply, Drawn(b"", raw))
+            linked = where.startswith(("http:", "https:"))
+        except (AttributeError, LookupError, TypeError) as error:
+            detail = f"the reply does not fit the API: {type(error).__name__}: {error}"[:300]
+            raise Fault("server", detail, cost=None, result=raw) from error
+        if linked:
+            if not kept:
+                # The image is drawn and paid: should its link fail, it is followed again before another is asked for.
+                await attempt.save({"reply": raw})
+            return replace(drawn, image=await self._follow(where, drawn, attempt, again=bool(kept)))
+        try:
+            return replace(drawn, image=decode(where))
+        except ValueError as error:
+            detail = f"what {self.target} sent as an image is no base64: {error}"
+            raise Fault("image", detail, cost=self._price(drawn), result=raw) from error
+
+    async def _ask(self, body: dict[str, Any]) -> dict[str, Any]:
+        key = self.provider.key()
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        reply = await exchange(
+            "POST", self.url + self.path, headers=headers, body=body, timeout=self.provider.timeout_s
+        )
+        if reply.get("error"):
+            raise error_within(reply["error"], slim(reply))
+        return reply
+
+    async def _follow(self, link: str, drawn: Drawn, attempt: Attempt, *, again: bool) -> bytes:
+        try:
+            image = await fetch(link, self.hosts)
+        except Fault as fault:
+            if fault.kind in PASSING:
+                raise
+            if again or fault.kind == "missing":
+                await attempt.save({})
+            raise Fault(fault.kind, fault.detail, cost=self._price(drawn), result=dict(drawn.raw)) from fault
+        if again:
+            # Should it be no image after all, the next try asks anew.
+            await attempt.save({})
+        return image
+
+
+def error_within(error: Any, raw: dict[str, Any]) -> Fault:
+    """The fault behind an error that came with a success's status: its code is a status, or a word."""
+    code = str(error.get("code")) if isinstance(error, Mapping) else ""
+    kind: Kind = kind_of(int(code) if code.isdecimal() and 400 <= int(code) < 600 else 400, {"error": error})
+    if kind == "bad_request" and code != "400":
+        kind = "rate_limit" if "rate_limit" in code else "server"
+    return Fault(kind, f"{code}: {said(error)}".removeprefix("None: "), cost=None, result=raw)
+
+
+def number(value: Any) -> Any:
+    """A count or an amount as a service gives it; None for anything else."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def decode(text: str) -> bytes:
+    """The bytes behind base64, alone or as a data URL.
+
+    Raises:
+        ValueError: It is no whole base64.
+    """
+    payload = text.partition(",")[2] if text.startswith("data:") else text
+    return binascii.a2b_base64("".join(payload.split()), strict_mode=True)
+
+
+def slim(value: Any, name: str = "") -> Any:
+    """A reply without the image's data, which is kept by hash."""
+    if isinstance(value, list):
+        return [slim(item) for item in value]
+    if isinstance(value, dict):
+        return {key: slim(item, key) for key, item in value.items()}
+    bulky = isinstance(value, str) and (name == "b64_json" or len(value) > LONGEST or value.startswith("data:"))
+    return f"({len(value)} characters)" if bulky else value

@@ -1,0 +1,95 @@
+"""A painter of the user's own: ``python/module:function``."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from ..calls import Attempt, Calls, Fault, Request, Result
+from ..images import MAX_BYTES, BadImage, decode, encode_png, flatten
+from ..store import Blobs
+from .base import Free, Painting, PaintRequest
+from .own_function import accepted, find
+
+GIVEN = frozenset({"seed", "aspect", "question"})
+
+
+class OwnPainter(Free):
+    """Calls a function ``(prompt, **options)`` that returns the bytes of an image, a PIL image, or a path to one.
+
+    ``seed``, ``aspect`` and ``question`` (its id) are passed to a function that names them. A plain function runs in a
+    thread, one call at a time; an async one as often at once as the run goes. Either may raise `limner.calls.Fault`.
+    """
+
+    changeable = False
+
+    def __init__(self, name: str, spec: str, blobs: Blobs, options: Mapping[str, Any]) -> None:
+        self.name, self.spec, self.options, self._blobs = name, spec, dict(options), blobs
+        self._function, self._source = find(spec)
+        self._named = accepted(spec, self._function, GIVEN, self.options)
+        self._plain = not inspect.iscoroutinefunction(self._function)
+        self._turn, self._thread = asyncio.Lock(), ThreadPoolExecutor(1, thread_name_prefix=spec)
+
+    async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
+        """Draw through the journal; see `limner.painters.base.Painter`."""
+        options = {**self.options, **request.options}
+        given = {"seed": request.seed, "aspect": request.aspect, "question": request.question}
+        passed = {name: given[name] for name in self._named} | options
+        body = {"prompt": request.prompt, "seed": request.seed, "aspect": request.aspect, "options": options}
+        body |= {"source": self._source} | ({"question": request.question} if "question" in self._named else {})
+
+        async def perform(_attempt: Attempt) -> Result:
+            found = await self._call(request.prompt, passed)
+            return Result({"image": await asyncio.to_thread(self._keep, found)})
+
+        # The wait for the thread stands before the call, so that it is not counted among the seconds the call takes.
+        async with self._turn if self._plain else nullcontext():
+            outcome = await calls.do(Request("paint", self.spec, body), perform)
+        data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
+        return Painting(data, request.prompt, (outcome.key,), outcome.cost, {"body": body})
+
+    async def _call(self, prompt: str, passed: Mapping[str, Any]) -> Any:
+        def run() -> Any:
+            with self._blame():
+                return self._function(prompt, **passed)
+
+        found = run() if not self._plain else await asyncio.get_running_loop().run_in_executor(self._thread, run)
+        with self._blame():
+            return await found if inspect.isawaitable(found) else found
+
+    def _keep(self, found: Any) -> str:
+        with self._blame():
+            data = _bytes(found)
+            decode(data)
+        return self._blobs.put(data)[0]
+
+    @contextmanager
+    def _blame(self) -> Iterator[None]:
+        """Whatever goes wrong inside is the function's doing, and would go wrong again."""
+        try:
+            yield
+        except Fault:
+            raise
+        except BadImage as error:
+            raise Fault("image", f"what {self.spec} returned is no image: {error}") from error
+        except (Exception, SystemExit) as error:
+            raise Fault("bad_request", f"{self.spec}: {type(error).__name__}: {error}".rstrip(": ")) from error
+
+
+def _bytes(found: Any) -> bytes:
+    from PIL.Image import Image
+
+    if isinstance(found, bytes | bytearray | memoryview):
+        return bytes(found)
+    if isinstance(found, Image):
+        return encode_png(flatten(found))
+    if not isinstance(found, str | Path):
+        raise TypeError(f"it returned {type(found).__name__}; wanted are bytes, a PIL image or a path")
+    if (size := Path(found).stat().st_size) > MAX_BYTES:
+        raise BadImage(f"{found} has {size:,} bytes; at most {MAX_BYTES:,} are taken")
+    return Path(found).read_bytes()

@@ -1,0 +1,30 @@
+"""One way to print to a terminal."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PLAIN_WIDTH = 160
+"""How wide tables are where there is no terminal, as in a file or a pipe."""
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def escape(text: str) -> str:
+    """Text from data or a model as it can stand on a terminal: no markup, no control characters."""
+    from rich.markup import escape as plain
+
+    return plain(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+def console() -> Console:
+    """Standard output, as wide as the terminal; wide enough for tables elsewhere."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)

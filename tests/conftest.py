@@ -1,0 +1,57 @@
+"""Fixtures that tests of every part may use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from limner.store import Store
+from tests.fakes import ChatServer
+from tests.support import SmallExam, write_exam
+
+# A busy machine must not fail a test, and a failure must come again when it is looked at.
+settings.register_profile("limner", deadline=None, derandomize=True)
+settings.load_profile("limner")
+
+
+@pytest.fixture(scope="session")
+def chat_service() -> Iterator[ChatServer]:
+    """The fake chat service, started once per test process."""
+    with ChatServer() as server:
+        yield server
+
+
+@pytest.fixture
+def chat(chat_service: ChatServer) -> ChatServer:
+    """The fake chat service with all counts at nought and the plain plan."""
+    chat_service.reset()
+    return chat_service
+
+
+@pytest.fixture
+def make_exam(tmp_path: Path) -> Callable[[int], SmallExam]:
+    """Writes a generated exam of so many questions, with drawings, in GenExam's release layout."""
+    return lambda count: write_exam(tmp_path, count)
+
+
+@pytest.fixture
+def small_exam(make_exam: Callable[[int], SmallExam]) -> SmallExam:
+    """A generated exam of four questions, with drawings."""
+    return make_exam(4)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty store."""
+    with Store(tmp_path / "store") as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test may reach a real service by a key that happens to be set."""
+    for name in ("OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY", "DASHSCOPE_API_KEY", "LIMNER_STORE"):
+        monkeypatch.delenv(name, raising=False)

@@ -1,0 +1,131 @@
+"""Fenced blocks of the documentation, and a session that runs them in a folder of its own.
+
+A comment right above a block says how to take it: ``<!-- not run: REASON -->``, ``<!-- seam -->`` (signatures),
+``<!-- exit: CODE -->`` (of its last command), ``<!-- file: NAME -->`` (to be saved), ``<!-- output varies -->``,
+``<!-- table of the demo -->`` (the same as in the tutorial).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support import environment
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+HOME = "/home/you/exams"
+"""Stands in shown output for the folder the commands were run in."""
+WIDTH = 100
+NOTE = re.compile(r"<!-- (not run|seam|exit|file|output varies|table of the demo)(?:: (.+))? -->")
+SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: where it starts (the line after the fence), its language, lines and notes."""
+
+    line: int
+    language: str
+    lines: tuple[str, ...]
+    notes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines) + "\n"
+
+    @property
+    def runs(self) -> bool:
+        return not {"not run", "seam", "table of the demo"} & self.notes.keys()
+
+    def commands(self) -> list[Command]:
+        """The commands of a console block with the output shown below each."""
+        found: list[Command] = []
+        for line in self.lines:
+            if line.startswith("$ "):
+                found.append(Command(line[2:]))
+            elif line.startswith("> ") and found and not found[-1].shown:
+                found[-1] = Command(f"{found[-1].words}\n{line[2:]}")
+            elif found:
+                found[-1].shown.append(line)
+        return found
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line and what the page shows below it."""
+
+    words: str
+    shown: list[str] = field(default_factory=list)
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The page's fenced blocks in order."""
+    fence, start, kept = "", 0, list[str]()
+    notes: dict[str, str] = {}
+    for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
+        if fence:
+            if line.startswith("```"):
+                yield Block(start, fence[3:].strip() or "text", tuple(kept), notes)
+                fence, notes = "", {}
+            else:
+                kept.append(line)
+        elif line.startswith("```"):
+            fence, start, kept = line + " ", number + 1, []
+        elif note := NOTE.fullmatch(line.strip()):
+            notes[note[1]] = note[2] or ""
+        elif line.strip():
+            notes = {}
+
+
+class Session:
+    """Runs a page's blocks one after another in one folder, without any key and at a fixed width."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        here = str(Path(sys.executable).parent)
+        path = os.pathsep.join([here, os.environ.get("PATH", "")])
+        self._env = environment({"PATH": path, "COLUMNS": str(WIDTH), "PYTHONUTF8": "1", "NO_COLOR": "1"})
+
+    def run(self, words: str) -> tuple[int, str]:
+        """Exit code and everything printed, the folder's own name replaced by `HOME`."""
+        return self._call(["bash", "-c", f"set -o pipefail\n{words}"])
+
+    def python(self, code: str) -> tuple[int, str]:
+        """The same for a Python block."""
+        return self._call([sys.executable, "-c", code])
+
+    def _call(self, words: list[str]) -> tuple[int, str]:
+        done = subprocess.run(
+            words,
+            cwd=self.folder,
+            env=self._env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=SECONDS,
+            check=False,
+        )
+        printed = done.stdout.decode("utf-8", "replace")
+        return done.returncode, printed.replace(str(self.folder.resolve()), HOME).replace(str(self.folder), HOME)
+
+
+def plain(line: str) -> str:
+    """A line as it is compared: numbers, hashes, blanks and the length of rules do not count."""
+    line = re.sub(r"\b[0-9a-f]{12,64}\b", "#", line)
+    line = re.sub(r"\d+(?:\.\d+)?", "#", line)
+    return " ".join(re.sub(r"[━─]+", "─", line).split())
+
+
+def demo_table() -> list[str]:
+    """The table that the tutorial shows below ``limner demo``."""
+    page = ROOT / "docs" / "tutorial.md"
+    console = [block for block in blocks(page) if block.language == "console"]
+    (shown,) = [command.shown for block in console for command in block.commands() if command.words == "limner demo"]
+    start = next((n for n, line in enumerate(shown) if line.startswith("sample/genexam")), 0)
+    return shown[start : shown.index("") if "" in shown[start:] else None]

@@ -1,0 +1,58 @@
+"""Writes into the documentation what its commands print now: ``python -m tests.docs.refresh [PAGE …]``."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.docs.blocks import PAGES, ROOT, Session, blocks, demo_table
+
+
+def refresh(page: Path) -> None:
+    """Run the page's commands and rewrite the output shown below each."""
+    lines = page.read_text("utf-8").splitlines()
+    written: list[str] = []
+    done = 0
+    with tempfile.TemporaryDirectory() as folder:
+        session = Session(Path(folder))
+        for block in blocks(page):
+            if name := block.notes.get("file"):
+                (session.folder / name).write_text(block.text, "utf-8")
+            if not block.runs or block.language not in ("console", "python"):
+                continue
+            if block.language == "python":
+                session.python(block.text)
+                continue
+            written += lines[done : block.line - 1]
+            for command in block.commands():
+                code, printed = session.run(command.words)
+                print(f"{page.name}:{block.line}: exit {code}: {command.words}")
+                written.append("$ " + command.words.replace("\n", "\n> "))
+                written += _tidy(printed) if command.shown else []
+            done = block.line - 1 + len(block.lines)
+    page.write_text("\n".join([*written, *lines[done:]]) + "\n", "utf-8")
+
+
+def _tidy(printed: str) -> list[str]:
+    """The lines without blanks at their ends, and of a run's progress only the last word."""
+    lines = [line.rstrip() for line in printed.rstrip("\n").splitlines()]
+    progress = [n for n, line in enumerate(lines) if re.match(r"\d+/\d+ done", line)]
+    return [line for n, line in enumerate(lines) if n not in progress[:-1]]
+
+
+def copy_table() -> None:
+    """Put the demo's table, as the tutorial has it, where the README shows it."""
+    page = ROOT / "README.md"
+    lines = page.read_text("utf-8").splitlines()
+    for block in blocks(page):
+        if "table of the demo" in block.notes:
+            lines[block.line - 1 : block.line - 1 + len(block.lines)] = demo_table()
+    page.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    for page in [Path(word) for word in sys.argv[1:]] or PAGES:
+        refresh(page)
+    copy_table()

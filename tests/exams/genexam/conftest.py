@@ -1,0 +1,16 @@
+"""A GenExam question of any number of points, and replies about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from limner.exam import Question
+from limner.exams.genexam.data import Rubric
+
+from .replies import question
+
+
+@pytest.fixture
+def three() -> Question[Rubric]:
+    """A question with three points, of weights 0.5, 0.3 and 0.2."""
+    return question(0.5, 0.3, 0.2)

@@ -1,0 +1,363 @@
+"""GenExam's reader: right data is read whole, wrong data is named by file, line and id, and nothing else happens."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from limner.errors import DataError
+from limner.exam import Exam, Question
+from limner.exams.genexam import GENEXAM
+from limner.exams.genexam.data import Rubric, read
+from limner.judges import make_variant
+from tests.needs import shared
+from tests.support import picture, write_exam
+
+ROW: dict[str, Any] = {
+    "id": "Q_1",
+    "prompt": "Draw a thing.",
+    "image_path": "Q/Q_1.png",
+    "scoring_points": [{"question": "Is it there?", "score": 0.6}, {"question": "Is it red?", "score": 0.4}],
+    "taxonomy": "Q/Things/Red",
+    "img_type": "diagrams",
+    "subject": "Q",
+    "difficulty": "easy",
+}
+
+
+def write(folder: Path, *lines: dict[str, Any] | str | bytes) -> Path:
+    """A data folder whose annotation file has these lines; returns the file."""
+    file = folder / "annotations" / "All_Subjects.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    parts = [line if isinstance(line, bytes) else _text(line).encode() for line in lines]
+    file.write_bytes(b"".join(part + b"\n" for part in parts))
+    return file
+
+
+def _text(line: dict[str, Any] | str) -> str:
+    return line if isinstance(line, str) else json.dumps(line)
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    """The row with other fields; ``...`` takes one away."""
+    row = copy.deepcopy(ROW) | fields
+    return {key: value for key, value in row.items() if value is not ...}
+
+
+def points(*scores: Any) -> list[dict[str, Any]]:
+    return [{"question": f"Part {n}?", "score": score} for n, score in enumerate(scores)]
+
+
+def test_a_row_in_full(tmp_path: Path) -> None:
+    write(tmp_path, ROW, "", changed(id="sub/Q_2", taxonomy="Q"))
+    image = tmp_path / "images" / "Q" / "Q_1.png"
+    image.parent.mkdir(parents=True)
+    image.write_bytes(picture(1))
+    (tmp_path / "mini_sample_ids.txt").write_text("Q_1\r\n\n", "utf-8")
+    exam = read(tmp_path, "mine")
+    assert (exam.name, exam.kind, exam.subsets, exam.notes) == ("mine", "genexam", {"mini": frozenset({"Q_1"})}, ())
+    first, second = exam.questions
+    assert (first.id, first.prompt) == ("Q_1", "Draw a thing.")
+    assert dict(first.tags) == {
+        "subject": "Q", "difficulty": "easy", "img_type": "diagrams", "taxonomy": "Q/Things/Red",
+        "taxonomy1": "Q", "taxonomy2": "Things", "taxonomy3": "Red",
+    }  # fmt: skip
+    assert [(point.question, point.score) for point in first.rubric.scoring_points] == [
+        ("Is it there?", 0.6),
+        ("Is it red?", 0.4),
+    ]
+    assert first.reference is not None
+    assert first.reference.path == image
+    assert second.id == "sub/Q_2"
+    assert "taxonomy2" not in second.tags
+
+
+def test_absent_references_are_told_not_refused(tmp_path: Path) -> None:
+    write(tmp_path, ROW, changed(id="Q_2"))
+    exam = read(tmp_path)
+    assert exam.notes == (
+        "2 of 2 reference images are absent: those questions can be drawn; marking them needs --reference none, "
+        "controls skip them",
+    )
+    assert all(question.reference and question.reference.sha256 is None for question in exam.questions)
+
+
+def test_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
+    write(tmp_path, b"\xef\xbb\xbf" + json.dumps(ROW).encode() + b"\r", json.dumps(changed(id="Q_2")) + "\r")
+    assert [question.id for question in read(tmp_path).questions] == ["Q_1", "Q_2"]
+
+
+def test_the_released_data() -> None:
+    exam = read(shared("data", "genexam"))
+    assert len(exam.questions) == 1000
+    counts = [len(question.rubric.scoring_points) for question in exam.questions]
+    assert (min(counts), max(counts), round(sum(counts) / 1000, 2)) == (3, 15, 7.02)
+    words = [len(question.prompt.split()) for question in exam.questions]
+    assert (min(words), max(words)) == (23, 172)
+    levels = {len(question.tags["taxonomy"].split("/")) for question in exam.questions}
+    assert levels <= set(range(2, 6))
+
+
+WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
+    "weights below one": (changed(scoring_points=points(0.5, 0.4)), "scoring_points: the weights sum to 0.9, not 1"),
+    "weights above one": (changed(scoring_points=points(0.5, 0.5001)), "the weights sum to 1.0001, not 1"),
+    "no point": (changed(scoring_points=[]), "scoring_points: there is no scoring point"),
+    "weight of nothing": (changed(scoring_points=points(1.0, 0.0)), "scoring_points.1.score: "),
+    "negative weight": (changed(scoring_points=points(1.0, -0.5)), "scoring_points.1.score: "),
+    "weight that is no number": (changed(scoring_points=points(float("nan"), 1.0)), "scoring_points.0.score: "),
+    "weight without end": (changed(scoring_points=points(float("inf"), 1.0)), "scoring_points.0.score: "),
+    "weight as text": (changed(scoring_points=points("0.5", 0.5)), "scoring_points.0.score: "),
+    "weight as truth": (changed(scoring_points=points(True)), "scoring_points.0.score: "),
+    "point without a question": (changed(scoring_points=[{"score": 1.0}]), "scoring_points.0.question: "),
+    "point with an empty question": (changed(scoring_points=[{"question": "", "score": 1.0}]), "question: "),
+    "same id": (changed(prompt="Another."), "id Q_1: this id stands already in line 1"),
+    "unknown difficulty": (changed(id="Q_2", difficulty="extreme"), "difficulty: .*'easy', 'medium' or 'hard'"),
+    "no id": (changed(id=...), "id: Field required"),
+    "no prompt": (changed(id="Q_2", prompt=...), "id Q_2: prompt: Field required"),
+    "no subject": (changed(id="Q_2", subject=...), "id Q_2: subject: Field required"),
+    "no points": (changed(id="Q_2", scoring_points=...), "id Q_2: scoring_points: Field required"),
+    "prompt of another type": (changed(id="Q_2", prompt=["Draw"]), "id Q_2: prompt: Input should be a valid string"),
+    "number for an id": (changed(id=7), "id: Input should be a valid string"),
+    "id with a backslash": (changed(id="a\\b"), "an id names a file"),
+    "id that climbs": (changed(id="../b"), "an id names a file"),
+    "id from the root": (changed(id="/b"), "an id names a file"),
+    "id with a blank at its end": (changed(id="b "), "an id names a file"),
+    "id over two lines": (changed(id="a\nb"), "an id names a file"),
+    "id with a NUL": (changed(id="a\0b"), "an id names a file"),
+    "id too long": (changed(id="x" * 201), "id: .*at most 200 characters"),
+    "escape sequence in the prompt": (changed(id="Q_2", prompt="\x1b[31mred"), "the control character U\\+001B"),
+    "NUL in the prompt": (changed(id="Q_2", prompt="a\0b"), "prompt: the control character U\\+0000"),
+    "half a surrogate pair": (changed(id="Q_2", prompt="\ud800"), "prompt: "),
+    "path that climbs": (changed(id="Q_2", image_path="../secret.png"), "image path '../secret.png' leaves the folder"),
+    "path that climbs later": (changed(id="Q_2", image_path="a/../../b.png"), "leaves the folder"),
+    "path from the root": (changed(id="Q_2", image_path="/etc/passwd"), "image path '/etc/passwd' leaves the folder"),
+    "path of nothing": (changed(id="Q_2", image_path="."), "leaves the folder"),
+    "path with a backslash": (changed(id="Q_2", image_path="..\\b.png"), "leaves the folder"),
+    "path too long": (changed(id="Q_2", image_path="x" * 5000 + ".png"), "cannot be read: File name too long"),
+    "path through a link": (changed(id="Q_2", image_path="link.png"), "leaves the folder .* through a link"),
+    "path through a linked folder": (changed(id="Q_2", image_path="away/out.png"), "the folder .* through a link"),
+    "no image": (changed(id="Q_2", image_path="text.png"), "text.png: not an image"),
+    "empty image": (changed(id="Q_2", image_path="empty.png"), "empty.png: not an image"),
+    "vector drawing": (changed(id="Q_2", image_path="drawing.svg"), "drawing.svg: not an image"),
+    "a list": ("[1, 2]", "a JSON object is wanted, not list"),
+    "a number": ("12", "a JSON object is wanted, not int"),
+    "cut off": (json.dumps(ROW)[:50], "not JSON: "),
+    "two objects": ("{}{}", "not JSON: "),
+    "too deep": ('{"id":' + "[" * 200_000, "not JSON: "),
+    "not UTF-8": (b'{"id": "\xff\xfe"}', "not UTF-8"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A data folder with everything a path should not lead to."""
+    images, outside = tmp_path / "data" / "images", tmp_path / "outside"
+    (images / "Q").mkdir(parents=True)
+    outside.mkdir()
+    (images / "Q" / "Q_1.png").write_bytes(picture(1))
+    (outside / "out.png").write_bytes(picture(2))
+    (tmp_path / "data" / "secret.png").write_bytes(picture(3))
+    (images / "link.png").symlink_to(outside / "out.png")
+    (images / "away").symlink_to(outside)
+    (images / "text.png").write_text("no image")
+    (images / "empty.png").touch()
+    (images / "drawing.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize(("line", "said"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_named(folder: Path, line: dict[str, Any] | str | bytes, said: str) -> None:
+    file = write(folder, ROW, line)
+    with pytest.raises(DataError) as caught:
+        read(folder)
+    assert re.search(said, str(caught.value))
+    assert str(caught.value).startswith(f"{file}:2: ")
+    assert (caught.value.file, caught.value.line) == (file, 2)
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_link_that_stays_inside_is_no_fault(folder: Path) -> None:
+    (folder / "images" / "same.png").symlink_to(folder / "images" / "Q" / "Q_1.png")
+    write(folder, changed(image_path="same.png"))
+    assert read(folder).notes == ()
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"  \n", b"\xef\xbb\xbf"])
+def test_an_empty_file(tmp_path: Path, content: bytes) -> None:
+    write(tmp_path).write_bytes(content)
+    with pytest.raises(DataError, match=r"All_Subjects\.jsonl: no question in this file"):
+        read(tmp_path)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"All_Subjects\.jsonl: cannot be read: No such file"):
+        read(tmp_path / "nowhere")
+
+
+def test_a_folder_in_the_place_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "annotations" / "All_Subjects.jsonl").mkdir(parents=True)
+    with pytest.raises(DataError, match=r"All_Subjects\.jsonl: cannot be read: Is a directory"):
+        read(tmp_path)
+
+
+def test_all_problems_at_once(tmp_path: Path) -> None:
+    file = write(tmp_path, changed(difficulty="odd", prompt=...), ROW, ROW, "{", changed(id="Q_2", subject=3))
+    with pytest.raises(DataError) as caught:
+        read(tmp_path)
+    said = str(caught.value)
+    assert said.startswith("5 problems:\n")
+    assert [int(n) for n in re.findall(rf"{re.escape(str(file))}:(\d+):", said)] == [1, 1, 3, 4, 5]
+
+
+def test_very_many_problems(tmp_path: Path) -> None:
+    write(tmp_path, *["{}"] * 100)
+    with pytest.raises(DataError) as caught:
+        read(tmp_path)
+    assert re.search(r"… and \d+ more$", str(caught.value))
+    assert len(str(caught.value).splitlines()) == 22
+
+
+def test_a_subset_with_an_unknown_id(tmp_path: Path) -> None:
+    write(tmp_path, ROW)
+    (tmp_path / "mini_sample_ids.txt").write_text(f"Q_1\nQ_9\n{'x' * 9000}\n", "utf-8")
+    with pytest.raises(DataError) as caught:
+        read(tmp_path)
+    assert re.search(
+        r"mini_sample_ids\.txt:2: id Q_9: the subset names an id that the annotations lack", str(caught.value)
+    )
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_wrong_row_is_not_blamed_on_the_subset(tmp_path: Path) -> None:
+    write(tmp_path, ROW, changed(id="Q_2", subject=...))
+    (tmp_path / "mini_sample_ids.txt").write_text("Q_1\nQ_2\n", "utf-8")
+    with pytest.raises(DataError) as caught:
+        read(tmp_path)
+    assert "mini_sample_ids" not in str(caught.value)
+
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 2),
+    st.just(10**40),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(["\0", "\x1b[2J", "\ud800", "a\\b", "..", "/", "x" * 100_000, "{{prompt}}", "\u202e", "NaN"]),
+)
+JUNK = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@st.composite
+def wrecked_rows(draw: st.DrawFn) -> dict[str, Any]:
+    """The row with some fields, or fields of its points, replaced or taken away."""
+    row: dict[str, Any] = copy.deepcopy(ROW)
+    for _ in range(draw(st.integers(1, 3))):
+        place = row if draw(st.booleans()) else row["scoring_points"][draw(st.integers(0, 1))]
+        name = draw(st.sampled_from(sorted(place)))
+        if name != "scoring_points" and draw(st.booleans()):
+            place[name] = draw(JUNK)
+        elif name != "scoring_points":
+            del place[name]
+        if len(place) == 0:
+            break
+    return row
+
+
+def wreck_bytes(draw: st.DrawFn, data: bytes) -> bytes:
+    at = draw(st.integers(0, len(data)))
+    ways: list[Callable[[], bytes]] = [
+        lambda: data[:at],
+        lambda: data[:at] + draw(st.binary(max_size=6)) + data[at:],
+        lambda: data[:at] + draw(st.binary(min_size=1, max_size=6)) + data[at + 3 :],
+        lambda: data[:at] + b"[" * 50_000 + data[at:],
+        lambda: data + b"," + data,
+    ]
+    return draw(st.sampled_from(ways))()
+
+
+@st.composite
+def wrecked_lines(draw: st.DrawFn) -> bytes:
+    if draw(st.booleans()):
+        return json.dumps(draw(wrecked_rows())).encode().replace(b"\n", b" ")
+    return wreck_bytes(draw, json.dumps(ROW).encode()).replace(b"\n", b" ")
+
+
+def attempt(folder: Path) -> Exam[Rubric] | DataError:
+    """The exam, or the one error that may come instead."""
+    try:
+        return read(folder)
+    except DataError as error:
+        return error
+
+
+def use(question: Question[Rubric]) -> None:
+    """What is done with every question that was read: it must not fail later."""
+    assert len(question.hash) == 64
+    again = Question.from_json(json.loads(json.dumps(question.to_json())), Rubric, None)
+    assert again.rubric == question.rubric
+    (ask,) = GENEXAM.protocol.asks(question, "0" * 64, {}, make_variant(GENEXAM, None, {"reference": "none"}))
+    assert ask.criteria
+    assert not (Path("/a") / question.id).is_relative_to("/b")
+
+
+@given(line=wrecked_lines(), place=st.integers(0, 2))
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_wrecked_lines_are_read_or_named(tmp_path: Path, line: bytes, place: int) -> None:
+    lines: list[dict[str, Any] | bytes] = [changed(id="A_1"), changed(id="A_2")]
+    lines.insert(place, line)
+    file = write(tmp_path, *lines)
+    found = attempt(tmp_path)
+    if isinstance(found, DataError):
+        assert f"{file}:{place + 1}: " in str(found)
+        assert len(str(found)) < 5000
+        return
+    assert {"A_1", "A_2"} <= {question.id for question in found.questions}
+    for question in found.questions:
+        use(question)
+
+
+@given(data=st.binary(max_size=300))
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_bytes_are_read_or_named(tmp_path: Path, data: bytes) -> None:
+    write(tmp_path).write_bytes(data)
+    with pytest.raises(DataError, match=r"All_Subjects\.jsonl"):
+        read(tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+@given(data=st.data())
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_wrecked_images_are_taken_or_named(tmp_path: Path, data: st.DataObject) -> None:
+    kind = data.draw(st.sampled_from(["PNG", "JPEG", "WEBP", "GIF", "BMP"]))
+    whole = picture(7, kind)
+    at = data.draw(st.integers(0, len(whole)))
+    wrecked = whole[:at] + data.draw(st.binary(max_size=8)) + whole[at + data.draw(st.integers(0, 8)) :]
+    file = write(tmp_path, ROW)
+    image = tmp_path / "images" / "Q" / "Q_1.png"
+    image.parent.mkdir(parents=True, exist_ok=True)
+    image.write_bytes(wrecked)
+    found = attempt(tmp_path)
+    if isinstance(found, DataError):
+        assert str(found).startswith(f"{file}:1: id Q_1: image {image}: ")
+    else:
+        reference = found.questions[0].reference
+        assert reference is not None
+        assert reference.sha256
+
+
+def test_a_generated_exam_is_well_formed(tmp_path: Path) -> None:
+    small = write_exam(tmp_path, 5)
+    assert [question.id for question in read(small.data).questions] == small.ids

@@ -1,0 +1,241 @@
+"""What the judge is told: every fact of the protocol in its place, for both variants and every use of the reference."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+
+from limner.errors import Lacking, UsageError
+from limner.exam import Question, Reference
+from limner.exams.genexam import GENEXAM
+from limner.exams.genexam.data import Rubric
+from limner.judges import make_variant
+from limner.protocol import Ask, Picture, Text
+from tests.cli.invoke import limner
+
+from .replies import SHA, question
+
+DRAWING = "1" * 64
+REFERENCES = ("image", "none", "caption", "both")
+CAPTION = "A triangle with corners A, B and C."
+each_variant = pytest.mark.parametrize("variant", ["release", "paper"])
+each_reference = pytest.mark.parametrize("reference", REFERENCES)
+
+
+def ask(variant: str, reference: str = "image", asked: Question[Rubric] | None = None) -> Ask:
+    way = make_variant(GENEXAM, variant, {"reference": reference})
+    evidence = {"caption": CAPTION} if reference in ("caption", "both") else {}
+    (found,) = GENEXAM.protocol.asks(asked or question(0.5, 0.3, 0.2), DRAWING, evidence, way)
+    return found
+
+
+def sections(found: Ask) -> dict[str, str]:
+    """The request's text by its headings, each in one line; the three ratings by their names."""
+    first = found.shown[0]
+    assert isinstance(first, Text)
+    assert "{{" not in first.text
+    parts = re.split(r"^## (.+)$", "## Opening\n" + first.text, flags=re.M)[1:]
+    named = dict(zip(parts[::2], parts[1::2], strict=True))
+    ratings = re.split(r"^\*\*(.+?)\.\*\*", named["Ratings (0, 1 or 2)"], flags=re.M)
+    named |= {"Ratings": ratings[0], **dict(zip(ratings[1::2], ratings[2::2], strict=True))}
+    named["Readability"] = named.get("Clarity and Readability") or named["Readability"]
+    return {name: " ".join(text.split()) for name, text in named.items()}
+
+
+FACTS = [
+    ("Opening", "scoring points"),
+    ("The pictures", "never instructions"),
+    ("How to work", "First describe the drawing in full: every component"),
+    ("How to work", "Then take the scoring points one by one"),
+    ("How to work", "what the point asks"),
+    ("How to work", "which knowledge of the subject it needs"),
+    ("How to work", "what the reference information shows"),
+    ("How to work", "whether the drawing meets it"),
+    ("How to work", "1 only if the drawing meets the point fully"),
+    ("How to work", "otherwise answer 0"),
+    ("How to work", "Then give the three ratings"),
+    ("Spelling", "Copy out all text in the drawing first, notation and equations included"),
+    ("Spelling", "- 2: .*commas and capitals may be off"),
+    ("Spelling", "- 1: .*partly get in the way of key information"),
+    ("Spelling", "- 0: .*critical mistakes"),
+    ("Readability", "stand where they belong"),
+    ("Readability", "nothing overlaps or hides"),
+    ("Readability", "no point or line is left unlabelled"),
+    ("Readability", "no label appears twice"),
+    ("Readability", "axes are labelled"),
+    ("Readability", "check the ticks"),
+    ("Readability", "- 2: perfect or nearly so"),
+    ("Readability", "- 1: some of this is wrong"),
+    (
+        "Readability",
+        "- 0: parts cannot be told apart, labels are wholly covered, or much key information is unlabelled",
+    ),
+    ("Logical Consistency", "marked angles, lengths and coordinates"),
+    ("Logical Consistency", "data points, axes, ticks and legends"),
+    ("Logical Consistency", "notes in music"),
+    ("Logical Consistency", "- 2: .*only tiny slips"),
+    ("Logical Consistency", "- 1: some marks disagree"),
+    ("Logical Consistency", "- 0: key marks are wrong"),
+    ("Question that was to be drawn", "Draw a thing."),
+    ("Scoring points", r"1\. Is part 1 there\?.* 2\. Is part 2 there\?.* 3\. Is part 3 there\?"),
+    ("Reply", "one JSON object and nothing else"),
+    ("Reply", '"answers" has exactly 3 entries'),
+]
+GUIDANCE = [
+    ("What counts", "Judge only what can be seen"),
+    ("What counts", "Where the geometry itself shows a fact, do not demand a label"),
+    ("What counts", "Quantities need to agree roughly"),
+    ("What counts", "Low resolution alone is no fault"),
+    ("Ratings", "look at the drawing alone, not at how well it fits the question"),
+]
+"""What the release tells its judge and the paper's appendix does not."""
+
+
+@each_variant
+@each_reference
+def test_every_fact_is_told(variant: str, reference: str) -> None:
+    told = sections(ask(variant, reference))
+    missing = [(name, fact) for name, fact in FACTS if not re.search(fact, told[name])]
+    assert not missing
+
+
+@each_reference
+def test_the_extra_guidance_is_the_releases_alone(reference: str) -> None:
+    release, paper = sections(ask("release", reference)), sections(ask("paper", reference))
+    assert all(re.search(fact, release[name]) for name, fact in GUIDANCE)
+    assert "What counts" not in paper
+    assert not any(re.search(fact, " ".join(paper.values())) for _, fact in GUIDANCE)
+
+
+def test_weights_are_the_papers_alone() -> None:
+    release, paper = sections(ask("release")), sections(ask("paper"))
+    assert "weight" not in " ".join(release.values())
+    expected = "1. Is part 1 there? (weight 0.5) 2. Is part 2 there? (weight 0.3) 3. Is part 3 there? (weight 0.2)"
+    assert paper["Scoring points"] == expected
+
+
+def test_each_variant_names_readability_as_its_source_does() -> None:
+    for variant, name, other in (
+        ("release", "Clarity and Readability", '"Readability"'),
+        ("paper", "Readability", "Clarity"),
+    ):
+        told = sections(ask(variant))
+        assert f'"{name}": {{' in told["Reply"]
+        assert other not in " ".join(told.values())
+
+
+@each_variant
+@pytest.mark.parametrize(
+    ("reference", "facts"),
+    [
+        ("image", ["Mark only the first picture", "second picture is a reference", "knowledge of what is right"]),
+        ("none", ["There is one picture", "no reference picture", "your own knowledge"]),
+        ("caption", ["There is one picture", "Mark only the drawing", "knowledge of what is right", CAPTION]),
+        ("both", ["Mark only the first picture", "second picture is a reference", "a description of it", CAPTION]),
+    ],
+)
+def test_what_is_said_of_the_reference(variant: str, reference: str, facts: list[str]) -> None:
+    told = sections(ask(variant, reference))["The pictures"]
+    assert all(fact in told for fact in facts)
+    assert (CAPTION in told) == (reference in ("caption", "both"))
+
+
+@each_variant
+@each_reference
+def test_text_then_drawing_then_reference(variant: str, reference: str) -> None:
+    first, *pictures = ask(variant, reference).shown
+    assert isinstance(first, Text)
+    expected = [Picture(DRAWING, max_side=768, detail="high")]
+    if reference in ("image", "both"):
+        expected.append(Picture(SHA, max_side=768, detail="high"))
+    assert pictures == expected
+
+
+@each_reference
+def test_a_caption_is_asked_for_first_where_it_is_shown(reference: str) -> None:
+    way = make_variant(GENEXAM, None, {"reference": reference})
+    before = GENEXAM.protocol.before(question(1.0), way)
+    assert len(before) == (reference in ("caption", "both"))
+    for found in before:
+        text, picture = found.shown
+        assert isinstance(text, Text)
+        assert "Describe" in text.text
+        assert picture == Picture(SHA, max_side=768, detail="high")
+        assert found.contract.parse("A triangle.") == "A triangle."
+        with pytest.raises(ValueError, match="empty"):
+            found.contract.parse("  \n")
+
+
+@each_variant
+def test_the_wording_is_part_of_the_setup(variant: str) -> None:
+    ways = [make_variant(GENEXAM, variant, {"reference": reference}) for reference in REFERENCES]
+    hashes = {way.prompts.hash(*GENEXAM.protocol.templates(way)) for way in ways}
+    assert len(hashes) == len(REFERENCES)
+
+
+@pytest.mark.parametrize("reference", ["image", "both", "caption"])
+def test_a_reference_that_is_absent(reference: str) -> None:
+    plain = question(1.0)
+    absent = Question(plain.id, plain.prompt, plain.rubric, {}, Reference("Q/Q_1.png"))
+    way = make_variant(GENEXAM, None, {"reference": reference})
+    stage = (
+        (lambda: GENEXAM.protocol.asks(absent, DRAWING, {}, way))
+        if reference == "image"
+        else (lambda: GENEXAM.protocol.before(absent, way))
+    )
+    with pytest.raises(Lacking, match=r"Q_1: the reference image Q/Q_1\.png is absent; .*--reference none"):
+        stage()
+
+
+def test_none_needs_no_reference() -> None:
+    plain = question(1.0)
+    assert ask("release", "none", Question(plain.id, plain.prompt, plain.rubric)).shown
+
+
+def test_words_of_the_question_are_not_fields() -> None:
+    plain = question(1.0)
+    odd = Question("Q", "Write {{points}} and {{shape}} {{", plain.rubric, {}, plain.reference)
+    (text, *_) = ask("release", "image", odd).shown
+    assert isinstance(text, Text)
+    assert "Write {{points}} and {{shape}} {{" in text.text
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("papers", {}, "genexam has no variant 'papers'; there is: release, paper"),
+        (None, {"reference": "words"}, "reference=words: genexam takes image, none, caption, both"),
+        (None, {"colour": "red"}, "genexam has no option 'colour'; there is: reference"),
+    ],
+)
+def test_ways_of_asking_that_do_not_exist(name: str | None, options: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        make_variant(GENEXAM, name, options)
+
+
+def test_the_papers_settings() -> None:
+    assert GENEXAM.preset("paper") == {
+        "judge": "openai/gpt-5-2025-08-07",
+        "variant": "paper",
+        "reading": "paper",
+        "judge_args": {"reasoning_effort": "low", "verbosity": "medium", "max_completion_tokens": 16384},
+        "options": {"reference": "image"},
+    }
+    with pytest.raises(UsageError, match="genexam has no preset 'peper'; there is: paper, release"):
+        GENEXAM.preset("peper")
+
+
+def test_presets_are_listed_with_all_they_set() -> None:
+    lines = limner("exams").out.splitlines()
+    (line,) = [line for line in lines if "--preset paper:" in line]
+    facts = ["openai/gpt-5-2025-08-07", "reasoning_effort=low", "verbosity=medium", "max_completion_tokens=16384"]
+    assert all(fact in line for fact in [*facts, "variant paper", "reference=image", "reading paper"])
+
+
+def test_presets_say_what_variants_and_readings_exist() -> None:
+    assert GENEXAM.presets is not None
+    for name, body in tomllib.loads(GENEXAM.presets.read_text("utf-8")).items():
+        assert (body["variant"], body["reading"]) == (name, name)
+        assert make_variant(GENEXAM, body["variant"], body["options"]).name == name

@@ -1,0 +1,274 @@
+"""GenExam's readings and scores: what counts as a verdict, and what a verdict is worth."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from limner.exam import Question
+from limner.exams.genexam.data import Rubric
+from limner.exams.genexam.protocol import GenExam
+from limner.marks import Mark, fill
+from limner.protocol import READINGS, Reading, Reply, Unreadable
+
+from .replies import CAREFUL, RATINGS, SHARED, VERDICTS, even, reply
+
+PROTOCOL = GenExam()
+MONOTONE = [score.name for score in PROTOCOL.scored if score.monotone]
+each_reading = pytest.mark.parametrize("reading", READINGS)
+quick = settings(deadline=None, max_examples=60)
+
+
+def read(question: Question[Rubric], text: str, reading: Reading) -> list[Mark]:
+    return PROTOCOL.marks(question, [Reply("mark", text)], reading)
+
+
+def values(marks: list[Mark]) -> list[int | None]:
+    return [mark.value for mark in marks]
+
+
+def is_unread(question: Question[Rubric], text: str, reading: Reading) -> bool:
+    """Whether nothing of the reply was read; half a verdict must never be taken."""
+    marks = read(question, text, reading)
+    assert [mark.criterion for mark in marks] == [criterion.id for criterion in PROTOCOL.criteria(question)]
+    unread = [mark.verdict == "unread" for mark in marks]
+    assert all(unread) or not any(unread)
+    if any(unread):
+        assert values(marks) == [None] * len(marks)
+        assert all(mark.reason for mark in marks)
+    return all(unread)
+
+
+@each_reading
+@pytest.mark.parametrize("form", SHARED)
+@given(verdict=VERDICTS)
+@quick
+def test_every_reading_takes_the_forms_of_the_release(
+    reading: Reading, form: str, verdict: tuple[list[int], tuple[int, ...]]
+) -> None:
+    answers, ratings = verdict
+    marks = read(even(len(answers)), SHARED[form](reply(answers, ratings)), reading)
+    assert values(marks) == [*answers, *ratings]
+
+
+@pytest.mark.parametrize("form", CAREFUL)
+@given(verdict=VERDICTS)
+@quick
+def test_the_careful_reading_takes_more_forms(form: str, verdict: tuple[list[int], tuple[int, ...]]) -> None:
+    answers, ratings = verdict
+    question, text = even(len(answers)), CAREFUL[form](reply(answers, ratings))
+    assert values(read(question, text, "careful")) == [*answers, *ratings]
+    assert is_unread(question, text, "paper")
+    assert is_unread(question, text, "release")
+
+
+@given(verdict=VERDICTS)
+@quick
+def test_both_names_of_readability_but_for_the_release(verdict: tuple[list[int], tuple[int, ...]]) -> None:
+    answers, ratings = verdict
+    text = json.dumps(reply(answers, ratings, ("Spelling", "Readability", "Logical Consistency")))
+    question = even(len(answers))
+    assert values(read(question, text, "careful")) == values(read(question, text, "paper")) == [*answers, *ratings]
+    assert is_unread(question, text, "release")
+
+
+def test_reasons_are_kept(three: Question[Rubric]) -> None:
+    body = reply([1, 0, 1], [2, 1, 0])
+    body["answers"][1] = {"reasoning": "the label is missing", "answer": 0}
+    body["answers"][2] = {"reasoning": 7, "answer": 1}
+    marks = read(three, json.dumps(body), "careful")
+    assert [mark.reason for mark in marks[1:3]] == ["the label is missing", ""]
+
+
+@each_reading
+@pytest.mark.parametrize(("given_", "value"), [(True, 1), (False, 0), (1.0, 1), (0.0, 0)])
+def test_answers_in_other_words(three: Question[Rubric], reading: Reading, given_: object, value: int) -> None:
+    assert values(read(three, json.dumps(reply([given_, 0, 1], [2, 2, 2])), reading))[0] == value
+
+
+def broken() -> dict[str, Any]:
+    """Replies that break the contract in one place each."""
+    found: dict[str, Any] = {
+        "one answer too few": reply([1, 1], [2, 2, 2]),
+        "one answer too many": reply([1, 1, 1, 1], [2, 2, 2]),
+        "no answers": reply([], [2, 2, 2]),
+        "ratings are missing": {"answers": [{"answer": 1}] * 3},
+        "answers are missing": {"global_evaluation": reply([], [2, 2, 2])["global_evaluation"]},
+        "answers as an object": reply([1, 1, 1], [2, 2, 2]) | {"answers": {"1": 1, "2": 1, "3": 1}},
+        "answers without their key": reply([1, 1, 1], [2, 2, 2]) | {"answers": [1, 1, 1]},
+        "ratings as a list": reply([1, 1, 1], [2, 2, 2]) | {"global_evaluation": [2, 2, 2]},
+        "ratings without their key": reply([1, 1, 1], [2, 2, 2]) | {"global_evaluation": dict.fromkeys(RATINGS, 2)},
+        "a list": [reply([1, 1, 1], [2, 2, 2])],
+        "a number": 1,
+        "text": "all right",
+        "null": None,
+    }
+    for wrong in (2, -1, 0.5, "1", None, [1], math.nan, math.inf, 10**30):
+        found[f"answer {wrong!r}"] = reply([1, wrong, 1], [2, 2, 2])
+    for wrong in (3, -1, 1.5, "2", None, True, False, [2], math.nan):
+        found[f"rating {wrong!r}"] = reply([1, 1, 1], [2, wrong, 2])
+    for name in RATINGS:
+        body = reply([1, 1, 1], [2, 2, 2])
+        del body["global_evaluation"][name]
+        found[f"no {name}"] = body
+    return found
+
+
+@each_reading
+@pytest.mark.parametrize("body", broken().values(), ids=broken())
+def test_a_broken_verdict_is_unread_as_a_whole(three: Question[Rubric], reading: Reading, body: object) -> None:
+    assert is_unread(three, json.dumps(body), reading)
+
+
+@each_reading
+@pytest.mark.parametrize("text", ["", "   ", "sorry", "{", "```json\n```", "[" * 100_000, '{"a":' * 50_000, "\0", "{}"])
+def test_no_verdict_at_all(three: Question[Rubric], reading: Reading, text: str) -> None:
+    assert is_unread(three, text, reading)
+
+
+@each_reading
+@pytest.mark.parametrize("cut", [0.25, 0.5, 0.9, 0.99])
+def test_a_reply_cut_off(three: Question[Rubric], reading: Reading, cut: float) -> None:
+    text = json.dumps(reply([1, 1, 1], [2, 2, 2]))
+    assert is_unread(three, text[: int(len(text) * cut)], reading)
+
+
+@each_reading
+def test_the_number_of_replies(three: Question[Rubric], reading: Reading) -> None:
+    one = Reply("mark", json.dumps(reply([1, 1, 1], [2, 2, 2])))
+    for replies in ([], [one, one], [Reply("caption", one.text)]):
+        marks = PROTOCOL.marks(three, replies, reading)
+        assert values(marks) == [None] * 6
+        assert "one is wanted" in marks[0].reason
+    assert values(PROTOCOL.marks(three, [Reply("caption", "words"), one], reading)) == [1, 1, 1, 2, 2, 2]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=12,
+)
+ENTRY = st.fixed_dictionaries({}, optional={"answer": JSON, "score": JSON, "reasoning": JSON}) | JSON
+NEARLY = st.fixed_dictionaries(
+    {},
+    optional={
+        "answers": st.lists(ENTRY, max_size=4) | JSON,
+        "global_evaluation": st.dictionaries(st.sampled_from([*RATINGS, "Readability"]), ENTRY) | JSON,
+    },
+)
+
+
+@each_reading
+@given(text=st.text() | NEARLY.map(json.dumps) | NEARLY.map(repr))
+@settings(deadline=None, max_examples=150)
+def test_whatever_comes_is_a_whole_verdict_or_none(reading: Reading, text: str) -> None:
+    question = even(3)
+    if not is_unread(question, text, reading):
+        points, ratings = values(read(question, text, reading))[:3], values(read(question, text, reading))[3:]
+        assert all(value in (0, 1) for value in points)
+        assert all(value in (0, 1, 2) for value in ratings)
+
+
+@given(text=NEARLY.map(json.dumps))
+@quick
+def test_the_contract_accepts_what_the_careful_reading_reads(text: str) -> None:
+    """A reply is asked for again exactly when it could not be read later."""
+    from limner.exams.genexam import GENEXAM
+    from limner.judges import make_variant
+
+    question = even(3)
+    (ask,) = PROTOCOL.asks(question, "1" * 64, {}, make_variant(GENEXAM, None, {}))
+    try:
+        ask.contract.parse(text)
+    except Unreadable:
+        assert is_unread(question, text, "careful")
+    else:
+        assert not is_unread(question, text, "careful")
+
+
+PARTIAL = st.lists(st.none() | st.integers(0, 1), min_size=1, max_size=7).flatmap(
+    lambda points: st.tuples(st.just(points), st.tuples(*[st.none() | st.integers(0, 2)] * 3))
+)
+Partial = tuple[list[int | None], tuple[int | None, ...]]
+
+
+def marks_of(question: Question[Rubric], given_: Partial) -> list[Mark]:
+    flat = [*given_[0], *given_[1]]
+    criteria = PROTOCOL.criteria(question)
+    return [
+        Mark.abstain(criterion.id, "cannot tell") if value is None else Mark(criterion.id, value)
+        for criterion, value in zip(criteria, flat, strict=True)
+    ]
+
+
+def scores(question: Question[Rubric], marks: list[Mark]) -> dict[str, float | None]:
+    return PROTOCOL.scores(question, marks, {})
+
+
+@given(given_=PARTIAL, data=st.data())
+@settings(deadline=None, max_examples=300)
+def test_a_better_mark_never_lowers_a_score(given_: Partial, data: st.DataObject) -> None:
+    question = even(len(given_[0]))
+    marks = marks_of(question, given_)
+    place = data.draw(st.integers(0, len(marks) - 1))
+    top = PROTOCOL.criteria(question)[place].top
+    value = marks[place].value
+    if value is None or value == top:
+        return
+    better = [*marks[:place], Mark(marks[place].criterion, value + 1), *marks[place + 1 :]]
+    before, after = scores(question, marks), scores(question, better)
+    for name in MONOTONE:
+        low, high = before[name], after[name]
+        assert low is None or high is None or high >= low
+
+
+@given(given_=PARTIAL, data=st.data())
+@settings(deadline=None, max_examples=300)
+def test_bounds_hold_every_completion(given_: Partial, data: st.DataObject) -> None:
+    question = even(len(given_[0]))
+    marks, criteria = marks_of(question, given_), PROTOCOL.criteria(question)
+    worst, best = (scores(question, fill(marks, criteria, way)) for way in (False, True))
+    completed = [
+        mark if mark.value is not None else Mark(mark.criterion, data.draw(st.integers(0, criterion.top)))
+        for mark, criterion in zip(marks, criteria, strict=True)
+    ]
+    settled, undecided = scores(question, completed), scores(question, marks)
+    for name in MONOTONE:
+        low, value, high = worst[name], settled[name], best[name]
+        assert low is not None
+        assert value is not None
+        assert high is not None
+        assert low <= value <= high
+        # A score that is given in spite of abstentions is the only one possible.
+        assert undecided[name] is None or low == high == undecided[name]
+
+
+@pytest.mark.parametrize(
+    ("given_", "expected"),
+    [
+        (([1, 1, 1], (2, 2, 2)), {"strict": 100.0, "relaxed": 100.0, "semantic": 1.0}),
+        (([1, 1, 0], (2, 2, 2)), {"strict": 0.0, "relaxed": 86.0, "semantic": 0.8}),
+        (([1, 1, 1], (2, 1, 2)), {"strict": 0.0, "relaxed": 95.0, "semantic": 1.0}),
+        (([0, 0, 0], (0, 0, 0)), {"strict": 0.0, "relaxed": 0.0, "semantic": 0.0}),
+        (([0, 0, 0], (2, 2, 2)), {"strict": 0.0, "relaxed": 30.0, "semantic": 0.0}),
+        (([1, None, 1], (2, 2, 2)), {"strict": None, "relaxed": None, "semantic": None}),
+        (([1, None, 0], (2, 2, 2)), {"strict": 0.0, "relaxed": None, "semantic": None}),
+        (([1, 1, 1], (None, 2, 2)), {"strict": None, "relaxed": None, "semantic": 1.0, "spelling": None}),
+        (([None, None, None], (None, None, None)), {"strict": None, "relaxed": None, "semantic": None}),
+    ],
+)
+def test_worked_examples(three: Question[Rubric], given_: Partial, expected: dict[str, float | None]) -> None:
+    found = scores(three, marks_of(three, given_))
+    assert expected.items() <= found.items()
+    assert list(found) == [score.name for score in PROTOCOL.scored]
+
+
+def test_criteria_carry_the_weights(three: Question[Rubric]) -> None:
+    found = [(c.id, c.kind, c.top, c.weight) for c in PROTOCOL.criteria(three)]
+    assert found[:3] == [("point/1", "point", 1, 0.5), ("point/2", "point", 1, 0.3), ("point/3", "point", 1, 0.2)]
+    assert found[3:] == [(name, "rating", 2, None) for name in ("spelling", "readability", "logic")]

@@ -1,0 +1,52 @@
+"""A fake of Gemini's generateContent with image output, for loopback only.
+
+Run it with `python -m tests.fakes.gemini --port 0`; it prints `{"port": N}` when it is ready.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from .faults import drawn
+from .gemini_checks import Ask, check
+from .gemini_errors import Refused, bad_key
+from .gemini_replies import GeminiPlan, reply
+from .service import Service, Turn, main
+
+
+class Gemini(Service[GeminiPlan]):
+    """The service."""
+
+    plans = GeminiPlan
+
+    def routes(self, app: web.Application) -> None:
+        app.router.add_post("/v1beta/models/{model}:generateContent", self.generate)
+
+    def admit(self, request: web.Request, plan: GeminiPlan) -> None:
+        # Google takes a key in the URL too, where it would end up in logs.
+        if request.query:
+            raise Refused(400, "INVALID_ARGUMENT", f"Unexpected query: {', '.join(request.query)}.")
+        given = request.headers.get("x-goog-api-key")
+        if plan.api_key is not None and not given:
+            message = (
+                "Method doesn't allow unregistered callers. Please use API Key or other form of API consumer identity."
+            )
+            raise Refused(403, "PERMISSION_DENIED", message)
+        if plan.api_key not in (None, given):
+            raise bad_key()
+
+    async def generate(self, request: web.Request) -> web.StreamResponse:
+        def read(body: Any, plan: GeminiPlan) -> Ask:
+            return check(body, request.match_info["model"], plan.models, plan.unsupported)
+
+        return await self.attend(request, read, _choose, reply)
+
+
+def _choose(ask: Ask, plan: GeminiPlan, turn: Turn) -> str | None:
+    return drawn(plan, key=turn.key, attempt=turn.attempt, ordinal=turn.ordinal)
+
+
+if __name__ == "__main__":
+    main(Gemini, __doc__)

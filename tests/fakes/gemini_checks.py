@@ -1,0 +1,120 @@
+"""Reads a generateContent request as strictly as Google does, and refuses it in Google's words.
+
+Stricter in one thing: field names are taken as the documentation spells them, in camel case only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .gemini_errors import Refused, invalid
+
+Json = dict[str, Any]
+REQUEST = frozenset(
+    ["contents", "tools", "toolConfig", "safetySettings", "systemInstruction", "generationConfig", "cachedContent"]
+)
+CONTENT = frozenset(("parts", "role"))
+PART = frozenset(("text", "inlineData", "fileData", "thought", "thoughtSignature"))
+CONFIG = frozenset(
+    (
+        "candidateCount", "enableEnhancedCivicAnswers", "frequencyPenalty", "imageConfig", "logprobs",
+        "maxOutputTokens", "mediaResolution", "presencePenalty", "responseJsonSchema", "responseLogprobs",
+        "responseMimeType", "responseModalities", "responseSchema", "seed", "speechConfig", "stopSequences",
+        "temperature", "thinkingConfig", "topK", "topP",
+    )
+)  # fmt: skip
+THINKING = frozenset(("includeThoughts", "thinkingBudget", "thinkingLevel"))
+LEVELS = ("minimal", "low", "medium", "high")
+IMAGE = frozenset(("aspectRatio", "imageSize"))
+RATIOS = ("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
+SIZES = ("1K", "2K", "4K")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a request comes to."""
+
+    shown: Json
+    prompt: str
+    seed: int | None
+    ratio: str
+
+
+def check(body: Any, model: str, models: list[str] | None, unsupported: list[str]) -> Ask:
+    """Reads a decoded body; raises `Refused` where Google would."""
+    if models is not None and model not in models:
+        message = f"models/{model} is not found for API version v1beta, or is not supported for generateContent."
+        raise Refused(404, "NOT_FOUND", message)
+    _known(body, REQUEST, "")
+    contents = body.get("contents")
+    if not (isinstance(contents, list) and contents):
+        raise invalid("* GenerateContentRequest.contents: contents is not specified", "contents")
+    texts = [text for n, content in enumerate(contents) for text in _content(content, f"contents[{n}]")]
+    config = body.get("generationConfig", {})
+    _known(config, CONFIG - set(unsupported), "generation_config")
+    if "IMAGE" not in config.get("responseModalities", []):
+        raise invalid("This fake service draws only.", "generation_config.response_modalities")
+    seed = config.get("seed")
+    if not (seed is None or (type(seed) is int and abs(seed) < 2**31)):
+        raise _value("generation_config.seed", "TYPE_INT32", seed)
+    heat = config.get("temperature", 1)
+    if type(heat) not in (int, float):
+        raise _value("generation_config.temperature", "TYPE_FLOAT", heat)
+    if not 0 <= heat <= 2:
+        raise invalid(
+            "* GenerateContentRequest.generation_config.temperature: temperature must be in the range [0.0, 2.0]."
+        )
+    _thinking(config.get("thinkingConfig", {}))
+    return Ask(body, "\n".join(texts), seed, _image(config.get("imageConfig", {})))
+
+
+def _content(content: Any, at: str) -> list[str]:
+    _known(content, CONTENT, at)
+    if content.get("role", "user") not in ("user", "model"):
+        raise invalid("Please use a valid role: user, model.")
+    texts = []
+    for n, part in enumerate(content.get("parts", [])):
+        _known(part, PART, f"{at}.parts[{n}]")
+        if not isinstance(part.get("text"), str):
+            raise _value(f"{at}.parts[{n}].text", "TYPE_STRING", part.get("text"))
+        texts.append(part["text"])
+    return texts
+
+
+def _thinking(config: Any) -> None:
+    at = "generation_config.thinking_config"
+    _known(config, THINKING, at)
+    if not isinstance(config.get("thinkingBudget", 0), int):
+        raise _value(f"{at}.thinking_budget", "TYPE_INT32", config["thinkingBudget"])
+    level = config.get("thinkingLevel", "low")
+    if not (isinstance(level, str) and level.lower() in LEVELS):
+        raise _value(
+            f"{at}.thinking_level", "type.googleapis.com/google.ai.generativelanguage.v1beta.ThinkingLevel", level
+        )
+    if "thinkingLevel" in config and "thinkingBudget" in config:
+        raise invalid("You can only set only one of thinking budget and thinking level.")
+
+
+def _image(config: Any) -> str:
+    at = "generation_config.image_config"
+    _known(config, IMAGE, at)
+    ratio = config.get("aspectRatio", "1:1")
+    if ratio not in RATIOS:
+        raise invalid(f"aspect_ratio must be one of {', '.join(map(repr, RATIOS))}.", f"{at}.aspect_ratio")
+    if config.get("imageSize", "1K") not in SIZES:
+        raise invalid(f"image_size must be one of {', '.join(map(repr, SIZES))}.", f"{at}.image_size")
+    return str(ratio)
+
+
+def _known(value: Any, known: frozenset[str], at: str) -> None:
+    if not isinstance(value, dict):
+        raise invalid("Invalid JSON payload received.", at)
+    for name in value:
+        if name not in known:
+            place = f" at '{at}'" if at else ""
+            raise invalid(f'Invalid JSON payload received. Unknown name "{name}"{place}: Cannot find field.', at)
+
+
+def _value(at: str, kind: str, value: Any) -> Refused:
+    return invalid(f"Invalid value at '{at}' ({kind}), {value!r}", at)

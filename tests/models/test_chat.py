@@ -1,0 +1,374 @@
+"""Chat models: what goes over the wire, what comes back, and what every sort of failure is called."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from limner.calls import Calls, Fault
+from limner.errors import UsageError
+from limner.images import Preparer
+from limner.models import ChatModel, Context, open_model
+from limner.models.openai_faults import kind_of, retry_after, without_key
+from limner.protocol import Picture, Text
+from limner.settings import Settings
+from limner.store import Store
+from limner.store.schema import attempts, calls
+from tests.fakes import ChatServer
+from tests.support import KEY_VARIABLE, picture, sent
+
+CONTEXT = Context("genexam", "q1", "mine", "mark")
+CANARY = "sk-canary-0123456789abcdef"
+Turn = tuple[str, str, float | None]
+
+
+def model(store: Store, base_url: str, key: bool = False, **args: Any) -> ChatModel:
+    provider = {"base_url": base_url, "timeout_s": 20, **({"key_env": KEY_VARIABLE} if key else {})}
+    priced = {"fake/judge": {"input_price": 2.0, "output_price": 8.0}}
+    settings = Settings.model_validate({"providers": {"fake": provider}, "models": priced})
+    return ChatModel("fake", "judge", args, settings, Preparer(store.blobs.get))
+
+
+def ask(chat: ChatModel, store: Store, *shown: Text | Picture, said: Any = (), context: Context = CONTEXT) -> Turn:
+    """One turn, tried once."""
+    shown = shown or (Text("Mark it."),)
+    return asyncio.run(chat.turn(shown, said, context, Calls(store, tries=1)))
+
+
+def fails(chat: ChatModel, store: Store, *shown: Text | Picture) -> Fault:
+    with pytest.raises(Fault) as caught:
+        ask(chat, store, *shown)
+    return caught.value
+
+
+def test_text_and_pictures_go_out_as_the_api_wants_them(chat: ChatServer, store: Store) -> None:
+    shas = [store.blobs.put(picture(n))[0] for n in (1, 2)]
+    shown = (Text("Mark it. Reply in JSON."), Picture(shas[0], 768, "high"), Picture(shas[1]))
+    ask(model(store, chat.base_url, reasoning_effort="low", max_completion_tokens=500), store, *shown)
+    (body,) = chat.requests()
+    urls = []
+    for number in (1, 2):
+        data = sent(picture(number))
+        urls.append({"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "media": "image/jpeg"})
+    assert body == {
+        "model": "judge",
+        "reasoning_effort": "low",
+        "max_completion_tokens": 500,
+        "messages": [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "Mark it. Reply in JSON."},
+                    {"type": "image_url", "image_url": {"url": urls[0], "detail": "high"}},
+                    {"type": "image_url", "image_url": {"url": urls[1]}},
+                ],
+            }
+        ],
+    }
+
+
+def test_what_was_said_before_goes_along(chat: ChatServer, store: Store) -> None:
+    ask(model(store, chat.base_url), store, said=(("One.", "Not so."), ("Two.", "Not so either.")))
+    (body,) = chat.requests()
+    talk = [(message["role"], message["content"][0]["text"]) for message in body["messages"]]
+    assert talk == [
+        ("user", "Mark it."),
+        ("assistant", "One."),
+        ("user", "Not so."),
+        ("assistant", "Two."),
+        ("user", "Not so either."),
+    ]
+
+
+def test_a_reply_is_kept_whole_with_its_price(chat: ChatServer, store: Store) -> None:
+    chat.configure(reply="fine")
+    text, key, cost = ask(model(store, chat.base_url), store)
+    with store.reading() as connection:
+        row = connection.execute(sa.select(attempts).where(attempts.c.call == key)).one()
+    usage = row.result["raw"]["usage"]
+    assert (text, row.result["text"], row.result["raw"]["choices"][0]["message"]["content"]) == ("fine",) * 3
+    assert cost == row.cost == (usage["prompt_tokens"] * 2.0 + usage["completion_tokens"] * 8.0) / 1e6
+
+
+def test_an_unknown_price_is_unknown(chat: ChatServer, store: Store) -> None:
+    settings = Settings.model_validate({"providers": {"fake": {"base_url": chat.base_url}}})
+    _, _, cost = ask(ChatModel("fake", "judge", {}, settings, Preparer(store.blobs.get)), store)
+    assert cost is None
+
+
+def test_the_key_of_a_call_holds_all_that_matters(chat: ChatServer, store: Store) -> None:
+    sha, other = (store.blobs.put(picture(n))[0] for n in (1, 2))
+    base = model(store, chat.base_url)
+    asked: list[tuple[ChatModel, tuple[Text | Picture, ...], Any, Context]] = [
+        (base, (Text("a"), Picture(sha, 768, "high")), (), CONTEXT),
+        (base, (Text("b"), Picture(sha, 768, "high")), (), CONTEXT),
+        (base, (Text("a"), Picture(other, 768, "high")), (), CONTEXT),
+        (base, (Text("a"), Picture(sha, 512, "high")), (), CONTEXT),
+        (base, (Text("a"), Picture(sha, 768, "low")), (), CONTEXT),
+        (base, (Picture(sha, 768, "high"), Text("a")), (), CONTEXT),
+        (base, (Text("a"), Picture(sha, 768, "high")), (("x", "y"),), CONTEXT),
+        (base, (Text("a"), Picture(sha, 768, "high")), (), Context("genexam", "q1", "mine", "mark", repeat=1)),
+        (base, (Text("a"), Picture(sha, 768, "high")), (), Context("genexam", "q1", "mine", "mark", round=1)),
+        (model(store, chat.base_url, temperature=0), (Text("a"), Picture(sha, 768, "high")), (), CONTEXT),
+    ]
+    keys = [ask(chosen, store, *shown, said=said, context=context)[1] for chosen, shown, said, context in asked]
+    assert len(set(keys)) == len(asked) == chat.counts()["total"]
+    # Neither the question's name nor the painter's matters: the same picture and words are the same call.
+    same = Context("other", "q2", "yours", "another")
+    assert ask(base, store, *asked[0][1], context=same)[1] == keys[0]
+    assert chat.counts()["total"] == len(asked)
+
+
+def test_the_key_is_sent_and_nowhere_else(chat: ChatServer, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, CANARY)
+    chat.configure(api_key=CANARY, reply=f"Your key is {CANARY}.")
+    text, _, _ = ask(model(store, chat.base_url, key=True), store)
+    assert (text, chat.counts()["answered"]) == ("Your key is ***.", 1)
+    with store.reading() as connection:
+        stored = [connection.execute(sa.select(table)).all() for table in (calls, attempts)]
+    assert "Your key is" in repr(stored)
+    assert CANARY not in repr(stored)
+
+
+def test_a_missing_key_is_told_before_anything_is_sent(chat: ChatServer, store: Store) -> None:
+    with pytest.raises(UsageError, match=f"set the environment variable {KEY_VARIABLE}"):
+        model(store, chat.base_url, key=True).check()
+    assert chat.counts()["total"] == 0
+
+
+@pytest.mark.parametrize("key", [CANARY, "sk-short"])
+def test_a_refused_key_is_not_repeated(
+    chat: ChatServer, store: Store, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, key)
+    chat.configure(api_key="another")
+    fault = fails(model(store, chat.base_url, key=True), store)
+    assert (fault.kind, fault.detail) == ("auth", "401: Incorrect API key provided: ***.")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (
+            "Incorrect API key provided: sk-proj-********cdef. See the page.",
+            "Incorrect API key provided: ***. See the page.",
+        ),
+        ("the key KEY is wrong", "the key *** is wrong"),
+        ("**bold** words stay", "**bold** words stay"),
+    ],
+)
+def test_keys_are_taken_out_of_what_a_service_says(said: str, shown: str) -> None:
+    assert without_key(said, "KEY") == shown
+    assert without_key("none", None) == "none"
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "charged"),
+    [
+        ("http_401", "auth", 0.0),
+        ("http_402", "credits", 0.0),
+        ("http_403", "refusal", 0.0),
+        ("http_429", "rate_limit", 0.0),
+        ("http_429_retry_after", "rate_limit", 0.0),
+        ("http_429_quota", "credits", 0.0),
+        ("http_500", "server", 0.0),
+        ("http_502", "server", 0.0),
+        ("http_503", "server", 0.0),
+        ("content_policy", "refusal", 0.0),
+        ("error_in_200", "server", None),
+        ("drop", "network", None),
+    ],
+)
+def test_failures_have_their_kind(chat: ChatServer, store: Store, fault: str, kind: str, charged: float | None) -> None:
+    chat.configure(faults={fault: 1.0}, retry_after=7)
+    found = fails(model(store, chat.base_url), store)
+    assert (found.kind, found.cost) == (kind, charged)
+    assert chat.counts()["total"] == 1  # The client itself tries nothing again.
+
+
+def test_a_refusal_and_a_reply_cut_off_are_paid_for(chat: ChatServer, store: Store) -> None:
+    for fault, kind in (("refusal", "refusal"), ("length", "truncated")):
+        chat.configure(faults={fault: 1.0})
+        found = fails(model(store, chat.base_url), store, Text(fault))
+        assert found.kind == kind
+        assert found.cost is not None
+        assert found.cost > 0
+        with store.reading() as connection:
+            row = connection.execute(sa.select(attempts).where(attempts.c.call == found.calls[0])).one()
+        assert row.result["choices"]
+
+
+def test_a_reply_that_does_not_come_is_a_timeout(chat: ChatServer, store: Store) -> None:
+    chat.configure(faults={"hang": 1.0})
+    settings = Settings.model_validate({"providers": {"fake": {"base_url": chat.base_url, "timeout_s": 0.2}}})
+    found = fails(ChatModel("fake", "judge", {}, settings, Preparer(store.blobs.get)), store)
+    assert (found.kind, found.cost) == ("timeout", None)
+
+
+def test_nobody_at_the_other_end_is_a_network_fault(store: Store) -> None:
+    assert fails(model(store, "http://127.0.0.1:9/v1"), store).kind == "network"
+
+
+def test_an_argument_the_service_does_not_take_is_told(chat: ChatServer, store: Store) -> None:
+    found = fails(model(store, chat.base_url, colour="blue"), store)
+    assert found.kind == "bad_request"
+    assert "colour" in found.detail
+
+
+def test_a_lost_or_broken_picture_is_a_fault_of_this_call_alone(chat: ChatServer, store: Store) -> None:
+    chosen = model(store, chat.base_url)
+    found = fails(chosen, store, Picture("0" * 64))
+    assert (found.kind, "not among the blobs" in found.detail) == ("missing", True)
+    sha256, _ = store.blobs.put(picture(1, size=(64, 64))[:-30])
+    assert fails(chosen, store, Picture(sha256)).kind == "image"
+    assert chat.counts()["total"] == 0
+
+
+class Raw:
+    """Answers every request with the same bytes."""
+
+    def __init__(self) -> None:
+        self.status, self.media, self.body = 200, "application/json", b""
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(owner.status)
+                self.send_header("Content-Type", owner.media)
+                self.send_header("Content-Length", str(len(owner.body)))
+                self.end_headers()
+                self.wfile.write(owner.body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.base_url = f"http://127.0.0.1:{self.server.server_port}/v1"
+
+    def answer(self, body: object, status: int = 200, media: str = "application/json") -> None:
+        self.body = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.status, self.media = status, media
+
+
+@pytest.fixture
+def raw() -> Iterator[Raw]:
+    raw = Raw()
+    thread = threading.Thread(target=raw.server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield raw
+    raw.server.shutdown()
+    thread.join()
+    raw.server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("body", "media"),
+    [
+        (b"<html>Please log in to the hotel's network.</html>", "text/html"),
+        (b"not json", "application/json"),
+        (b"", "application/json"),
+        ([], "application/json"),
+        ("words", "application/json"),
+        ({}, "application/json"),
+        ({"choices": []}, "application/json"),
+        ({"choices": None}, "application/json"),
+        ({"choices": ["words"]}, "application/json"),
+        ({"choices": [{"message": "words"}]}, "application/json"),
+        ({"choices": [{"message": {"content": ["words"]}}]}, "application/json"),
+        ({"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "?", "completion_tokens": 1}}, "json"),
+        ({"choices": [{"finish_reason": "error", "error": {"code": 500, "message": "x"}}]}, "application/json"),
+    ],
+)  # fmt: skip
+def test_replies_of_no_known_shape_are_the_service_s_fault(raw: Raw, store: Store, body: object, media: str) -> None:
+    raw.answer(body, media=media)
+    assert fails(model(store, raw.base_url), store).kind == "server"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"code": 401, "message": "No auth credentials found"}, "auth"),
+        ({"code": 402, "message": "Add more"}, "credits"),
+        ({"code": 429, "message": "Slow down"}, "rate_limit"),
+        ({"code": 403, "message": "Your input was flagged by moderation"}, "refusal"),
+        ({"code": "overloaded", "message": "?"}, "server"),
+        ("words", "server"),
+    ],
+)
+def test_an_error_inside_a_200_is_told_by_what_it_says(raw: Raw, store: Store, error: object, kind: str) -> None:
+    raw.answer({"error": error})
+    assert fails(model(store, raw.base_url), store).kind == kind
+
+
+def test_text_in_parts_and_text_that_utf8_cannot_hold(raw: Raw, store: Store) -> None:
+    parts = [{"type": "text", "text": "one "}, {"type": "text", "text": "two \ud800"}]
+    raw.answer({"choices": [{"message": {"content": parts}, "finish_reason": "stop"}]})
+    text, _, cost = ask(model(store, raw.base_url), store)
+    assert (text, cost) == ("one two ?", None)
+    assert text.encode()
+
+
+def test_a_refusal_in_whatever_letters_is_stored(raw: Raw, store: Store) -> None:
+    raw.answer({"choices": [{"message": {"refusal": "no \ud800 \0 way"}, "finish_reason": "stop"}]})
+    assert fails(model(store, raw.base_url), store).kind == "refusal"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (400, {"code": "content_policy_violation", "message": "rejected"}, "refusal"),
+        (400, {"message": "Unknown field 'colour'"}, "bad_request"),
+        (401, None, "auth"),
+        (402, None, "credits"),
+        (403, {"message": "Country not supported"}, "auth"),
+        (403, {"message": "Flagged by moderation"}, "refusal"),
+        (404, {"code": "model_not_found"}, "bad_request"),
+        (408, None, "timeout"),
+        (409, None, "rate_limit"),
+        (429, {"code": "insufficient_quota"}, "credits"),
+        (429, {"code": "rate_limit_exceeded", "message": "Limit 3. Pay more at example.org/billing."}, "rate_limit"),
+        (429, "<html>", "rate_limit"),
+        (500, {"message": "The safety of your data matters to us"}, "server"),
+        (529, None, "server"),
+    ],
+)  # fmt: skip
+def test_kinds_by_status_and_body(status: int, body: object, kind: str) -> None:
+    assert kind_of(status, body) == kind
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        (None, None),
+        ("", None),
+        ("soon", None),
+        ("0", 0.0),
+        ("2.5", 2.5),
+        ("-3", 0.0),
+        ("1e9", 600.0),
+        ("Wed, 21 Oct 2037 07:28:00 GMT", 600.0),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+    ],
+)
+def test_retry_after_as_number_and_as_date(header: str | None, seconds: float | None) -> None:
+    assert retry_after(header) == seconds
+
+
+def test_models_are_found_by_name(store: Store) -> None:
+    settings = Settings.model_validate({"providers": {"fake": {"base_url": "http://127.0.0.1:9"}}})
+    images = Preparer(store.blobs.get)
+    assert open_model("fake/some/model", {}, settings, images).name == "fake/some/model"
+    for spec in ("fake", "fake/", "/model", ""):
+        with pytest.raises(UsageError):
+            open_model(spec, {}, settings, images)
+    with pytest.raises(UsageError, match="no provider 'other'; known: fake"):
+        open_model("other/model", {}, settings, images)

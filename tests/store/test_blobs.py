@@ -1,0 +1,116 @@
+"""Images by content: written whole or not at all, kept once, found again, refused when they are none."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from limner.errors import StoreError
+from limner.images import SUFFIXES, BadImage
+from limner.store import Blobs
+from tests.support import picture
+
+
+@pytest.fixture(params=["folder", "memory"])
+def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Blobs]:
+    if request.param == "folder":
+        yield Blobs(str(tmp_path / "blobs"))
+        return
+    yield Blobs(f"memory://{tmp_path.name}/blobs")
+    fsspec.filesystem("memory").store.clear()
+
+
+def files(blobs: Blobs) -> list[str]:
+    fs, root = fsspec.core.url_to_fs(blobs.root)
+    if not fs.exists(root):
+        return []
+    return sorted(str(name).removeprefix(str(root)).lstrip("/") for name in fs.find(root))
+
+
+@pytest.mark.parametrize(("kind", "suffix"), SUFFIXES.items())
+def test_an_image_comes_back_under_its_hash(blobs: Blobs, kind: str, suffix: str) -> None:
+    data = picture(7, kind)
+    sha256, info = blobs.put(data)
+    assert sha256 == hashlib.sha256(data).hexdigest()
+    assert (info.format, info.width, info.height, info.suffix) == (kind, 8, 8, suffix)
+    assert blobs.get(sha256) == data
+    assert files(blobs) == [f"{sha256[:2]}/{sha256}.{suffix}"]
+
+
+def test_the_same_image_is_kept_once(blobs: Blobs) -> None:
+    names = {blobs.put(picture(n % 2))[0] for n in range(6)}
+    assert len(names) == len(files(blobs)) == 2
+
+
+@pytest.mark.parametrize("data", [b"", b"no image", b"<svg xmlns='http://www.w3.org/2000/svg'/>", picture(1)[:20]])
+def test_what_is_no_image_is_refused(blobs: Blobs, data: bytes) -> None:
+    with pytest.raises(BadImage):
+        blobs.put(data)
+    assert files(blobs) == []
+
+
+def test_a_lost_image_is_named(blobs: Blobs) -> None:
+    with pytest.raises(StoreError, match="image abc123 is not among the blobs"):
+        blobs.get("abc123")
+
+
+def test_many_writers_of_one_image(blobs: Blobs) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        names = set(pool.map(lambda _: blobs.put(picture(1))[0], range(64)))
+    assert len(names) == len(files(blobs)) == 1
+
+
+def test_stored_again_an_image_is_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blobs = Blobs(str(tmp_path))
+    blobs.put(picture(1))
+    monkeypatch.setattr("tempfile.mkstemp", lambda *_, **__: pytest.fail("written again"))
+    blobs.put(picture(1))
+
+
+def test_a_file_has_its_name_only_when_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there before the rename is a temporary file in the same folder, with all bytes on disk."""
+    seen: list[tuple[bytes, Path, list[str]]] = []
+    synced: list[int] = []
+    replace, fsync = os.replace, os.fsync
+
+    def watch(source: str, target: Path) -> None:
+        assert synced
+        seen.append((Path(source).read_bytes(), Path(source).parent, [f.name for f in target.parent.iterdir()]))
+        replace(source, target)
+
+    def note(handle: int) -> None:
+        synced.append(handle)
+        fsync(handle)
+
+    monkeypatch.setattr("os.replace", watch)
+    monkeypatch.setattr("os.fsync", note)
+    sha256, _ = Blobs(str(tmp_path)).put(picture(1))
+    ((data, parent, names),) = seen
+    assert (data, parent) == (picture(1), tmp_path / sha256[:2])
+    assert len(names) == 1
+    assert names[0].startswith(".part-")
+
+
+def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        Blobs(str(tmp_path)).put(picture(1))
+    assert files(Blobs(str(tmp_path))) == []
+
+
+def test_blobs_may_be_used_from_threads_of_a_loop(blobs: Blobs) -> None:
+    async def run() -> list[bytes]:
+        stored = await asyncio.gather(*(asyncio.to_thread(blobs.put, picture(n)) for n in range(12)))
+        return await asyncio.gather(*(asyncio.to_thread(blobs.get, sha256) for sha256, _ in stored))
+
+    assert asyncio.run(run()) == [picture(n) for n in range(12)]

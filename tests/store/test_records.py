@@ -1,0 +1,124 @@
+"""Exams, drawings and markings as rows: nothing needs the data folder afterwards, and versions do not mix."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from limner.calls import Calls, Request, Result
+from limner.errors import StoreError
+from limner.exam import Selection
+from limner.exams.genexam.data import Rubric, read
+from limner.store import Store
+from limner.store.records import (
+    Drawing,
+    Marking,
+    add_exam,
+    kind_of,
+    load_drawings,
+    load_exam,
+    load_markings,
+    load_questions,
+    load_replies,
+    save_drawing,
+    save_marking,
+    save_setup,
+)
+from tests.support import SmallExam, picture
+
+
+def test_an_exam_comes_back_without_its_folder(store: Store, small_exam: SmallExam) -> None:
+    whole = read(small_exam.data)
+    add_exam(store, whole)
+    add_exam(store, whole)
+    shutil.rmtree(small_exam.data)
+    stored = load_exam(store, "genexam", Rubric)
+    assert [q.to_json() for q in stored.questions] == [q.to_json() for q in whole.questions]
+    assert [q.hash for q in stored.questions] == [q.hash for q in whole.questions]
+    assert stored.subsets == whole.subsets
+    for number, question in enumerate(stored.questions):
+        assert question.reference is not None
+        assert question.reference.sha256 is not None
+        assert store.blobs.get(question.reference.sha256) == picture(number, size=(16, 8))
+
+
+def test_the_newest_version_of_a_question_is_the_exam_and_all_versions_stay(
+    store: Store, small_exam: SmallExam
+) -> None:
+    whole = read(small_exam.data)
+    first, *rest = whole.questions
+    changed = replace(first, prompt="Draw it otherwise.")
+    for questions in ((first, *rest), (changed, *rest)):
+        add_exam(store, replace(whole, questions=questions))
+    assert load_exam(store, "genexam", Rubric).questions[0].prompt == "Draw it otherwise."
+    assert set(load_questions(store, "genexam", Rubric)) == {q.hash for q in (first, changed, *rest)}
+
+
+def test_a_name_belongs_to_one_kind(store: Store, small_exam: SmallExam) -> None:
+    whole = read(small_exam.data)
+    add_exam(store, whole)
+    with pytest.raises(StoreError, match="'genexam' of kind genexam; give this one another name"):
+        add_exam(store, replace(whole, kind="other"))
+    with pytest.raises(StoreError, match="no exam 'nothing'; it has: genexam"):
+        kind_of(store, "nothing")
+
+
+def test_a_reference_that_is_no_image_is_named(store: Store, small_exam: SmallExam) -> None:
+    whole = read(small_exam.data)
+    path = small_exam.data / "images" / small_exam.rows[2]["image_path"]
+    path.write_bytes(b"gone bad")
+    with pytest.raises(StoreError, match=f"{small_exam.ids[2]}: .*not an image"):
+        add_exam(store, whole)
+
+
+def test_more_questions_than_one_statement_takes(store: Store, make_exam: Callable[[int], SmallExam]) -> None:
+    small = make_exam(2)
+    whole = read(small.data)
+    many = tuple(replace(whole.questions[n % 2], id=f"q{n:04}", reference=None) for n in range(1203))
+    add_exam(store, replace(whole, questions=many))
+    assert [q.id for q in load_exam(store, "genexam", Rubric).questions] == [q.id for q in many]
+
+
+def test_a_marking_of_a_replaced_image_is_left_out(store: Store, small_exam: SmallExam) -> None:
+    question = read(small_exam.data).select(Selection(limit=1)).questions[0]
+    add_exam(store, read(small_exam.data))
+    save_setup(store, "s", {"judge": "j"})
+    old = Drawing(
+        "d", "genexam", question.id, question.hash, "mine", "folder/x", "direct", 0, "done", image="old", created=1.0
+    )
+    marking = Marking("m1", "d", question.hash, "old", "s", 0, "done")
+
+    async def save(drawing: Drawing, *markings: Marking) -> None:
+        await save_drawing(store, drawing)
+        for one in markings:
+            await save_marking(store, one)
+
+    asyncio.run(save(old, marking))
+    assert list(load_markings(store, "genexam")) == [marking]
+    new = replace(marking, id="m2", image="new")
+    asyncio.run(save(replace(old, image="new"), new))
+    assert [d.image for d in load_drawings(store, "genexam")] == ["new"]
+    assert list(load_markings(store, "genexam", "s")) == [new]
+    assert list(load_markings(store, "genexam", "other")) == []
+    assert list(load_drawings(store, "genexam", "nobody")) == []
+
+
+def test_replies_of_many_calls(store: Store, tmp_path: Path) -> None:
+    async def run() -> list[str]:
+        async with Calls(store) as calls:
+
+            async def one(n: int) -> str:
+                async def perform(_attempt: object) -> Result:
+                    return Result({"text": f"reply {n}"})
+
+                return (await calls.do(Request("chat", "t", {"n": n}), perform)).key
+
+            return list(await asyncio.gather(*(one(n) for n in range(1100))))
+
+    keys = asyncio.run(run())
+    assert load_replies(store, [*keys, "unknown"]) == {key: f"reply {n}" for n, key in enumerate(keys)}

@@ -1,0 +1,218 @@
+"""The store: how it is opened, what its connections are set to, and what two processes may do to it at once."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from limner.errors import LimnerError, StoreError, UsageError
+from limner.store import Store
+from limner.store.schema import exams, meta
+
+
+def test_every_connection_has_the_pragmas(store: Store) -> None:
+    for engine in (store._readers, store._writers):
+        for connection in [engine.raw_connection() for _ in range(2)]:
+            cursor = connection.cursor()
+            names = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+            found = [cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in names]
+            assert found == ["wal", 2, 1, 60_000]  # 2 is FULL: a commit survives a power cut.
+
+
+def test_writes_begin_at_once_and_reads_do_not(store: Store) -> None:
+    begun: list[str] = []
+    for engine in (store._readers, store._writers):
+        sa.event.listen(
+            engine,
+            "before_cursor_execute",
+            lambda _c, _cursor, statement, *_rest: begun.append(statement) if statement.startswith("BEGIN") else None,
+        )
+    store.write(lambda connection: connection.execute(sa.select(meta)).all())
+    with store.reading() as connection:
+        connection.execute(sa.select(meta)).all()
+    assert begun == ["BEGIN IMMEDIATE", "BEGIN"]
+
+
+def test_a_reader_sees_one_state_while_others_write(store: Store) -> None:
+    count = sa.select(sa.func.count()).select_from(meta)
+    with store.reading() as connection:
+        assert connection.scalar(count) == 1
+        store.write(lambda writing: writing.execute(meta.insert().values(key="a", value="b")))
+        assert connection.scalar(count) == 1
+    with store.reading() as connection:
+        assert connection.scalar(count) == 2
+
+
+def test_insert_new_leaves_what_is_there(store: Store) -> None:
+    def operation(connection: sa.Connection) -> list[tuple[str, str]]:
+        store.insert_new(connection, meta, {"key": "a", "value": "first"})
+        store.insert_new(connection, meta, {"key": "a", "value": "second"}, {"key": "b", "value": "other"})
+        store.insert_new(connection, meta)
+        query = sa.select(meta.c.key, meta.c.value).where(meta.c.key != "version").order_by(meta.c.key)
+        return [(row.key, row.value) for row in connection.execute(query)]
+
+    assert store.write(operation) == [("a", "first"), ("b", "other")]
+
+
+def test_upsert_replaces_the_row_with_the_same_key(store: Store) -> None:
+    def operation(connection: sa.Connection) -> list[tuple[str, str, float]]:
+        for kind, created in (("x", 1.0), ("y", 2.0)):
+            store.upsert(connection, exams, {"name": "one", "kind": kind, "created": created})
+        store.upsert(connection, exams, {"name": "two", "kind": "z", "created": 3.0})
+        return [(row.name, row.kind, row.created) for row in connection.execute(sa.select(exams))]
+
+    assert store.write(operation) == [("one", "y", 2.0), ("two", "z", 3.0)]
+
+
+def test_a_folder_holds_database_and_images(tmp_path: Path) -> None:
+    with Store(tmp_path / "deep" / "store") as store:
+        assert store.file == tmp_path / "deep" / "store" / "limner.db"
+        assert store.blobs.root == str(tmp_path / "deep" / "store" / "blobs")
+        assert store.file.is_file()
+
+
+def test_a_database_file_has_its_images_beside_it(tmp_path: Path) -> None:
+    with Store(f"sqlite:///{tmp_path}/exam.db") as store:
+        assert store.file == tmp_path / "exam.db"
+        assert store.blobs.root == str(tmp_path / "exam.blobs")
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("sqlite://", "must be a file"),
+        ("sqlite:///:memory:", "must be a file"),
+        ("mysql://somebody@host/base", "SQLite and PostgreSQL are known, not mysql"),
+        ("://nothing", "not a database URL"),
+        ("postgresql://host:port/base?blobs=here", "not a database URL"),
+        ("postgresql://host/base", r"add \?blobs="),
+    ],
+)
+def test_wrong_urls_are_usage_errors(url: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Store(url)
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="is a file; name a folder"):
+        Store(tmp_path / "file")
+
+
+def test_a_store_that_must_exist_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no store at"):
+        Store(tmp_path / "none", create=False)
+    assert not (tmp_path / "none").exists()
+
+
+def test_what_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
+    (tmp_path / "x.db").write_text("a letter to my aunt, long enough to be looked at by a database " * 20)
+    with pytest.raises(StoreError, match="cannot be opened: file is not a database"):
+        Store(f"sqlite:///{tmp_path}/x.db")
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot make a store"):
+        Store(tmp_path / "file" / "store")
+
+
+def test_another_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
+        connection.execute("INSERT INTO meta VALUES ('version', '0')")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="has version 0; this Limner reads 1"):
+        Store(f"sqlite:///{path}")
+    with sqlite3.connect(path) as connection:
+        assert [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")] == ["meta"]
+    assert len(path.read_bytes()) == len(before)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:hush-hush@127.0.0.1:1/base",
+        "mysql://me:hush-hush@127.0.0.1:1/base",
+        "postgresql://me:hush-hush@127.0.0.1:1/base?blobs=here",
+        "postgresql://me:hush-hush@127.0.0.1:port/base?blobs=here",
+        "postgresql://127.0.0.1:1/base?user=me&password=hush-hush&blobs=here",
+    ],
+)
+def test_a_database_password_is_never_shown(url: str) -> None:
+    with pytest.raises(LimnerError) as caught:
+        Store(url)
+    assert "hush-hush" not in str(caught.value)
+
+
+OPENERS = """
+import multiprocessing, sys
+from limner.store import Store
+
+def open_all(barrier, root, wrong):
+    for n in range(25):
+        barrier.wait()
+        try:
+            Store(f"{root}/{n}").close()
+        except Exception as error:
+            wrong.put(str(error))
+
+fork = multiprocessing.get_context("fork")
+barrier, wrong = fork.Barrier(5), fork.SimpleQueue()
+openers = [fork.Process(target=open_all, args=(barrier, sys.argv[1], wrong)) for _ in range(5)]
+for opener in openers:
+    opener.start()
+for opener in openers:
+    opener.join()
+while not wrong.empty():
+    print(wrong.get())
+"""
+
+
+def test_several_processes_may_make_one_store_at_once(tmp_path: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", OPENERS, str(tmp_path)], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+
+
+WRITERS = """
+import multiprocessing, sys
+from limner.store import Store
+from limner.store.schema import meta
+
+def write_all(barrier, url, name, wrong):
+    with Store(url) as store:
+        barrier.wait()
+        for n in range(300):
+            # Each a transaction of its own that reads first: what fails when it is not begun as a write.
+            def operation(connection):
+                connection.execute(meta.select()).all()
+                connection.execute(meta.insert().values(key=f"{name}/{n}", value="v"))
+            try:
+                store.write(operation)
+            except Exception as error:
+                wrong.put(str(error))
+
+fork = multiprocessing.get_context("fork")
+barrier, wrong = fork.Barrier(2), fork.SimpleQueue()
+writers = [fork.Process(target=write_all, args=(barrier, sys.argv[1], name, wrong)) for name in "ab"]
+for writer in writers:
+    writer.start()
+for writer in writers:
+    writer.join()
+while not wrong.empty():
+    print(wrong.get())
+"""
+
+
+def test_two_processes_write_300_rows_each(tmp_path: Path) -> None:
+    url = str(tmp_path / "store")
+    ended = subprocess.run([sys.executable, "-c", WRITERS, url], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+    with Store(url) as store, store.reading() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(meta)) == 601

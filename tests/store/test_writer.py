@@ -1,0 +1,138 @@
+"""One writer thread with group commit: few transactions, results after the commit, failures alone."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import Future, wait
+from functools import partial
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from limner.store import Store
+from limner.store.schema import meta
+
+Rows = list[tuple[str, str]]
+
+
+def put(key: str, value: str = "v") -> Any:
+    return lambda connection: connection.execute(meta.insert().values(key=key, value=value)).rowcount
+
+
+def rows(store: Store) -> Rows:
+    with store.reading() as connection:
+        query = sa.select(meta).where(meta.c.key != "version").order_by(meta.c.key)
+        return [(row.key, row.value) for row in connection.execute(query)]
+
+
+class Gate:
+    """Keeps the writer thread busy until it is opened, so that what is queued meanwhile comes in one batch."""
+
+    def __init__(self, store: Store) -> None:
+        self._reached, self._open = threading.Event(), threading.Event()
+        self.done: Future[None] = store.submit(self._hold)
+        assert self._reached.wait(10)
+
+    def _hold(self, connection: sa.Connection) -> None:
+        self._reached.set()
+        assert self._open.wait(10)
+
+    def open(self) -> None:
+        self._open.set()
+
+
+def count_commits(store: Store) -> list[None]:
+    commits: list[None] = []
+    sa.event.listen(store._writers, "commit", lambda _: commits.append(None))
+    return commits
+
+
+def test_many_writes_share_few_transactions(store: Store) -> None:
+    commits = count_commits(store)
+    gate = Gate(store)
+    futures = [store.submit(put(f"{n:04}")) for n in range(1000)]
+    gate.open()
+    wait(futures)
+    assert len(rows(store)) == 1000
+    assert len(commits) == 1 + 4  # The gate's own, then 256 + 256 + 256 + 232.
+
+
+def test_a_failing_write_does_not_undo_its_neighbours(store: Store) -> None:
+    def broken(connection: sa.Connection) -> None:
+        connection.execute(meta.insert().values(key="broken", value="v"))
+        raise ZeroDivisionError
+
+    gate = Gate(store)
+    futures: list[Future[Any]] = [store.submit(o) for o in (put("a"), broken, put("a"), put("b"))]
+    gate.open()
+    wait(futures)
+    assert [type(future.exception()) for future in futures] == [
+        type(None),
+        ZeroDivisionError,
+        sa.exc.IntegrityError,
+        type(None),
+    ]
+    assert rows(store) == [("a", "v"), ("b", "v")]
+
+
+def test_results_come_after_the_commit_only(store: Store) -> None:
+    """At the moment of the commit nothing of the batch is given out; afterwards everything is there to be read."""
+    at_commit: list[bool] = []
+    seen_after: list[Rows] = []
+    gate = Gate(store)
+    futures = [store.submit(put(key)) for key in "abc"]
+    sa.event.listen(store._writers, "commit", lambda _: at_commit.append(any(f.done() for f in futures)))
+    futures[0].add_done_callback(lambda _: seen_after.append(rows(store)))
+    gate.open()
+    wait(futures)
+    store.write(lambda _: None)
+    assert at_commit[:2] == [False, False]
+    assert seen_after == [[("a", "v"), ("b", "v"), ("c", "v")]]
+
+
+def test_a_failing_commit_fails_the_whole_batch(store: Store) -> None:
+    def refuse(_connection: sa.Connection) -> None:
+        raise OSError("the disk is full")
+
+    gate = Gate(store)
+    futures = [store.submit(put(key)) for key in "ab"]
+    sa.event.listen(store._writers, "commit", refuse)
+    gate.open()
+    for future in [gate.done, *futures]:
+        with pytest.raises(OSError, match="the disk is full"):
+            future.result()
+    sa.event.remove(store._writers, "commit", refuse)
+    assert rows(store) == []
+    store.write(put("c"))
+    assert rows(store) == [("c", "v")]
+
+
+def test_a_cancelled_wait_stops_neither_the_write_nor_the_writer(store: Store) -> None:
+    async def run() -> None:
+        gate = Gate(store)
+        waits = [asyncio.create_task(store.awrite(put(key))) for key in "abc"]
+        await asyncio.sleep(0)
+        waits[1].cancel()
+        ended = asyncio.gather(*waits, return_exceptions=True)
+        await asyncio.sleep(0)
+        gate.open()
+        assert [isinstance(one, BaseException) for one in await ended] == [False, True, False]
+        assert await asyncio.wait_for(store.awrite(put("d")), 10) == 1
+
+    asyncio.run(run())
+    assert [key for key, _ in rows(store)] == ["a", "b", "c", "d"]
+
+
+def test_closing_finishes_what_is_queued(store: Store) -> None:
+    futures = [store.submit(put(f"{n:03}")) for n in range(300)]
+    store.close()
+    assert all(future.done() for future in futures)
+    assert len(rows(store)) == 300
+
+
+def test_writes_come_in_the_order_given(store: Store) -> None:
+    seen: list[int] = []
+    wait([store.submit(partial(lambda n, _: seen.append(n), n)) for n in range(600)])
+    assert seen == list(range(600))
