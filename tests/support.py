@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -9,10 +10,13 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
+
+from .fakes import ChatServer, verdict
 
 SUBJECTS = ("Biology", "Mathematics", "Physics")
 LEVELS = ("easy", "medium", "hard")
@@ -140,3 +144,73 @@ def run_limner(
             process.kill()
             raise
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+class Gated:
+    """The command line as a process that has loaded everything and waits for a word before it begins.
+
+    So its number is known, and a service can be told of it, before it sends its first request; and starting takes
+    place beside whatever else goes on.
+    """
+
+    _CODE = "import limner.api, limner.cli.run_, openai; from limner.cli import main; input(); main()"
+
+    def __init__(self, *words: str | Path, cwd: Path, env: Mapping[str, str] | None = None) -> None:
+        command = [sys.executable, "-c", self._CODE, *map(str, words)]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self._process = subprocess.Popen(command, cwd=cwd, env=environment(env), text=True, **pipes)
+        self.pid = self._process.pid
+
+    def go(self) -> None:
+        """Let it begin."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+
+    def end(self, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        """Wait for its end."""
+        try:
+            out, err = self._process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self.stop()
+            raise
+        return subprocess.CompletedProcess(self._process.args, self._process.returncode, out, err)
+
+    def stop(self) -> None:
+        """End it whatever it does; after its end this does nothing."""
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.communicate()
+
+
+def expected_scores(exam: SmallExam, server: ChatServer, seed: int) -> dict[str, dict[str, float]]:
+    """What every drawing of the exam must score, by question id.
+
+    Worked out from the fake judge's truth and the published rules alone: none of the program under test takes part.
+    A drawing's semantic score is the weight of the points answered 1; it is strictly right when every point is 1 and
+    every rating 2; its relaxed score is 0.7 of the semantic one and 0.1 for each rating out of 2. In percent.
+    """
+    asked = [body["messages"][0]["content"] for body in server.requests(10**6)]
+    found = {}
+    for row in exam.rows:
+        drawing = sent(exam.drawing(row["id"]).read_bytes())
+        sha256 = hashlib.sha256(drawing).hexdigest()
+        texts = {
+            parts[0]["text"]
+            for parts in asked
+            if row["prompt"] in parts[0]["text"] and parts[1]["image_url"]["url"]["sha256"] == sha256
+        }
+        (text,) = texts
+        points = row["scoring_points"]
+        reply = verdict(text, drawing, len(points), seed)
+        met = [answer["answer"] == 1 for answer in reply["answers"]]
+        ratings = [rating["score"] for rating in reply["global_evaluation"].values()]
+        assert (len(met), len(ratings)) == (len(points), 3)
+        semantic = sum(Fraction(str(p["score"])) for p, yes in zip(points, met, strict=True) if yes)
+        relaxed = Fraction(7, 10) * semantic + Fraction(1, 20) * sum(ratings)
+        found[row["id"]] = {
+            "strict": 100.0 if all(met) and ratings == [2, 2, 2] else 0.0,
+            "relaxed": round(float(relaxed * 100), 1),
+            "semantic": float(semantic),
+        }
+    return found

@@ -67,6 +67,7 @@ def plan(
     painters: Sequence[str] = (),
     asking: Asking | None = None,
     selection: Selection | None = None,
+    painter_options: Mapping[str, Any] | None = None,
     draw: bool = True,
     **how: Any,
 ) -> Plan:
@@ -77,7 +78,9 @@ def plan(
         named = stored(exam, store)
         whole = load_exam(store, named.name, exams.kind(named.kind).rubric)
     ocr = OcrProbe()
-    opened = [open_painter(word, whole, store.blobs, ocr) for word in painters] if draw else []
+    known = settings.load()
+    options = painter_options or {}
+    opened = [open_painter(word, whole, store.blobs, ocr, known, options) for word in painters] if draw else []
     names = [painter.name for painter in opened]
     for name in names:
         if names.count(name) > 1:
@@ -89,7 +92,7 @@ def plan(
     only = None if draw or not painters else _known_painters(painters, named.name, store)
     limits = {
         name: Limits(p.requests_per_minute, p.tokens_per_minute, p.timeout_s, p.call_timeout_s)
-        for name, p in settings.load().providers.items()
+        for name, p in known.providers.items()
     }
     return Plan(chosen, opened, judges, draw=draw, only_painters=only, limits=limits, **how)
 

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .calls import STOPPING, Budget, BudgetReached, Calls, Fault, Limits, digest, purpose
+from .calls import STOPPING, Budget, Calls, Fault, Limits, digest, purpose
 from .calls.faults import RETRIED_NEXT_RUN
-from .errors import LimnerError, StopRun, UsageError
+from .errors import StopRun, StoreError, UsageError
 from .exam import Exam, Question
 from .images import BadImage
 from .judges import Judge, Marked, Subject
@@ -114,7 +114,7 @@ class Runner:
         self._setups = [(judge, digest("setup-1", judge.setup)) for judge in plan.judges]
         self._markings: dict[str, Marking] = {}
         self._stopping = False
-        self._stop: LimnerError | None = None
+        self._stop: Exception | None = None
 
     def slots(self) -> Iterator[_Slot]:
         """The drawings of the plan, question by question."""
@@ -202,9 +202,9 @@ class Runner:
                 painter = slot.painter.name if slot.painter else slot.stored.painter if slot.stored else None
                 with purpose(self.plan.exam.name, painter):
                     await self._one(slot, calls)
-            except (StopRun, BudgetReached, UsageError) as stop:
+            except Exception as error:
                 # The others finish what they have in flight: it is paid for.
-                self._stopping, self._stop = True, stop
+                self._stopping, self._stop = True, self._stop or error
                 return
             self._account(calls)
             self.watch(self.progress)
@@ -286,6 +286,8 @@ class Runner:
             sha256, info = await asyncio.to_thread(self.store.blobs.put, painting.image)
         except BadImage as error:
             raise Fault("image", str(error), calls=painting.calls) from error
+        except OSError as error:
+            raise StoreError(f"an image cannot be written to {self.store.blobs.root}: {error}") from error
         return replace(
             blank, status="done", image=sha256, width=info.width, height=info.height, cost=painting.cost,
             prompt_sent=painting.prompt_sent, notes=dict(painting.notes), calls=list(painting.calls), created=now(),

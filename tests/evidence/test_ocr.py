@@ -16,7 +16,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 import limner.fonts
 from limner.evidence.lines import Line, Point
-from limner.evidence.ocr import RapidOcr, in_reading_order, on_white
+from limner.evidence.ocr import RapidOcr, in_reading_order
+from limner.images import flatten
 from tests.needs import shared
 
 FONT = Path(str(limner.fonts.__file__)).with_name("DejaVuSans.ttf")
@@ -115,10 +116,10 @@ def test_references_are_read(ocr: RapidOcr, name: str, expected: set[str]) -> No
         assert expected <= set(words(ocr.read(image)))
 
 
-def test_on_white_keeps_opaque_images() -> None:
+def test_flatten_keeps_opaque_images() -> None:
     image = Image.new("RGB", (4, 4), "red")
-    assert on_white(image) is image
-    assert on_white(Image.new("LA", (4, 4), (0, 0))).getpixel((0, 0)) == (255, 255, 255)
+    assert flatten(image) is image
+    assert flatten(Image.new("LA", (4, 4), (0, 0))).getpixel((0, 0)) == (255, 255, 255)
 
 
 def box(x: float, y: float, width: float, height: float, turn: float) -> tuple[Point, Point, Point, Point]:

@@ -37,6 +37,7 @@ FAULTS = frozenset(
     (*HTTP, *BROKEN, *(f"block_{r}" for r in BLOCKS), *(f"finish_{r}" for r in FINISHES), "drop", "hang")
 )
 IMAGE_TOKENS, THOUGHT_TOKENS = 1290, 40
+SIGNATURE = "c2lnbmF0dXJl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class GeminiPlan(BasePlan):
     Attributes:
         retry_delay: What RetryInfo says, where a fault has one.
         thoughts: How many drafts the model draws while it thinks.
-        images: How many images the reply holds; the last one is the truth.
+        images: How many images the reply holds beside drafts; the last one is the truth.
     """
 
     known_faults: ClassVar[frozenset[str]] = FAULTS
@@ -127,9 +128,10 @@ def _images(ask: Ask, plan: GeminiPlan, fault: str | None, time: int) -> list[Js
         coded = base64.b64encode(data).decode()
         if fault == "truncated_base64":
             coded = coded[: len(coded) // 2 | 1]
-        part: Json = {"inlineData": {"mimeType": "image/png", "data": coded}, "thoughtSignature": "c2lnbmF0dXJl"}
+        part: Json = {"inlineData": {"mimeType": "image/png", "data": coded}, "thoughtSignature": SIGNATURE}
         parts.append({**part, "thought": True} if n < plan.thoughts else part)
-    return parts
+    # A draft may also come last.
+    return parts[1:] + parts[:1] if plan.thoughts else parts
 
 
 def _usage(sent: int, made: int, thought: int) -> Json:

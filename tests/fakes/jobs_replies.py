@@ -55,7 +55,7 @@ _CODES: dict[str, tuple[int, str, str]] = {
     "quota": (403, "AllocationQuota.FreeTierOnly", "The free tier of the model has been exhausted."),
     "refusal": (400, "DataInspectionFailed", "Input data may contain inappropriate content."),
     "bad_request": (400, "InvalidParameter", "The size is not in the correct format."),
-    "wordy": (400, "InvalidParameter", "Wrong prompt: a safety notice on a credit card."),
+    "wordy": (400, "BadRequest.TooLarge", "Wrong prompt: a safety notice on a credit card."),
     "gone": (404, "NotFound", "The task does not exist."),
 }
 _DETAILS: dict[str, tuple[int, Any]] = {

@@ -21,7 +21,7 @@ from limner.painters.jobs import JobPainter
 from limner.settings import PainterFacts, Provider, Settings
 from limner.store import Store
 from limner.store.schema import attempts, calls
-from tests.fakes.jobs_client import JobServer
+from tests.fakes.jobs_client import JobServer, request_key
 from tests.support import environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,6 +115,13 @@ def progress(store: Store) -> Any:
     """What the one call in the store has to go on from."""
     with store.reading() as connection:
         return connection.execute(sa.select(calls.c.progress)).scalar_one()
+
+
+def followed(store: Store) -> list[str]:
+    """The service's keys of the requests whose jobs the store knows, or whose images it has."""
+    with store.reading() as connection:
+        rows = connection.execute(sa.select(calls.c.request, calls.c.status, calls.c.progress)).all()
+    return [request_key(row.request["body"]) for row in rows if row.progress or row.status == "done"]
 
 
 def everything(folder: Path) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ from limner.store import Store
 from limner.store.schema import attempts
 from tests.fakes.gemini_client import GeminiServer
 from tests.fakes.gemini_errors import HTTP
-from tests.fakes.gemini_replies import BLOCKS, IMAGE_TOKENS, REFUSALS, THOUGHT_TOKENS, painted
+from tests.fakes.gemini_replies import BLOCKS, IMAGE_TOKENS, REFUSALS, SIGNATURE, THOUGHT_TOKENS, painted
 from tests.fakes.truth import request_key
 
 CANARY = "AIza-canary-0123456789-never-written"
@@ -136,7 +137,8 @@ def test_the_image_kept_is_the_one_drawn(make: Make, server: GeminiServer, store
     (attempt,) = stored(store)
     assert attempt.result["raw"]["modelVersion"] == "fake-image-1"
     assert store.blobs.get(attempt.result["image"]) == painting.image
-    assert len(json.dumps(attempt.result)) < 1000
+    assert base64.b64encode(painting.image[:30]).decode() not in json.dumps(attempt.result)
+    assert SIGNATURE not in json.dumps(attempt.result)
 
 
 def test_thoughts_are_paid_but_not_taken_for_the_drawing(make: Make, server: GeminiServer, store: Store) -> None:
@@ -145,6 +147,11 @@ def test_thoughts_are_paid_but_not_taken_for_the_drawing(make: Make, server: Gem
     (painting,) = paint(make(prices=prices), store, ask())
     assert painting.image == painted(PROMPT, 0, 1)
     assert painting.cost == pytest.approx((2 * IMAGE_TOKENS + 2 * THOUGHT_TOKENS) * 10.0 / 1e6)
+
+
+def test_drafts_alone_are_no_drawing(make: Make, server: GeminiServer, store: Store) -> None:
+    server.configure(thoughts=2, images=0)
+    assert fail(make(), store).kind == "unreadable"
 
 
 def test_a_price_per_image_goes_before_tokens(make: Make, store: Store) -> None:
@@ -268,6 +275,8 @@ def test_the_delay_google_asks_for_is_kept(
         ("finish_IMAGE_SAFETY", "IMAGE_SAFETY: Unable to show the generated image."),
         ("finish_NO_IMAGE", "the model drew nothing (NO_IMAGE)"),
         ("text", "text in place of an image: Here is your image."),
+        ("error_in_200", "503 UNAVAILABLE: The model is overloaded. Please try again later."),
+        ("empty", "no image in the reply (no word why)"),
         ("bad_key", "400 INVALID_ARGUMENT: API key not valid. Please pass a valid API key."),
     ],
 )

@@ -24,6 +24,7 @@ from .job_support import (
     ask,
     everything,
     fail,
+    followed,
     killed,
     make,
     paid,
@@ -119,10 +120,11 @@ def test_a_job_that_outlasts_the_limit_is_followed_by_the_next_run(server: JobSe
     assert tries(store) == [("timeout", None), ("timeout", 0.0), (None, PRICE)]
 
 
-@both
-def test_an_attempt_cut_short_leaves_the_job_in_place(server: JobServer, store: Store, spec: str) -> None:
+def test_an_attempt_cut_short_leaves_the_job_in_place(server: JobServer, store: Store) -> None:
+    painter = make(server.root, store, SPECS[0])
     server.configure(faults={"poll:hang": 1.0}, fault_first=1)
-    assert paint(make(server.root, store, spec), store, attempt_s=0.3).image == TRUTH
+    # Long enough for the submission on any machine; the hanging poll would last for ever.
+    assert paint(painter, store, attempt_s=2).image == TRUTH
     assert paid(server) == [1]
     assert [fault for fault, _ in tries(store)] == ["timeout", None]
 
@@ -287,16 +289,18 @@ def test_a_process_killed_while_submitting_pays_once_more_at_most(server: JobSer
 def test_a_killed_run_pays_again_only_for_what_it_was_submitting(server: JobServer, tmp_path: Path, at: int) -> None:
     folder, prompts = tmp_path / "store", [f"Figure {n}." for n in range(8)]
     flying = killed(server, folder, SPECS[1], prompts, at, polls=3, faults={"poll:http_500": 0.2})
-    submitting = {key for key in flying if not key.startswith("poll ")}
     server.configure(api_key=KEY)
     with Store(folder) as store:
+        known = followed(store)
         painter = make(server.root, store, SPECS[1])
         found = run(painter, store, [ask(prompt) for prompt in prompts])
     images = [each.image for each in found if isinstance(each, Painting)]
     assert images == [picture(prompt, 7, "1024x1024") for prompt in prompts]
+    # Whatever was being polled was known; of the others, some had been paid for when the process died.
+    assert all(any(name == f"poll {key[:12]}-0" for key in known) for name in flying if name.startswith("poll "))
     jobs = server.counts()["paid"]
     assert len(jobs) == 8
-    assert {key for key, count in jobs.items() if count > 1} <= submitting
+    assert all(jobs[key] == 1 for key in known)
     assert max(jobs.values()) <= 2
 
 

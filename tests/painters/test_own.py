@@ -18,7 +18,7 @@ import pytest
 import sqlalchemy as sa
 from PIL import Image
 
-from limner.calls import Calls, Fault
+from limner.calls import Calls, Fault, Limits
 from limner.errors import UsageError
 from limner.painters import Painting, PaintRequest
 from limner.painters.own import OwnPainter
@@ -210,21 +210,41 @@ def test_other_options_draw_anew(open_own: Open, store: Store) -> None:
     assert paint(open_own(source, shade=2), store, request)[0].image == png(3)
 
 
+SLOW = """
+import time
+busy = []
+def draw(prompt, seed, seconds):
+    busy.append(seed)
+    seen.append(len(busy))
+    time.sleep(seconds)
+    busy.remove(seed)
+    return png(seed)
+"""
+
+
 def test_plain_functions_run_in_a_thread_one_at_a_time(open_own: Open, store: Store, module: Path) -> None:
-    source = """
-    import time
-    busy = []
-    def draw(prompt, seed):
-        busy.append(seed)
-        seen.append((len(busy), threading.get_ident()))
-        time.sleep(0.02)
-        busy.remove(seed)
-        return png(seed)
-    """
-    paintings = paint(open_own(source), store, *(ask(seed) for seed in range(5)))
+    source = SLOW.replace("seen.append(len(busy))", "seen.append((len(busy), threading.get_ident()))")
+    paintings = paint(open_own(source, seconds=0.02), store, *(ask(seed) for seed in range(5)))
     assert [p.image for p in paintings] == [png(seed) for seed in range(5)]
     assert {count for count, _ in seen(module)} == {1}
     assert {thread for _, thread in seen(module)} != {threading.get_ident()}
+
+
+def test_the_wait_for_the_thread_is_no_part_of_a_call(open_own: Open, store: Store) -> None:
+    requests = [ask(seed) for seed in range(8)]
+    assert (
+        len(paint(open_own(SLOW, seconds=0.1), store, *requests, tries=1, limits={"python": Limits(attempt_s=0.5)}))
+        == 8
+    )
+
+
+def test_a_call_given_up_does_not_meet_the_next_one(
+    open_own: Open, store: Store, module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("limner.calls.journal.wait_random_exponential", lambda **_: lambda _: 0.0)
+    fault = fail(open_own(SLOW, seconds=0.3), store, tries=3, limits={"python": Limits(attempt_s=0.05)})
+    assert fault.kind == "timeout"
+    assert set(seen(module)) == {1}
 
 
 def test_async_functions_run_at_once(open_own: Open, store: Store) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 from tenacity import wait_random_exponential
 
+from ..errors import StoreError
 from ..store import Store, now
 from ..store.schema import attempts, calls
 from .budget import Budget
@@ -252,7 +253,7 @@ class Calls:
                 mine = calls.update().where(calls.c.token.in_(tokens[start : start + 500]))
                 renewed = mine.values(lease_until=now() + LEASE_S)
                 # A lease outlasts several beats: what hinders one must not end them all.
-                with suppress(sa.exc.SQLAlchemyError):
+                with suppress(StoreError):
                     await self.store.awrite(partial(_execute, renewed))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -61,7 +60,7 @@ def main() -> NoReturn:
     from limner.errors import LimnerError
 
     try:
-        limner.main(standalone_mode=False)
+        limner.main(prog_name="limner", standalone_mode=False)
     except LimnerError as error:
         click.echo(f"limner: {error}", err=True)
         sys.exit(error.exit_code)
@@ -73,10 +72,6 @@ def main() -> NoReturn:
         sys.exit(130)
     except click.exceptions.Exit as request:
         sys.exit(request.exit_code)
-    except BrokenPipeError:
-        # The reader of our output has gone, as in `limner export … | head`: nobody is left to be told.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except OSError as error:
         click.echo(f"limner: {error}", err=True)
         sys.exit(1)

@@ -32,7 +32,7 @@ def command(store: str) -> None:
     exam = "sample/genexam"
     with api.opened(store, create=True) as opened, shown() as watch:
         painters = [f"control/{name}" for name in CONTROLS]
-        progress = api.run(exam, painters=painters, judges=["ocr"], store=opened, watch=watch)
+        progress = api.run(exam, painters=painters, judges=["ocr", "ocr/mentions"], store=opened, watch=watch)
     print_standings(api.scores(exam, store=store), "genexam")
     click.echo(NOTES)
     click.echo(f"Results: {Path(store).absolute() if '://' not in store else store}")

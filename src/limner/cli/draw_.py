@@ -13,6 +13,7 @@ from . import options, running
 @click.command("draw")
 @click.argument("exam")
 @options.painters
+@options.painter_args
 @options.data
 @options.store
 @options.selection

@@ -13,6 +13,7 @@ from . import options, running
 @click.command("estimate")
 @click.argument("exam")
 @options.painters
+@options.painter_args
 @options.asking
 @options.data
 @options.store
@@ -33,6 +34,7 @@ def command(exam: str, as_json: bool, **given: Any) -> None:
             painters=given["painters"],
             asking=options.make_asking(given),
             selection=options.make_selection(given),
+            painter_options=options.typed(given["painter_args"], "--painter-arg"),
             seeds=given["seeds"],
             repeats=given["repeats"],
         )

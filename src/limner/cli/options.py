@@ -35,7 +35,12 @@ store = click.option(
 data = click.option("--data", type=FOLDER, metavar="DIR", help="The exam's data folder.")
 painters = click.option(
     "--painter", "painters", multiple=True, metavar="[NAME=]SPEC",
-    help="folder/PATH or control/NAME; NAME=SPEC gives it a short name. Repeatable.",
+    help="folder/PATH, control/NAME, python/MODULE:FUNCTION, or PROVIDER/MODEL such as openai/gpt-image-1; "
+    "NAME=SPEC gives it a short name. Repeatable.",
+)  # fmt: skip
+painter_args = click.option(
+    "--painter-arg", "painter_args", multiple=True, metavar="KEY=VALUE",
+    help="An option of the painters' own, such as quality=high. Repeatable.",
 )  # fmt: skip
 selection = together(
     click.option("--subset", help="A named list of the exam, such as mini."),
@@ -79,6 +84,17 @@ def make_selection(given: dict[str, Any]) -> Selection:
     return Selection.parse(given["subset"], given["ids"], given["where"], given["limit"])
 
 
+def typed(words: tuple[str, ...], option: str) -> dict[str, Any]:
+    """``KEY=VALUE`` words as a mapping; values that read as JSON are taken as such."""
+    found: dict[str, Any] = {}
+    for key, value in pairs(words, option).items():
+        try:
+            found[key] = json.loads(value)
+        except ValueError:
+            found[key] = value
+    return found
+
+
 def make_asking(given: dict[str, Any]) -> Asking:
     """Everything about the judges among a command's arguments."""
     from ..api import Asking
@@ -86,10 +102,5 @@ def make_asking(given: dict[str, Any]) -> Asking:
     options = pairs(given["exam_options"], "-O")
     if given["reference"] is not None:
         options["reference"] = given["reference"]
-    args: dict[str, Any] = {}
-    for key, value in pairs(given["judge_args"], "--judge-arg").items():
-        try:
-            args[key] = json.loads(value)
-        except ValueError:
-            args[key] = value
+    args = typed(given["judge_args"], "--judge-arg")
     return Asking(given["judges"], args, given["variant"], options, given["preset"], given["prompts"])

@@ -13,6 +13,7 @@ from . import options, running
 @click.command("run")
 @click.argument("exam")
 @options.painters
+@options.painter_args
 @options.asking
 @options.data
 @options.store

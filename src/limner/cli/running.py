@@ -54,6 +54,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             painters=given["painters"],
             asking=asking,
             selection=options.make_selection(given),
+            painter_options=options.typed(given.get("painter_args", ()), "--painter-arg"),
             draw=draw,
             seeds=given.get("seeds", 1),
             repeats=given.get("repeats", 1),
@@ -80,6 +81,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             progress = runner.run()
         close(given, progress)
         if plan.judges and not given["as_json"] and not progress.interrupted:
+            from ..exam import Selection
             from ..report.tables import print_standings
 
             names = [painter.name for painter in plan.painters] or list(plan.only_painters or ())
@@ -89,7 +91,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
                 store=store,
                 painters=names,
                 judges=judges,
-                selection=options.make_selection(given),
+                selection=Selection(ids=tuple(question.id for question in plan.exam.questions)),
                 reading=api.usual_reading(plan.exam.kind, asking),
             )
             print_standings(found, plan.exam.kind)

@@ -11,6 +11,7 @@ from typing import Any
 
 from PIL import Image
 
+from ..images import flatten
 from .lines import Line, Point
 
 DETECTOR = "PP-OCRv6-small"
@@ -67,7 +68,7 @@ class RapidOcr:
             return []
         import numpy as np
 
-        flat = on_white(image)
+        flat = flatten(image)
         pixels = np.asarray(flat)
         if (pixels == pixels[0, 0]).all():
             return []
@@ -106,17 +107,6 @@ def _make_engine() -> Any:
             "EngineConfig.onnxruntime.inter_op_num_threads": 1,
         }
     )
-
-
-def on_white(image: Image.Image) -> Image.Image:
-    """The image in RGB, its transparent parts laid on white."""
-    if image.mode == "RGB":
-        return image
-    if image.has_transparency_data:
-        layer = image.convert("RGBA")
-        ground = Image.new("RGBA", layer.size, "white")
-        return Image.alpha_composite(ground, layer).convert("RGB")
-    return image.convert("RGB")
 
 
 def _padded(image: Image.Image) -> Image.Image:

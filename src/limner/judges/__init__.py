@@ -50,8 +50,8 @@ def open_judge(
     ocr: OcrProbe,
 ) -> Judge:
     """The judge behind `spec`."""
-    if spec == "ocr":
+    if spec in ("ocr", "ocr/mentions"):
         if not exam.protocol.label_kinds:
             raise UsageError(f"the OCR examiner does not serve {exam.name}: none of its criteria is about words")
-        return OcrJudge(exam.protocol, blobs, ocr)
+        return OcrJudge(exam.protocol, blobs, ocr, mentions=spec != "ocr")
     return ModelJudge(open_model(spec, args, settings, images), exam.protocol, variant)

@@ -29,18 +29,21 @@ class Decision:
     reason: str
 
 
-def examine(criteria: Sequence[Criterion], lines: Sequence[Line], kinds: frozenset[str]) -> list[Mark]:
+def examine(
+    criteria: Sequence[Criterion], lines: Sequence[Line], kinds: frozenset[str], mentions: bool = False
+) -> list[Mark]:
     """Marks every criterion of one drawing.
 
     Args:
         criteria: What is asked of the drawing.
         lines: The text that OCR read in it.
         kinds: The kinds of criteria that speak about what a drawing shows; others are left alone.
+        mentions: Whether words in running text count as labels. Easily fooled: printing the question is enough.
 
     Returns:
         One mark for each criterion, most of them abstentions.
     """
-    page = Page(lines)
+    page = Page(lines, mentions)
     return [_mark(criterion, page, kinds) for criterion in criteria]
 
 

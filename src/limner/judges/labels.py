@@ -83,6 +83,8 @@ def _asks_no_more(shell: str, labels: list[Label]) -> bool:
     # repeats itself, one word on the page would count twice.
     if any(len(text) <= SIGN_LENGTH for text in plain) or len(set(plain)) < len(plain):
         return False
+    if (wording.POSITIONS | wording.DEMANDS).intersection(shell.lower().split()):
+        return False
     matches = filter(None, (pattern.fullmatch(shell) for pattern in wording.SHELLS))
     counts = [(match.groupdict().get("count") or "").strip().lower() for match in matches]
     return any(not count or wording.COUNTS[count] == len(labels) for count in counts)

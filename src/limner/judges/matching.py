@@ -59,9 +59,13 @@ class Found:
 
 
 class Page:
-    """The lines of one drawing, ready for looking up labels."""
+    """The lines of one drawing, ready for looking up labels.
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    With `mentions`, words in a title or in running text count as if they stood as a label.
+    """
+
+    def __init__(self, lines: Sequence[Line], mentions: bool = False) -> None:
+        self._mentions = mentions
         self.lines = tuple(line for line in lines if tokens(line.text))
         self.spans = tuple(Span(tuple(self.lines[i] for i in run)) for run in chains(self.lines))
         wordy = {line for line in self.lines if len(tokens(line.text)) >= PROSE_WORDS}
@@ -115,7 +119,8 @@ class Page:
         else:
             # Numbers and letters that count labels ("2. Specimen") are no words.
             extra = sum(len(token) > 1 for token in span.tokens) - sum(len(token) > 1 for token in wanted)
-            stands = extra <= MAX_EXTRA_WORDS and not any(line in self._prose for line in span.lines)
+            alone = extra <= MAX_EXTRA_WORDS and not any(line in self._prose for line in span.lines)
+            stands = alone or self._mentions
         return Found(span, count, stands and all(line.confidence >= SURE for line in span.lines))
 
 

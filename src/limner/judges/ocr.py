@@ -14,17 +14,20 @@ from .examine import RULES, examine
 
 
 class OcrJudge:
-    """Costs nothing and needs no network. See the module."""
+    """Costs nothing and needs no network. See the module.
 
-    name = "ocr"
+    ``ocr`` wants words to stand as labels. ``ocr/mentions`` takes them anywhere, in titles and running text too: a
+    naive examiner, there to show how far one can be fooled.
+    """
 
-    def __init__(self, protocol: Protocol[Any], blobs: Blobs, probe: OcrProbe) -> None:
-        self._protocol, self._blobs, self._probe = protocol, blobs, probe
+    def __init__(self, protocol: Protocol[Any], blobs: Blobs, probe: OcrProbe, mentions: bool = False) -> None:
+        self.name = "ocr/mentions" if mentions else "ocr"
+        self._protocol, self._blobs, self._probe, self._mentions = protocol, blobs, probe, mentions
         self.setup: dict[str, Any] = {
-            "judge": "ocr",
+            "judge": self.name,
             "engine": probe.name,
             "rules": RULES,
-            "variant": "labels",
+            "variant": "mentions" if mentions else "labels",
         }
 
     def check(self) -> None:
@@ -39,5 +42,5 @@ class OcrJudge:
         data = await asyncio.to_thread(self._blobs.get, subject.image)
         found = await self._probe.measure(data, calls)
         criteria = self._protocol.criteria(subject.question)
-        marks = await asyncio.to_thread(examine, criteria, found.lines, self._protocol.label_kinds)
+        marks = await asyncio.to_thread(examine, criteria, found.lines, self._protocol.label_kinds, self._mentions)
         return Marked((("ocr", found.call),), tuple(marks))

@@ -20,6 +20,8 @@ DRAWINGS = frozenset(_WORDS["drawings"])
 POSITIONS = frozenset(_WORDS["position"])
 SYNONYMS: dict[str, list[str]] = _TABLE["synonyms"]
 CARRIERS = frozenset(_WORDS["carriers"])
+DEMANDS = frozenset(_WORDS["other_modifiers"]) - set(_WORDS["there"]) - {"and", "or"} | {"exactly", "every"}
+"""Words that ask for more than a label: how right it is, how it looks, how many there are."""
 
 SLOT = "□"
 """Stands for the labels in a shell, a criterion with its labels taken out."""
@@ -35,6 +37,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 _PLAIN = rf"(?:{_any(_WORDS['plain_adverbs'])} )*"
 _MODIFIERS = rf"(?:{_any(_WORDS['plain_adverbs'] + _WORDS['other_modifiers'])},? )*"
+_THERE = rf"(?:{_PLAIN}{_any(_WORDS['there'])},? (?:and )?)*"
 _DRAWING = _any(_WORDS["drawings"])
 _PLACE = rf"(?: (?:in|on) (?:the |each |this )?(?:\w+ )?{_DRAWING})?"
 _LABELED = r"label(?:l?ed)"
@@ -73,18 +76,23 @@ WITH_LABELED = _compile(rf"\bwith (?P<list>(?!these\b|those\b)(?:(?! with ).)+?)
 SHELLS = tuple(
     _compile(pattern)
     for pattern in (
-        rf"(?:is|are) {SLOT} {_PLAIN}{_LABELED}{_PLACE}",
+        rf"(?:is|are) {SLOT} {_THERE}{_PLAIN}{_LABELED}{_PLACE}",
+        rf"(?:is|are) (?:there )?(?:an? |the )?(?!each\b)(?:\w+ ){{0,3}}\w+ {_THERE}{_PLAIN}{_LABELED} "
+        rf"(?:as |with )?{SLOT}",
         rf"are (?:the|all|both)(?: of)?(?: the)? (?P<count>{_any(COUNTS)} )?(?:\w+ )?\w+s "
         rf"{_PLAIN}{_LABELED} (?:as |with |by )?{SLOT}{_PLACE}",
         rf"are there (?P<count>{_any(COUNTS)}) {_any(CARRIERS)} {_PLAIN}{_LABELED} (?:as |with |by )?{SLOT}{_PLACE}",
         rf"is (?:the )?\w+ {_PLAIN}{_LABELED} with the {_WRITING} {SLOT}",
-        rf"is the {_WRITING} {SLOT} {_PLAIN}(?:present|included|shown|visible){_PLACE}",
+        rf"(?:is|are) the (?:\w+ )?\w+ {SLOT} {_PLAIN}written{_PLACE}",
+        rf"(?:is|are) the (?:\w+ )?{_WRITING} {SLOT} {_PLAIN}(?:present|included|shown|visible|written){_PLACE}",
         rf"is there an? {_WRITING} (?:for |of |reading |saying |that says |that reads )?{SLOT}{_PLACE}",
         rf"does the {_DRAWING} (?:include|contain|have|show|carry) (?:(?:the|an?|clear) )?{_WRITING} "
         rf"(?:reading |for )?{SLOT}",
         rf"is the {_DRAWING} {_PLAIN}(?:titled|labell?ed|captioned) (?:as |with )?{SLOT}",
-        rf"are (?:the )?labels (?:for )?{SLOT} {_PLAIN}(?:present|included|shown|visible){_PLACE}",
+        rf"are (?:the )?labels (?:for )?{SLOT} {_PLAIN}(?:present|included|shown|visible|written){_PLACE}",
         rf"does the {_DRAWING} {_PLAIN}label {SLOT}",
+        rf"does the {_DRAWING} (?:include|contain|have|show) (?:the |two )?{_any(CARRIERS)} {_PLAIN}{_LABELED} "
+        rf"(?:as |with )?{SLOT}",
     )
 )
 """Whole criteria that ask for nothing but the words at the slot."""

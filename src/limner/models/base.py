@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ..calls import Calls, Fault
@@ -14,7 +15,11 @@ TURNS = 3
 
 @dataclass(frozen=True)
 class Context:
-    """What a request is about, for models that look replies up instead of thinking."""
+    """What a request is about.
+
+    Attributes:
+        schema: The shape of the reply, for services that take a description of it.
+    """
 
     exam: str
     question: str
@@ -22,6 +27,7 @@ class Context:
     ask: str
     repeat: int = 0
     round: int = 0
+    schema: Mapping[str, Any] | None = None
 
 
 class Model(Protocol):
@@ -54,6 +60,7 @@ async def complete(
     Raises:
         Fault: A call failed, or the reply broke the contract in every turn (``unreadable``).
     """
+    context = replace(context, schema=contract.schema)
     said: list[tuple[str, str]] = []
     keys: list[str] = []
     cost: float | None = 0.0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..calls import Attempt, Calls, Fault, Kind, Request, Result
+from ..calls import Attempt, Calls, Fault, Kind, Outcome, Request, Result
 from ..errors import StoreError
 from ..images import BadImage, Preparer
 from ..protocol import Part, Picture, Text
@@ -30,6 +31,7 @@ class ChatModel:
         self.settings: dict[str, Any] = {"model": model, "args": args}
         self._provider = settings.provider(provider)
         self._model, self._args, self._prices, self._images = model, args, settings, images
+        self._shapeless = False
         self._connected: tuple[asyncio.AbstractEventLoop, AsyncOpenAI] | None = None
 
     @property
@@ -71,16 +73,30 @@ class ChatModel:
         for reply, wrong in said:
             messages.append({"role": "assistant", "content": [{"type": "text", "text": reply}]})
             messages.append({"role": "user", "content": [{"type": "text", "text": wrong}]})
-        body = {"model": self._model, "messages": messages, "args": self._args}
-        request = Request("chat", self.name, body, context.repeat, context.round)
+        shape = None if self._shapeless else response_format(self._provider.structured, context.schema)
+        try:
+            outcome = await self._call(messages, shape, context, calls)
+        except Fault as fault:
+            if shape is None or not _blames_shape(fault):
+                raise
+            # The service does not take the description after all: asked without it from here on. Both calls are kept.
+            self._shapeless = True
+            outcome = await self._call(messages, None, context, calls)
+        return outcome.payload["text"], outcome.key, outcome.cost
+
+    async def _call(
+        self, messages: list[dict[str, Any]], shape: dict[str, Any] | None, context: Context, calls: Calls
+    ) -> Outcome:
+        extra = self._args if shape is None else {"response_format": shape, **self._args}
+        body = {"model": self._model, "messages": messages, "args": extra}
         sent, written = self._most_tokens(messages)
         bound = None if written is None else self._prices.price(self.name, sent, written)
 
         async def perform(_attempt: Attempt) -> Result:
-            return await self._send(messages)
+            return await self._send(messages, extra)
 
-        outcome = await calls.do(request, perform, bound=bound, tokens=sent)
-        return outcome.payload["text"], outcome.key, outcome.cost
+        request = Request("chat", self.name, body, context.repeat, context.round)
+        return await calls.do(request, perform, bound=bound, tokens=sent)
 
     def _most_tokens(self, messages: list[dict[str, Any]]) -> tuple[int, int | None]:
         """The most tokens the messages can be counted as, and the most the reply can have."""
@@ -92,14 +108,13 @@ class ChatModel:
         limit = next((self._args[name] for name in LIMITS if name in self._args), facts.max_output_tokens)
         return sent, limit
 
-    async def _send(self, messages: list[dict[str, Any]]) -> Result:
+    async def _send(self, messages: list[dict[str, Any]], extra: dict[str, Any]) -> Result:
         key = self._provider.key()
         wire = [{"role": m["role"], "content": [await self._wire(p) for p in m["content"]]} for m in messages]
         try:
+            # As extra body: the client would otherwise walk through every message to convert what needs no converting.
             reply = await self._client.chat.completions.create(
-                model=self._model,
-                messages=wire,  # type: ignore[arg-type]
-                extra_body=self._args,
+                model=self._model, messages=[], extra_body={"messages": wire, **extra}
             )
         except Exception as error:
             raise fault_of(error, key) from error
@@ -171,3 +186,17 @@ def _plain(part: Part) -> dict[str, Any]:
     if part.detail is not None:
         plain["detail"] = part.detail
     return plain
+
+
+def response_format(mode: str, schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """How a service is told the reply's shape, by what it takes; None where it is not told."""
+    if schema is None or mode == "none":
+        return None
+    if mode == "json_object":
+        return {"type": "json_object"}
+    return {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema), "strict": True}}
+
+
+def _blames_shape(fault: Fault) -> bool:
+    words = ("response_format", "json_schema", "json_object", "structured")
+    return fault.kind == "bad_request" and any(word in fault.detail.casefold() for word in words)

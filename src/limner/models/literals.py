@@ -10,6 +10,8 @@ import json
 import math
 import re
 
+from ..protocol import Unreadable
+
 MAX_DEPTH = 50
 MAX_DIGITS = 500
 
@@ -27,14 +29,6 @@ _WORDS = {"true": True, "false": False, "null": None, "True": True, "False": Fal
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
 _ESCAPED = dict(zip("bfnrt", "\b\f\n\r\t", strict=True)) | {c: c for c in f"\"'\\/{_DOUBLE}{_SINGLE}"}
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-
-
-class Unreadable(ValueError):
-    """The text holds no readable value; `reason` can be told to the model that wrote it."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
 
 
 class Ended(Unreadable):

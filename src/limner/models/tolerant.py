@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .literals import Ended, Reader, Unreadable, is_gap
+from ..protocol import Unreadable
+from .literals import Ended, Reader, is_gap
 
 __all__ = ["MAX_CHARS", "Unreadable", "loads"]
 
-MAX_CHARS = 2_000_000
+MAX_CHARS = 400_000
 
 _MARK = re.compile(r"(?P<think><think(?:ing)?>)|(?P<fence>(?:`{3,}+|~{3,}+)[^\S\n]*+[\w+.-]*+)|\{|\[[\s\[]*+", re.I)
 _FENCE_END = re.compile(r"\s*+(?:```|~~~|\Z)")
@@ -54,7 +55,7 @@ def loads(text: str) -> dict[str, object]:
             loose, fault = attempt, None
     if fault:
         column = fault_at - text.rfind("\n", 0, fault_at)
-        raise Unreadable(f"{fault.reason} (line {text.count(chr(10), 0, fault_at) + 1}, column {column})")
+        raise Unreadable(f"{fault.args[0]} (line {text.count(chr(10), 0, fault_at) + 1}, column {column})")
     found = loose if fenced is None else fenced
     if found is None:
         raise Unreadable("no JSON object found")

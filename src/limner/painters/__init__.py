@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
 from ..evidence.probe import OcrProbe
 from ..exam import Exam
+from ..settings import Settings
 from ..store import Blobs
 from .api import ApiPainter
 from .base import Painter, Painting, PaintRequest
@@ -28,13 +31,46 @@ __all__ = [
 ]
 
 
-def open_painter(word: str, exam: Exam[Any], blobs: Blobs, ocr: OcrProbe) -> Painter:
-    """The painter behind ``folder/PATH`` or ``control/NAME``, with a short name by ``mine=folder/PATH``."""
+SHAPES = {
+    "openai-images": "openai_images:OpenAIImages",
+    "chat-images": "chat_images:ChatImages",
+    "gemini": "gemini:Gemini",
+    "dashscope": "dashscope:DashScopePainter",
+    "bfl": "bfl:BflPainter",
+}
+"""The wire formats of image services, and who speaks them."""
+
+
+def open_painter(
+    word: str, exam: Exam[Any], blobs: Blobs, ocr: OcrProbe, settings: Settings, options: Mapping[str, Any]
+) -> Painter:
+    """The painter behind a word, with a short name by ``mine=…``.
+
+    ``folder/PATH``, ``control/NAME``, ``python/module:function``, or ``provider/model`` for an image service.
+    """
     named = re.match(r"([\w.:+-]+)=(.+)", word)
     name, spec = (named[1], named[2]) if named else (word, word)
-    kind, slash, rest = spec.partition("/")
+    kind, _, rest = spec.partition("/")
     if kind == "folder" and rest:
         return FolderPainter(name, spec, Path(rest).expanduser())
     if kind == "control":
         return ControlPainter(name, spec, rest, exam, blobs, ocr)
-    raise UsageError(f"{spec!r} is no painter: write folder/PATH or control/{{{','.join(CONTROLS)}}}")
+    if kind == "python" and rest:
+        from .own import OwnPainter
+
+        return OwnPainter(name, spec, blobs, options)
+    if rest and kind in settings.providers:
+        return _service(name, spec, settings, blobs, options)
+    services = ", ".join(f"{name}/MODEL" for name, p in settings.providers.items() if p.image_shape)
+    kinds = f"folder/PATH, control/{{{','.join(CONTROLS)}}}, python/MODULE:FUNCTION, {services}"
+    raise UsageError(f"{spec!r} is no painter: write {kinds}")
+
+
+def _service(name: str, spec: str, settings: Settings, blobs: Blobs, options: Mapping[str, Any]) -> Painter:
+    provider, _, model = spec.partition("/")
+    shape = settings.provider(provider).image_shape
+    if shape is None:
+        raise UsageError(f"{provider} has no image_shape: add one under [providers.{provider}] in limner.toml")
+    module, _, made = SHAPES[shape].partition(":")
+    found: type[ApiPainter] = getattr(import_module(f".{module}", __name__), made)
+    return found(name, spec, model, options, settings, blobs)

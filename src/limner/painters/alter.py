@@ -18,23 +18,11 @@ from PIL.ImageFont import FreeTypeFont
 
 from ..evidence.lines import Line, Point
 from ..fonts import font
+from ..images import flatten
 from .boxes import Colour, Ground, Rect, choose_pair, outset, padding, rect
 
 LARGEST, SMALLEST = 40, 12
 MOST_ENLARGED = 1.3
-
-
-def flatten(image: Image.Image) -> Image.Image:
-    """A copy in RGB: transparency laid on white, 16 bits brought down to 8."""
-    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
-        values = np.nan_to_num(np.asarray(image, dtype=np.float64))
-        deep = image.mode.startswith("I;16") or values.max(initial=0) > 255
-        image = Image.fromarray(np.clip(values / (257 if deep else 1), 0, 255).round().astype(np.uint8))
-    if image.has_transparency_data:
-        ground = Image.new("RGBA", image.size, "white")
-        ground.alpha_composite(image.convert("RGBA"))
-        image = ground
-    return image.convert("RGB")
 
 
 def blank(size: tuple[int, int]) -> Image.Image:
@@ -94,7 +82,7 @@ def _wrapped(text: str, type: FreeTypeFont, width: int) -> Iterator[str]:
 
 def erase(image: Image.Image, lines: Sequence[Line]) -> Image.Image:
     """The image with each line's box, slightly padded, filled with the ground it stands on; the rest is untouched."""
-    flat = flatten(image)
+    flat = flatten(image).copy()
     labels = Image.new("1", flat.size)
     for line in lines:
         ImageDraw.Draw(labels).polygon(outset(line, padding(line)), fill=1)
@@ -116,7 +104,7 @@ def swap(image: Image.Image, lines: Sequence[Line], seed: int) -> tuple[Image.Im
     Returns:
         The altered image and the two lines as they were; None when no two labels can be exchanged.
     """
-    flat = flatten(image)
+    flat = flatten(image).copy()
     pixels = np.asarray(flat)
     pair = choose_pair(lines, flat.size, lambda line: _ground(pixels, line), seed)
     if pair is None:

@@ -38,7 +38,8 @@ class ApiPainter(ABC):
         self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
     ) -> None:
         provider, _, _ = spec.partition("/")
-        self.name, self.spec, self.model, self.options = name, spec, model, dict(options)
+        self.name, self.spec, self.model = name, spec, model
+        self.options: Mapping[str, Any] = dict(options)
         self.target = f"{provider}/{model}"
         self.provider = settings.provider(provider)
         self.facts = settings.painters.get(self.target, PainterFacts())
@@ -74,7 +75,7 @@ class ApiPainter(ABC):
         """Why nobody knows what one image can cost, or None."""
         if self.bound is not None:
             return None
-        return f"{self.target} has no price: add image_price (or image_bound) under [painters.\"{self.target}\"]"
+        return f'{self.target} has no price: add image_price (or image_bound) under [painters."{self.target}"]'
 
     @property
     def bound(self) -> float | None:

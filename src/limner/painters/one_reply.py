@@ -83,11 +83,12 @@ class OneReplyPainter(ApiPainter):
 
 def error_within(error: Any, raw: dict[str, Any]) -> Fault:
     """The fault behind an error that came with a success's status: its code is a status, or a word."""
-    code = str(error.get("code")) if isinstance(error, Mapping) else ""
-    kind: Kind = kind_of(int(code) if code.isdecimal() and 400 <= int(code) < 600 else 400, {"error": error})
+    code = str(error.get("code") or "") if isinstance(error, Mapping) else ""
+    status = int(code) if code in map(str, range(400, 600)) else 400
+    kind: Kind = kind_of(status, {"error": error})
     if kind == "bad_request" and code != "400":
         kind = "rate_limit" if "rate_limit" in code else "server"
-    return Fault(kind, f"{code}: {said(error)}".removeprefix("None: "), cost=None, result=raw)
+    return Fault(kind, f"{code}: {said(error)}" if code else said(error), cost=None, result=raw)
 
 
 def number(value: Any) -> Any:

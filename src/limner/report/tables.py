@@ -124,14 +124,21 @@ def notes(rows: Sequence[Standing]) -> list[str]:
     setup = rows[0].setup
     shown = {k: setup[k] for k in ("variant", "options", "args", "templates") if setup.get(k)}
     if shown:
-        found.append("asked: " + ", ".join(f"{key} {value}" for key, value in shown.items()))
+        found.append("asked: " + ", ".join(f"{key} {_words(value)}" for key, value in shown.items()))
     return found
+
+
+def _words(value: Any) -> str:
+    return " ".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, Mapping) else str(value)
 
 
 def _breakdown(standing: Standing, tag: str, protocol: Protocol[Any]) -> Any:
     from rich.table import Table
 
-    table = Table(title=escape(f"{_name(standing)} by {tag}"), title_justify="left")
+    title = f"{_name(standing)} by {tag}"
+    if _view(standing)["n"] != standing.n:
+        title += f" · all {standing.n} questions it has a score for"
+    table = Table(title=escape(title), title_justify="left")
     table.add_column(escape(tag))
     table.add_column("n", justify="right")
     dimension = tag == "dimension"

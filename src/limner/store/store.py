@@ -73,22 +73,29 @@ class Store:
 
     def write(self, operation: Callable[[sa.Connection], T]) -> T:
         """Write and wait for the commit."""
-        result: T = self.submit(operation).result()
+        with self._telling("written"):
+            result: T = self.submit(operation).result()
         return result
 
     async def awrite(self, operation: Callable[[sa.Connection], T]) -> T:
         """Write without holding up the event loop; goes on after the commit."""
-        result: T = await asyncio.wrap_future(self.submit(operation))
+        with self._telling("written"):
+            result: T = await asyncio.wrap_future(self.submit(operation))
         return result
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A connection for reading one consistent state."""
+        with self._telling("read"), self._readers.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def _telling(self, done: str) -> Iterator[None]:
+        """Turn what the database cannot help, such as a full disk, into one message."""
         try:
-            with self._readers.connect() as connection:
-                yield connection
+            yield
         except OperationalError as error:
-            raise StoreError(f"the store {self.url} cannot be read: {error.orig}") from error
+            raise StoreError(f"the store {self.url} cannot be {done}: {error.orig}") from error
 
     def insert_new(self, connection: sa.Connection, table: sa.Table, *rows: dict[str, Any]) -> None:
         """Insert rows whose primary key is new; leave the others as they are."""

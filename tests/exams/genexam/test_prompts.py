@@ -180,13 +180,10 @@ def test_a_reference_that_is_absent(reference: str) -> None:
     plain = question(1.0)
     absent = Question(plain.id, plain.prompt, plain.rubric, {}, Reference("Q/Q_1.png"))
     way = make_variant(GENEXAM, None, {"reference": reference})
-    stage = (
-        (lambda: GENEXAM.protocol.asks(absent, DRAWING, {}, way))
-        if reference == "image"
-        else (lambda: GENEXAM.protocol.before(absent, way))
-    )
+    stage = "asks" if reference == "image" else "before"
+    words: dict[str, tuple[object, ...]] = {"asks": (absent, DRAWING, {}, way), "before": (absent, way)}
     with pytest.raises(Lacking, match=r"Q_1: the reference image Q/Q_1\.png is absent; .*--reference none"):
-        stage()
+        getattr(GENEXAM.protocol, stage)(*words[stage])
 
 
 def test_none_needs_no_reference() -> None:

@@ -154,7 +154,10 @@ def _release_loads(text: str) -> object:
 
 
 def _read(question: Question[Rubric], text: str, parse: Callable[[str], object], both_names: bool) -> list[Mark]:
-    body = parse(text)
+    try:
+        body = parse(text)
+    except ValueError as error:
+        raise Unreadable(str(error)) from error
     if not isinstance(body, Mapping):
         raise Unreadable("the reply must be one JSON object")
     answers, ratings = body.get("answers"), body.get("global_evaluation")

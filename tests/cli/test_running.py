@@ -1,0 +1,259 @@
+"""`limner run`, `draw` and `mark`: what is done, said and left undone, and the exit codes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from limner.store import Store
+from limner.store.schema import metadata
+from tests.conformance.verdicts import verdicts, write_replay
+from tests.fakes import ChatServer
+from tests.support import JUDGE, SmallExam, picture, write_settings
+
+from .invoke import limner
+
+
+@pytest.fixture
+def judge(small_exam: SmallExam, tmp_path: Path) -> str:
+    return f"replay/{write_replay(tmp_path / 'replies.jsonl', {'mine': verdicts(small_exam.rows, 5)})}"
+
+
+@pytest.fixture
+def words(small_exam: SmallExam) -> list[str]:
+    """Painter, data and store."""
+    return ["--painter", f"mine=folder/{small_exam.drawings}", "--data", str(small_exam.data), "--store", "store"]
+
+
+def everything(store: str | Path) -> dict[str, list[Any]]:
+    """All rows of all tables."""
+    with Store(store, create=False) as opened, opened.reading() as connection:
+        return {table.name: sorted(map(repr, connection.execute(sa.select(table)))) for table in metadata.sorted_tables}
+
+
+def test_run_draws_marks_and_shows(words: list[str], judge: str) -> None:
+    said = limner("run", "genexam", *words, "--judge", judge)
+    assert f"genexam · judge {judge} · reading careful" in said.out
+    assert "mine" in said.out
+    assert "8/8 done" in said.err
+
+
+def test_run_again_does_nothing_more(words: list[str], judge: str) -> None:
+    first = limner("run", "genexam", *words, "--judge", judge, "--json").json()
+    before = everything("store")
+    second = limner("run", "genexam", *words, "--judge", judge, "--json").json()
+    assert (first["done"], first["stored"]) == (8, 0)
+    assert (second["done"], second["stored"], second["failed"]) == (0, 8, 0)
+    assert everything("store") == before
+
+
+def test_draw_then_mark(words: list[str], judge: str, small_exam: SmallExam) -> None:
+    assert limner("draw", "genexam", *words, "--json").json()["done"] == 4
+    shutil.rmtree(small_exam.data)
+    marked = limner("mark", "genexam", "--judge", judge, "--store", "store", "--json").json()
+    assert (marked["done"], marked["stored"]) == (4, 4)
+
+
+def test_part_of_it_failed(words: list[str], judge: str, small_exam: SmallExam) -> None:
+    small_exam.drawing(small_exam.ids[1]).unlink()
+    small_exam.drawing(small_exam.ids[2]).write_bytes(b"no image")
+    said = limner("run", "genexam", *words, "--judge", judge, code=3)
+    assert f"failed: missing: {small_exam.ids[1]}: " in said.err
+    assert f"failed: image: {small_exam.ids[2]}: " in said.err
+    assert "50%" in said.out
+    body = limner("run", "genexam", *words, "--judge", judge, "--json", code=3).json()
+    assert (body["failed"], body["failures"]) == (2, {"missing": 1, "image": 1})
+    small_exam.drawing(small_exam.ids[1]).write_bytes(picture(1))
+    small_exam.drawing(small_exam.ids[2]).write_bytes(picture(2))
+    assert limner("run", "genexam", *words, "--judge", judge, "--json").json()["failed"] == 0
+
+
+def test_replies_that_cannot_be_read(words: list[str], small_exam: SmallExam, tmp_path: Path) -> None:
+    """Three tries, then a stored fault; the others are marked all the same."""
+    good = verdicts(small_exam.rows, 5)
+    lines: list[dict[str, Any]] = [{"id": one.row["id"], "reply": one.reply()} for one in good]
+    lines[0] = {"id": small_exam.ids[0], "replies": ["no JSON", '{"answers": []}', "", "never asked for"]}
+    lines[1] = {"id": small_exam.ids[1], "replies": ["{", good[1].reply()]}
+    replay = tmp_path / "bad.jsonl"
+    replay.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    said = limner("run", "genexam", *words, "--judge", f"replay/{replay}", code=3)
+    assert f"failed: unreadable: {small_exam.ids[0]}: try 1" in said.err
+    assert "1 unreadable" in said.out
+    rows = limner("export", "genexam", "--store", "store").lines()
+    states = {row["id"]: row["status"] for row in rows}
+    assert states == {id: "unreadable" if id == small_exam.ids[0] else "done" for id in small_exam.ids}
+
+
+@pytest.mark.parametrize("command", ["run", "draw"])
+def test_a_dry_run_writes_nothing(
+    command: str, words: list[str], chat: ChatServer, small_exam: SmallExam, tmp_path: Path
+) -> None:
+    """Nor does it call anyone, with a store or without."""
+    write_settings(tmp_path, chat.base_url)
+    asked = ["--judge", JUDGE] if command == "run" else []
+    expected = {"drawings": 4, "markings": 4 if asked else 0, "questions": 4}
+    assert limner(command, "genexam", *words, *asked, "--dry-run", "--json").json() == expected
+    assert not Path("store").exists()
+    limner("draw", "genexam", *words, "--limit", "1")
+    before = everything("store")
+    said = limner(command, "genexam", *words, *asked, "--dry-run")
+    assert "to do for 4 questions: 3 drawings" in said.out
+    assert everything("store") == before
+    assert chat.counts()["total"] == 0
+
+
+def test_a_dry_run_of_marking(words: list[str], judge: str) -> None:
+    limner("draw", "genexam", *words)
+    before = everything("store")
+    asked = ("--judge", judge, "--store", "store", "--dry-run", "--json")
+    assert limner("mark", "genexam", *asked).json() == {"drawings": 0, "markings": 4, "questions": 4}
+    assert everything("store") == before
+    assert "no store at nowhere" in limner("mark", "genexam", "--judge", judge, "--store", "nowhere", code=1).err
+    assert not Path("nowhere").exists()
+
+
+def test_selection(words: list[str], judge: str, small_exam: SmallExam) -> None:
+    Path("ids.txt").write_text("\n".join(small_exam.ids[:3]), "utf-8")
+    picked = ("--ids", "@ids.txt", "--where", "difficulty=medium", "--limit", "1")
+    limner("run", "genexam", *words, "--judge", judge, *picked)
+    assert [row["id"] for row in limner("export", "genexam", "--store", "store").lines()] == [small_exam.ids[1]]
+    limner("run", "genexam", *words, "--judge", judge, "--subset", "mini")
+    assert len(limner("export", "genexam", "--store", "store").lines()) == 2
+
+
+WRONG: dict[str, tuple[Callable[[SmallExam], list[str]], int, str]] = {
+    "no painter": (lambda exam: ["--judge", "ocr"], 2, "name a painter with --painter"),
+    "no judge": (lambda exam: ["--painter", "control/blank"], 2, "name a judge with --judge"),
+    "unknown painter": (lambda exam: ["--painter", "nobody", "--judge", "ocr"], 2, "'nobody' is no painter"),
+    "unknown control": (lambda exam: ["--painter", "control/none", "--judge", "ocr"], 2, "no control 'none'"),
+    "no such folder": (lambda exam: ["--painter", "folder/none", "--judge", "ocr"], 2, "no such folder"),
+    "unknown judge": (lambda exam: ["--painter", "control/blank", "--judge", "nobody"], 2, "'nobody' is no model"),
+    "unknown provider": (lambda exam: ["--painter", "control/blank", "--judge", "no/body"], 2, "no provider 'no'"),
+    "no such replay": (lambda exam: ["--painter", "control/blank", "--judge", "replay/x"], 2, "cannot be read"),
+    "unknown variant": (
+        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--variant", "odd"],
+        2,
+        "genexam has no variant 'odd'",
+    ),
+    "unknown option": (
+        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "-O", "colour=red"],
+        2,
+        "genexam has no option 'colour'",
+    ),
+    "option without a value": (
+        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "-O", "reference"],
+        2,
+        "-O takes KEY=VALUE, not 'reference'",
+    ),
+    "unknown use of the reference": (
+        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--reference", "half"],
+        2,
+        "reference=half: genexam takes image, none, caption, both",
+    ),
+    "unknown preset": (
+        lambda exam: ["--painter", "control/blank", "--preset", "odd"],
+        2,
+        "genexam has no preset 'odd'; there is: paper, release",
+    ),
+    "no such prompts": (
+        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--prompts", "none"],
+        2,
+        "--prompts none: no such folder",
+    ),
+    "unknown id": (
+        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--ids", "Art_1"],
+        2,
+        "no question with id Art_1",
+    ),
+    "unknown tag": (
+        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--where", "a=b"],
+        2,
+        "no tag 'a' in this exam",
+    ),
+    "unknown subset": (
+        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--subset", "maxi"],
+        2,
+        "no subset 'maxi' in this exam; there is: mini",
+    ),
+    "nothing selected": (
+        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--where", "subject=Art"],
+        2,
+        "no question is selected",
+    ),
+    "wrong data": (
+        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--data", str(spoil(exam))],
+        1,
+        "All_Subjects.jsonl:2: id Mathematics_1: difficulty: ",
+    ),
+    "no such data": (
+        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--data", "none"],
+        2,
+        "genexam: no such data folder: none",
+    ),
+}
+
+
+def spoil(exam: SmallExam) -> Path:
+    file = exam.data / "annotations" / "All_Subjects.jsonl"
+    file.write_text(file.read_text("utf-8").replace('"medium"', '"extreme"', 1), "utf-8")
+    return exam.data
+
+
+@pytest.mark.parametrize(("given", "code", "said"), WRONG.values(), ids=WRONG)
+def test_mistakes_are_named_and_leave_nothing_behind(
+    small_exam: SmallExam, given: Callable[[SmallExam], list[str]], code: int, said: str
+) -> None:
+    drawn = ("--painter", f"mine=folder/{small_exam.drawings}", "--data", small_exam.data)
+    limner("draw", "genexam", *drawn, "--store", "old")
+    before = everything("old")
+    words = given(small_exam)
+    if "--data" not in words:
+        words += ["--data", str(small_exam.data)]
+    for store in ("new", "old"):
+        found = limner("run", "genexam", *words, "--store", store, code=code)
+        assert said in found.err
+        assert "Traceback" not in found.err
+    assert not Path("new").exists()
+    assert everything("old") == before
+
+
+def test_a_preset_is_named_with_what_differs_from_it(words: list[str], judge: str) -> None:
+    asked = ("--preset", "paper", "--judge", judge, "--variant", "release", "--judge-arg", "seed=7")
+    said = limner("run", "genexam", *words, *asked)
+    assert f"differs from preset paper: judge {judge} instead of openai/gpt-5-2025-08-07" in said.err
+    assert "differs from preset paper: variant release instead of paper" in said.err
+    assert "differs from preset paper: seed=7 added" in said.err
+    assert "reading paper" in said.out
+
+
+def test_files_for_the_same_id_are_told_of(words: list[str], judge: str, small_exam: SmallExam) -> None:
+    first, second = small_exam.ids[:2]
+    (small_exam.drawings / f"{first}.JPG").write_bytes(picture(1, "JPEG"))
+    (small_exam.drawings / f"{second.lower()}.png").write_bytes(picture(1))
+    said = limner("run", "genexam", *words, "--judge", judge, code=3)
+    assert f"note: mine: files for the same id: {first}.JPG, {first}.png" in said.err
+    assert f"note: mine: files for the same id: {second}.png, {second.lower()}.png" in said.err
+    assert "several files fit" in said.err
+    states = {row["id"]: row["status"] for row in limner("export", "genexam", "--store", "store").lines()}
+    assert states == {id: "missing" if id == first else "done" for id in small_exam.ids}
+
+
+def test_absent_references_are_told_of(words: list[str], judge: str, small_exam: SmallExam) -> None:
+    shutil.rmtree(small_exam.data / "images")
+    said = limner("run", "genexam", *words, "--judge", judge, code=3)
+    assert "note: 4 of 4 reference images are absent" in said.err
+    assert "is absent; add it, or use --reference none" in said.err
+    assert limner("run", "genexam", *words, "--judge", judge, "--reference", "none").code == 0
+
+
+def test_a_store_from_the_environment(words: list[str], judge: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIMNER_STORE", "elsewhere")
+    limner("run", "genexam", *words[:4], "--judge", judge)
+    assert Path("elsewhere", "limner.db").is_file()
+    assert "mine" in limner("scores", "genexam").out

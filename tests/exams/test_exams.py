@@ -1,0 +1,127 @@
+"""What the word EXAM stands for, and how an exam of one's own is named and started."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from limner import exams
+from limner.errors import DataError, UsageError
+from limner.exams import Named, kind, kinds, read, resolve
+from limner.exams.genexam import GENEXAM
+from limner.exams.starter import write_starter
+
+
+def test_installed_exams() -> None:
+    assert "genexam" in kinds()
+    assert kind("genexam") is GENEXAM
+
+
+def test_an_exam_that_is_not_installed() -> None:
+    with pytest.raises(UsageError, match=r"no exam 'genexm'; installed: .*genexam.*\. A file exam\.toml works too"):
+        resolve("genexm")
+
+
+def register(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    known = dict(exams._registered()) | {name: EntryPoint(name, value, exams.GROUP)}
+    monkeypatch.setattr(exams, "_registered", lambda: known)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("limner_no_such_module:EXAM", "the exam 'odd' is broken: ModuleNotFoundError"),
+        ("limner.exams:nothing", "the exam 'odd' is broken: AttributeError"),
+        ("limner.exams:GROUP", r"the exam 'odd' is broken: its entry point gives no limner\.exams\.Kind"),
+    ],
+)
+def test_a_broken_exam_is_named(monkeypatch: pytest.MonkeyPatch, value: str, said: str) -> None:
+    register(monkeypatch, "odd", value)
+    with pytest.raises(UsageError, match=said):
+        kind("odd")
+    assert kind("genexam") is GENEXAM
+
+
+def test_words_for_exams(tmp_path: Path) -> None:
+    assert resolve("genexam") == Named("genexam", "genexam", None)
+    assert resolve("genexam", tmp_path) == Named("genexam", "genexam", tmp_path)
+    assert resolve("sample/genexam") == Named("sample/genexam", "genexam", GENEXAM.sample)
+    assert resolve("sample/genexam", tmp_path) == Named("sample/genexam", "genexam", tmp_path)
+
+
+def toml(folder: Path, text: str) -> str:
+    path = folder / "exam.toml"
+    path.write_text(text, "utf-8")
+    return str(path)
+
+
+def test_an_exam_of_ones_own(tmp_path: Path) -> None:
+    word = toml(tmp_path, 'name = "mine"\nkind = "genexam"\ndata = "questions"\n')
+    assert resolve(word) == Named("mine", "genexam", tmp_path / "questions")
+    assert resolve(word, tmp_path / "other") == Named("mine", "genexam", tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('kind = "genexam"\ndata = "."', 'name = "…" is missing'),
+        ('name = "mine"\ndata = "."', 'kind = "…" is missing'),
+        ('name = "mine"\nkind = "genexam"', 'data = "…" is missing'),
+        ('name = 3\nkind = "genexam"\ndata = "."', 'name = "…" is missing'),
+        ("name = ", "cannot be read"),
+    ],
+)
+def test_a_wrong_exam_toml(tmp_path: Path, text: str, said: str) -> None:
+    word = toml(tmp_path, text)
+    with pytest.raises(DataError, match=said) as caught:
+        resolve(word)
+    assert str(caught.value).startswith(word)
+
+
+def test_an_exam_toml_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"nowhere\.toml: cannot be read"):
+        resolve(str(tmp_path / "nowhere.toml"))
+    (tmp_path / "exam.toml").write_bytes(b"\xff")
+    with pytest.raises(DataError, match=r"exam\.toml: cannot be read"):
+        resolve(str(tmp_path / "exam.toml"))
+
+
+def test_an_exam_toml_of_an_unknown_kind(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no exam 'geography'"):
+        resolve(toml(tmp_path, 'name = "mine"\nkind = "geography"\ndata = "."'))
+
+
+def test_data_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="genexam: name the data folder with --data, or use sample/genexam"):
+        read(Named("genexam", "genexam", None))
+    with pytest.raises(UsageError, match=r"mine: no such data folder: .*nowhere"):
+        read(Named("mine", "genexam", tmp_path / "nowhere"))
+
+
+def test_the_exam_has_the_name_it_was_asked_for() -> None:
+    exam = read(resolve("sample/genexam"))
+    assert (exam.name, exam.kind, len(exam.questions)) == ("sample/genexam", "genexam", 13)
+
+
+def test_a_starter_is_a_whole_exam(tmp_path: Path) -> None:
+    path = write_starter(tmp_path / 'my "own" exam', "genexam")
+    exam = read(resolve(str(path)))
+    assert exam.name == 'my "own" exam'
+    assert exam.notes == ()
+    sample = read(resolve("sample/genexam"))
+    assert [question.hash for question in exam.questions] == [question.hash for question in sample.questions]
+    assert exam.subsets == sample.subsets
+    assert not list(path.parent.rglob("*.py"))
+
+
+def test_a_starter_takes_an_empty_folder_and_no_other(tmp_path: Path) -> None:
+    assert write_starter(tmp_path, "genexam").is_file()
+    with pytest.raises(UsageError, match="is not empty"):
+        write_starter(tmp_path, "genexam")
+    with pytest.raises(UsageError, match="is a file; name a folder"):
+        write_starter(tmp_path / "exam.toml", "genexam")
+    with pytest.raises(UsageError, match="no exam 'nothing'"):
+        write_starter(tmp_path / "new", "nothing")
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,145 @@
+"""A folder of finished images: which file stands for which question, and which files do not."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from limner.calls import Calls, Fault
+from limner.errors import UsageError
+from limner.images import MAX_BYTES
+from limner.painters import FolderPainter, Painting, PaintRequest
+from limner.store import Store
+from tests.support import picture
+
+
+def fill(folder: Path, *names: str) -> FolderPainter:
+    for number, name in enumerate(names):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(picture(number))
+    return FolderPainter("mine", "folder/x", folder)
+
+
+@pytest.mark.parametrize(
+    "name", ["Q_1.png", "Q_1.jpg", "Q_1.jpeg", "Q_1.webp", "Q_1.PNG", "Q_1.JpG", "q_1.png", "Q_1.WEBP"]
+)
+def test_the_file_of_a_question(tmp_path: Path, name: str) -> None:
+    assert fill(tmp_path, "other.png", name).find("Q_1") == tmp_path / name
+
+
+@pytest.mark.parametrize("id", ["deep/er/Q_1", "Q.1.2", "a b", "ä-図"])
+def test_unusual_ids(tmp_path: Path, id: str) -> None:
+    assert fill(tmp_path, f"{id}.png").find(id) == tmp_path / f"{id}.png"
+
+
+def test_a_file_deeper_down_is_another_question(tmp_path: Path) -> None:
+    with pytest.raises(Fault, match=r"Q_1: no file Q_1\{\.png,\.jpg,\.jpeg,\.webp\} in ") as caught:
+        fill(tmp_path, "sub/Q_1.png").find("Q_1")
+    assert caught.value.kind == "missing"
+
+
+@pytest.mark.parametrize("names", [("Q_1.jpg", "Q_1.png"), ("Q_1.PNG", "Q_1.png"), ("q_1.jpg", "q_1.png")])
+def test_several_files_for_one_question(tmp_path: Path, names: tuple[str, ...]) -> None:
+    painter = fill(tmp_path, *names)
+    with pytest.raises(Fault, match=rf"Q_1: several files fit: {names[0]}, {names[1]}; keep one of them") as caught:
+        painter.find("Q_1")
+    assert caught.value.kind == "missing"
+    assert painter.collisions() == [list(names)]
+
+
+def test_names_that_differ_in_capitals_alone(tmp_path: Path) -> None:
+    """Each is found by its own id; an id that is neither is not guessed; and they are told of."""
+    painter = fill(tmp_path, "Q_a.png", "Q_A.png", "other.png")
+    assert painter.find("Q_a") == tmp_path / "Q_a.png"
+    assert painter.find("Q_A") == tmp_path / "Q_A.png"
+    with pytest.raises(Fault, match="several files fit"):
+        painter.find("q_a")
+    assert painter.collisions() == [["Q_A.png", "Q_a.png"]]
+
+
+def test_nothing_to_tell_of(tmp_path: Path) -> None:
+    assert fill(tmp_path, "a.png", "b.jpg", "sub/a.png").collisions() == []
+
+
+@pytest.mark.parametrize("name", ["notes.txt", ".png", "sub/.png", "Q_1.svg", "Q_1"])
+def test_files_that_are_no_images_by_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=r"folder/x: no image \(\.png, \.jpg, \.jpeg, \.webp\) in "):
+        fill(tmp_path, name)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"folder/x: no such folder: .*nowhere"):
+        FolderPainter("mine", "folder/x", tmp_path / "nowhere")
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "in", tmp_path / "out.png"
+    outside.write_bytes(picture(1))
+    painter = fill(folder, "a.png")
+    (folder / "b.png").symlink_to(outside)
+    (folder / "c.png").symlink_to(folder / "a.png")
+    painter = FolderPainter("mine", "folder/x", folder)
+    with pytest.raises(Fault, match=r"b\.png leads out of the folder through a link"):
+        painter.find("b")
+    assert painter.find("c") == folder / "c.png"
+
+
+def test_a_linked_folder_is_not_walked_into(tmp_path: Path) -> None:
+    fill(tmp_path / "out", "b.png")
+    fill(tmp_path / "in", "a.png")
+    (tmp_path / "in" / "sub").symlink_to(tmp_path / "out")
+    with pytest.raises(Fault, match="no file"):
+        FolderPainter("mine", "folder/x", tmp_path / "in").find("sub/b")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "dangling"])
+def test_what_is_no_file(tmp_path: Path, kind: str) -> None:
+    """A pipe in particular would be waited for without end."""
+    path = tmp_path / "Q_1.png"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(tmp_path / "gone.png")
+    with pytest.raises(Fault, match="Q_1") as caught:
+        fill(tmp_path, "other.png").find("Q_1")
+    assert caught.value.kind == "missing"
+
+
+def paint(painter: FolderPainter, store: Store, id: str) -> Painting:
+    return asyncio.run(painter.paint(PaintRequest(id, "Draw."), Calls(store)))
+
+
+def test_painting_is_reading_the_file(tmp_path: Path, store: Store) -> None:
+    found = paint(fill(tmp_path / "in", "sub/Q_1.png"), store, "sub/Q_1")
+    assert (found.image, found.cost, found.notes) == (picture(0), 0.0, {"file": "sub/Q_1.png"})
+
+
+def test_a_file_that_is_no_image(tmp_path: Path, store: Store) -> None:
+    painter = fill(tmp_path / "in", "Q_1.png")
+    (tmp_path / "in" / "Q_1.png").write_text("no image")
+    with pytest.raises(Fault, match=r"Q_1\.png: not an image") as caught:
+        paint(painter, store, "Q_1")
+    assert caught.value.kind == "image"
+
+
+def test_a_file_beyond_the_limits_is_not_read(tmp_path: Path, store: Store) -> None:
+    painter = fill(tmp_path / "in", "Q_1.png")
+    with (tmp_path / "in" / "Q_1.png").open("ab") as file:
+        file.truncate(MAX_BYTES + 1)
+    with pytest.raises(Fault, match="bytes; at most") as caught:
+        paint(painter, store, "Q_1")
+    assert caught.value.kind == "image"
+
+
+def test_a_file_that_has_gone_since(tmp_path: Path, store: Store) -> None:
+    painter = fill(tmp_path / "in", "Q_1.png")
+    (tmp_path / "in" / "Q_1.png").unlink()
+    with pytest.raises(Fault) as caught:
+        paint(painter, store, "Q_1")
+    assert caught.value.kind == "missing"

@@ -1,0 +1,158 @@
+"""The Python API: what it takes beyond the command line's words, and what it refuses."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import limner
+from limner import api
+from limner.api import Asking
+from limner.errors import NoStore, StoreError, UsageError
+from limner.runner import Progress
+from limner.store import Store
+from tests.conformance.verdicts import Verdict, verdicts, write_replay
+from tests.support import SmallExam
+
+
+@pytest.fixture
+def verdict_set(small_exam: SmallExam) -> list[Verdict]:
+    return verdicts(small_exam.rows, 5)
+
+
+@pytest.fixture
+def judge(small_exam: SmallExam, verdict_set: list[Verdict], tmp_path: Path) -> str:
+    return f"replay/{write_replay(tmp_path / 'replies.jsonl', {'mine': verdict_set})}"
+
+
+@pytest.fixture
+def painter(small_exam: SmallExam) -> str:
+    return f"mine=folder/{small_exam.drawings}"
+
+
+def test_everything_public_can_be_had_from_the_package() -> None:
+    for name in limner.__all__:
+        assert getattr(limner, name) is not None
+    with pytest.raises(AttributeError, match="module 'limner' has no attribute 'nothing'"):
+        limner.nothing  # noqa: B018
+
+
+def test_run_and_scores(small_exam: SmallExam, painter: str, judge: str, tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    store = tmp_path / "new"
+    progress = limner.run(
+        "genexam", painters=[painter], judges=[judge], data=small_exam.data, store=store, watch=seen.append
+    )
+    assert (progress.done, progress.failed, len(seen)) == (8, 0, 4)
+    (standing,) = limner.scores("genexam", store=store)
+    assert (standing.painter, standing.judge, standing.n) == ("mine", judge, 4)
+    kind, (group,) = limner.groups("genexam", store=str(store))
+    assert (kind, len(group.entries)) == ("genexam", 4)
+
+
+def test_judges_go_before_those_of_the_asking(small_exam: SmallExam, painter: str, judge: str, store: Store) -> None:
+    asking = Asking(judges=["replay/nowhere"], variant="paper")
+    limner.run("genexam", painters=[painter], judges=[judge], asking=asking, data=small_exam.data, store=store)
+    (standing,) = limner.scores("genexam", store=store)
+    assert (standing.judge, standing.setup["variant"]) == (judge, "paper")
+
+
+def test_marking_without_drawing_needs_the_store_alone(
+    small_exam: SmallExam, painter: str, judge: str, store: Store
+) -> None:
+    limner.run("genexam", painters=[painter], data=small_exam.data, store=store)
+    shutil.rmtree(small_exam.data)
+    shutil.rmtree(small_exam.drawings)
+    progress = limner.run("genexam", painters=["mine"], judges=[judge], store=store, draw=False)
+    assert (progress.done, progress.stored, progress.failed) == (4, 4, 0)
+
+
+def test_marking_drawings_of_an_unknown_painter(small_exam: SmallExam, painter: str, judge: str, store: Store) -> None:
+    limner.run("genexam", painters=[painter], data=small_exam.data, store=store)
+    with pytest.raises(UsageError, match=r"has no drawing of genexam by 'yours'; there is: mine"):
+        limner.run("genexam", painters=["yours"], judges=[judge], store=store, draw=False)
+
+
+def test_two_painters_of_one_name(small_exam: SmallExam, store: Store) -> None:
+    word = f"folder/{small_exam.drawings}"
+    with pytest.raises(UsageError, match=r"two painters are called .*; give one another name: --painter other="):
+        limner.run("genexam", painters=[word, word], data=small_exam.data, store=store)
+
+
+def test_no_question_selected(small_exam: SmallExam, painter: str, store: Store) -> None:
+    selection = limner.Selection(where=(("subject", "Art"),))
+    with pytest.raises(UsageError, match="no question is selected"):
+        limner.run("genexam", painters=[painter], selection=selection, data=small_exam.data, store=store)
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("mine=folder/x", "mine"),
+        ("mine=folder/a=b", "mine"),
+        ("folder/a=b", "folder/a=b"),
+        ("control/blank", "control/blank"),
+        ("mine", "mine"),
+        ("mine=", "mine="),
+    ],
+)
+def test_the_row_a_painter_has(word: str, name: str) -> None:
+    assert api.painter_name(word) == name
+
+
+def test_a_store_that_is_not_there(tmp_path: Path) -> None:
+    assert not api.is_there(tmp_path / "none")
+    with pytest.raises(NoStore, match=r"no store at .*none; `limner run … --store .*none` makes one"):
+        limner.scores("genexam", store=tmp_path / "none")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_looking_at_a_store_that_is_not_there_leaves_nothing(tmp_path: Path) -> None:
+    with api.looked_at(tmp_path / "none") as empty, pytest.raises(StoreError, match="has no exam 'genexam'"):
+        api.stored("genexam", empty)
+    assert list(tmp_path.iterdir()) == []
+    assert not (Path(empty.url)).exists()
+
+
+def test_looking_at_a_store(store: Store) -> None:
+    with api.looked_at(store.url) as found:
+        assert found.url == store.url
+
+
+def test_the_stored_exam_is_used_when_no_folder_is_named(
+    small_exam: SmallExam, painter: str, tmp_path: Path, store: Store
+) -> None:
+    limner.run("genexam", painters=[painter], data=small_exam.data, store=store)
+    shutil.rmtree(small_exam.data)
+    _, found = api.load("genexam", None, store)
+    assert [question.id for question in found.questions] == small_exam.ids
+    assert found.subsets == {"mini": frozenset({small_exam.ids[0]})}
+    with pytest.raises(UsageError, match="name the data folder with --data"):
+        api.load("genexam", None, tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("asking", "expected"),
+    [
+        (Asking(preset="paper"), []),
+        (Asking(), []),
+        (Asking(["ocr"], preset="paper"), ["judge ocr instead of openai/gpt-5-2025-08-07"]),
+        (Asking(variant="release", preset="paper"), ["variant release instead of paper"]),
+        (Asking(variant="paper", preset="paper"), []),
+        (
+            Asking(args={"reasoning_effort": "high", "seed": 1}, preset="paper"),
+            ["reasoning_effort=high instead of low", "seed=1 added"],
+        ),
+        (Asking(options={"reference": "none"}, preset="paper"), ["reference=none instead of image"]),
+        (Asking(prompts=Path("mine"), preset="paper"), ["prompts from mine"]),
+    ],
+)
+def test_deviations_from_a_preset_are_told(asking: Asking, expected: list[str]) -> None:
+    assert api.deviations("genexam", asking) == expected
+
+
+def test_a_preset_brings_its_reading() -> None:
+    readings = [api.usual_reading("genexam", Asking(preset=preset)) for preset in (None, "paper", "release")]
+    assert readings == ["careful", "paper", "release"]

@@ -1,0 +1,105 @@
+"""The machine's check-up: each finding says what it saw and what to do."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from pathlib import Path
+
+import psutil
+import pytest
+
+from limner import doctor
+from limner.doctor import Check, examine, is_network
+from limner.store import Store
+
+Part = namedtuple("Part", "mountpoint fstype")
+Usage = namedtuple("Usage", "free")
+
+
+@pytest.fixture
+def no_ocr(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_ocr", lambda: Check("OCR", "ok", "not looked at"))
+
+
+def found(store: str | Path) -> dict[str, Check]:
+    return {check.name: check for check in examine(str(store))}
+
+
+@pytest.mark.usefixtures("no_ocr")
+def test_a_machine_that_is_fit(tmp_path: Path) -> None:
+    checks = found(tmp_path / "store")
+    assert list(checks) == ["python", "store", "file system", "disk", "OCR", "settings", "exams"]
+    assert checks["store"].detail.endswith("none yet; the first run makes it")
+    assert "genexam" in checks["exams"].detail
+    assert not (tmp_path / "store").exists()
+
+
+def test_text_recognition_works() -> None:
+    check = doctor._ocr()
+    assert (check.state, check.name) == ("ok", "OCR")
+    assert "Limner reads" in check.detail or "Limnerreads" in check.detail
+
+
+@pytest.mark.usefixtures("no_ocr")
+def test_a_store_that_is_there(tmp_path: Path) -> None:
+    Store(tmp_path / "store").close()
+    assert found(tmp_path / "store")["store"].detail.endswith("opens; 0 ways of asking judges in it")
+
+
+@pytest.mark.usefixtures("no_ocr")
+def test_a_broken_store(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "limner.db").write_bytes(b"no database at all" * 100)
+    check = found(tmp_path / "store")["store"]
+    assert (check.state, "cannot be opened" in check.detail) == ("bad", True)
+
+
+@pytest.mark.usefixtures("no_ocr")
+@pytest.mark.parametrize(("kind", "state"), [("nfs4", "bad"), ("fuse.sshfs", "bad"), ("ext4", "ok")])
+def test_the_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, state: str) -> None:
+    parts = [Part("/", "ext4"), Part(str(tmp_path), kind), Part("/elsewhere", "nfs")]
+    monkeypatch.setattr(psutil, "disk_partitions", lambda all: parts)
+    check = found(tmp_path / "store")["file system"]
+    assert check.state == state
+    assert f"{tmp_path} lies on {kind}" in check.detail
+    assert ("use a local disk or PostgreSQL" in check.detail) == (state == "bad")
+
+
+@pytest.mark.parametrize(
+    ("kind", "network"),
+    [("nfs", True), ("cifs", True), ("fuse.s3fs", True), ("fuse.overlayfs", False), ("overlay", False), ("xfs", False)],
+)
+def test_file_systems_over_a_network(kind: str, network: bool) -> None:
+    assert is_network(kind) == network
+
+
+@pytest.mark.usefixtures("no_ocr")
+@pytest.mark.parametrize(("free", "state"), [(2**29, "bad"), (2**31, "ok")])
+def test_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, state: str) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda path: Usage(free))
+    check = found(tmp_path)["disk"]
+    assert (check.state, check.detail) == (state, f"{free / 2**30:.1f} GiB free at {tmp_path}")
+
+
+@pytest.mark.usefixtures("no_ocr")
+def test_a_database_server_has_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_store", lambda store: Check("store", "ok", ""))
+    assert found("postgresql://localhost/x?blobs=y")["file system"].detail == "the store is a database server"
+
+
+@pytest.mark.usefixtures("no_ocr")
+def test_keys_are_named_and_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    checks = found(tmp_path)
+    assert checks["settings"].state == "ok"
+    assert "openai" in checks["settings"].detail.split(";")[0]
+    assert not any("sk-very-secret" in check.detail for check in checks.values())
+
+
+@pytest.mark.usefixtures("no_ocr")
+def test_a_check_that_breaks_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(folder: object) -> None:
+        raise PermissionError("no way in")
+
+    monkeypatch.setattr("shutil.disk_usage", broken)
+    assert found(tmp_path)["disk"] == Check("disk", "bad", "PermissionError: no way in")

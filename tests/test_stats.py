@@ -1,0 +1,116 @@
+"""Intervals: seeded, stable, and around the number they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from limner.stats import Interval, bootstrap, ratios
+
+NUMBERS = st.lists(st.floats(0, 100, allow_nan=False), min_size=1, max_size=30)
+
+
+def plain(*numbers: float) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    return {"x": (np.array(numbers, dtype=float), np.ones(len(numbers)))}
+
+
+@given(NUMBERS)
+@settings(deadline=None, max_examples=50)
+def test_the_interval_holds_the_value_and_stays_within_the_numbers(numbers: list[float]) -> None:
+    found = bootstrap(plain(*numbers), resamples=200)["x"]
+    assert found.value is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert found.value == pytest.approx(sum(numbers) / len(numbers))
+    assert found.low <= found.value <= found.high
+    assert min(numbers) - 1e-9 <= found.low
+    assert found.high <= max(numbers) + 1e-9
+    assert found.n == len(numbers)
+
+
+@given(NUMBERS)
+@settings(deadline=None, max_examples=20)
+def test_the_same_numbers_give_the_same_interval(numbers: list[float]) -> None:
+    assert bootstrap(plain(*numbers), resamples=200) == bootstrap(plain(*numbers), resamples=200)
+
+
+def test_the_interval_does_not_change_from_version_to_version() -> None:
+    """Intervals in old reports must be found again: the seed and the way of drawing are part of the promise."""
+    assert bootstrap(plain(0, 0, 100, 100, 100, 50, 20, 80)) == {"x": Interval(56.25, 27.46875, 85.0, 8)}
+
+
+def test_no_number_at_all() -> None:
+    assert bootstrap({}) == {}
+    assert ratios({}) == {}
+
+
+def test_one_cluster_has_no_spread() -> None:
+    assert bootstrap(plain(42.5))["x"] == Interval(42.5, 42.5, 42.5, 1)
+
+
+def test_the_interval_is_about_as_wide_as_theory_says() -> None:
+    numbers = np.random.default_rng(1).normal(50, 10, 400)
+    found = bootstrap({"x": (numbers, np.ones(400))})["x"]
+    assert found.low is not None
+    assert found.high is not None
+    assert found.high - found.low == pytest.approx(2 * 1.96 * numbers.std() / 20, rel=0.1)
+
+
+def test_more_questions_make_it_narrower() -> None:
+    few, many = (bootstrap(plain(*[0, 100] * count))["x"] for count in (5, 500))
+    assert few.high is not None
+    assert few.low is not None
+    assert many.high is not None
+    assert many.low is not None
+    assert many.high - many.low < (few.high - few.low) / 5
+
+
+def test_clusters_are_drawn_whole() -> None:
+    """Ten equal answers to one question are worth one answer: only questions are drawn, with all they have."""
+    tops, bottoms = np.array([10.0, 0.0]), np.array([10.0, 10.0])
+    clustered = bootstrap({"x": (tops, bottoms)})["x"]
+    assert clustered == Interval(0.5, 0.0, 1.0, 2)
+    assert bootstrap(plain(*[1] * 10, *[0] * 10))["x"].low != 0.0
+
+
+def test_denominators_weigh_the_clusters() -> None:
+    found = bootstrap({"x": (np.array([3.0, 0.0]), np.array([3.0, 1.0]))})["x"]
+    assert found.value == 0.75
+
+
+def test_a_cluster_without_the_number_is_left_out() -> None:
+    parts = {
+        "x": (np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0])),
+        "never": (np.zeros(3), np.zeros(3)),
+    }
+    found = bootstrap(parts)
+    assert set(found) == {"x"}
+    assert (found["x"].value, found["x"].n) == (0.5, 2)
+    assert ratios(parts) == {"x": 0.5}
+
+
+def test_derived_numbers_are_resampled_together() -> None:
+    parts = {"a": (np.array([1.0, 0.0, 1.0]), np.ones(3)), "b": (np.array([0.0, 1.0, 0.0]), np.ones(3))}
+
+    def derive(means: Mapping[str, Any]) -> dict[str, Any]:
+        return {"sum": means["a"] + means["b"]}
+
+    assert bootstrap(parts, derive) == {"sum": Interval(1.0, 1.0, 1.0, 3)}
+
+
+def test_large_exams_are_drawn_in_steps() -> None:
+    """Steps bound the memory; how many there are must not leave any resample out."""
+    found = bootstrap(plain(*[0.0, 1.0] * 5000), resamples=900)["x"]
+    assert found.low is not None
+    assert found.high is not None
+    assert 0.48 < found.low < 0.5 < found.high < 0.52
+
+
+def test_json() -> None:
+    assert Interval(1.0, 0.5, 1.5, 3).to_json() == {"value": 1.0, "low": 0.5, "high": 1.5, "n": 3}
