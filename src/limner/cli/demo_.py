@@ -9,14 +9,16 @@ import click
 
 NOTES = """
 What this shows
-  The questions are drawn by painters whose right outcome is known (controls), and marked by the built-in OCR
-  examiner, which needs no network. It decides only what words in the picture can prove, and abstains from the rest:
-  "decided" is the share of criteria it could decide, "met of decided" how many of those are fulfilled. Strict and
-  relaxed scores cannot be settled that way; the table shows the least and the most they could be.
+  Every question is drawn by controls: painters whose right outcome is known. Two built-in examiners, which need no
+  network, read the words in each picture: "ocr" wants them to stand as labels, "ocr/mentions" takes them anywhere.
+  They decide only what words can prove and abstain from the rest: "decided" is the share of criteria they could
+  decide (their coverage of the exam), "met of decided" how many of those are fulfilled. The other scores cannot be
+  settled by words; the table shows the least and the most they could be.
 
-  Look at control/text: it draws nothing, it only prints the question's words, and still does well under an examiner
-  that reads words (it can even beat the reference, which need not repeat them). That is why judges need examining
-  too, and why controls come with every exam.
+  Look at control/text: it draws nothing, it prints the question's words. Under an OCR examiner that counts every
+  mention it gains what a right drawing gains, and can beat the reference, which need not repeat those words. And
+  control/swapped, where two labels have changed places, is marked like the reference by both. That is why judges
+  need examining too, and why controls come with every exam.
 """
 
 

@@ -44,8 +44,9 @@ _SIGNS = str.maketrans(
 )
 _CAMEL = re.compile(r"(?<=[a-z]{3})(?=[A-Z][a-z]{2})")
 _INNER_APOSTROPHE = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
+_IN_QUOTES = re.compile(r"(?<!\w)'(?=\S)([^']*)(?<=\S)'(?!\w)")
 _DIGIT_LETTER = re.compile(r"(?<![^\W_])(\d+)(?=[^\W\d_])")
-_TOKEN = re.compile(r"(?<![^\W_])-?\d+(?:[.,]\d+)*(?![^\W\d_])|[^\W_]+(?:'+(?![^\W_]))?|[^\w\s]")
+_TOKEN = re.compile(r"(?<![^\W_])-?\d+(?:[.,]\d+)*(?![^\W\d_])|(?<![^\W_])[^\W_]{1,2}'+(?![^\W_])|[^\W_]+|[^\w\s]")
 _KEPT_PUNCTUATION = "%&#"
 _ORNAMENT = re.compile("[|~\u2190-\u21ff\u2500-\u25ff\u2700-\u27bf]")
 _ROMAN = re.compile(r"[ivx]+")
@@ -57,14 +58,14 @@ def tokens(text: str) -> tuple[str, ...]:
 
     >>> tokens("Young’s  modulus (Ｅ₂)")
     ('youngs', 'modulus', 'e2')
-    >>> tokens("-70 mV, 7mm, a' and RealGDP")
-    ('-70', 'mv', '7', 'mm', "a'", 'and', 'realgdp')
+    >>> tokens("-70 mV, 7mm, a' and RealGDP, 'Sea'")
+    ('-70', 'mv', '7', 'mm', "a'", 'and', 'realgdp', 'sea')
     """
     # Signs go first: the compatibility form would tear a degree sign or a spacing accent apart.
     plain = unicodedata.normalize("NFKC", text.translate(_SIGNS)).translate(_SIGNS).translate(_GREEK_CYRILLIC)
     plain = _CAMEL.sub(" ", plain).casefold()
     plain = "".join(c for c in unicodedata.normalize("NFD", plain) if not unicodedata.combining(c))
-    plain = _INNER_APOSTROPHE.sub("", plain.translate(_GREEK_CYRILLIC))
+    plain = _IN_QUOTES.sub(r"\1", _INNER_APOSTROPHE.sub("", plain.translate(_GREEK_CYRILLIC)))
     return tuple(filter(_says_something, _TOKEN.findall(_DIGIT_LETTER.sub(r"\1 ", plain))))
 
 

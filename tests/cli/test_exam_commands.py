@@ -1,0 +1,156 @@
+"""`limner exams`, `exam check` and `exam new`, and an exam of one's own through all commands."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from limner.exams.genexam import GENEXAM
+from tests.conformance.verdicts import SAMPLE, released_rows, verdicts, write_replay, write_results
+from tests.support import SmallExam, picture
+
+from .invoke import limner
+
+
+def test_exams_are_listed_with_all_they_offer() -> None:
+    out = limner("exams").out
+    assert f"genexam: {GENEXAM.title}" in out
+    for fact in ("strict (0-100): ", "relaxed (0-100): ", "variants: release, paper", "bundled sample: sample/genexam"):
+        assert fact in out
+    assert "-O reference=image|none|caption|both" in out
+
+
+def test_checking_an_exam(small_exam: SmallExam) -> None:
+    out = limner("exam", "check", "genexam", "--data", small_exam.data).out
+    assert "genexam: 4 questions, all well-formed" in out
+    assert "subject: Biology 2, Mathematics 1, Physics 1" in out
+    assert "subset mini: 1" in out
+    assert "note" not in out
+
+
+def test_checking_says_what_is_wrong(small_exam: SmallExam) -> None:
+    file = small_exam.data / "annotations" / "All_Subjects.jsonl"
+    file.write_text(file.read_text("utf-8").replace('"hard"', '"odd"') + "{\n", "utf-8")
+    said = limner("exam", "check", "genexam", "--data", small_exam.data, code=1)
+    assert said.out == ""
+    assert "limner: 2 problems:" in said.err
+    assert f"{file}:3: id Physics_2: difficulty: " in said.err
+    assert f"{file}:5: not JSON: " in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["genexom"], 2, "no exam 'genexom'; installed: "),
+        (["genexam"], 2, "name the data folder with --data"),
+        (["genexam", "--data", "nowhere"], 2, "no such data folder: nowhere"),
+        (["sample/genexom"], 2, "no exam 'genexom'"),
+        (["nowhere.toml"], 1, "nowhere.toml: cannot be read"),
+    ],
+)
+def test_checking_what_is_not_there(words: list[str], code: int, said: str) -> None:
+    assert said in limner("exam", "check", *words, code=code).err
+
+
+def test_an_exam_of_ones_own(tmp_path: Path) -> None:
+    """Started, edited, checked, run, shown, exported, imported; at the end without its data."""
+    said = limner("exam", "new", "mine").out
+    assert "limner exam check mine/exam.toml" in said
+    assert "limner run mine/exam.toml --painter control/reference --judge ocr" in said
+    annotations = Path("mine/data/annotations/All_Subjects.jsonl")
+    rows = released_rows(Path("mine/data"))[:3]
+    rows[0]["prompt"] = "Draw something of my own."
+    annotations.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    Path("mine/data/mini_sample_ids.txt").unlink()
+    assert "mine: 3 questions, all well-formed" in limner("exam", "check", "mine/exam.toml").out
+
+    Path("drawings").mkdir()
+    for number, row in enumerate(rows):
+        Path("drawings", f"{row['id']}.png").write_bytes(picture(number))
+    judge = f"replay/{write_replay(tmp_path / 'replies.jsonl', {'me': verdicts(rows, 5)})}"
+    said = limner("run", "mine/exam.toml", "--painter", "me=folder/drawings", "--judge", judge).out
+    assert f"mine · judge {judge}" in said
+    results = write_results(tmp_path / "results", verdicts(rows, 6))
+    named = ("--painter", "other", "--judge", "gpt-5")
+    assert "3 results imported" in limner("import", "mine/exam.toml", "--results", results, *named).out
+
+    shutil.rmtree("mine/data")
+    for word in ("mine/exam.toml", "mine"):
+        standings = limner("scores", word, "--format", "json").json()
+        assert [(found["exam"], found["painter"], found["n"]) for found in standings] == [
+            ("mine", "other", 3),
+            ("mine", "me", 3),
+        ]
+        assert {row["exam"] for row in limner("export", word).lines()} == {"mine"}
+        shown = limner("show", word, rows[0]["id"], "--json").json()
+        assert (shown["exam"], shown["prompt"]) == ("mine", "Draw something of my own.")
+        assert limner("mark", word, "--painter", "me", "--judge", judge, "--json").json()["stored"] == 6
+
+
+def test_starting_where_something_is() -> None:
+    Path("full").mkdir()
+    Path("full", "file").touch()
+    assert "full is not empty" in limner("exam", "new", "full", code=2).err
+    assert "full/file is a file" in limner("exam", "new", "full/file", code=2).err
+    assert "no exam 'odd'" in limner("exam", "new", "fresh", "--like", "odd", code=2).err
+
+
+def test_the_sample_is_the_starter() -> None:
+    limner("exam", "new", "mine")
+    assert released_rows(Path("mine/data")) == released_rows(SAMPLE)
+
+
+def test_importing(tmp_path: Path) -> None:
+    rows = released_rows(SAMPLE)
+    results = write_results(tmp_path / "results", verdicts(rows, 5))
+    (results / f"{rows[0]['id']}.json").write_text("{", "utf-8")
+    Path("drawings").mkdir()
+    Path("drawings", f"{rows[1]['id']}.png").write_bytes(picture(1))
+    words = ("--results", results, "--painter", "model", "--judge", "gpt-5", "--images", "drawings")
+    said = limner("import", "sample/genexam", *words, code=3)
+    assert "13 results imported, 1 with their drawing, 1 of them unreadable, into limner-store" in said.out
+    assert f"{rows[0]['id']}.json: not readable as JSON" in said.err
+    assert "… and 8 more" in said.err
+    body = limner("import", "sample/genexam", *words, "--json", code=3).json()
+    assert body == {"results": 13, "images": 1, "failures": {"unreadable": 1}}
+    (standing,) = limner("scores", "sample/genexam", "--format", "json").json()
+    assert (standing["n"], standing["failures"]) == (12, {"unreadable": 1})
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--painter", "p", "--judge", "j"], 2, "Missing option '--results'"),
+        (["--results", ".", "--judge", "j"], 2, "Missing option '--painter'"),
+        (["--results", "nowhere", "--painter", "p", "--judge", "j"], 2, "--results nowhere: no such folder"),
+        (["--results", ".", "--painter", "p", "--judge", "j"], 1, "no *.json result in this folder"),
+    ],
+)
+def test_importing_what_is_not_there(words: list[str], code: int, said: str) -> None:
+    assert said in limner("import", "sample/genexam", *words, code=code).err
+    assert not Path("limner-store").exists()
+
+
+def test_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+    from limner import doctor
+    from limner.doctor import Check
+
+    monkeypatch.setattr(doctor, "_ocr", lambda: Check("OCR", "ok", "reads"))
+    out = limner("doctor").out
+    assert "  ok  store: limner-store: none yet; the first run makes it" in out
+    monkeypatch.setattr(doctor, "_ocr", lambda: Check("OCR", "bad", "blind"))
+    assert " bad  OCR: blind" in limner("doctor", code=1).out
+    assert not Path("limner-store").exists()
+
+
+@pytest.mark.slow
+def test_the_demo() -> None:
+    said = limner("demo")
+    assert "sample/genexam · judge ocr" in said.out
+    assert "control/reference" in said.out
+    assert "What this shows" in said.out
+    assert Path("demo-store", "limner.db").is_file()
+    assert "Sample_Biology_1" in limner("show", "sample/genexam", "Sample_Biology_1", "--store", "demo-store").out

@@ -1,0 +1,231 @@
+"""Commands that read a store: scores, export, show. They need the store alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+from tests.conformance.verdicts import Verdict, means
+from tests.support import picture
+
+from .conftest import Marked, mark
+from .invoke import limner
+
+KEYS = {"exam", "reading", "painter", "judge", "n", "coverage", "failures", "scores", "by"}
+
+
+def verdict(marked: Marked, painter: str, id: str) -> Verdict:
+    return next(one for one in marked.sets[painter] if one.row["id"] == id)
+
+
+def test_scores_as_json(marked: Marked) -> None:
+    said = limner("scores", "genexam", "--store", marked.store, "--by", "subject", "--format", "json").json()
+    assert [standing["painter"] for standing in said] == ["one", "two"]
+    for standing in said:
+        assert set(standing) >= KEYS
+        assert (standing["exam"], standing["reading"], standing["judge"]) == ("genexam", "careful", marked.judge)
+        assert set(standing["by"]) == {"subject"}
+        for interval in standing["scores"].values():
+            assert set(interval) == {"value", "low", "high", "n"}
+    one, two = said
+    assert (one["n"], one["coverage"], one["failures"]) == (4, 1.0, {})
+    assert (two["n"], two["coverage"], two["failures"]) == (3, 0.75, {"missing": 1})
+    assert means(marked.sets["two"][:3])["relaxed"].agrees(two["scores"]["relaxed"]["value"])
+    assert one["common"]["n"] == two["common"]["n"] == 3
+    assert means(marked.sets["one"][:3])["relaxed"].agrees(one["common"]["scores"]["relaxed"]["value"])
+
+
+def test_scores_as_csv(marked: Marked) -> None:
+    words = ("--by", "subject", "--by", "dimension", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(limner("scores", "genexam", "--store", marked.store, *words).out)))
+    as_json = limner("scores", "genexam", "--store", marked.store, "--format", "json").json()
+    for standing in as_json:
+        for name, interval in standing["scores"].items():
+            (row,) = [
+                row for row in rows if (row["painter"], row["by"], row["score"]) == (standing["painter"], "", name)
+            ]
+            assert float(row["value"]) == interval["value"]
+            assert (int(row["n"]), float(row["coverage"])) == (interval["n"], standing["coverage"])
+    assert {row["by"] for row in rows} == {"", "subject", "dimension"}
+    assert {row["category"] for row in rows if row["by"] == "subject"} == {"Biology", "Mathematics", "Physics"}
+
+
+def test_scores_as_a_table(marked: Marked) -> None:
+    out = limner("scores", "genexam", "--store", marked.store, "--by", "difficulty").out
+    assert f"genexam · judge {marked.judge} · reading careful" in out
+    assert "compared on the 3 questions that all painters have" in out
+    assert "1 missing" in out
+    assert "variant release, options reference=image" in out
+    assert "one by difficulty · all 4 questions it has a score for" in out
+    assert "two by difficulty" in out
+
+
+def test_scores_of_some(marked: Marked) -> None:
+    words = ("--store", marked.store, "--format", "json")
+    (standing,) = limner("scores", "genexam", *words, "--painter", "two", "--judge", marked.judge).json()
+    assert (standing["painter"], standing["common"]) == ("two", None)
+    (alias,) = limner("scores", "genexam", *words, "--painter", "two=folder/elsewhere").json()
+    assert alias == standing
+    one, _ = limner("scores", "genexam", *words, "--where", "subject=Biology").json()
+    assert one["n"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--painter", "three"], 2, "has no drawing of genexam by 'three'; there is: one, two"),
+        (["--judge", "nobody"], 2, "no judge 'nobody' in this store; there is: replay/"),
+        (["--variant", "paper"], 2, "no variant 'paper' in this store; there is: release"),
+        (["--ids", "Art_1"], 2, "no question with id Art_1"),
+        (["--where", "subject=Art"], 2, "no question is selected"),
+    ],
+)
+@pytest.mark.parametrize("command", ["scores", "export"])
+def test_names_that_the_store_does_not_know(
+    marked: Marked, command: str, words: list[str], code: int, said: str
+) -> None:
+    assert said in limner(command, "genexam", "--store", marked.store, *words, code=code).err
+
+
+@pytest.mark.parametrize("command", [["scores", "genexam"], ["export", "genexam"], ["show", "genexam", "Biology_0"]])
+def test_a_store_or_exam_that_is_not_there(marked: Marked, command: list[str]) -> None:
+    assert "no store at nowhere" in limner(*command, "--store", "nowhere", code=1).err
+    assert not Path("nowhere").exists()
+    command[1] = "genexom"
+    assert "has no exam 'genexom'; it has: genexam" in limner(*command, "--store", marked.store, code=1).err
+
+
+def test_breaking_down_by_what_is_not_there(marked: Marked) -> None:
+    said = limner("scores", "genexam", "--store", marked.store, "--by", "colour", code=2).err
+    assert "--by colour: there is: difficulty, dimension, img_type, subject, taxonomy" in said
+
+
+def test_nothing_marked_yet(marked: Marked) -> None:
+    drawn = ("--painter", f"mine=folder/{marked.small.drawings}", "--data", marked.small.data)
+    limner("draw", "genexam", *drawn, "--limit", "1", "--store", "new")
+    assert "nothing is marked yet" in limner("scores", "genexam", "--store", "new").out
+    assert limner("scores", "genexam", "--store", "new", "--format", "json").json() == []
+    assert limner("export", "genexam", "--store", "new").out == ""
+
+
+def check_rows(marked: Marked, rows: list[dict[str, Any]]) -> None:
+    assert {(row["painter"], row["id"]) for row in rows} == {
+        (painter, id) for painter in ("one", "two") for id in marked.small.ids
+    }
+    for row in rows:
+        if row["status"] == "done":
+            expected = verdict(marked, row["painter"], row["id"])
+            assert row["scores.relaxed"] == round(expected.relaxed * 100, 1)
+            assert list(json.loads(row["marks"]).values()) == [*expected.answers, *expected.ratings.values()]
+            assert row["tags.subject"] == expected.row["subject"]
+        else:
+            assert (row["painter"], row["id"], row["status"]) == ("two", marked.small.ids[3], "missing")
+            assert row["scores.relaxed"] in (None, "")
+
+
+def flat(row: dict[str, Any]) -> dict[str, Any]:
+    """A JSON row with the columns of a table."""
+    found = {key: value for key, value in row.items() if not isinstance(value, dict)}
+    for key in ("scores", "tags"):
+        found |= {f"{key}.{name}": value for name, value in row[key].items()}
+    return {"scores.relaxed": None, **found, "marks": json.dumps(row["marks"])}
+
+
+@pytest.mark.parametrize("to_file", [False, True], ids=["stdout", "file"])
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_export(marked: Marked, form: str, to_file: bool) -> None:
+    words = ["--output", "deep/er/rows"] if to_file else []
+    said = limner("export", "genexam", "--store", marked.store, "--format", form, *words)
+    data = Path("deep/er/rows").read_bytes() if to_file else said.raw
+    assert not (to_file and said.raw)
+    if form == "jsonl":
+        rows = [flat(json.loads(line)) for line in data.decode().splitlines()]
+    elif form == "csv":
+        rows = list(csv.DictReader(io.StringIO(data.decode())))
+        for row in rows:
+            row["scores.relaxed"] = float(row["scores.relaxed"]) if row["scores.relaxed"] else None
+    else:
+        rows = polars.read_parquet(io.BytesIO(data)).to_dicts()
+    check_rows(marked, rows)
+
+
+def test_all_forms_have_the_same_columns(marked: Marked) -> None:
+    texts = {
+        form: limner("export", "genexam", "--store", marked.store, "--format", form).raw for form in ("csv", "parquet")
+    }
+    names = polars.read_parquet(io.BytesIO(texts["parquet"])).columns
+    assert next(csv.reader(io.StringIO(texts["csv"].decode()))) == names
+    assert {"exam", "id", "painter", "judge", "reading", "status", "scores.strict", "tags.difficulty"} <= set(names)
+
+
+def test_exporting_images(marked: Marked) -> None:
+    said = limner("export", "genexam", "--store", marked.store, "--images", "images", "--output", "rows.jsonl")
+    assert "7 images in images" in said.err
+    found = {path.relative_to("images").as_posix(): path.read_bytes() for path in Path("images").rglob("*.png")}
+    expected = {f"one/{id}.png": picture(n) for n, id in enumerate(marked.small.ids)}
+    expected |= {f"two/{id}.png": picture(n) for n, id in enumerate(marked.small.ids[:3])}
+    assert found == expected
+
+
+def test_exporting_to_a_place_that_cannot_be_written(marked: Marked, tmp_path: Path) -> None:
+    said = limner("export", "genexam", "--store", marked.store, "--output", tmp_path, code=1)
+    assert said.err.startswith("limner: ")
+    assert "Is a directory" in said.err
+
+
+def test_show(marked: Marked) -> None:
+    id = marked.small.ids[3]
+    out = " ".join(limner("show", "genexam", id, "--store", marked.store).out.split())
+    assert f"{id} · genexam" in out
+    assert marked.small.rows[3]["prompt"] in out
+    assert "drawing by one: 8 x 8" in out
+    assert "drawing by two: missing: " in out
+    assert f"one marked by {marked.judge}: strict" in out
+    assert "Does part 1 of figure 3 stand where it belongs? (0.5)" in out
+    assert f"two marked by {marked.judge}: missing" in out
+    only = limner("show", "genexam", id, "--store", marked.store, "--painter", "one").out
+    assert "two" not in only
+
+
+def test_show_as_json(marked: Marked) -> None:
+    id = marked.small.ids[0]
+    body = limner("show", "genexam", id, "--store", marked.store, "--json").json()
+    expected = verdict(marked, "one", id)
+    assert (body["exam"], body["id"], body["prompt"]) == ("genexam", id, expected.row["prompt"])
+    assert [drawing["painter"] for drawing in body["drawings"]] == ["one", "two"]
+    (first,) = [marking for marking in body["markings"] if marking["painter"] == "one"]
+    assert first["scores"]["relaxed"] == round(expected.relaxed * 100, 1)
+    assert [one["value"] for one in first["marks"]] == [*expected.answers, *expected.ratings.values()]
+    assert first["marks"][0]["reason"] == "point 1"
+    assert [criterion["weight"] for criterion in body["criteria"][:3]] == [0.5, 0.3, 0.2]
+
+
+def test_showing_what_is_not_there(marked: Marked) -> None:
+    said = limner("show", "genexam", "Art_1", "--store", marked.store, code=2).err
+    assert "genexam has no question 'Art_1' in this store; it has Biology_0, " in said
+
+
+def test_the_store_alone_is_needed(tmp_path: Path) -> None:
+    marked = mark(tmp_path)
+    before = [limner(*words, "--store", marked.store).raw for words in reading()]
+    for folder in (marked.small.data, marked.small.drawings):
+        shutil.rmtree(folder)
+    Path(marked.judge.removeprefix("replay/")).unlink()
+    assert [limner(*words, "--store", marked.store).raw for words in reading()] == before
+
+
+def reading() -> list[tuple[str, ...]]:
+    return [
+        ("scores", "genexam", "--by", "subject"),
+        ("scores", "genexam", "--format", "json"),
+        ("export", "genexam"),
+        ("show", "genexam", "Biology_0"),
+        ("show", "genexam", "Biology_0", "--json"),
+    ]
