@@ -190,7 +190,8 @@ def expected_scores(exam: SmallExam, server: ChatServer, seed: int) -> dict[str,
     A drawing's semantic score is the weight of the points answered 1; it is strictly right when every point is 1 and
     every rating 2; its relaxed score is 0.7 of the semantic one and 0.1 for each rating out of 2. In percent.
     """
-    asked = [body["messages"][0]["content"] for body in server.requests(10**6)]
+    answered = [record["body"] for record in server.records(10**6) if record["outcome"] == "answered"]
+    asked = [body["messages"][0]["content"] for body in answered]
     found = {}
     for row in exam.rows:
         drawing = sent(exam.drawing(row["id"]).read_bytes())

@@ -176,7 +176,7 @@ REFUSED: dict[str, tuple[Callable[[SmallExam, Path], dict[str, Any]], type[Limne
     "no folder": (
         lambda exam, results: {"results": results / "nowhere"},
         UsageError,
-        "--results .*nowhere: no such folder",
+        "--results .*nowhere: no such file or folder",
     ),
     "no folder of images": (
         lambda exam, results: {"images": results / "nowhere"},

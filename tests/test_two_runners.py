@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 
 from limner import api
@@ -49,7 +50,7 @@ def test_two_runners_share_the_work(tmp_path: Path, chat: ChatServer) -> None:
         e.question.id: {name: e.scores[name] for name in expected[e.question.id]} for e in group.entries
     } == expected
     # Each paid for its own calls only, and together they paid for each call once.
-    assert sum(one["spent"] for one in results) == round(_spent(tmp_path), 5)
+    assert sum(one["spent"] for one in results) == pytest.approx(_spent(tmp_path), abs=2e-6)
 
 
 def _spent(folder: Path) -> float:

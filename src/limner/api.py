@@ -15,7 +15,7 @@ from .calls import Limits
 from .errors import NoStore, StoreError, UsageError
 from .evidence.probe import OcrProbe
 from .exam import Exam, Selection
-from .exams import Named
+from .exams import Kind, Named
 from .images import Preparer
 from .judges import Judge, make_variant, open_judge
 from .painters import open_painter
@@ -72,6 +72,7 @@ def plan(
     **how: Any,
 ) -> Plan:
     """Put a run together; nothing is called yet. `how` goes to `limner.runner.Plan`."""
+    asking = asking or Asking()
     if draw:
         named, whole = load(exam, data, store)
     else:
@@ -79,7 +80,11 @@ def plan(
         whole = load_exam(store, named.name, exams.kind(named.kind).rubric)
     ocr = OcrProbe()
     known = settings.load()
-    options = painter_options or {}
+    kind = exams.kind(named.kind)
+    preset = kind.preset(asking.preset) if asking.preset else {}
+    asking, drawing = _split(asking, kind, preset)
+    options = {**preset.get("painter_args", {}), **(painter_options or {})}
+    how.setdefault("first_seed", preset.get("seed", 0))
     opened = [open_painter(word, whole, store.blobs, ocr, known, options) for word in painters] if draw else []
     names = [painter.name for painter in opened]
     for name in names:
@@ -88,13 +93,26 @@ def plan(
     chosen = whole.select(selection or Selection())
     if not chosen.questions:
         raise UsageError("no question is selected")
-    judges = _judges(named, asking or Asking(), store, ocr)
+    judges = _judges(named, asking, store, ocr)
     only = None if draw or not painters else _known_painters(painters, named.name, store)
     limits = {
         name: Limits(p.requests_per_minute, p.tokens_per_minute, p.timeout_s, p.call_timeout_s)
         for name, p in known.providers.items()
     }
-    return Plan(chosen, opened, judges, draw=draw, only_painters=only, limits=limits, **how)
+    return Plan(chosen, opened, judges, draw=draw, only_painters=only, limits=limits, options=drawing, **how)
+
+
+def _split(asking: Asking, kind: Kind[Any], preset: Mapping[str, Any]) -> tuple[Asking, dict[str, str]]:
+    """The options of asking and those of drawing, which the exam keeps apart."""
+    protocol = kind.protocol
+    drawing = {name: values[0] for name, values in protocol.draw_options.items()}
+    for name, value in {**preset.get("draw_options", {}), **asking.options}.items():
+        if name in drawing:
+            if value not in protocol.draw_options[name]:
+                raise UsageError(f"{name}={value}: {kind.name} takes {', '.join(protocol.draw_options[name])}")
+            drawing[name] = value
+    rest = {name: value for name, value in asking.options.items() if name not in drawing}
+    return replace(asking, options=rest), drawing
 
 
 def painter_name(word: str) -> str:

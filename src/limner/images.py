@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import io
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -18,6 +19,10 @@ MAX_PIXELS = 100_000_000
 MAX_JPEG_SIDE = 65_500
 SUFFIXES = {"PNG": "png", "JPEG": "jpg", "WEBP": "webp", "GIF": "gif", "BMP": "bmp"}
 """Formats taken, with the suffix their blobs get."""
+
+
+WEB_FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
+"""Formats that services take as they are."""
 
 
 class BadImage(ValueError):
@@ -113,22 +118,44 @@ class Prepared:
     height: int
 
 
-def prepare(data: bytes, max_side: int | None) -> Prepared:
-    """Scale down so that the longer side is at most `max_side` (never up), flatten, encode as JPEG."""
-    import base64
+Form = Literal["jpeg", "native"]
 
-    from PIL import Image
 
+def prepare(data: bytes, max_side: int | None, form: Form = "jpeg") -> Prepared:
+    """Make an image ready to be sent.
+
+    Args:
+        data: The image's bytes.
+        max_side: The longer side is scaled down to this; never up.
+        form: ``jpeg`` flattens and encodes; ``native`` sends the bytes as they are where the web's formats and the
+            size allow it, and a PNG otherwise.
+    """
+    info = inspect(data)
     image = decode(data)
     longer = max(image.size)
-    if max_side is not None and longer > max_side:
+    fits = max_side is None or longer <= max_side
+    if form == "native" and fits and info.format in WEB_FORMATS and (info.width, info.height) == image.size:
+        return _url(data, WEB_FORMATS[info.format], image)
+    if not fits:
+        from PIL import Image
+
+        assert max_side is not None
         width, height = (max(1, int(side * max_side / longer)) for side in image.size)
         image = image.resize((width, height), Image.Resampling.LANCZOS)
+    if form == "native":
+        return _url(encode_png(image), "image/png", image)
     if max(image.size) > MAX_JPEG_SIDE:
         raise BadImage(f"{image.width} x {image.height} pixels; JPEG, as it is sent, has {MAX_JPEG_SIDE:,} at most")
     buffer = io.BytesIO()
     image.save(buffer, format="JPEG")
-    return Prepared(f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode()}", *image.size)
+    return _url(buffer.getvalue(), "image/jpeg", image)
+
+
+def _url(data: bytes, media: str, image: Image) -> Prepared:
+    return Prepared(f"data:{media};base64,{base64.b64encode(data).decode()}", *image.size)
+
+
+_Wanted = tuple[str, int | None, Form]
 
 
 class Preparer:
@@ -136,14 +163,14 @@ class Preparer:
 
     def __init__(self, load: Callable[[str], bytes], limit: int = 256 * 2**20) -> None:
         self._load, self._limit = load, limit
-        self._kept: OrderedDict[tuple[str, int | None], Prepared] = OrderedDict()
-        self._flying: dict[tuple[str, int | None], asyncio.Future[Prepared]] = {}
+        self._kept: OrderedDict[_Wanted, Prepared] = OrderedDict()
+        self._flying: dict[_Wanted, asyncio.Future[Prepared]] = {}
         self._bytes = 0
         self.prepared = 0
 
-    async def get(self, sha256: str, max_side: int | None) -> Prepared:
+    async def get(self, sha256: str, max_side: int | None, form: Form = "jpeg") -> Prepared:
         """The prepared image, made in a thread unless it is at hand."""
-        key = (sha256, max_side)
+        key = (sha256, max_side, form)
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
@@ -153,10 +180,10 @@ class Preparer:
             task.add_done_callback(lambda done: self._keep(key, done))
         return await asyncio.shield(self._flying[key])
 
-    def _make(self, sha256: str, max_side: int | None) -> Prepared:
-        return prepare(self._load(sha256), max_side)
+    def _make(self, sha256: str, max_side: int | None, form: Form) -> Prepared:
+        return prepare(self._load(sha256), max_side, form)
 
-    def _keep(self, key: tuple[str, int | None], done: asyncio.Future[Prepared]) -> None:
+    def _keep(self, key: _Wanted, done: asyncio.Future[Prepared]) -> None:
         self._flying.pop(key, None)
         if done.cancelled() or done.exception() is not None:
             return

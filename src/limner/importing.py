@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ from .painters import FolderPainter
 from .protocol import READINGS, Reply
 from .runner import marking_id, slot_id
 from .store import DEFAULT, Store, now
-from .store.records import Drawing, Marking, add_exam, load_drawings, save_setup
-from .store.schema import attempts, calls, drawings, markings
+from .store.records import Drawing, Marking, add_exam, evidence_row, load_drawings, save_setup
+from .store.schema import attempts, calls, drawings, evidence, markings
 
 BATCH = 200
 
@@ -51,6 +52,7 @@ def import_results(
     judge: str,
     data: Path | str | None = None,
     images: Path | str | None = None,
+    regions: Path | str | None = None,
     store: Store | str | Path = DEFAULT,
 ) -> Imported:
     """Import a folder of the release's own results.
@@ -62,6 +64,7 @@ def import_results(
         judge: The name of the model that marked.
         data: The exam's data folder; not needed once the store has the exam.
         images: A folder with the drawings, ``<id>.png|jpg|jpeg|webp``; without it results have no image hash.
+        regions: A file of region counts, for exams that use them.
         store: A folder or database URL.
 
     Raises:
@@ -69,14 +72,17 @@ def import_results(
         UsageError: The painter has drawings of its own in the store. Nothing is written in any of these cases.
     """
     folder = Path(results)
-    if not folder.is_dir():
-        raise UsageError(f"--results {folder}: no such folder")
+    if not folder.exists():
+        raise UsageError(f"--results {folder}: no such file or folder")
     named, whole = load(exam, data, store)
     kind = exams.kind(named.kind)
     if kind.read_results is None:
         raise UsageError(f"the exam {kind.name} has no reader for its release's results")
     questions = {question.id: question for question in whole.questions}
-    found = list(kind.read_results(folder))
+    extra = {} if regions is None else {"regions": Path(regions)}
+    if extra and "regions" not in signature(kind.read_results).parameters:
+        raise UsageError(f"the exam {kind.name} has no use for --regions")
+    found = list(kind.read_results(folder, **extra))
     _check_all(found, questions, kind)
     finder = _finder(images)
     with opened(store, create=True) as open_store:
@@ -171,6 +177,8 @@ class _Importer:
         if fault:
             self.imported.failures[fault] += 1
             self.imported.details.append(f"{result.file}: {detail}")
+        for name, value in result.evidence.items():
+            rows.append((evidence, evidence_row(slot, name, "imported", value)))
         return [*rows, (markings, asdict(marking))]
 
     def _with_image(self, drawing: Drawing) -> Drawing:

@@ -19,6 +19,7 @@ class Criterion:
         kind: The protocol's own name for this sort of criterion.
         top: The best value; values run from 0 to ``top`` in whole steps.
         weight: Share in the question's score, where the protocol has one.
+        labels: Words whose presence decides it, where the rubric names them; without them `text` is searched for some.
     """
 
     id: str
@@ -26,6 +27,7 @@ class Criterion:
     kind: str
     top: int = 1
     weight: float | None = None
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

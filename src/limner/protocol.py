@@ -39,7 +39,10 @@ class Text:
 
 @dataclass(frozen=True)
 class Picture:
-    """An image sent to a model, by content hash, with how it is prepared."""
+    """An image sent to a model, by content hash, with how it is prepared.
+
+    Without `max_side` it goes as it is, up to what the service takes.
+    """
 
     sha256: str
     max_side: int | None = None
@@ -76,7 +79,7 @@ class Reply:
 
 
 Evidence = Mapping[str, Any]
-"""What was measured or asked beforehand, by name."""
+"""What was measured (``{"value": …, "backend": …}``) or asked beforehand (a reply's text), by name."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,7 @@ class Row:
     question: Question[Any]
     marks: tuple[Mark, ...]
     scores: Mapping[str, float | None]
+    evidence: Evidence = field(default_factory=dict)
 
 
 class Protocol(ABC, Generic[R]):
@@ -162,7 +166,11 @@ class Protocol(ABC, Generic[R]):
     variants: tuple[str, ...]
     """Ways of asking; the first is the default."""
     options: Mapping[str, tuple[str, ...]] = {}
-    """The exam's own options and their values; the first value is the default."""
+    """The exam's own options of asking and their values; the first value is the default."""
+    draw_options: Mapping[str, tuple[str, ...]] = {}
+    """The exam's own options of drawing and their values; the first value is the default."""
+    selecting: frozenset[str] = frozenset()
+    """Drawing options that choose among questions only, and change nothing about a drawing."""
     needs: frozenset[str] = frozenset()
     """Evidence that must exist before asking or scoring."""
     label_kinds: frozenset[str] = frozenset()
@@ -181,6 +189,18 @@ class Protocol(ABC, Generic[R]):
     @abstractmethod
     def asks(self, question: Question[R], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
         """The calls that mark one drawing; `image` is its content hash."""
+
+    def takes(self, question: Question[R], options: Mapping[str, str]) -> bool:
+        """Whether the drawing options leave this question in."""
+        return True
+
+    def drawing_prompt(self, question: Question[R], group: str | None, options: Mapping[str, str]) -> str:
+        """What a painter is sent; `group` is ``closed`` or ``open`` where that is known of it."""
+        return question.prompt
+
+    def cluster(self, question: Question[R]) -> str:
+        """Questions of one cluster are resampled together."""
+        return question.id
 
     def before(self, question: Question[R], variant: Variant) -> list[Ask]:
         """Asks answered once per question before the others; their replies become evidence by ask name."""
@@ -209,6 +229,14 @@ class Protocol(ABC, Generic[R]):
     def derive(self, means: Mapping[str, Any]) -> dict[str, Any]:
         """Summary numbers from the ratios of `parts`; works on numbers and on arrays of resamples alike."""
         return dict(means)
+
+    def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
+        """What the exam's paper reports beyond its scores, by name; plain JSON."""
+        return {}
+
+    def remarks(self, rows: Sequence[Row]) -> list[str]:
+        """What a reader must know to take these scores right."""
+        return []
 
     def summary(self, rows: Sequence[Row]) -> dict[str, float]:
         """The exam's numbers over many drawings."""

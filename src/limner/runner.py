@@ -15,9 +15,10 @@ from .calls import STOPPING, Budget, Calls, Fault, Limits, digest, purpose
 from .calls.faults import RETRIED_NEXT_RUN
 from .errors import StopRun, StoreError, UsageError
 from .exam import Exam, Question
+from .exams import kind
 from .images import BadImage
 from .judges import Judge, Marked, Subject
-from .painters import Painter, Painting, PaintRequest
+from .painters import Aspect, Painter, Painting, PaintRequest
 from .store import Store, now
 from .store.records import (
     Drawing,
@@ -68,6 +69,8 @@ class Plan:
         seeds: Drawings per question and painter.
         repeats: Markings per drawing and judge.
         draw: Whether to draw at all, or mark what the store has.
+        first_seed: The seed of the first drawing; the others follow.
+        options: The exam's own options of drawing.
         budget: Dollars this run may spend.
         limits: What each service allows, by its name.
     """
@@ -80,6 +83,8 @@ class Plan:
     concurrency: int = 64
     retry_failed: bool = False
     draw: bool = True
+    first_seed: int = 0
+    options: Mapping[str, str] = field(default_factory=dict)
     budget: float | None = None
     limits: Mapping[str, Limits] = field(default_factory=dict)
     only_painters: frozenset[str] | None = None
@@ -111,6 +116,7 @@ class Runner:
     def __init__(self, plan: Plan, store: Store, watch: Callable[[Progress], None] = lambda _: None) -> None:
         self.plan, self.store, self.watch = plan, store, watch
         self.progress = Progress()
+        self._protocol = kind(plan.exam.kind).protocol
         self._setups = [(judge, digest("setup-1", judge.setup)) for judge in plan.judges]
         self._markings: dict[str, Marking] = {}
         self._stopping = False
@@ -120,18 +126,33 @@ class Runner:
         """The drawings of the plan, question by question."""
         plan = self.plan
         if not plan.draw:
-            chosen = {question.hash: question for question in plan.exam.questions}
+            chosen = {question.hash: question for question in self._taken()}
             for drawing in load_drawings(self.store, plan.exam.name):
                 named = plan.only_painters is None or drawing.painter in plan.only_painters
                 if drawing.question_hash in chosen and named:
                     yield _Slot(chosen[drawing.question_hash], None, drawing.seed, drawing)
             return
         stored = {drawing.id: drawing for drawing in load_drawings(self.store, plan.exam.name)}
-        for question in plan.exam.questions:
+        for question in self._taken():
             for painter in plan.painters:
-                for seed in range(plan.seeds):
-                    id = slot_id(plan.exam.name, question.hash, painter.name, "direct", painter.options, seed)
+                for seed in range(plan.first_seed, plan.first_seed + plan.seeds):
+                    id = slot_id(plan.exam.name, question.hash, painter.name, "direct", self._options(painter), seed)
                     yield _Slot(question, painter, seed, stored.get(id))
+
+    def _taken(self) -> list[Question[Any]]:
+        return [one for one in self.plan.exam.questions if self._protocol.takes(one, self.plan.options)]
+
+    def _options(self, painter: Painter) -> dict[str, Any]:
+        """What makes a drawing another one: the painter's options, and the exam's where they are not the usual ones."""
+        usual = {name: values[0] for name, values in self._protocol.draw_options.items()}
+        own = {k: v for k, v in self.plan.options.items() if v != usual.get(k) and k not in self._protocol.selecting}
+        return {**painter.options, **own}
+
+    def _request(self, question: Question[Any], painter: Painter, seed: int) -> PaintRequest:
+        prompt = self._protocol.drawing_prompt(question, painter.group, self.plan.options)
+        aspect = question.tags.get("aspect", "square")
+        known: Aspect = "landscape" if aspect == "landscape" else "portrait" if aspect == "portrait" else "square"
+        return PaintRequest(question.id, prompt, seed, known)
 
     def missing(self) -> tuple[int, int]:
         """How many drawings and markings a run would still make; nothing is called or stored."""
@@ -257,12 +278,12 @@ class Runner:
         assert painter is not None
         exam = self.plan.exam.name
         blank = Drawing(
-            slot_id(exam, question.hash, painter.name, "direct", painter.options, slot.seed),
+            slot_id(exam, question.hash, painter.name, "direct", self._options(painter), slot.seed),
             exam, question.id, question.hash, painter.name, painter.spec, "direct", slot.seed, "failed",
-            dict(painter.options),
+            self._options(painter),
         )  # fmt: skip
         try:
-            painting = await direct(PaintRequest(question.id, question.prompt, slot.seed), painter, calls)
+            painting = await direct(self._request(question, painter, slot.seed), painter, calls)
             drawing = await self._keep(blank, painting)
         except Fault as fault:
             self._stop_if_pointless(fault)

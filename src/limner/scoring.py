@@ -22,6 +22,7 @@ from .store.records import (
     Marking,
     kind_of,
     load_drawings,
+    load_evidence,
     load_markings,
     load_questions,
     load_replies,
@@ -40,6 +41,12 @@ class Entry:
     scores: Mapping[str, float | None] = field(default_factory=dict)
     status: str = "unmarked"
     detail: str | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def row(self) -> Row:
+        """The entry as a protocol sees it."""
+        return Row(self.question, self.marks, self.scores, self.evidence)
 
     @property
     def scored(self) -> bool:
@@ -72,6 +79,8 @@ class Standing:
         pessimistic: Scores with everything that is missing counted as nothing.
         by: Breakdowns, by tag and value.
         cost: Dollars for drawing and marking, failures included; None where a price is not known.
+        analyses: What the exam's paper reports beyond its scores.
+        remarks: What a reader must know to take these scores right.
         common: The same scores on the questions that all painters have whom this judge marked, asked alike.
     """
 
@@ -92,6 +101,8 @@ class Standing:
     by: Mapping[str, Mapping[str, Any]]
     cost: float | None
     common: Mapping[str, Any] | None = None
+    analyses: Mapping[str, Any] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; every number with its interval."""
@@ -181,6 +192,8 @@ def _entries(
 ) -> list[Entry]:
     keys = [key for _, marking in picked if _to_read(marking) for _, key in marking.replies]  # type: ignore[union-attr]
     texts = load_replies(store, keys)
+    subjects = [subject for drawing, _ in picked for subject in (drawing.image, drawing.id) if subject]
+    measured = load_evidence(store, subjects)
     entries = []
     for drawing, marking in picked:
         question = questions[drawing.question_hash]
@@ -200,8 +213,9 @@ def _entries(
         if unread and len(unread) == len(marks):
             entries.append(Entry(question, drawing, marking, status="unreadable", detail=unread[0].reason))
             continue
-        scores = found.protocol.scores(question, marks, {})
-        entries.append(Entry(question, drawing, marking, tuple(marks), scores, "done"))
+        evidence = measured.get(drawing.image or "", {}) | measured.get(drawing.id, {})
+        scores = found.protocol.scores(question, marks, evidence)
+        entries.append(Entry(question, drawing, marking, tuple(marks), scores, "done", evidence=evidence))
     return entries
 
 
@@ -265,6 +279,8 @@ def _standing(
         by={tag: _breakdown(scored, protocol, tag) for tag in by},
         cost=_cost(group.entries),
         common=shared,
+        analyses=protocol.analyses([entry.row for entry in scored]),
+        remarks=tuple(protocol.remarks([entry.row for entry in scored])),
     )
 
 
@@ -277,7 +293,7 @@ def _cost(entries: Sequence[Entry]) -> float | None:
 
 def _intervals(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, Interval]:
     """Summary numbers with intervals; repeats and seeds of a question are averaged within it first."""
-    rows = [Row(entry.question, entry.marks, entry.scores) for entry in entries]
+    rows = [entry.row for entry in entries]
     parts, settled = _parts(rows, protocol)
     if any(mark.verdict == "abstain" for row in rows for mark in row.marks):
         # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
@@ -289,13 +305,17 @@ def _intervals(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, I
 
 
 def _parts(rows: Sequence[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
-    """Numerators and denominators, one entry per question; and how many rows have each number."""
-    clusters: dict[str, list[dict[str, tuple[float, float]]]] = {}
+    """Numerators and denominators, one entry per cluster of questions; and how many rows have each number."""
+    questions: dict[str, list[dict[str, tuple[float, float]]]] = {}
+    places: dict[str, int] = {}
+    clusters: dict[str, int] = {}
     for row in rows:
-        clusters.setdefault(row.question.id, []).append(protocol.parts(row))
-    settled = Counter(name for members in clusters.values() for member in members for name in member)
+        questions.setdefault(row.question.id, []).append(protocol.parts(row))
+        places[row.question.id] = clusters.setdefault(protocol.cluster(row.question), len(clusters))
+    settled = Counter(name for members in questions.values() for member in members for name in member)
     parts = {name: (np.zeros(len(clusters)), np.zeros(len(clusters))) for name in settled}
-    for place, members in enumerate(clusters.values()):
+    for question, members in questions.items():
+        place = places[question]
         shares = Counter(name for member in members for name in member)
         for member in members:
             for name, (top, bottom) in member.items():
@@ -340,7 +360,8 @@ def _ends(
         rows = []
         for entry in entries:
             marks = fill(entry.marks, protocol.criteria(entry.question), best)
-            rows.append(Row(entry.question, tuple(marks), protocol.scores(entry.question, marks, {})))
+            scores = protocol.scores(entry.question, marks, entry.evidence)
+            rows.append(Row(entry.question, tuple(marks), scores, entry.evidence))
         parts, _ = _parts(rows, protocol)
         ends.append(protocol.derive(ratios(parts)))
     names = [score.name for score in protocol.scored if score.monotone and score.name in ends[0]]

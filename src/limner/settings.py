@@ -23,6 +23,7 @@ class Provider(BaseModel):
         image_url: Where image calls go, when not to `base_url`.
         seeds: Whether image calls take a seed.
         structured: What it takes as a description of a reply's shape.
+        max_image_side: The longer side of the largest picture it takes.
         link_hosts: Hosts that links to finished images may lead to, beside the service's own; ``*.name`` for all
             below a name.
     """
@@ -32,15 +33,16 @@ class Provider(BaseModel):
     base_url: str = Field(pattern=r"^https?://\S+$")
     shape: Literal["openai"] = "openai"
     key_env: str | None = None
-    timeout_s: float = 600.0
-    call_timeout_s: float = 3600.0
+    timeout_s: float = Field(default=600.0, gt=0)
+    call_timeout_s: float = Field(default=3600.0, gt=0)
     image_shape: Literal["openai-images", "gemini", "chat-images", "dashscope", "bfl"] | None = None
     image_url: str | None = None
     seeds: bool = False
     structured: Literal["none", "json_object", "json_schema"] = "none"
     image_input: bool = True
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
+    max_image_side: int | None = None
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: float | None = Field(default=None, gt=0)
     link_hosts: tuple[str, ...] = ()
 
     def key(self) -> str | None:
@@ -50,6 +52,9 @@ class Provider(BaseModel):
         key = os.environ.get(self.key_env, "").strip()
         if not key:
             raise UsageError(f"{self.base_url} needs a key: set the environment variable {self.key_env}")
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            # It would fit into no header, and the error about that would repeat it.
+            raise UsageError(f"the environment variable {self.key_env} holds no key: there are letters in it no key has")
         return key
 
 
@@ -63,10 +68,10 @@ class ModelFacts(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    input_price: float | None = None
-    output_price: float | None = None
-    max_output_tokens: int | None = None
-    image_tokens: int = 3000
+    input_price: float | None = Field(default=None, ge=0)
+    output_price: float | None = Field(default=None, ge=0)
+    max_output_tokens: int | None = Field(default=None, gt=0)
+    image_tokens: int = Field(default=3000, ge=0)
     priced_on: str | None = None
     source: str | None = None
 
@@ -94,8 +99,8 @@ class PainterFacts(BaseModel):
     sizes: dict[Literal["square", "landscape", "portrait"], str] = {}
     prompt_limit: int | None = None
     aibench_group: Literal["closed", "open"] | None = None
-    image_price: float | None = None
-    image_bound: float | None = None
+    image_price: float | None = Field(default=None, ge=0)
+    image_bound: float | None = Field(default=None, ge=0)
     priced_on: str | None = None
     source: str | None = None
 

@@ -218,7 +218,7 @@ def test_an_attempt_that_takes_too_long_is_a_timeout_of_unknown_cost(store: Stor
 def test_no_attempt_is_begun_after_the_call_s_time(store: Store, clock: Clock) -> None:
     service = Service(Fault("server", "busy", retry_after=60.0))
     fails(store, service, limits={"service": Limits(call_s=100.0)})
-    assert service.asked == 3
+    assert service.asked == 2
 
 
 def test_the_tally_counts_attempts_spending_and_what_has_no_price(store: Store, clock: Clock) -> None:

@@ -125,7 +125,7 @@ def test_importing(tmp_path: Path) -> None:
     [
         (["--painter", "p", "--judge", "j"], 2, "Missing option '--results'"),
         (["--results", ".", "--judge", "j"], 2, "Missing option '--painter'"),
-        (["--results", "nowhere", "--painter", "p", "--judge", "j"], 2, "--results nowhere: no such folder"),
+        (["--results", "nowhere", "--painter", "p", "--judge", "j"], 2, "--results nowhere: no such file or folder"),
         (["--results", ".", "--painter", "p", "--judge", "j"], 1, "no *.json result in this folder"),
     ],
 )

@@ -23,7 +23,7 @@ HOME = "/home/you/exams"
 """Stands in shown output for the folder the commands were run in."""
 WIDTH = 100
 NOTE = re.compile(r"<!-- (not run|seam|exit|file|output varies|table of the demo)(?:: (.+))? -->")
-SECONDS = 120
+SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -123,9 +123,9 @@ def plain(line: str) -> str:
 
 
 def demo_table() -> list[str]:
-    """The table that the tutorial shows below ``limner demo``."""
+    """The first table that the tutorial shows below ``limner demo``."""
     page = ROOT / "docs" / "tutorial.md"
     console = [block for block in blocks(page) if block.language == "console"]
     (shown,) = [command.shown for block in console for command in block.commands() if command.words == "limner demo"]
-    start = next((n for n, line in enumerate(shown) if line.startswith("sample/genexam")), 0)
-    return shown[start : shown.index("") if "" in shown[start:] else None]
+    first, second = [n for n, line in enumerate(shown) if line.startswith("sample/genexam")]
+    return shown[first:second]

@@ -55,9 +55,9 @@ def test_text_and_pictures_go_out_as_the_api_wants_them(chat: ChatServer, store:
     ask(model(store, chat.base_url, reasoning_effort="low", max_completion_tokens=500), store, *shown)
     (body,) = chat.requests()
     urls = []
-    for number in (1, 2):
-        data = sent(picture(number))
-        urls.append({"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "media": "image/jpeg"})
+    # With a limit as JPEG, without one as it is.
+    for data, media in ((sent(picture(1)), "image/jpeg"), (picture(2), "image/png")):
+        urls.append({"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "media": media})
     assert body == {
         "model": "judge",
         "reasoning_effort": "low",

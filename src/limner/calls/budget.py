@@ -21,16 +21,17 @@ class Budget:
     """
 
     def __init__(self, limit: float | None = None) -> None:
-        if limit is not None and limit <= 0:
+        # Not "limit <= 0": every comparison with "nan" is false, and such a limit would never be reached.
+        if limit is not None and not limit > 0:
             raise UsageError(f"--budget takes dollars above 0, not {limit:g}")
         self.limit = limit
         self.spent = 0.0
         self.reserved = 0.0
         self._flying = 0
-        self._changed = asyncio.Condition()
+        self._freed = asyncio.Event()
 
     async def reserve(self, bound: float | None, target: str) -> float:
-        """Wait until `bound` fits, and set it aside.
+        """Wait until `bound` fits, and set it aside; whoever gets it must `settle` it.
 
         Raises:
             BudgetReached: It does not fit, and nothing in flight can free enough.
@@ -40,29 +41,32 @@ class Budget:
             return bound or 0.0
         if bound is None:
             raise UsageError(f"--budget needs to know what a call to {target} can cost; {HELP}")
-        async with self._changed:
-            while self.spent + self.reserved + bound > self.limit + 1e-9:
-                if not self._flying:
-                    left = self.limit - self.spent
-                    raise BudgetReached(
-                        f"budget reached: ${self.spent:.4f} of ${self.limit:g} spent, and a call to {target} "
-                        f"may cost ${bound:.4f} where ${left:.4f} is left; run again with a higher --budget to go on"
-                    )
-                await self._changed.wait()
-            self.reserved += bound
-            self._flying += 1
+        while self.spent + self.reserved + bound > self.limit + 1e-9:
+            if not self._flying:
+                left = max(0.0, self.limit - self.spent)
+                raise BudgetReached(
+                    f"budget reached: ${self.spent:.4f} of ${self.limit:g} spent, and a call to {target} "
+                    f"may cost ${bound:.4f} where ${left:.4f} is left; run again with a higher --budget to go on"
+                )
+            await self._freed.wait()
+        self.reserved += bound
+        self._flying += 1
         return bound
 
-    async def settle(self, bound: float, cost: float | None) -> None:
-        """Give the reservation back and count the cost; an unknown one counts as its bound."""
+    def settle(self, bound: float, cost: float | None) -> None:
+        """Give the reservation back and count the cost; an unknown one counts as its bound.
+
+        This never waits, so that nobody can be stopped halfway through it and leave a reservation behind.
+        """
         if self.limit is None:
             self.spent += cost or 0.0
             return
-        async with self._changed:
-            self.reserved -= bound
-            self._flying -= 1
-            self.spent += bound if cost is None else cost
-            self._changed.notify_all()
+        self._flying -= 1
+        # Sums of fractions drift: with nothing in flight, nothing is reserved.
+        self.reserved = self.reserved - bound if self._flying else 0.0
+        self.spent += bound if cost is None else cost
+        freed, self._freed = self._freed, asyncio.Event()
+        freed.set()
 
 
 HELP = "add its prices to limner.toml, and for chat models a token limit (--judge-arg max_completion_tokens=N)"

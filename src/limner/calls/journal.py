@@ -25,6 +25,8 @@ from .lanes import Lane, Limits
 
 TRIES = 5
 """Tries at one call within one run, passing faults only."""
+BACK_OFF = wait_random_exponential(multiplier=0.5, max=30)
+"""How long to wait between two tries: longer each time, and never the same for all."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Calls:
         self._owner = this_process()
         self._flying: dict[str, asyncio.Task[Outcome]] = {}
         self._held: dict[str, str] = {}
-        self._wait = wait_random_exponential(multiplier=0.5, max=30)
+        self._wait = BACK_OFF
         self._beat: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Calls:
@@ -165,13 +167,17 @@ class Calls:
         attempt = Attempt(self, request.key, held.token, held.progress)
         lane, began = self._lane(request.target), time.monotonic()
         for n in range(held.tries + 1, held.tries + self.tries + 1):
+            reserved: float | None = None
             try:
                 if n > held.tries + 1:
                     await asyncio.sleep(self._wait(_Turn(n - held.tries - 1)))  # type: ignore[arg-type]
-                await lane.enter(tokens)
+                # The lane comes last: whoever has been let through it sends at once.
                 reserved = await self.budget.reserve(bound, request.target)
+                await lane.enter(tokens)
             except BaseException:
                 # Nothing was sent: the call is free for whoever comes next.
+                if reserved is not None:
+                    self.budget.settle(reserved, 0.0)
                 await asyncio.shield(self._change(request.key, held.token, status="open"))
                 raise
             started, clock = now(), time.perf_counter()
@@ -183,15 +189,16 @@ class Calls:
             except (Fault, TimeoutError) as error:
                 fault = error if isinstance(error, Fault) else _too_slow(lane)
                 cost = fault.cost
-                last = n == held.tries + self.tries or time.monotonic() - began > lane.limits.call_s
+                later = time.monotonic() + (fault.retry_after or 0.0)
+                last = n == held.tries + self.tries or later - began > lane.limits.call_s
                 again = fault.kind in PASSING and not last
+                if fault.retry_after is not None:
+                    lane.hold(fault.retry_after)
                 row = _row(request.key, n, started, clock, fault)
                 if not await self._settle(row, held.token, "claimed" if again else "failed", fault):
                     return None
                 if not again:
                     raise Fault(fault.kind, fault.detail, calls=(request.key,), cost=fault.cost) from fault
-                if fault.retry_after is not None:
-                    lane.hold(fault.retry_after)
             except BaseException as error:
                 # Cancelled or broken in flight: what the service charged is not known.
                 broken = Fault("interrupted", repr(error), cost=None)
@@ -204,7 +211,7 @@ class Calls:
                     return None
                 return Outcome(request.key, result.payload, cost, stored=False)
             finally:
-                await self.budget.settle(reserved, cost)
+                self.budget.settle(reserved, cost)
         raise AssertionError("the last try either returns or raises")
 
     def _lane(self, target: str) -> Lane:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from dataclasses import dataclass
 
-from aiolimiter import AsyncLimiter
-
-WINDOW_S = 10.0
-"""Limits per minute are kept in windows this long: no burst of a whole minute's share at once."""
+MINUTE_S = 60.0
+AT_ONCE_S = 1.0
+"""A lane that was idle lets through this many seconds' share at once; services may count by the second."""
 
 
 @dataclass(frozen=True)
@@ -28,31 +28,71 @@ class Limits:
 
 
 class Lane:
-    """The way to one service."""
+    """The way to one service: first come, first served."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._requests = _limiter(limits.requests_per_minute)
-        self._tokens = _limiter(limits.tokens_per_minute)
+        self._requests = _meter(limits.requests_per_minute)
+        self._tokens = _meter(limits.tokens_per_minute)
         self._open_at = 0.0
+        self._turn = asyncio.Lock()
 
     async def enter(self, tokens: int = 0) -> None:
-        """Wait for this attempt's turn."""
-        if self._requests is not None:
-            await self._requests.acquire()
-        if self._tokens is not None and tokens:
-            await self._tokens.acquire(min(float(tokens), self._tokens.max_rate))
-        while (wait := self._open_at - time.monotonic()) > 0:
-            await asyncio.sleep(wait)
+        """Wait for this attempt's turn; it counts from the moment it is let through."""
+        async with self._turn:
+            # All at the same moment: what waits for a pause to end must not have used up its share before.
+            while (wait := self._wait(tokens)) > 0:
+                await asyncio.sleep(wait)
+            at = time.monotonic()
+            if self._requests is not None:
+                self._requests.take(1, at)
+            if self._tokens is not None and tokens:
+                self._tokens.take(tokens, at)
 
     def hold(self, seconds: float) -> None:
         """The service asked to wait: everything on this lane does."""
         self._open_at = max(self._open_at, time.monotonic() + seconds)
 
+    def _wait(self, tokens: int) -> float:
+        at = time.monotonic()
+        free = [self._open_at]
+        if self._requests is not None:
+            free.append(self._requests.free_at(1, at))
+        if self._tokens is not None and tokens:
+            free.append(self._tokens.free_at(tokens, at))
+        return max(free) - at
 
-def _limiter(per_minute: float | None) -> AsyncLimiter | None:
-    if per_minute is None:
-        return None
-    share = per_minute * WINDOW_S / 60
-    # Below one in a window, one request per as many seconds as it takes.
-    return AsyncLimiter(share, WINDOW_S) if share >= 1 else AsyncLimiter(1, 60 / per_minute)
+
+class Meter:
+    """Lets through no more than `per_minute` in any minute, spread evenly over it.
+
+    What is larger than a minute's share goes alone, and takes as many minutes as it fills.
+    """
+
+    def __init__(self, per_minute: float) -> None:
+        self._limit = per_minute
+        self._taken: deque[tuple[float, float]] = deque()
+        self._used = 0.0
+        self._due = float("-inf")
+
+    def free_at(self, amount: float, at: float) -> float:
+        """When so much can be let through, seen from the time `at`."""
+        while self._taken and self._taken[0][0] <= at:
+            self._used -= self._taken.popleft()[1]
+        free, over = self._due, self._used + min(amount, self._limit) - self._limit
+        for end, size in self._taken:
+            if over <= 0:
+                break
+            free, over = max(free, end), over - size
+        return free
+
+    def take(self, amount: float, at: float) -> None:
+        """Count what is let through now."""
+        share, minutes = min(amount, self._limit), amount / self._limit
+        self._taken.append((at + MINUTE_S * max(1.0, minutes), share))
+        self._used += share
+        self._due = max(self._due, at - AT_ONCE_S) + MINUTE_S * minutes
+
+
+def _meter(per_minute: float | None) -> Meter | None:
+    return None if per_minute is None else Meter(per_minute)

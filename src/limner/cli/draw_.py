@@ -14,10 +14,12 @@ from . import options, running
 @click.argument("exam")
 @options.painters
 @options.painter_args
+@options.exam_options
 @options.data
 @options.store
 @options.selection
 @running.seeds
+@running.first_seed
 @running.how
 def command(exam: str, **given: Any) -> None:
     """Draw what is missing, without marking. Run it again to resume."""

@@ -19,6 +19,7 @@ from . import options, running
 @options.store
 @options.selection
 @running.seeds
+@running.first_seed
 @running.repeats
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(exam: str, as_json: bool, **given: Any) -> None:
@@ -37,6 +38,7 @@ def command(exam: str, as_json: bool, **given: Any) -> None:
             painter_options=options.typed(given["painter_args"], "--painter-arg"),
             seeds=given["seeds"],
             repeats=given["repeats"],
+            **({} if given["seed"] is None else {"first_seed": given["seed"]}),
         )
         found = estimate(plan, store, settings.load())
     dollars, unknown = total(found)

@@ -16,6 +16,7 @@ from . import options
 @options.data
 @click.option("--results", type=options.FOLDER, required=True, metavar="DIR", help="What the released scorer wrote.")
 @click.option("--images", type=options.FOLDER, metavar="DIR", help="The drawings, <id>.png, where you have them.")
+@click.option("--regions", type=options.FOLDER, metavar="FILE", help="Region counts, for exams that use them.")
 @click.option("--painter", required=True, metavar="NAME", help="The model that drew.")
 @click.option("--judge", required=True, metavar="NAME", help="The model that marked.")
 @options.store
@@ -25,6 +26,7 @@ def command(
     data: Path | None,
     results: Path,
     images: Path | None,
+    regions: Path | None,
     painter: str,
     judge: str,
     store: str,
@@ -33,7 +35,9 @@ def command(
     """Bring in results made by a benchmark's own scorer, so that they are scored and compared like any others."""
     from ..importing import import_results
 
-    found = import_results(exam, results, painter=painter, judge=judge, data=data, images=images, store=store)
+    found = import_results(
+        exam, results, painter=painter, judge=judge, data=data, images=images, regions=regions, store=store
+    )
     if as_json:
         body = {"results": found.results, "images": found.images, "failures": dict(found.failures)}
         click.echo(json.dumps(body))

@@ -60,6 +60,9 @@ asking = together(
     click.option("-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam's own."),
     click.option("--prompts", type=FOLDER, metavar="DIR", help="Your own wording of the judge's prompts."),
 )  # fmt: skip
+exam_options = click.option(
+    "-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam's own."
+)
 reading = click.option(
     "--reading", type=click.Choice(["careful", "paper", "release"]), default="careful", show_default=True,
     help="How stored replies are read.",
@@ -100,6 +103,8 @@ def make_asking(given: dict[str, Any]) -> Asking:
     from ..api import Asking
 
     options = pairs(given["exam_options"], "-O")
+    if "judges" not in given:
+        return Asking(options=options)
     if given["reference"] is not None:
         options["reference"] = given["reference"]
     args = typed(given["judge_args"], "--judge-arg")

@@ -19,6 +19,7 @@ from . import options, running
 @options.store
 @options.selection
 @running.seeds
+@running.first_seed
 @running.repeats
 @running.how
 def command(exam: str, **given: Any) -> None:

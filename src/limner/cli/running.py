@@ -30,6 +30,7 @@ how = options.together(
     click.option("--dry-run", is_flag=True, help="Say what would be done; call and store nothing."),
     click.option("--json", "as_json", is_flag=True, help="End with one JSON object on standard output."),
 )  # fmt: skip
+first_seed = click.option("--seed", type=int, metavar="N", help="The first drawing's seed; 0, or the preset's.")
 seeds = click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="Drawings per question.")
 repeats = click.option("--repeats", default=1, show_default=True, type=click.IntRange(1), help="Markings per drawing.")
 
@@ -40,7 +41,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     from ..errors import UsageError
     from ..runner import Runner
 
-    asking = options.make_asking(given) if "judges" in given else api.Asking()
+    asking = options.make_asking(given)
     if draw and not given["painters"]:
         raise UsageError("name a painter with --painter, such as folder/PATH or control/reference")
     if "judges" in given and not asking.judges and not asking.preset:
@@ -61,6 +62,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             concurrency=given["concurrency"],
             retry_failed=given["retry_failed"],
             budget=given["budget"],
+            **({} if given.get("seed") is None else {"first_seed": given["seed"]}),
         )
 
     if draw and not given["dry_run"] and not api.is_there(given["store"]):

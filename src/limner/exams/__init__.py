@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -28,6 +28,7 @@ class ImportedReply:
         file: Where it stood.
         rubric: The rubric it was made with, where the result says so.
         fault: Why there is no reply to be read.
+        evidence: What was measured on the drawing, by name.
     """
 
     question: str
@@ -35,6 +36,7 @@ class ImportedReply:
     file: Path
     rubric: Mapping[str, Any] | None = None
     fault: str | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Kind(Generic[R]):
         prompts: The folder of shipped prompt templates.
         sample: A bundled data folder, where there is one.
         presets: Named settings: judge, arguments, variant, reading.
-        read_results: Reads results that the release's own scorer wrote.
+        read_results: Reads results that the release's own scorer wrote, from a folder or file; further files (such as
+            ``regions``) come by name.
     """
 
     name: str
@@ -57,7 +60,7 @@ class Kind(Generic[R]):
     prompts: Path
     sample: Path | None = None
     presets: Path | None = None
-    read_results: Callable[[Path], Iterable[ImportedReply]] | None = None
+    read_results: Callable[..., Iterable[ImportedReply]] | None = None
 
     def load_prompts(self, own: Path | None = None) -> Prompts:
         """The shipped templates, with the user's own wording on top."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..evidence.lines import Line
 from ..marks import Criterion, Mark
-from .labels import Claim, Label, claim
+from .labels import Claim, Label, claim, named
 from .matching import Found, Page
 from .spelling import EXACT_LENGTH, tokens
 from .wording import GENERIC, SYNONYMS
@@ -55,7 +55,7 @@ def decide(claim: Claim, lines: Sequence[Line]) -> Decision:
 def _mark(criterion: Criterion, page: Page, kinds: frozenset[str]) -> Mark:
     if criterion.kind not in kinds:
         return Mark.abstain(criterion.id, f"criteria of kind {criterion.kind!r} need eyes", SOURCE)
-    demanded = claim(criterion.text)
+    demanded = named(criterion.labels) if criterion.labels else claim(criterion.text)
     if demanded is None:
         return Mark.abstain(criterion.id, "demands no label that words could prove", SOURCE)
     decision = _decide(demanded, page)

@@ -76,6 +76,11 @@ def claim(text: str) -> Claim | None:
     return Claim(tuple(labels), "any" if link == "or" else "all", sufficient)
 
 
+def named(labels: tuple[str, ...]) -> Claim:
+    """The claim that all these labels stand in the drawing, and nothing else."""
+    return Claim(tuple(Label(text, firm=names_something(text, quoted=True)) for text in labels), "all", True)
+
+
 def _asks_no_more(shell: str, labels: list[Label]) -> bool:
     """Whether the criterion around its labels asks for nothing else, and the labels cannot be met by chance."""
     plain = ["".join(tokens(label.text)) for label in labels]

@@ -13,7 +13,7 @@ from ..images import BadImage, Preparer
 from ..protocol import Part, Picture, Text
 from ..settings import ModelFacts, Settings
 from .base import Context
-from .openai_faults import fault_of, kind_of
+from .openai_faults import fault_of, kind_of, without_key
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -69,7 +69,7 @@ class ChatModel:
         self, shown: tuple[Part, ...], said: tuple[tuple[str, str], ...], context: Context, calls: Calls
     ) -> tuple[str, str, float | None]:
         """One request; see `limner.models.base.Model`."""
-        messages = [{"role": "user", "content": [_plain(part) for part in shown]}]
+        messages = [{"role": "user", "content": [_plain(part, self._provider.max_image_side) for part in shown]}]
         for reply, wrong in said:
             messages.append({"role": "assistant", "content": [{"type": "text", "text": reply}]})
             messages.append({"role": "user", "content": [{"type": "text", "text": wrong}]})
@@ -90,6 +90,7 @@ class ChatModel:
         extra = self._args if shape is None else {"response_format": shape, **self._args}
         body = {"model": self._model, "messages": messages, "args": extra}
         sent, written = self._most_tokens(messages)
+        sent += len(json.dumps(shape)) if shape is not None else 0
         bound = None if written is None else self._prices.price(self.name, sent, written)
 
         async def perform(_attempt: Attempt) -> Result:
@@ -106,11 +107,14 @@ class ChatModel:
             # A token is at least one byte; the frame around each part takes a few more.
             sent += 16 + (len(part["text"].encode()) if part["type"] == "text" else facts.image_tokens)
         limit = next((self._args[name] for name in LIMITS if name in self._args), facts.max_output_tokens)
-        return sent, limit
+        replies = self._args.get("n", 1)  # All of them are paid for.
+        known = type(limit) is int and type(replies) is int and limit > 0 and replies > 0
+        return sent, limit * replies if known else None
 
     async def _send(self, messages: list[dict[str, Any]], extra: dict[str, Any]) -> Result:
         key = self._provider.key()
-        wire = [{"role": m["role"], "content": [await self._wire(p) for p in m["content"]]} for m in messages]
+        sizes: list[dict[str, Any]] = []
+        wire = [{"role": m["role"], "content": [await self._wire(p, sizes) for p in m["content"]]} for m in messages]
         try:
             # As extra body: the client would otherwise walk through every message to convert what needs no converting.
             reply = await self._client.chat.completions.create(
@@ -119,16 +123,16 @@ class ChatModel:
         except Exception as error:
             raise fault_of(error, key) from error
         if not hasattr(reply, "model_dump"):
-            raise Fault("server", f"the reply is not JSON: {reply}"[:500], cost=None)
+            raise Fault("server", without_key(f"the reply is not JSON: {reply}", key)[:500], cost=None)
         raw: dict[str, Any] = reply.model_dump(mode="json", exclude_none=True, warnings=False)
         if key and key in (said := json.dumps(raw)):
             raw = json.loads(said.replace(key, "***"))
         try:
-            return self._result(raw)
+            return self._result(raw, sizes)
         except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise Fault("server", f"the reply does not fit the API: {raw}"[:500], cost=None, result=raw) from error
 
-    def _result(self, raw: dict[str, Any]) -> Result:
+    def _result(self, raw: dict[str, Any], sizes: list[dict[str, Any]]) -> Result:
         usage = raw.get("usage") or {}
         sent, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
         cost = None
@@ -145,17 +149,18 @@ class ChatModel:
         text = _text(message.get("content"))
         if reason == "length":
             raise Fault("truncated", "the reply hit the token limit; raise it with --judge-arg", cost=cost, result=raw)
-        return Result({"text": text, "raw": raw}, cost)
+        return Result({"text": text, "images": sizes, "raw": raw}, cost)
 
-    async def _wire(self, part: dict[str, Any]) -> dict[str, Any]:
+    async def _wire(self, part: dict[str, Any], sizes: list[dict[str, Any]]) -> dict[str, Any]:
         if part["type"] == "text":
             return part
         try:
-            image = await self._images.get(part["sha256"], part.get("max_side"))
+            image = await self._images.get(part["sha256"], part.get("max_side"), part["format"])
         except BadImage as error:
             raise Fault("image", f"{part['sha256']}: {error}") from error
         except StoreError as error:
             raise Fault("missing", str(error)) from error
+        sizes.append({"sha256": part["sha256"], "width": image.width, "height": image.height})
         url = {"url": image.url}
         if "detail" in part:
             url["detail"] = part["detail"]
@@ -175,14 +180,16 @@ def _text(content: Any) -> str:
     return str(content or "").encode("utf-8", "replace").decode()
 
 
-def _plain(part: Part) -> dict[str, Any]:
+def _plain(part: Part, limit: int | None) -> dict[str, Any]:
     """The part as it stands in the key: pictures by hash and preparation."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     assert isinstance(part, Picture)
-    plain: dict[str, Any] = {"type": "image", "sha256": part.sha256, "format": "jpeg"}
-    if part.max_side is not None:
-        plain["max_side"] = part.max_side
+    native = part.max_side is None
+    plain: dict[str, Any] = {"type": "image", "sha256": part.sha256, "format": "native" if native else "jpeg"}
+    side = limit if native else part.max_side
+    if side is not None:
+        plain["max_side"] = side
     if part.detail is not None:
         plain["detail"] = part.detail
     return plain

@@ -14,7 +14,7 @@ from ..exam import Exam
 from ..settings import Settings
 from ..store import Blobs
 from .api import ApiPainter
-from .base import Painter, Painting, PaintRequest
+from .base import Aspect, Painter, Painting, PaintRequest
 from .controls import NAMES as CONTROLS
 from .controls import ControlPainter
 from .folder import FolderPainter
@@ -22,6 +22,7 @@ from .folder import FolderPainter
 __all__ = [
     "CONTROLS",
     "ApiPainter",
+    "Aspect",
     "ControlPainter",
     "FolderPainter",
     "PaintRequest",

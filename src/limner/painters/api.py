@@ -43,6 +43,7 @@ class ApiPainter(ABC):
         self.target = f"{provider}/{model}"
         self.provider = settings.provider(provider)
         self.facts = settings.painters.get(self.target, PainterFacts())
+        self.group: str | None = self.facts.aibench_group
         self.url = (self.provider.image_url or self.provider.base_url).rstrip("/")
         self.hosts = (urlsplit(self.url).hostname or "", *self.provider.link_hosts)
         self._settings, self._blobs = settings, blobs

@@ -43,12 +43,14 @@ class Painter(Protocol):
         changeable: Whether the same request may bring another image tomorrow at no cost, so that it is always
             looked at again (a folder).
         options: What was asked of it beyond the question; other options are another row.
+        group: ``closed`` or ``open``, for exams that word their drawing prompts by it.
     """
 
     name: str
     spec: str
     changeable: bool
     options: Mapping[str, Any]
+    group: str | None
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw.
@@ -71,6 +73,7 @@ class Free:
     """For painters that cost nothing, need no key and have no options."""
 
     options: Mapping[str, Any] = MappingProxyType({})
+    group: str | None = None
 
     def check(self) -> None:
         """Nothing can be missing."""

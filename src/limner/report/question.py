@@ -76,7 +76,8 @@ def print_question(body: dict[str, Any]) -> None:
             out.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(marking['detail'] or '')}")
             continue
         scores = ", ".join(f"{name} {value:g}" for name, value in marking["scores"].items() if value is not None)
-        table = Table(title=escape(f"{title}: {scores or 'no score settled'}"), title_justify="left", show_lines=True)
+        out.print(f"[italic]{escape(title)}: {escape(scores or 'no score settled')}[/italic]")
+        table = Table(show_lines=True)
         table.add_column("criterion", ratio=4)
         table.add_column("mark", justify="right")
         table.add_column("reason", ratio=5)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from ..errors import StoreError
 from ..exam import Exam, Question
 from ..images import BadImage
-from .schema import attempts, calls, drawings, exams, markings, questions, setups
+from .schema import attempts, calls, drawings, evidence, exams, markings, questions, setups
 from .store import Store, now
 
 
@@ -179,6 +179,23 @@ def load_replies(store: Store, keys: Iterable[str]) -> dict[str, str]:
             query = sa.select(calls.c.key, attempts.c.result).select_from(accepted)
             for row in connection.execute(query.where(calls.c.key.in_(wanted[start : start + 500]))):
                 found[row.key] = row.result.get("text", "")
+    return found
+
+
+def evidence_row(subject: str, name: str, backend: str, value: Any) -> dict[str, Any]:
+    """A row of the evidence table; `subject` is an image's hash or a drawing's id."""
+    return {"subject": subject, "name": name, "backend": backend, "value": value, "created": now()}
+
+
+def load_evidence(store: Store, subjects: Iterable[str]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Subject -> name -> ``{"value", "backend"}``; the newest backend's word stands."""
+    wanted = sorted(set(subjects))
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    with store.reading() as connection:
+        for start in range(0, len(wanted), 500):
+            query = sa.select(evidence).where(evidence.c.subject.in_(wanted[start : start + 500]))
+            for row in connection.execute(query.order_by(evidence.c.created)):
+                found.setdefault(row.subject, {})[row.name] = {"value": row.value, "backend": row.backend}
     return found
 
 

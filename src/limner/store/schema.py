@@ -108,6 +108,17 @@ markings = Table(
     Index("markings_by_setup", "setup"),
 )
 
+# What was measured on an image (by its hash) or brought in with a drawing (by its id).
+evidence = Table(
+    "evidence",
+    metadata,
+    Column("subject", String(64), primary_key=True),
+    Column("name", String(40), primary_key=True),
+    Column("backend", String(200), primary_key=True),
+    Column("value", JSON, nullable=False),
+    Column("created", Float, nullable=False),
+)
+
 calls = Table(
     "calls",
     metadata,

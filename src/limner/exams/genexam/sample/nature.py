@@ -91,9 +91,7 @@ def water_cycle() -> Canvas:
 def _landscape(sheet: Canvas) -> None:
     sea: list[Point] = [(0, 330), (300, 330), (300, 450), (0, 450)]
     sheet.polygon(sea, _WATER, None)
-    hills = smooth(
-        [(250, 350), (290, 326), (360, 300), (430, 248), (500, 190), (530, 172), (566, 200), (640, 236)]
-    )
+    hills = smooth([(250, 350), (290, 326), (360, 300), (430, 248), (500, 190), (530, 172), (566, 200), (640, 236)])
     sheet.polygon([*hills, (640, 450), (170, 450)], "#b08a5b", None)
     sheet.polygon([*hills, *[(x, y + min(44, (x - 250) / 2)) for x, y in reversed(hills)]], _LEAF, None)
     cap = [point for point in hills if 484 < point[0] < 582 and point[1] < 206]
@@ -110,9 +108,7 @@ def _landscape(sheet: Canvas) -> None:
 
 def _sun(sheet: Canvas, center: Point) -> None:
     for turn in range(0, 360, 30):
-        sheet.line(
-            bow(center, 42, 42, turn, turn, 1)[:1] + bow(center, 52, 52, turn, turn, 1)[:1], "#e0a526", 3
-        )
+        sheet.line(bow(center, 42, 42, turn, turn, 1)[:1] + bow(center, 52, 52, turn, turn, 1)[:1], "#e0a526", 3)
     sheet.ellipse(center, 34, fill="#fbd24e", outline="#e0a526")
     sheet.label(center, "Sun", 19)
 

@@ -1,0 +1,144 @@
+"""An exam about flags, as somebody else might publish it: one yes-or-no ask for every colour of a flag."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, Field
+
+from limner.errors import DataError
+from limner.exam import Exam, Question
+from limner.exams import ImportedReply, Kind
+from limner.exams.reading import Id, Problems, Words, json_lines, parse_row
+from limner.marks import Criterion, Mark, values
+from limner.protocol import (
+    Ask,
+    Contract,
+    Evidence,
+    Picture,
+    Protocol,
+    Reading,
+    Reply,
+    Row,
+    Score,
+    Text,
+    Unreadable,
+    Variant,
+)
+
+HERE = Path(__file__).parent
+
+
+class Rubric(BaseModel):
+    """The colours a flag has."""
+
+    colours: tuple[Words, ...] = Field(min_length=1)
+
+
+class Flag(Rubric):
+    """A line of flags.jsonl."""
+
+    id: Id
+    continent: Words
+
+
+def read(folder: Path, name: str) -> Exam[Rubric]:
+    """Read flags.jsonl."""
+    path, problems = folder / "flags.jsonl", Problems()
+    questions: dict[str, Question[Rubric]] = {}
+    for line, body in json_lines(path, problems):
+        flag = parse_row(Flag, body, problems, path, line)
+        if flag is not None and flag.id in questions:
+            problems.add("this flag stands there twice", path, line, flag.id)
+        elif flag is not None:
+            prompt, rubric = f"The flag of {flag.id.rsplit('/', 1)[-1].title()}", Rubric(colours=flag.colours)
+            questions[flag.id] = Question(flag.id, prompt, rubric, {"continent": flag.continent})
+    problems.settle()
+    return Exam(name, "flags", tuple(questions.values()))
+
+
+def read_results(folder: Path) -> Iterator[ImportedReply]:
+    """Read results.csv: flag, colour, reply."""
+    path, found = folder / "results.csv", dict[str, list[tuple[str, str]]]()
+    if not path.is_file():
+        raise DataError("is missing", file=path)
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            found.setdefault(row["flag"], []).append((row["colour"], row["reply"]))
+    for flag, replies in found.items():
+        yield ImportedReply(flag, tuple(replies), path)
+
+
+def parse(text: str) -> int:
+    """Yes or no."""
+    word = text.strip().strip(".").casefold()
+    if word not in ("yes", "no"):
+        raise Unreadable('the reply must be "yes" or "no"')
+    return int(word == "yes")
+
+
+class Flags(Protocol[Rubric]):
+    """Colours over all flags, and flags with all their colours."""
+
+    scored = (
+        Score("whole", 100, "percent of flags with all their colours"),
+        Score("colours", 100, "percent of all colours that are there"),
+    )
+    variants = ("plain",)
+    breakdowns = ("continent",)
+    label_kinds = frozenset[str]()
+
+    def criteria(self, question: Question[Rubric]) -> list[Criterion]:
+        """One for each colour."""
+        return [Criterion(colour, f"Is there {colour}?", "colour") for colour in question.rubric.colours]
+
+    def templates(self, variant: Variant) -> tuple[str, ...]:
+        """The one template."""
+        return ("mark",)
+
+    def asks(self, question: Question[Rubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
+        """One for each colour."""
+        asks = []
+        for criterion in self.criteria(question):
+            text = variant.prompts.fill("mark", prompt=question.prompt, colour=criterion.id)
+            asks.append(Ask(criterion.id, (Text(text), Picture(image, 512)), (criterion,), Contract(parse)))
+        return asks
+
+    def marks(self, question: Question[Rubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
+        """Each colour by its own reply."""
+        texts, found = {reply.ask: reply.text for reply in replies}, []
+        for colour in question.rubric.colours:
+            try:
+                found.append(Mark(colour, parse(texts.get(colour, ""))))
+            except Unreadable as error:
+                found.append(Mark.unread(colour, str(error)))
+        return found
+
+    def scores(self, question: Question[Rubric], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
+        """Percentages of one flag."""
+        known = values(marks)
+        if len(known) < len(question.rubric.colours):
+            return {"whole": 0.0 if 0 in known.values() else None, "colours": None}
+        return {"whole": 100.0 * all(known.values()), "colours": 100.0 * sum(known.values()) / len(known)}
+
+    def parts(self, row: Row) -> dict[str, tuple[float, float]]:
+        """Every colour counts the same, whatever its flag."""
+        found = super().parts(row)
+        if "colours" in found:
+            count = float(len(row.marks))
+            found["colours"] = (found["colours"][0] * count, count)
+        return found
+
+
+FLAGS = Kind(
+    name="flags",
+    title="Flags and their colours",
+    rubric=Rubric,
+    protocol=Flags(),
+    read=read,
+    prompts=HERE / "prompts",
+    sample=HERE / "sample",
+    read_results=read_results,
+)
