@@ -54,7 +54,7 @@ class Provider(BaseModel):
             raise UsageError(f"{self.base_url} needs a key: set the environment variable {self.key_env}")
         if not (key.isascii() and key.isprintable()) or " " in key:
             # It would fit into no header, and the error about that would repeat it.
-            raise UsageError(f"the environment variable {self.key_env} holds no key: there are letters in it no key has")
+            raise UsageError(f"the environment variable {self.key_env} holds no key: no key has such letters in it")
         return key
 
 

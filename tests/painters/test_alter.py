@@ -13,6 +13,7 @@ from PIL import Image, ImageDraw
 
 from limner.evidence.lines import Line
 from limner.fonts import font
+from limner.images import flatten
 from limner.painters import alter, boxes
 
 GROUND = (235, 240, 250)
@@ -88,7 +89,7 @@ def palette() -> Image.Image:
 def test_every_mode_is_flattened_on_white(
     make: Callable[[], Image.Image], first: tuple[int, ...], second: tuple[int, ...]
 ) -> None:
-    for flat in (alter.flatten(make()), alter.erase(make(), [])):
+    for flat in (flatten(make()), alter.erase(make(), [])):
         assert flat.mode == "RGB"
         assert (flat.getpixel((0, 0)), flat.getpixel((1, 1))) == (first, second)
     assert alter.swap(make(), [], 0) is None

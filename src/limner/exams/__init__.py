@@ -123,10 +123,9 @@ def _from_toml(path: Path, data: Path | None) -> Named:
         body = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from error
-    fields = {"name": str, "kind": str, "data": str}
-    for field, wanted in fields.items():
-        if not isinstance(body.get(field), wanted):
-            raise DataError(f'{field} = "…" is missing', file=path)
+    for word in ("name", "kind", "data"):
+        if not isinstance(body.get(word), str):
+            raise DataError(f'{word} = "…" is missing', file=path)
     kind(body["kind"])
     return Named(body["name"], body["kind"], data or path.parent / body["data"])
 
