@@ -24,6 +24,7 @@ from .store.records import (
     Drawing,
     Marking,
     add_exam,
+    label,
     load_drawings,
     load_markings,
     save_drawing,
@@ -64,6 +65,8 @@ class Plan:
     """What to run.
 
     Attributes:
+        exam: The questions to be run.
+        whole: The exam they were chosen from: all of it is stored, so that later runs need no data folder.
         painters: Who draws; with `draw` off their stored drawings are taken.
         judges: Who marks.
         seeds: Drawings per question and painter.
@@ -76,6 +79,7 @@ class Plan:
     """
 
     exam: Exam[Any]
+    whole: Exam[Any] | None = None
     painters: Sequence[Painter] = ()
     judges: Sequence[Judge] = ()
     seeds: int = 1
@@ -98,6 +102,11 @@ class _Slot:
     painter: Painter | None
     seed: int
     stored: Drawing | None
+
+
+def _named(question: str, detail: str | None) -> str:
+    """What went wrong, with the question's id said once."""
+    return detail if detail and detail.startswith(f"{question}: ") else f"{question}: {detail}"
 
 
 def slot_id(exam: str, question_hash: str, painter: str, strategy: str, options: Any, seed: int) -> str:
@@ -148,6 +157,10 @@ class Runner:
         own = {k: v for k, v in self.plan.options.items() if v != usual.get(k) and k not in self._protocol.selecting}
         return {**painter.options, **own}
 
+    def label(self, painter: Painter) -> str:
+        """The row of tables this plan's drawings by a painter stand in."""
+        return label(painter.name, self._options(painter))
+
     def _request(self, question: Question[Any], painter: Painter, seed: int) -> PaintRequest:
         prompt = self._protocol.drawing_prompt(question, painter.group, self.plan.options)
         aspect = question.tags.get("aspect", "square")
@@ -176,9 +189,9 @@ class Runner:
 
     def run(self) -> Progress:
         """Run to the end; Ctrl-C finishes what is in flight, a second one quits at once."""
-        self._check()
+        self.check()
         if self.plan.draw:
-            add_exam(self.store, self.plan.exam)
+            add_exam(self.store, self.plan.whole or self.plan.exam)
         for judge, setup in self._setups:
             save_setup(self.store, setup, judge.setup)
         self._load()
@@ -187,7 +200,13 @@ class Runner:
             raise self._stop
         return self.progress
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise early, with nothing called or stored, when the plan cannot be carried out at all.
+
+        Raises:
+            UsageError: A key is not there, or a budget cannot be kept.
+        """
+        Budget(self.plan.budget)
         everyone: tuple[Painter | Judge, ...] = (*self.plan.painters, *self.plan.judges)
         for one in everyone:
             one.check()
@@ -288,7 +307,8 @@ class Runner:
         except Fault as fault:
             self._stop_if_pointless(fault)
             status = "not_applicable" if fault.kind == "not_applicable" else "failed"
-            drawing = replace(blank, status=status, fault=fault.kind, detail=fault.detail, calls=list(fault.calls))
+            keys, paid = list(fault.calls), fault.cost
+            drawing = replace(blank, status=status, fault=fault.kind, detail=fault.detail, calls=keys, cost=paid)
         old = slot.stored
         if old is None or (old.status, old.image, old.detail) != (
             drawing.status,
@@ -296,10 +316,10 @@ class Runner:
             drawing.detail,
         ):
             await save_drawing(self.store, drawing)
-            self._count(drawing.status, drawing.fault, f"{question.id}: {drawing.detail}")
+            self._count(drawing.status, drawing.fault, _named(question.id, drawing.detail))
         else:
             drawing = old
-            self._count(drawing.status, drawing.fault, f"{question.id}: {drawing.detail}", fresh=False)
+            self._count(drawing.status, drawing.fault, _named(question.id, drawing.detail), fresh=False)
         return drawing
 
     async def _keep(self, blank: Drawing, painting: Painting) -> Drawing:
@@ -324,16 +344,17 @@ class Runner:
         known: Marking | None,
         calls: Calls,
     ) -> None:
-        assert drawing.image is not None
         # After unreadable replies the same request must be sent anew, so it needs another key.
         rounds = known.rounds + (known.fault == "unreadable") if known else 0
         blank = Marking(
             marking_id(drawing.id, drawing.question_hash, drawing.image, setup, repeat),
             drawing.id, drawing.question_hash, drawing.image, setup, repeat, "failed", rounds,
         )  # fmt: skip
-        subject = Subject(self.plan.exam.name, question, drawing.painter, drawing.image, repeat, rounds)
         clock = time.perf_counter()
         try:
+            if drawing.image is None:
+                raise Fault("missing", "the drawing came without its image; import it again with --images")
+            subject = Subject(self.plan.exam.name, question, drawing.painter, drawing.image, repeat, rounds)
             marked: Marked = await judge.mark(subject, calls)
         except Fault as fault:
             self._stop_if_pointless(fault)
@@ -350,7 +371,7 @@ class Runner:
                 seconds=time.perf_counter() - clock,
             )
         await save_marking(self.store, marking)
-        self._count(marking.status, marking.fault, f"{question.id}: {marking.detail}")
+        self._count(marking.status, marking.fault, _named(question.id, marking.detail))
 
     def _stop_if_pointless(self, fault: Fault) -> None:
         if fault.kind in STOPPING:

@@ -379,5 +379,7 @@ def _breakdown(entries: Sequence[Entry], protocol: Protocol[Any], tag: str) -> d
     for value in sorted(values):
         numbers = {name: i.to_json() for name, i in _intervals(values[value], protocol).items()}
         n = len({entry.question.id for entry in values[value]})
-        found[value] = {"n": n, "scores": numbers, "decided": _decided(values[value], protocol)}
+        bounds = _ends_json(_bounds(values[value], protocol))
+        decided = _decided(values[value], protocol)
+        found[value] = {"n": n, "scores": numbers, "bounds": bounds, "decided": decided}
     return found

@@ -111,7 +111,15 @@ def test_names_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]) -> None
     by = {"[bold]": {"[red]x[/red]": {"n": 4, "scores": {"strict": number}, "decided": {}}}}
     odd = standing("folder/[v2]", judge="re[1]", exam="\x1b[31mexam", by=by, setup={**SETUP, "args": {"stop": ["[a]"]}})
     out = printed(capsys, odd)
-    for name in ("folder/[v2]", "re[1]", "[bold]", "[red]x[/red]", "stop=['[a]']", "\N{REPLACEMENT CHARACTER}[31mexam"):
+    for name in (
+        "│ folder/[v2] ",
+        "folder/[v2] by [bold]",
+        "re[1]",
+        "[bold]",
+        "[red]x[/red]",
+        "stop=['[a]']",
+        "\N{REPLACEMENT CHARACTER}[31mexam",
+    ):
         assert name in out
     assert "\x1b" not in out
 

@@ -19,7 +19,11 @@ from .base import Painting, PaintRequest
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a service sent: the image, the rest of its reply, and token counts or dollars where it gives them."""
+    """What a service sent: the image, the rest of its reply, and token counts or dollars where it gives them.
+
+    Attributes:
+        counted: Whether an earlier try has counted what the image cost.
+    """
 
     image: bytes
     raw: Mapping[str, Any] = field(default_factory=dict)
@@ -27,6 +31,7 @@ class Drawn:
     tokens_out: int | None = None
     prompt: str | None = None
     cost: float | None = None
+    counted: bool = False
 
 
 class ApiPainter(ABC):
@@ -99,18 +104,27 @@ class ApiPainter(ABC):
         outcome = await calls.do(call, perform, bound=self.bound)
         data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
         sent = outcome.payload.get("prompt") or request.prompt
-        return Painting(data, sent, (outcome.key,), outcome.cost, {"body": body})
+        price = outcome.payload.get("price", outcome.cost)
+        return Painting(data, sent, (outcome.key,), price, {"body": body})
 
     async def _keep(self, drawn: Drawn) -> Result:
-        cost = self._price(drawn)
+        cost = self._cost(drawn)
         try:
             # The header alone would let half an image pass.
             await asyncio.to_thread(decode, drawn.image)
             sha256, _ = await asyncio.to_thread(self._blobs.put, drawn.image)
         except BadImage as error:
             raise Fault("image", f"what {self.target} sent is no image: {error}", cost=cost) from error
-        payload = {"image": sha256, "raw": dict(drawn.raw)}
-        return Result(payload | ({"prompt": drawn.prompt} if drawn.prompt else {}), cost)
+        payload: dict[str, Any] = {"image": sha256, "raw": dict(drawn.raw)}
+        if drawn.prompt:
+            payload["prompt"] = drawn.prompt
+        if drawn.counted:
+            payload["price"] = self._price(drawn)
+        return Result(payload, cost)
+
+    def _cost(self, drawn: Drawn) -> float | None:
+        """What this try adds to the bill."""
+        return 0.0 if drawn.counted else self._price(drawn)
 
     def _price(self, drawn: Drawn) -> float | None:
         if drawn.cost is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,6 +13,12 @@ from ..exam import Exam, Question
 from ..images import BadImage
 from .schema import attempts, calls, drawings, evidence, exams, markings, questions, setups
 from .store import Store, now
+
+
+def label(painter: str, options: Mapping[str, Any]) -> str:
+    """A painter's name with its options: one row of a table."""
+    words = "&".join(f"{key}={value}" for key, value in sorted(options.items()))
+    return f"{painter}?{words}" if words else painter
 
 
 @dataclass(frozen=True)
@@ -44,8 +50,7 @@ class Drawing:
     @property
     def label(self) -> str:
         """The painter's name with its options: one row of a table."""
-        options = "&".join(f"{key}={value}" for key, value in sorted(self.options.items()))
-        return f"{self.painter}?{options}" if options else self.painter
+        return label(self.painter, self.options)
 
 
 @dataclass(frozen=True)
