@@ -211,7 +211,7 @@ class Runner:
         for one in everyone:
             one.check()
             if self.plan.budget is not None and (why := one.unpriced()) is not None:
-                raise UsageError(f"--budget cannot be kept: {why} in limner.toml")
+                raise UsageError(f"--budget cannot be kept: {why}")
 
     def _load(self) -> None:
         wanted = {setup for _, setup in self._setups}

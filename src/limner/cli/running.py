@@ -132,11 +132,13 @@ def _say(given: dict[str, Any], counts: dict[str, int]) -> None:
 
 def close(given: dict[str, Any], progress: Progress) -> None:
     """What was done, what failed and how to go on."""
+    from ..store.store import shown as hidden
+
     body = {
         "done": progress.done, "stored": progress.stored, "failed": progress.failed,
         "failures": dict(progress.failures), "not_applicable": progress.not_applicable,
         "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced,
-        "interrupted": progress.interrupted, "store": str(given["store"]),
+        "interrupted": progress.interrupted, "store": hidden(str(given["store"])),
     }  # fmt: skip
     if given["as_json"]:
         click.echo(json.dumps(body))

@@ -60,7 +60,8 @@ class ChatModel:
     def unpriced(self) -> str | None:
         """Why nobody knows what one call can cost, or None."""
         if self._prices.price(self.name, 0, 0) is None:
-            return f'{self.name} has no price: add input_price and output_price under [models."{self.name}"]'
+            place = f'[models."{self.name}"] in limner.toml'
+            return f"{self.name} has no price: add input_price and output_price under {place}"
         if self._most_tokens([])[1] is None:
             return f"{self.name} has no limit on its replies: add --judge-arg max_completion_tokens=N"
         return None
@@ -125,8 +126,11 @@ class ChatModel:
         if not hasattr(reply, "model_dump"):
             raise Fault("server", without_key(f"the reply is not JSON: {reply}", key)[:500], cost=None)
         raw: dict[str, Any] = reply.model_dump(mode="json", exclude_none=True, warnings=False)
-        if key and key in (said := json.dumps(raw)):
-            raw = json.loads(said.replace(key, "***"))
+        if key:
+            said = json.dumps(raw)
+            # Complaints about a key show its ends around asterisks; in a reply asterisks are the model's own.
+            clean = without_key(said, key) if raw.get("error") else said.replace(key, "***")
+            raw = raw if clean == said else json.loads(clean)
         try:
             return self._result(raw, sizes)
         except (AttributeError, IndexError, KeyError, TypeError) as error:

@@ -81,7 +81,8 @@ class ApiPainter(ABC):
         """Why nobody knows what one image can cost, or None."""
         if self.bound is not None:
             return None
-        return f'{self.target} has no price: add image_price (or image_bound) under [painters."{self.target}"]'
+        place = f'[painters."{self.target}"] in limner.toml'
+        return f"{self.target} has no price: add image_price (or image_bound) under {place}"
 
     @property
     def bound(self) -> float | None:
