@@ -256,9 +256,10 @@ def groups(
     judges: Sequence[str] = (),
     reading: str = "careful",
     variant: str | None = None,
+    options: Mapping[str, str] | None = None,
     selection: Selection | None = None,
 ) -> tuple[str, list[Group]]:
-    """The exam's kind and everything marked, drawing by drawing."""
+    """The exam's kind and everything marked, drawing by drawing; `options` keeps to marks asked for with them."""
     with opened(store) as open_store:
         named = stored(exam, open_store)
         found = load_groups(
@@ -268,6 +269,7 @@ def groups(
             painters=_known_painters(painters, named.name, open_store) if painters else (),
             judges=judges,
             variant=variant,
+            options=options,
         )
         if selection is not None and selection != Selection():
             whole = load_exam(open_store, named.name, exams.kind(named.kind).rubric)

@@ -177,6 +177,8 @@ class Protocol(ABC, Generic[R]):
     """Kinds of criteria that words in the drawing can decide."""
     breakdowns: tuple[str, ...] = ()
     """The tags the exam's paper breaks its scores down by."""
+    orders: Mapping[str, tuple[str, ...]] = {}
+    """The order of a tag's values in tables, where the alphabet is not it."""
     reply_tokens: Mapping[str, int] = {}
     """About how long a reply to each ask is, thinking included; for estimates before there are stored replies."""
     dimensions: tuple[str, ...] = ()

@@ -50,6 +50,7 @@ class GenExam(Protocol[Rubric]):
     variants = ("release", "paper")
     options: Mapping[str, tuple[str, ...]] = {"reference": ("image", "none", "caption", "both")}
     label_kinds = frozenset({"point"})
+    orders: Mapping[str, tuple[str, ...]] = {"difficulty": ("easy", "medium", "hard")}
     reply_tokens: Mapping[str, int] = {"mark": 3000, "caption": 600}
     breakdowns = ("subject", "difficulty", "img_type", "taxonomy2")
     dimensions = ("semantic", "spelling", "readability", "logic")
@@ -154,10 +155,7 @@ def _release_loads(text: str) -> object:
 
 
 def _read(question: Question[Rubric], text: str, parse: Callable[[str], object], both_names: bool) -> list[Mark]:
-    try:
-        body = parse(text)
-    except ValueError as error:
-        raise Unreadable(str(error)) from error
+    body = parse(text)
     if not isinstance(body, Mapping):
         raise Unreadable("the reply must be one JSON object")
     answers, ratings = body.get("answers"), body.get("global_evaluation")
