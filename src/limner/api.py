@@ -99,7 +99,9 @@ def plan(
         name: Limits(p.requests_per_minute, p.tokens_per_minute, p.timeout_s, p.call_timeout_s)
         for name, p in known.providers.items()
     }
-    return Plan(chosen, whole, opened, judges, draw=draw, only_painters=only, limits=limits, options=drawing, **how)
+    return Plan(
+        chosen, opened, judges, whole=whole, draw=draw, only_painters=only, limits=limits, options=drawing, **how
+    )
 
 
 def _split(asking: Asking, kind: Kind[Any], preset: Mapping[str, Any]) -> tuple[Asking, dict[str, str]]:

@@ -7,6 +7,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -79,7 +80,6 @@ class Plan:
     """
 
     exam: Exam[Any]
-    whole: Exam[Any] | None = None
     painters: Sequence[Painter] = ()
     judges: Sequence[Judge] = ()
     seeds: int = 1
@@ -92,6 +92,7 @@ class Plan:
     budget: float | None = None
     limits: Mapping[str, Limits] = field(default_factory=dict)
     only_painters: frozenset[str] | None = None
+    whole: Exam[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,7 @@ class Runner:
         self._setups = [(judge, digest("setup-1", judge.setup)) for judge in plan.judges]
         self._markings: dict[str, Marking] = {}
         self._stopping = False
+        self._unwritten: BaseException | None = None
         self._stop: Exception | None = None
 
     def slots(self) -> Iterator[_Slot]:
@@ -232,6 +234,9 @@ class Runner:
             async with calls, asyncio.TaskGroup() as group:
                 for _ in range(min(self.plan.concurrency, len(slots))):
                     group.create_task(self._work(queue, calls))
+        await self.store.awrite(lambda _: None)  # Writes keep their order: after this one all are done.
+        if self._unwritten is not None:
+            raise self._unwritten
         self._account(calls)
 
     async def _work(self, queue: Iterator[_Slot], calls: Calls) -> None:
@@ -315,7 +320,7 @@ class Runner:
             drawing.image,
             drawing.detail,
         ):
-            await save_drawing(self.store, drawing)
+            self._later(save_drawing(self.store, drawing))
             self._count(drawing.status, drawing.fault, _named(question.id, drawing.detail))
         else:
             drawing = old
@@ -370,8 +375,16 @@ class Runner:
                 cost=marked.cost,
                 seconds=time.perf_counter() - clock,
             )
-        await save_marking(self.store, marking)
+        self._later(save_marking(self.store, marking))
         self._count(marking.status, marking.fault, _named(question.id, marking.detail))
+
+    def _later(self, write: Future[None]) -> None:
+        """Let a write finish while the work goes on: what it holds can be had from the journal again."""
+        write.add_done_callback(self._written)
+
+    def _written(self, write: Future[None]) -> None:
+        if (error := write.exception()) is not None:
+            self._unwritten, self._stopping = error, True
 
     def _stop_if_pointless(self, fault: Fault) -> None:
         if fault.kind in STOPPING:

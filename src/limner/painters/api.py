@@ -100,7 +100,14 @@ class ApiPainter(ABC):
         call = Request("paint", self.target, body, repeat)
 
         async def perform(attempt: Attempt) -> Result:
-            return await self._keep(await self.send(body, attempt))
+            drawn = await self.send(body, attempt)
+            try:
+                return await self._keep(drawn)
+            except Fault:
+                # What it left to go on from led to no image: looked at once more by a later try, then given up.
+                if left := attempt.progress:
+                    await attempt.save({} if drawn.counted else {**left, "counted": True})
+                raise
 
         outcome = await calls.do(call, perform, bound=self.bound)
         data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])

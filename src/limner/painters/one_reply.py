@@ -51,7 +51,7 @@ class OneReplyPainter(ApiPainter):
             if not kept:
                 # The image is drawn and paid: should its link fail, it is followed again before another is asked for.
                 await attempt.save({"reply": raw})
-            return replace(drawn, image=await self._follow(where, drawn, attempt, again=bool(kept)))
+            return replace(drawn, image=await self._follow(where, drawn, attempt))
         try:
             return replace(drawn, image=decode(where))
         except ValueError as error:
@@ -68,17 +68,14 @@ class OneReplyPainter(ApiPainter):
             raise error_within(reply["error"], slim(reply))
         return reply
 
-    async def _follow(self, link: str, drawn: Drawn, attempt: Attempt, *, again: bool) -> bytes:
+    async def _follow(self, link: str, drawn: Drawn, attempt: Attempt) -> bytes:
         try:
-            image = await fetch(link, self.hosts)
+            return await fetch(link, self.hosts)
         except Fault as fault:
-            worth_it = fault.kind in PASSING or not (again or fault.kind == "missing")
-            await attempt.save({"reply": drawn.raw, "counted": True} if worth_it else {})
+            # A link that leads to no image is looked at once more, then given up.
+            keep = fault.kind in PASSING or (fault.kind == "image" and not drawn.counted)
+            await attempt.save({"reply": drawn.raw, "counted": True} if keep else {})
             raise Fault(fault.kind, fault.detail, cost=self._cost(drawn), result=dict(drawn.raw)) from fault
-        if again:
-            # Should it be no image after all, the next try asks anew.
-            await attempt.save({})
-        return image
 
 
 def error_within(error: Any, raw: dict[str, Any]) -> Fault:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -204,14 +205,16 @@ def load_evidence(store: Store, subjects: Iterable[str]) -> dict[str, dict[str, 
     return found
 
 
-async def save_drawing(store: Store, drawing: Drawing) -> None:
-    """Put a drawing into its slot."""
-    await store.awrite(lambda connection: store.upsert(connection, drawings, asdict(drawing)))
+def save_drawing(store: Store, drawing: Drawing) -> Future[None]:
+    """Put a drawing into its slot; the future ends with the commit."""
+    row = dict(drawing.__dict__)
+    return store.submit(lambda connection: store.upsert(connection, drawings, row))
 
 
-async def save_marking(store: Store, marking: Marking) -> None:
-    """Keep a marking."""
-    await store.awrite(lambda connection: store.upsert(connection, markings, asdict(marking)))
+def save_marking(store: Store, marking: Marking) -> Future[None]:
+    """Keep a marking; the future ends with the commit."""
+    row = dict(marking.__dict__)
+    return store.submit(lambda connection: store.upsert(connection, markings, row))
 
 
 def save_setup(store: Store, id: str, body: dict[str, Any]) -> None:
