@@ -104,11 +104,17 @@ class Prompts:
 
     def __init__(self, shipped: Path, own: Path | None = None) -> None:
         self.shipped, self.own = shipped, own
+        self._read: dict[str, str] = {}
         if own is not None and not own.is_dir():
             raise UsageError(f"--prompts {own}: no such folder")
 
     def text(self, name: str) -> str:
-        """The template called `name`, from the user's folder where it has one."""
+        """The template called `name`, from the user's folder where it has one; read once."""
+        if name not in self._read:
+            self._read[name] = self._load(name)
+        return self._read[name]
+
+    def _load(self, name: str) -> str:
         for folder in (self.own, self.shipped):
             if folder is not None and (path := folder / f"{name}.md").is_file():
                 try:

@@ -262,7 +262,7 @@ class Runner:
         if self._must_draw(slot):
             drawing = await self._draw(slot, calls)
         elif drawing is not None:
-            self._count(drawing.status, drawing.fault, drawing.detail, fresh=False)
+            self._count(drawing.status, drawing.fault, _named(slot.question.id, drawing.detail), fresh=False)
         if drawing is None or drawing.status != "done":
             skipped = len(self._setups) * self.plan.repeats
             self.progress.total -= skipped
@@ -274,7 +274,7 @@ class Runner:
             if self._must_mark(known):
                 await self._mark(slot.question, drawing, judge, setup, repeat, known, calls)
             elif known is not None:
-                self._count(known.status, known.fault, known.detail, fresh=False)
+                self._count(known.status, known.fault, _named(slot.question.id, known.detail), fresh=False)
 
     def _pairs(self) -> Iterator[tuple[Judge, str, int]]:
         for judge, setup in self._setups:

@@ -21,7 +21,8 @@ class Billing(Service[Any]):
     """Goes before a fake service's class. The plan has `thinking`: the least and the most tokens a reply takes more.
 
     How many they are is drawn by request and attempt, many small ones and a few large, and never beyond the limit a
-    request sets. A reply that is dropped, or never comes, is charged like any other. Error statuses are free.
+    request sets. A reply that is dropped, or never comes, is charged like any other, and counted once more as unheard.
+    Error statuses are free.
     """
 
     def __init__(self, plan: Any, keep: int) -> None:
@@ -30,11 +31,11 @@ class Billing(Service[Any]):
 
     def forget(self) -> None:
         super().forget()
-        self.bill = {"replies": 0, "tokens_in": 0, "tokens_out": 0}
+        self.bill, self.unheard = ({"replies": 0, "tokens_in": 0, "tokens_out": 0} for _ in range(2))
         self.arrived: list[float] = []
 
     def extra_counts(self) -> Json:
-        return {**super().extra_counts(), "bill": self.bill, "arrived": self.arrived}
+        return {**super().extra_counts(), "bill": self.bill, "unheard": self.unheard, "arrived": self.arrived}
 
     async def attend(
         self,
@@ -54,9 +55,10 @@ class Billing(Service[Any]):
             fault = choose(ask, plan, turn)
             usage = _usage(answer(ask, plan, None if fault in GOING_NOWHERE else fault, turn))
             if usage is not None:
-                self.bill["replies"] += 1
-                self.bill["tokens_in"] += usage[_name(usage, IN)]
-                self.bill["tokens_out"] += usage[_name(usage, OUT)]
+                for bill in (self.bill, self.unheard) if fault in GOING_NOWHERE else (self.bill,):
+                    bill["replies"] += 1
+                    bill["tokens_in"] += usage[_name(usage, IN)]
+                    bill["tokens_out"] += usage[_name(usage, OUT)]
             return fault
 
         return await super().attend(request, check, chosen, answer)

@@ -64,9 +64,10 @@ class JobPainter(ApiPainter):
             # Cancelled halfway through this, the job would be paid for and lost.
             await asyncio.shield(attempt.save({"poll": understood(self.ticket, first), "submitted": first}))
         job, drawn = attempt.progress or {}, None
+        counted = job.get("counted", False)
         try:
             reply, found = await self._outcome(job["poll"], job["submitted"])
-            drawn = Drawn(b"", reply, prompt=found.prompt, cost=found.cost, counted=job.get("counted", False))
+            drawn = Drawn(b"", reply, prompt=found.prompt, cost=found.cost, counted=counted)
             return replace(drawn, image=await fetch(found.link, self.hosts))
         except Over:
             await attempt.save({})
@@ -80,7 +81,7 @@ class JobPainter(ApiPainter):
                 fault.cost = self._cost(drawn)
                 # A link that leads to no image is looked at once more, then given up.
                 keep = fault.kind in WORTH_KEEPING and not (fault.kind == "image" and drawn.counted)
-            await attempt.save({**job, "counted": drawn is not None} if keep else {})
+            await attempt.save({**job, "counted": counted or drawn is not None} if keep else {})
             raise
 
     async def _outcome(self, poll: str | None, submitted: dict[str, Any]) -> tuple[dict[str, Any], Finished]:

@@ -195,7 +195,8 @@ def _pragmas(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # Transactions are begun by us, not guessed by the driver.
     cursor = connection.cursor()
     _turn_to_wal(cursor)
-    cursor.execute("PRAGMA synchronous=FULL")
+    # What is committed outlives this process whatever ends it; a power failure may cost the last moments.
+    cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
 
