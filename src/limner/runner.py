@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from .calls import STOPPING, Budget, Calls, Fault, Limits, digest, purpose
+from .calls import STOPPING, Budget, Calls, Fault, digest, purpose
 from .calls.faults import RETRIED_NEXT_RUN
 from .errors import StopRun, StoreError, UsageError
-from .exam import Exam, Question
+from .exam import Question
 from .exams import kind
 from .images import BadImage
 from .judges import Judge, Marked, Subject
 from .painters import Aspect, Painter, Painting, PaintRequest
+from .plan import Plan, Progress, Slot, marking_id, named, slot_id
 from .store import Store, now
 from .store.records import (
     Drawing,
@@ -34,90 +34,7 @@ from .store.records import (
 )
 from .strategies import direct
 
-
-@dataclass
-class Progress:
-    """Where a run stands. Counted in drawings and markings together."""
-
-    total: int = 0
-    done: int = 0
-    stored: int = 0
-    not_applicable: int = 0
-    failures: Counter[str] = field(default_factory=Counter)
-    details: list[str] = field(default_factory=list)
-    spent: float = 0.0
-    unpriced: int = 0
-    started: float = field(default_factory=time.monotonic)
-    interrupted: bool = False
-
-    @property
-    def failed(self) -> int:
-        """How many steps ended in a stored fault."""
-        return sum(self.failures.values())
-
-    @property
-    def settled(self) -> int:
-        """How many steps have an outcome of whatever sort."""
-        return self.done + self.stored + self.not_applicable + self.failed
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to run.
-
-    Attributes:
-        exam: The questions to be run.
-        whole: The exam they were chosen from: all of it is stored, so that later runs need no data folder.
-        painters: Who draws; with `draw` off their stored drawings are taken.
-        judges: Who marks.
-        seeds: Drawings per question and painter.
-        repeats: Markings per drawing and judge.
-        draw: Whether to draw at all, or mark what the store has.
-        first_seed: The seed of the first drawing; the others follow.
-        options: The exam's own options of drawing.
-        budget: Dollars this run may spend.
-        limits: What each service allows, by its name.
-    """
-
-    exam: Exam[Any]
-    painters: Sequence[Painter] = ()
-    judges: Sequence[Judge] = ()
-    seeds: int = 1
-    repeats: int = 1
-    concurrency: int = 64
-    retry_failed: bool = False
-    draw: bool = True
-    first_seed: int = 0
-    options: Mapping[str, str] = field(default_factory=dict)
-    budget: float | None = None
-    limits: Mapping[str, Limits] = field(default_factory=dict)
-    only_painters: frozenset[str] | None = None
-    whole: Exam[Any] | None = None
-
-
-@dataclass(frozen=True)
-class _Slot:
-    """One drawing to be: how to make it, and what the store has."""
-
-    question: Question[Any]
-    painter: Painter | None
-    seed: int
-    stored: Drawing | None
-
-
-def _named(question: str, detail: str | None) -> str:
-    """What went wrong, with the question's id said once."""
-    return detail if detail and detail.startswith(f"{question}: ") else f"{question}: {detail}"
-
-
-def slot_id(exam: str, question_hash: str, painter: str, strategy: str, options: Any, seed: int) -> str:
-    """Identifies a drawing's slot."""
-    return digest("drawing-1", exam, question_hash, painter, strategy, options, seed)
-
-
-def marking_id(drawing: str, question_hash: str, image: str | None, setup: str, repeat: int) -> str:
-    """Identifies a marking."""
-    return digest("marking-1", drawing, question_hash, image, setup, repeat)
+__all__ = ["Plan", "Progress", "Runner", "marking_id", "slot_id"]
 
 
 class Runner:
@@ -133,7 +50,7 @@ class Runner:
         self._unwritten: BaseException | None = None
         self._stop: Exception | None = None
 
-    def slots(self) -> Iterator[_Slot]:
+    def slots(self) -> Iterator[Slot]:
         """The drawings of the plan, question by question."""
         plan = self.plan
         if not plan.draw:
@@ -141,14 +58,14 @@ class Runner:
             for drawing in load_drawings(self.store, plan.exam.name):
                 named = plan.only_painters is None or drawing.painter in plan.only_painters
                 if drawing.question_hash in chosen and named:
-                    yield _Slot(chosen[drawing.question_hash], None, drawing.seed, drawing)
+                    yield Slot(chosen[drawing.question_hash], None, drawing.seed, drawing)
             return
         stored = {drawing.id: drawing for drawing in load_drawings(self.store, plan.exam.name)}
         for question in self._taken():
             for painter in plan.painters:
                 for seed in range(plan.first_seed, plan.first_seed + plan.seeds):
                     id = slot_id(plan.exam.name, question.hash, painter.name, "direct", self._options(painter), seed)
-                    yield _Slot(question, painter, seed, stored.get(id))
+                    yield Slot(question, painter, seed, stored.get(id))
 
     def _taken(self) -> list[Question[Any]]:
         return [one for one in self.plan.exam.questions if self._protocol.takes(one, self.plan.options)]
@@ -174,7 +91,7 @@ class Runner:
         to_draw = sum(self._must_draw(slot) and not self._standing(slot) for slot in self.slots())
         return to_draw, sum(1 for _ in self.missing_markings())
 
-    def _standing(self, slot: _Slot) -> bool:
+    def _standing(self, slot: Slot) -> bool:
         """Whether a finished image stands in the slot; a folder's is looked at again, most likely still the same."""
         return slot.stored is not None and slot.stored.status == "done"
 
@@ -239,7 +156,7 @@ class Runner:
             raise self._unwritten
         self._account(calls)
 
-    async def _work(self, queue: Iterator[_Slot], calls: Calls) -> None:
+    async def _work(self, queue: Iterator[Slot], calls: Calls) -> None:
         for slot in queue:
             if self._stopping:
                 return
@@ -257,12 +174,12 @@ class Runner:
     def _account(self, calls: Calls) -> None:
         self.progress.spent, self.progress.unpriced = calls.tally.spent, calls.tally.unpriced
 
-    async def _one(self, slot: _Slot, calls: Calls) -> None:
+    async def _one(self, slot: Slot, calls: Calls) -> None:
         drawing = slot.stored
         if self._must_draw(slot):
             drawing = await self._draw(slot, calls)
         elif drawing is not None:
-            self._count(drawing.status, drawing.fault, _named(slot.question.id, drawing.detail), fresh=False)
+            self.progress.count(drawing.status, drawing.fault, named(slot.question.id, drawing.detail), fresh=False)
         if drawing is None or drawing.status != "done":
             skipped = len(self._setups) * self.plan.repeats
             self.progress.total -= skipped
@@ -274,7 +191,7 @@ class Runner:
             if self._must_mark(known):
                 await self._mark(slot.question, drawing, judge, setup, repeat, known, calls)
             elif known is not None:
-                self._count(known.status, known.fault, _named(slot.question.id, known.detail), fresh=False)
+                self.progress.count(known.status, known.fault, named(slot.question.id, known.detail), fresh=False)
 
     def _pairs(self) -> Iterator[tuple[Judge, str, int]]:
         for judge, setup in self._setups:
@@ -284,7 +201,7 @@ class Runner:
     def _find(self, drawing: Drawing, judge: Judge, setup: str, repeat: int) -> Marking | None:
         return self._markings.get(marking_id(drawing.id, drawing.question_hash, drawing.image, setup, repeat))
 
-    def _must_draw(self, slot: _Slot) -> bool:
+    def _must_draw(self, slot: Slot) -> bool:
         if slot.painter is None:
             return False
         return slot.stored is None or slot.painter.changeable or self._again(slot.stored)
@@ -297,7 +214,7 @@ class Runner:
             return False
         return self.plan.retry_failed or stored.fault in RETRIED_NEXT_RUN
 
-    async def _draw(self, slot: _Slot, calls: Calls) -> Drawing:
+    async def _draw(self, slot: Slot, calls: Calls) -> Drawing:
         painter, question = slot.painter, slot.question
         assert painter is not None
         exam = self.plan.exam.name
@@ -321,10 +238,10 @@ class Runner:
             drawing.detail,
         ):
             self._later(save_drawing(self.store, drawing))
-            self._count(drawing.status, drawing.fault, _named(question.id, drawing.detail))
+            self.progress.count(drawing.status, drawing.fault, named(question.id, drawing.detail))
         else:
             drawing = old
-            self._count(drawing.status, drawing.fault, _named(question.id, drawing.detail), fresh=False)
+            self.progress.count(drawing.status, drawing.fault, named(question.id, drawing.detail), fresh=False)
         return drawing
 
     async def _keep(self, blank: Drawing, painting: Painting) -> Drawing:
@@ -376,7 +293,7 @@ class Runner:
                 seconds=time.perf_counter() - clock,
             )
         self._later(save_marking(self.store, marking))
-        self._count(marking.status, marking.fault, _named(question.id, marking.detail))
+        self.progress.count(marking.status, marking.fault, named(question.id, marking.detail))
 
     def _later(self, write: Future[None]) -> None:
         """Let a write finish while the work goes on: what it holds can be had from the journal again."""
@@ -389,18 +306,6 @@ class Runner:
     def _stop_if_pointless(self, fault: Fault) -> None:
         if fault.kind in STOPPING:
             raise StopRun(f"{fault.detail} ({fault.kind}); the run stops here and resumes once this is mended")
-
-    def _count(self, status: str, fault: str | None, detail: str | None, fresh: bool = True) -> None:
-        if status == "failed":
-            self.progress.failures[fault or "unknown"] += 1
-            if detail and len(self.progress.details) < 5:
-                self.progress.details.append(f"{fault}: {detail}")
-        elif status == "not_applicable":
-            self.progress.not_applicable += 1
-        elif fresh:
-            self.progress.done += 1
-        else:
-            self.progress.stored += 1
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

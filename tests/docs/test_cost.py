@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import json
 import operator
 import re
@@ -138,7 +139,7 @@ def test_groups_of_spend() -> None:
 
 def test_the_estimate_of_all_of_genexam(tmp_path: Path) -> None:
     annotations = shared("data", "genexam", "annotations", "All_Subjects.jsonl")
-    data = tmp_path / "DIR"
+    data = tmp_path / "all"
     (data / "annotations").mkdir(parents=True)
     (data / "annotations" / annotations.name).write_bytes(annotations.read_bytes())
     for line in annotations.read_text("utf-8").splitlines():
@@ -146,13 +147,20 @@ def test_the_estimate_of_all_of_genexam(tmp_path: Path) -> None:
         reference = data / "images" / json.loads(line)["image_path"]
         reference.parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (1, 1)).save(reference, "PNG")
-    (command,) = [
-        command
-        for block in blocks(PAGE)
-        if block.notes.get("not run") == "needs the GenExam data"
-        for command in block.commands()
-    ]
-    status, printed = Session(tmp_path).run(command.words)
+    _compare("needs the GenExam data", data, tmp_path)
+
+
+def test_the_estimate_where_references_are_absent(tmp_path: Path) -> None:
+    data = shared("data", "genexam")
+    there = sum(1 for _ in (data / "images").rglob("*.png"))
+    _compare(f"needs the GenExam data, with {there} of its references", data, tmp_path)
+
+
+def _compare(note: str, data: Path, folder: Path) -> None:
+    """Run the one command that needs these data, and hold what it prints against what is shown."""
+    (folder / "DIR").symlink_to(data)
+    (command,) = [each for block in blocks(PAGE) if block.notes.get("not run") == note for each in block.commands()]
+    status, printed = Session(folder).run(command.words)
     assert status == 0, printed
     missing = [line for line in command.shown if not any(near(line, real) for real in printed.splitlines())]
     assert not missing, "\n".join([*missing, "but:", printed])
@@ -166,6 +174,31 @@ def test_prompts_too_long_for_qwen_image() -> None:
     told = " ".join((ROOT / "docs" / "providers" / "dashscope.md").read_text("utf-8").split())
     assert f"takes {limit} characters" in told
     assert f"of GenExam's {len(lines):,} prompts, {longer} are longer" in told
+
+
+def _published(file: Path, table: str) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as lines:
+        return [row for row in csv.DictReader(lines) if row["table"] == table]
+
+
+def test_what_marking_cost_in_the_paper() -> None:
+    rows = _published(ROOT / "src" / "limner" / "published" / "genexam.csv", "Table 4")
+    wanted = "GPT-5 + low reasoning effort", "Img", "api_cost"
+    (cost,) = [row["value"] for row in rows if (row["judge"], row["category"], row["metric"]) == wanted]
+    assert f"{cost} dollars an image for GPT-5 with low effort" in text()
+
+
+def test_atoms_of_a_figure() -> None:
+    groups: dict[str, dict[str, float]] = {}
+    for row in _published(shared("published", "fepbench.csv"), "Table 5"):
+        groups.setdefault(row["category"], {})[row["metric"]] = float(row["value"])
+    figures = sum(group["N"] for group in groups.values())
+    atoms = sum(
+        group["N"] * (group["mean_instruction_atoms_total"] + group["mean_reasoning_atoms_total"])
+        for group in groups.values()
+    )
+    assert f"{figures:,.0f} figures" in text()
+    assert f"A figure has {atoms / figures:.0f} atoms" in text()
 
 
 def test_painters_priced_in_the_sums_are_in_the_table() -> None:

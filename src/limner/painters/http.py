@@ -58,7 +58,7 @@ async def exchange(
         raise Fault("timeout", f"no reply within {timeout:g} s ({type(error).__name__})", cost=None) from error
     except httpx2.HTTPError as error:
         raise Fault("network", f"{type(error).__name__}: {error}", cost=None) from error
-    content = _without_key(reply.content, headers, masked=reply.status_code >= 400)
+    content = _without_key(reply.content, headers)
     try:
         # A key may stand in JSON in more than one spelling: looked for once more in what was read.
         found = _scrubbed(json.loads(content), _secrets(headers))
@@ -122,14 +122,14 @@ def is_allowed(url: str, hosts: tuple[str, ...]) -> bool:
     return parts.scheme in ("http", "https") and any(_fits(host, allowed) for allowed in hosts)
 
 
-def _without_key(content: bytes, headers: Mapping[str, str], *, masked: bool) -> bytes:
-    """What a service said, without the key; `masked` also looks for its ends around asterisks."""
+def _without_key(content: bytes, headers: Mapping[str, str]) -> bytes:
+    """What a service said, without the key, whole or with its middle masked."""
     for secret in (word.encode() for word in _secrets(headers)):
         content = content.replace(secret, b"***")
-        if masked:
+        if b"***" in content:
             heads = b"|".join(re.escape(secret[:n]) for n in range(12, 2, -1))
             tails = b"|".join(re.escape(secret[-n:]) for n in range(12, 2, -1))
-            content = re.sub(rb"(?:%s)?\*{3,}(?:%s)?" % (heads, tails), b"***", content)
+            content = re.sub(rb"(?:%s)\*{3,}(?:%s)?|\*{3,}(?:%s)" % (heads, tails, tails), b"***", content)
     return content
 
 
