@@ -26,6 +26,10 @@ from .store import DEFAULT, Store
 from .store.records import kind_of, load_drawings, load_exam
 
 
+OWN_S = 24 * 3600.0
+"""How long a user's own painter may take for one image: a local model is slow, but not for ever."""
+
+
 @dataclass(frozen=True)
 class Asking:
     """How judges are asked.
@@ -99,6 +103,7 @@ def plan(
         name: Limits(p.requests_per_minute, p.tokens_per_minute, p.timeout_s, p.call_timeout_s)
         for name, p in known.providers.items()
     }
+    limits.setdefault("python", Limits(attempt_s=OWN_S, call_s=OWN_S))
     return Plan(
         chosen, opened, judges, whole=whole, draw=draw, only_painters=only, limits=limits, options=drawing, **how
     )

@@ -77,11 +77,16 @@ def _marking(judge: Judge, questions: list[Question[Any]], store: Store, setting
         return Estimate(judge.name, "judge", len(questions), 0, 0, 0, 0.0, "free")
     steps, calls, sent, written = 0, 0, 0.0, 0.0
     known = mean_use(store, judge.name)
+    begun: set[str] = set()
     for question in questions:
         try:
-            asks = judge.asks_like(question)
+            before, asks = judge.asks_like(question)
         except Lacking:
             continue
+        if question.id not in begun:
+            # Asked once for a question, whoever drew it.
+            asks = [*before, *asks]
+            begun.add(question.id)
         steps, calls = steps + 1, calls + len(asks)
         sent += sum(known[0] if known else _tokens(ask) for ask in asks)
         written += sum(known[1] if known else judge.typical_reply(ask) for ask in asks)

@@ -139,8 +139,8 @@ class ChatModel:
     def _result(self, raw: dict[str, Any], sizes: list[dict[str, Any]]) -> Result:
         usage = raw.get("usage") or {}
         sent, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        cost = None
-        if sent is not None and written is not None:
+        cost = _told_cost(usage)
+        if cost is None and sent is not None and written is not None:
             cost = self._prices.price(self.name, sent, written)
         choices = raw.get("choices")
         error = raw.get("error") or (choices[0].get("error") if choices else None)
@@ -169,6 +169,16 @@ class ChatModel:
         if "detail" in part:
             url["detail"] = part["detail"]
         return {"type": "image_url", "image_url": url}
+
+
+def _told_cost(usage: Mapping[str, Any]) -> float | None:
+    """Dollars, where the service itself tells them: its word goes before the price list."""
+    told: list[Any] = [usage.get("cost")]
+    if usage.get("is_byok"):
+        # What the user's own key is charged elsewhere comes on top.
+        told.append((usage.get("cost_details") or {}).get("upstream_inference_cost"))
+    known = all(isinstance(one, int | float) and not isinstance(one, bool) and one >= 0 for one in told)
+    return float(sum(told)) if known else None
 
 
 def _kind(error: Any) -> Kind:

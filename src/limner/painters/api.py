@@ -50,7 +50,9 @@ class ApiPainter(ABC):
         self.facts = settings.painters.get(self.target, PainterFacts())
         self.group: str | None = self.facts.aibench_group
         self.url = (self.provider.image_url or self.provider.base_url).rstrip("/")
-        self.hosts = (urlsplit(self.url).hostname or "", *self.provider.link_hosts)
+        host = urlsplit(self.url).hostname or ""
+        self.hosts = (host, *self.provider.link_hosts)
+        self.poll_hosts = (host, *self.provider.poll_hosts)
         self._settings, self._blobs = settings, blobs
 
     @abstractmethod

@@ -89,8 +89,8 @@ class JobPainter(ApiPainter):
             if (found := understood(self.read, submitted)) is None:
                 raise Over("server", f"{self.target} gave neither a job nor an image", cost=None)
             return submitted, found
-        if not is_allowed(poll, self.hosts) or urlsplit(poll).scheme != urlsplit(self.url).scheme:
-            raise Fault("image", f"the job is at {poll[:80]!r}, which is not among {', '.join(self.hosts)}")
+        if not is_allowed(poll, self.poll_hosts) or urlsplit(poll).scheme != urlsplit(self.url).scheme:
+            raise Fault("image", f"the job is at {poll[:80]!r}, which is not among {', '.join(self.poll_hosts)}")
 
         async def ask() -> tuple[dict[str, Any], Finished] | None:
             head = self.headers(submit=False)
