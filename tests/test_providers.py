@@ -1,4 +1,4 @@
-"""The shipped providers: every entry is whole, every price has its day and source, every size is one its service takes."""
+"""The shipped providers: every entry is whole, every price has its day and source, every size fits its service."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from limner import settings
+from limner.evidence.probe import OcrProbe
 from limner.exam import Exam
 from limner.painters import SHAPES, ApiPainter, PaintRequest, open_painter
 from limner.painters.base import Aspect
-from limner.painters.bfl import BflPainter
 from limner.painters.dashscope import endpoint_of
 from limner.settings import SHIPPED, ModelFacts, PainterFacts, Provider, Settings, load
 from limner.store import Store
@@ -110,7 +110,7 @@ def test_no_image_can_cost_more_than_its_bound(shipped: Settings, name: str) -> 
 
 
 def body_of(name: str, aspect: Aspect, shipped: Settings, store: Store) -> tuple[ApiPainter, dict[str, Any]]:
-    painter = open_painter(name, Exam("none", "genexam", ()), store.blobs, None, shipped, {})  # type: ignore[arg-type]
+    painter = open_painter(name, Exam("none", "genexam", ()), store.blobs, OcrProbe(), shipped, {})
     assert isinstance(painter, ApiPainter)
     return painter, painter.body(PaintRequest("q1", "A cell with its parts.", 7, aspect))
 
@@ -128,18 +128,15 @@ def test_sizes_are_such_as_the_service_takes(shipped: Settings, store: Store, na
     elif shape == "gemini":
         size = gemini_checks.check(body, painter.model, None, []).ratio
     elif shape == "dashscope":
-        head = painter.headers(submit=True) if False else _wish(painter)
-        size = jobs_checks.check_dashscope(body, endpoint_of(painter.model), head).size
+        endpoint = endpoint_of(painter.model)
+        wish = {} if endpoint.startswith("multimodal") else {"X-DashScope-Async": "enable"}
+        size = jobs_checks.check_dashscope(body, endpoint, wish).size
     else:
-        assert isinstance(painter, BflPainter)
+        assert shape == "bfl"
         size = jobs_checks.check_bfl(body, painter.model).size
     wide, high = (int(side) for side in re.split("[x:]", size))
     assert (wide > high, wide < high) == (aspect == "landscape", aspect == "portrait")
     assert set(painter.facts.sizes) == set(ASPECTS)
-
-
-def _wish(painter: ApiPainter) -> dict[str, str]:
-    return {} if endpoint_of(painter.model).startswith("multimodal") else {"X-DashScope-Async": "enable"}
 
 
 def test_a_user_s_file_changes_single_fields_and_adds_entries(tmp_path: Path) -> None:

@@ -52,18 +52,18 @@ def estimate(plan: Plan, store: Store, settings: Settings) -> list[Estimate]:
     for painter in plan.painters:
         alone = Runner(replace(plan, painters=[painter], judges=[]), store)
         count, _ = alone.missing()
-        found.append(_drawing(painter, count, store))
+        found.append(_drawing(painter, count, mean_drawing(store, painter.spec, alone.options_of(painter))))
     missing = list(runner.missing_markings())
     for judge in plan.judges:
         found.append(_marking(judge, [question for who, question in missing if who is judge], store, settings))
     return found
 
 
-def _drawing(painter: Any, count: int, store: Store) -> Estimate:
+def _drawing(painter: Any, count: int, each: float | None) -> Estimate:
     if not isinstance(painter, ApiPainter):
         return Estimate(painter.name, "painter", count, 0, 0, 0, 0.0, "free")
     known = {
-        "stored calls": mean_drawing(store, painter.spec, painter.options),
+        "stored calls": each,
         "price list": painter.facts.image_price,
         "upper bound": painter.bound,
     }

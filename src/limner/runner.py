@@ -64,13 +64,13 @@ class Runner:
         for question in self._taken():
             for painter in plan.painters:
                 for seed in range(plan.first_seed, plan.first_seed + plan.seeds):
-                    id = slot_id(plan.exam.name, question.hash, painter.name, "direct", self._options(painter), seed)
+                    id = slot_id(plan.exam.name, question.hash, painter.name, "direct", self.options_of(painter), seed)
                     yield Slot(question, painter, seed, stored.get(id))
 
     def _taken(self) -> list[Question[Any]]:
         return [one for one in self.plan.exam.questions if self._protocol.takes(one, self.plan.options)]
 
-    def _options(self, painter: Painter) -> dict[str, Any]:
+    def options_of(self, painter: Painter) -> dict[str, Any]:
         """What makes a drawing another one: the painter's options, and the exam's where they are not the usual ones."""
         usual = {name: values[0] for name, values in self._protocol.draw_options.items()}
         own = {k: v for k, v in self.plan.options.items() if v != usual.get(k) and k not in self._protocol.selecting}
@@ -78,7 +78,7 @@ class Runner:
 
     def label(self, painter: Painter) -> str:
         """The row of tables this plan's drawings by a painter stand in."""
-        return label(painter.name, self._options(painter))
+        return label(painter.name, self.options_of(painter))
 
     def _request(self, question: Question[Any], painter: Painter, seed: int) -> PaintRequest:
         prompt = self._protocol.drawing_prompt(question, painter.group, self.plan.options)
@@ -219,9 +219,9 @@ class Runner:
         assert painter is not None
         exam = self.plan.exam.name
         blank = Drawing(
-            slot_id(exam, question.hash, painter.name, "direct", self._options(painter), slot.seed),
+            slot_id(exam, question.hash, painter.name, "direct", self.options_of(painter), slot.seed),
             exam, question.id, question.hash, painter.name, painter.spec, "direct", slot.seed, "failed",
-            self._options(painter),
+            self.options_of(painter),
         )  # fmt: skip
         try:
             painting = await direct(self._request(question, painter, slot.seed), painter, calls)

@@ -104,6 +104,5 @@ def mean_drawing(store: Store, spec: str, options: Mapping[str, Any]) -> float |
     query = sa.select(drawings.c.options, drawings.c.cost)
     query = query.where(drawings.c.spec == spec, drawings.c.status == "done", drawings.c.cost.is_not(None))
     with store.reading() as connection:
-        # The exam may have added options of its own to the painter's.
-        costs = [row.cost for row in connection.execute(query) if options.items() <= row.options.items()]
+        costs = [row.cost for row in connection.execute(query) if row.options == options]
     return sum(costs) / len(costs) if costs else None
