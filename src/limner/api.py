@@ -25,7 +25,6 @@ from .scoring import Group, Standing, load_groups, standings
 from .store import DEFAULT, Store
 from .store.records import kind_of, load_drawings, load_exam
 
-
 OWN_S = 24 * 3600.0
 """How long a user's own painter may take for one image: a local model is slow, but not for ever."""
 
