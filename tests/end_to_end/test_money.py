@@ -75,6 +75,21 @@ def test_the_judge_s_bill_never_passes_the_budget(
     assert {row["id"]: pytest.approx(row["scores"]) for row in rows} == expected
 
 
+@pytest.mark.parametrize("concurrency", [1, 64])
+def test_replies_as_long_as_they_may_be_stay_within_the_budget(
+    here: Path, exam: SmallExam, judge: BilledChat, concurrency: int
+) -> None:
+    """All in flight at once, and each costs nearly all that was set aside for it."""
+    longest, limit = 20_000, 1.0
+    write_toml(here, judging(judge))
+    judge.configure(thinking=[longest, longest], latency_s=0.01, faults={"drop": 0.2})
+    words = [*marking(exam, budget=limit, concurrency=concurrency), "--judge-arg", f"max_completion_tokens={longest}"]
+    stopped(limner(*words, code=4), limit)
+    bill = judge.counts()["bill"]
+    assert bill["tokens_out"] == longest * bill["replies"]
+    assert 0.8 * limit < charged(bill) <= limit + 1e-9
+
+
 def test_the_budget_in_a_process_of_its_own(here: Path, exam: SmallExam, judge: BilledChat) -> None:
     write_toml(here, judging(judge))
     judge.configure(faults={"drop": 0.3}, thinking=[0, LONGEST])

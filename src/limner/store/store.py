@@ -106,7 +106,9 @@ class Store:
 
     def is_new(self, connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> bool:
         """Insert a row whose primary key is new, and say whether it was."""
-        return bool(connection.execute(_statements(self._dialect, table)[0], row).rowcount)
+        # Not every driver counts the rows of an insert unasked, and an unknown number is not nought.
+        kept = {"preserve_rowcount": True}
+        return connection.execute(_statements(self._dialect, table)[0], row, execution_options=kept).rowcount == 1
 
     def upsert(self, connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:
         """Insert a whole row, or replace the one with its primary key."""
