@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -63,6 +64,10 @@ asking = together(
 exam_options = click.option(
     "-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam's own."
 )
+constants = click.option(
+    "-O", "constants", multiple=True, metavar="KEY=NUMBER",
+    help="Another number for the exam's scores, such as n_max=200; see `limner exams`. Repeatable.",
+)  # fmt: skip
 reading = click.option(
     "--reading", type=click.Choice(["careful", "paper", "release"]), default="careful", show_default=True,
     help="How stored replies are read.",
@@ -95,6 +100,19 @@ def typed(words: tuple[str, ...], option: str) -> dict[str, Any]:
             found[key] = json.loads(value)
         except ValueError:
             found[key] = value
+    return found
+
+
+def numbers(words: tuple[str, ...]) -> dict[str, float]:
+    """``KEY=NUMBER`` words as a mapping."""
+    found = {}
+    for key, value in pairs(words, "-O").items():
+        try:
+            found[key] = float(value)
+        except ValueError:
+            raise click.UsageError(f"-O {key} takes a number, not {value!r}") from None
+        if not isfinite(found[key]):
+            raise click.UsageError(f"-O {key} takes a number, not {value!r}")
     return found
 
 

@@ -64,7 +64,8 @@ def _table(rows: Sequence[Standing], protocol: Protocol[Any]) -> Any:
     if abstains:
         table.add_column("decided", justify="right")
         table.add_column("met of decided", justify="right")
-    for score in protocol.scored:
+    columns = [score for score in protocol.scored if score.main]
+    for score in columns:
         table.add_column(score.name, justify="right")
     table.add_column("failed", justify="right")
     for row in rows:
@@ -72,7 +73,7 @@ def _table(rows: Sequence[Standing], protocol: Protocol[Any]) -> Any:
         cells = [escape(_name(row)), str(view["n"]), f"{row.coverage:.0%}"]
         if abstains:
             cells += [_percent(view["decided"].get("share")), _percent(view["decided"].get("met"))]
-        for score in protocol.scored:
+        for score in columns:
             cells.append(_cell(view["scores"].get(score.name), view["bounds"].get(score.name), score.digits))
         table.add_row(*cells, ", ".join(f"{count} {what}" for what, count in row.failures.items()) or "0")
     return table
@@ -121,6 +122,9 @@ def notes(rows: Sequence[Standing]) -> list[str]:
         found.append("[low, high]: 95% bootstrap interval over questions")
     if any(row.coverage < 1 for row in rows):
         found.append("coverage: questions with a score of those drawn or tried; failures are left out, never zeros")
+    for remark in dict.fromkeys(remark for row in rows for remark in row.remarks):
+        named = [_name(row) for row in rows if remark in row.remarks]
+        found.append(remark if len(named) == len(rows) else f"{', '.join(named)}: {remark}")
     setup = rows[0].setup
     shown = {k: setup[k] for k in ("variant", "options", "args", "templates") if setup.get(k)}
     if shown:
@@ -146,13 +150,14 @@ def _breakdown(standing: Standing, tag: str, protocol: Protocol[Any]) -> Any:
     if abstains:
         table.add_column("decided", justify="right")
         table.add_column("met of decided", justify="right")
-    columns = [] if dimension else [score.name for score in protocol.scored]
+    columns = [] if dimension else [score.name for score in protocol.scored if score.main]
+    bounds = standing.to_json()["bounds"] if dimension else {}
     digits = {score.name: score.digits for score in protocol.scored}
     for name in columns or ["value"]:
         table.add_column(name, justify="right")
     for category, body in standing.by[tag].items():
         names = columns or [category]
-        cells = [_cell(body["scores"].get(name), None, digits.get(name, 2)) for name in names]
+        cells = [_cell(body["scores"].get(name), bounds.get(name), digits.get(name, 2)) for name in names]
         if abstains:
             cells = [_percent(body["decided"].get("share")), _percent(body["decided"].get("met")), *cells]
         table.add_row(escape(category), str(body["n"]), *cells)
