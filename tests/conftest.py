@@ -53,5 +53,12 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test may reach a real service by a key that happens to be set."""
-    for name in ("OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY", "DASHSCOPE_API_KEY", "LIMNER_STORE"):
+    for name in (
+        "OPENAI_API_KEY",
+        "OPENROUTER_API_KEY",
+        "GEMINI_API_KEY",
+        "DASHSCOPE_API_KEY",
+        "BFL_API_KEY",
+        "LIMNER_STORE",
+    ):
         monkeypatch.delenv(name, raising=False)

@@ -43,7 +43,7 @@ def test_text_recognition_works() -> None:
 @pytest.mark.usefixtures("no_ocr")
 def test_a_store_that_is_there(tmp_path: Path) -> None:
     Store(tmp_path / "store").close()
-    assert found(tmp_path / "store")["store"].detail.endswith("opens; 0 ways of asking judges in it")
+    assert found(tmp_path / "store")["store"].detail.endswith("opens; ways of asking judges in it: 0")
 
 
 @pytest.mark.usefixtures("no_ocr")

@@ -25,6 +25,9 @@ from .scoring import Group, Standing, load_groups, standings
 from .store import DEFAULT, Store
 from .store.records import kind_of, load_drawings, load_exam
 
+OWN_S = 24 * 3600.0
+"""How long a user's own painter may take for one image: a local model is slow, but not for ever."""
+
 
 @dataclass(frozen=True)
 class Asking:
@@ -100,7 +103,10 @@ def plan(
         name: Limits(p.requests_per_minute, p.tokens_per_minute, p.timeout_s, p.call_timeout_s)
         for name, p in known.providers.items()
     }
-    return Plan(chosen, opened, judges, draw=draw, only_painters=only, limits=limits, options=drawing, **how)
+    limits.setdefault("python", Limits(attempt_s=OWN_S, call_s=OWN_S))
+    return Plan(
+        chosen, opened, judges, whole=whole, draw=draw, only_painters=only, limits=limits, options=drawing, **how
+    )
 
 
 def _split(asking: Asking, kind: Kind[Any], preset: Mapping[str, Any]) -> tuple[Asking, dict[str, str]]:
@@ -258,10 +264,11 @@ def groups(
     judges: Sequence[str] = (),
     reading: str = "careful",
     variant: str | None = None,
+    options: Mapping[str, str] | None = None,
     selection: Selection | None = None,
     constants: Mapping[str, float] | None = None,
 ) -> tuple[str, list[Group]]:
-    """The exam's kind and everything marked, drawing by drawing."""
+    """The exam's kind and everything marked, drawing by drawing; `options` keeps to marks asked for with them."""
     with opened(store) as open_store:
         named = stored(exam, open_store)
         found = load_groups(
@@ -272,6 +279,7 @@ def groups(
             judges=judges,
             variant=variant,
             constants=constants,
+            options=options,
         )
         if selection is not None and selection != Selection():
             whole = load_exam(open_store, named.name, exams.kind(named.kind).rubric)

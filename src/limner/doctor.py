@@ -74,7 +74,7 @@ def _store(store: str) -> Check:
         return Check("store", "bad", f"{folder} cannot be written to; choose another --store")
     try:
         with Store(store, create=False) as opened:
-            return Check("store", "ok", f"{store} opens; {len(load_setups(opened))} ways of asking judges in it")
+            return Check("store", "ok", f"{store} opens; ways of asking judges in it: {len(load_setups(opened))}")
     except NoStore:
         return Check("store", "ok", f"{store}: none yet; the first run makes it")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from .calls import digest
 from .errors import Lacking
 from .exam import Question
 from .judges import Judge, ModelJudge
@@ -13,7 +14,7 @@ from .painters import ApiPainter
 from .protocol import Ask, Picture, Text
 from .runner import Plan, Runner
 from .settings import Settings
-from .spending import mean_cost, mean_use
+from .spending import mean_drawing, mean_marking, mean_use
 from .store import Store
 
 BYTES_PER_TOKEN = 4
@@ -25,7 +26,8 @@ class Estimate:
     """What one painter or judge would still do.
 
     Attributes:
-        basis: Where the numbers come from: ``stored calls`` like these, or ``rule of thumb``.
+        basis: Where the numbers come from: ``stored calls`` like these, the ``price list``, an ``upper bound``, or a
+            ``rule of thumb``.
         dollars: None when the price is not known.
     """
 
@@ -50,37 +52,49 @@ def estimate(plan: Plan, store: Store, settings: Settings) -> list[Estimate]:
     for painter in plan.painters:
         alone = Runner(replace(plan, painters=[painter], judges=[]), store)
         count, _ = alone.missing()
-        found.append(_drawing(painter, count, store))
+        found.append(_drawing(painter, count, mean_drawing(store, painter.spec, alone.options_of(painter))))
     missing = list(runner.missing_markings())
     for judge in plan.judges:
         found.append(_marking(judge, [question for who, question in missing if who is judge], store, settings))
     return found
 
 
-def _drawing(painter: Any, count: int, store: Store) -> Estimate:
+def _drawing(painter: Any, count: int, each: float | None) -> Estimate:
     if not isinstance(painter, ApiPainter):
         return Estimate(painter.name, "painter", count, 0, 0, 0, 0.0, "free")
-    known = mean_cost(store, painter.target)
-    price = painter.facts.image_price if painter.facts.image_price is not None else known
-    basis = "stored calls" if price is not None and price == known else "price list"
+    known = {
+        "stored calls": each,
+        "price list": painter.facts.image_price,
+        "upper bound": painter.bound,
+    }
+    basis, price = next(((basis, price) for basis, price in known.items() if price is not None), ("no price", None))
     dollars = None if price is None else price * count
-    return Estimate(painter.name, "painter", count, count, 0, 0, dollars, basis if dollars is not None else "no price")
+    return Estimate(painter.name, "painter", count, count, 0, 0, dollars, basis)
 
 
 def _marking(judge: Judge, questions: list[Question[Any]], store: Store, settings: Settings) -> Estimate:
     if not isinstance(judge, ModelJudge) or not judge.paid:
         return Estimate(judge.name, "judge", len(questions), 0, 0, 0, 0.0, "free")
-    calls, sent, written = 0, 0.0, 0.0
+    steps, calls, sent, written = 0, 0, 0.0, 0.0
     known = mean_use(store, judge.name)
+    begun: set[str] = set()
     for question in questions:
         try:
-            asks = judge.asks_like(question)
+            before, asks = judge.asks_like(question)
         except Lacking:
             continue
-        calls += len(asks)
+        if question.id not in begun:
+            # Asked once for a question, whoever drew it.
+            asks = [*before, *asks]
+            begun.add(question.id)
+        steps, calls = steps + 1, calls + len(asks)
         sent += sum(known[0] if known else _tokens(ask) for ask in asks)
         written += sum(known[1] if known else judge.typical_reply(ask) for ask in asks)
     dollars = settings.price(judge.name, round(sent), round(written))
+    each = mean_marking(store, digest("setup-1", judge.setup))
+    if dollars is not None and each is not None:
+        # Markings asked for in just this way, with what had to be asked again.
+        dollars = each * steps
     basis = "stored calls" if known else "rule of thumb"
     return Estimate(judge.name, "judge", len(questions), calls, round(sent), round(written), dollars, basis)
 

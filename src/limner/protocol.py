@@ -115,11 +115,17 @@ class Prompts:
 
     def __init__(self, shipped: Path, own: Path | None = None) -> None:
         self.shipped, self.own = shipped, own
+        self._read: dict[str, str] = {}
         if own is not None and not own.is_dir():
             raise UsageError(f"--prompts {own}: no such folder")
 
     def text(self, name: str) -> str:
-        """The template called `name`, from the user's folder where it has one."""
+        """The template called `name`, from the user's folder where it has one; read once."""
+        if name not in self._read:
+            self._read[name] = self._load(name)
+        return self._read[name]
+
+    def _load(self, name: str) -> str:
         for folder in (self.own, self.shipped):
             if folder is not None and (path := folder / f"{name}.md").is_file():
                 try:
@@ -191,6 +197,8 @@ class Protocol(ABC, Generic[R]):
     """Kinds of criteria that words in the drawing can decide."""
     breakdowns: tuple[str, ...] = ()
     """The tags the exam's paper breaks its scores down by."""
+    orders: Mapping[str, tuple[str, ...]] = {}
+    """The order of a tag's values in tables, where the alphabet is not it."""
     reply_tokens: Mapping[str, int] = {}
     """About how long a reply to each ask is, thinking included, by the ask's name or its part before the first slash;
     for estimates before there are stored replies."""

@@ -5,25 +5,27 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from .calls import STOPPING, Budget, Calls, Fault, Limits, digest, purpose
+from .calls import STOPPING, Budget, Calls, Fault, digest, purpose
 from .calls.faults import RETRIED_NEXT_RUN
 from .errors import StopRun, StoreError, UsageError
-from .exam import Exam, Question
+from .exam import Question
 from .exams import kind
 from .images import BadImage
 from .judges import Judge, Marked, Subject
 from .painters import Aspect, Painter, Painting, PaintRequest
+from .plan import Plan, Progress, Slot, marking_id, named, slot_id
 from .store import Store, now
 from .store.records import (
     Drawing,
     Marking,
     add_exam,
+    label,
     load_drawings,
     load_markings,
     save_drawing,
@@ -32,82 +34,7 @@ from .store.records import (
 )
 from .strategies import direct
 
-
-@dataclass
-class Progress:
-    """Where a run stands. Counted in drawings and markings together."""
-
-    total: int = 0
-    done: int = 0
-    stored: int = 0
-    not_applicable: int = 0
-    failures: Counter[str] = field(default_factory=Counter)
-    details: list[str] = field(default_factory=list)
-    spent: float = 0.0
-    unpriced: int = 0
-    started: float = field(default_factory=time.monotonic)
-    interrupted: bool = False
-
-    @property
-    def failed(self) -> int:
-        """How many steps ended in a stored fault."""
-        return sum(self.failures.values())
-
-    @property
-    def settled(self) -> int:
-        """How many steps have an outcome of whatever sort."""
-        return self.done + self.stored + self.not_applicable + self.failed
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to run.
-
-    Attributes:
-        painters: Who draws; with `draw` off their stored drawings are taken.
-        judges: Who marks.
-        seeds: Drawings per question and painter.
-        repeats: Markings per drawing and judge.
-        draw: Whether to draw at all, or mark what the store has.
-        first_seed: The seed of the first drawing; the others follow.
-        options: The exam's own options of drawing.
-        budget: Dollars this run may spend.
-        limits: What each service allows, by its name.
-    """
-
-    exam: Exam[Any]
-    painters: Sequence[Painter] = ()
-    judges: Sequence[Judge] = ()
-    seeds: int = 1
-    repeats: int = 1
-    concurrency: int = 64
-    retry_failed: bool = False
-    draw: bool = True
-    first_seed: int = 0
-    options: Mapping[str, str] = field(default_factory=dict)
-    budget: float | None = None
-    limits: Mapping[str, Limits] = field(default_factory=dict)
-    only_painters: frozenset[str] | None = None
-
-
-@dataclass(frozen=True)
-class _Slot:
-    """One drawing to be: how to make it, and what the store has."""
-
-    question: Question[Any]
-    painter: Painter | None
-    seed: int
-    stored: Drawing | None
-
-
-def slot_id(exam: str, question_hash: str, painter: str, strategy: str, options: Any, seed: int) -> str:
-    """Identifies a drawing's slot."""
-    return digest("drawing-1", exam, question_hash, painter, strategy, options, seed)
-
-
-def marking_id(drawing: str, question_hash: str, image: str | None, setup: str, repeat: int) -> str:
-    """Identifies a marking."""
-    return digest("marking-1", drawing, question_hash, image, setup, repeat)
+__all__ = ["Plan", "Progress", "Runner", "marking_id", "slot_id"]
 
 
 class Runner:
@@ -120,9 +47,10 @@ class Runner:
         self._setups = [(judge, digest("setup-1", judge.setup)) for judge in plan.judges]
         self._markings: dict[str, Marking] = {}
         self._stopping = False
+        self._unwritten: BaseException | None = None
         self._stop: Exception | None = None
 
-    def slots(self) -> Iterator[_Slot]:
+    def slots(self) -> Iterator[Slot]:
         """The drawings of the plan, question by question."""
         plan = self.plan
         if not plan.draw:
@@ -130,23 +58,27 @@ class Runner:
             for drawing in load_drawings(self.store, plan.exam.name):
                 named = plan.only_painters is None or drawing.painter in plan.only_painters
                 if drawing.question_hash in chosen and named:
-                    yield _Slot(chosen[drawing.question_hash], None, drawing.seed, drawing)
+                    yield Slot(chosen[drawing.question_hash], None, drawing.seed, drawing)
             return
         stored = {drawing.id: drawing for drawing in load_drawings(self.store, plan.exam.name)}
         for question in self._taken():
             for painter in plan.painters:
                 for seed in range(plan.first_seed, plan.first_seed + plan.seeds):
-                    id = slot_id(plan.exam.name, question.hash, painter.name, "direct", self._options(painter), seed)
-                    yield _Slot(question, painter, seed, stored.get(id))
+                    id = slot_id(plan.exam.name, question.hash, painter.name, "direct", self.options_of(painter), seed)
+                    yield Slot(question, painter, seed, stored.get(id))
 
     def _taken(self) -> list[Question[Any]]:
         return [one for one in self.plan.exam.questions if self._protocol.takes(one, self.plan.options)]
 
-    def _options(self, painter: Painter) -> dict[str, Any]:
+    def options_of(self, painter: Painter) -> dict[str, Any]:
         """What makes a drawing another one: the painter's options, and the exam's where they are not the usual ones."""
         usual = {name: values[0] for name, values in self._protocol.draw_options.items()}
         own = {k: v for k, v in self.plan.options.items() if v != usual.get(k) and k not in self._protocol.selecting}
         return {**painter.options, **own}
+
+    def label(self, painter: Painter) -> str:
+        """The row of tables this plan's drawings by a painter stand in."""
+        return label(painter.name, self.options_of(painter))
 
     def _request(self, question: Question[Any], painter: Painter, seed: int) -> PaintRequest:
         prompt = self._protocol.drawing_prompt(question, painter.group, self.plan.options)
@@ -159,7 +91,7 @@ class Runner:
         to_draw = sum(self._must_draw(slot) and not self._standing(slot) for slot in self.slots())
         return to_draw, sum(1 for _ in self.missing_markings())
 
-    def _standing(self, slot: _Slot) -> bool:
+    def _standing(self, slot: Slot) -> bool:
         """Whether a finished image stands in the slot; a folder's is looked at again, most likely still the same."""
         return slot.stored is not None and slot.stored.status == "done"
 
@@ -176,9 +108,9 @@ class Runner:
 
     def run(self) -> Progress:
         """Run to the end; Ctrl-C finishes what is in flight, a second one quits at once."""
-        self._check()
+        self.check()
         if self.plan.draw:
-            add_exam(self.store, self.plan.exam)
+            add_exam(self.store, self.plan.whole or self.plan.exam)
         for judge, setup in self._setups:
             save_setup(self.store, setup, judge.setup)
         self._load()
@@ -187,12 +119,18 @@ class Runner:
             raise self._stop
         return self.progress
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise early, with nothing called or stored, when the plan cannot be carried out at all.
+
+        Raises:
+            UsageError: A key is not there, or a budget cannot be kept.
+        """
+        Budget(self.plan.budget)
         everyone: tuple[Painter | Judge, ...] = (*self.plan.painters, *self.plan.judges)
         for one in everyone:
             one.check()
             if self.plan.budget is not None and (why := one.unpriced()) is not None:
-                raise UsageError(f"--budget cannot be kept: {why} in limner.toml")
+                raise UsageError(f"--budget cannot be kept: {why}")
 
     def _load(self) -> None:
         wanted = {setup for _, setup in self._setups}
@@ -213,9 +151,12 @@ class Runner:
             async with calls, asyncio.TaskGroup() as group:
                 for _ in range(min(self.plan.concurrency, len(slots))):
                     group.create_task(self._work(queue, calls))
+        await self.store.awrite(lambda _: None)  # Writes keep their order: after this one all are done.
+        if self._unwritten is not None:
+            raise self._unwritten
         self._account(calls)
 
-    async def _work(self, queue: Iterator[_Slot], calls: Calls) -> None:
+    async def _work(self, queue: Iterator[Slot], calls: Calls) -> None:
         for slot in queue:
             if self._stopping:
                 return
@@ -233,12 +174,12 @@ class Runner:
     def _account(self, calls: Calls) -> None:
         self.progress.spent, self.progress.unpriced = calls.tally.spent, calls.tally.unpriced
 
-    async def _one(self, slot: _Slot, calls: Calls) -> None:
+    async def _one(self, slot: Slot, calls: Calls) -> None:
         drawing = slot.stored
         if self._must_draw(slot):
             drawing = await self._draw(slot, calls)
         elif drawing is not None:
-            self._count(drawing.status, drawing.fault, drawing.detail, fresh=False)
+            self.progress.count(drawing.status, drawing.fault, named(slot.question.id, drawing.detail), fresh=False)
         if drawing is None or drawing.status != "done":
             skipped = len(self._setups) * self.plan.repeats
             self.progress.total -= skipped
@@ -250,7 +191,7 @@ class Runner:
             if self._must_mark(known):
                 await self._mark(slot.question, drawing, judge, setup, repeat, known, calls)
             elif known is not None:
-                self._count(known.status, known.fault, known.detail, fresh=False)
+                self.progress.count(known.status, known.fault, named(slot.question.id, known.detail), fresh=False)
 
     def _pairs(self) -> Iterator[tuple[Judge, str, int]]:
         for judge, setup in self._setups:
@@ -260,7 +201,7 @@ class Runner:
     def _find(self, drawing: Drawing, judge: Judge, setup: str, repeat: int) -> Marking | None:
         return self._markings.get(marking_id(drawing.id, drawing.question_hash, drawing.image, setup, repeat))
 
-    def _must_draw(self, slot: _Slot) -> bool:
+    def _must_draw(self, slot: Slot) -> bool:
         if slot.painter is None:
             return False
         return slot.stored is None or slot.painter.changeable or self._again(slot.stored)
@@ -273,14 +214,14 @@ class Runner:
             return False
         return self.plan.retry_failed or stored.fault in RETRIED_NEXT_RUN
 
-    async def _draw(self, slot: _Slot, calls: Calls) -> Drawing:
+    async def _draw(self, slot: Slot, calls: Calls) -> Drawing:
         painter, question = slot.painter, slot.question
         assert painter is not None
         exam = self.plan.exam.name
         blank = Drawing(
-            slot_id(exam, question.hash, painter.name, "direct", self._options(painter), slot.seed),
+            slot_id(exam, question.hash, painter.name, "direct", self.options_of(painter), slot.seed),
             exam, question.id, question.hash, painter.name, painter.spec, "direct", slot.seed, "failed",
-            self._options(painter),
+            self.options_of(painter),
         )  # fmt: skip
         try:
             painting = await direct(self._request(question, painter, slot.seed), painter, calls)
@@ -288,18 +229,19 @@ class Runner:
         except Fault as fault:
             self._stop_if_pointless(fault)
             status = "not_applicable" if fault.kind == "not_applicable" else "failed"
-            drawing = replace(blank, status=status, fault=fault.kind, detail=fault.detail, calls=list(fault.calls))
+            keys, paid = list(fault.calls), fault.cost
+            drawing = replace(blank, status=status, fault=fault.kind, detail=fault.detail, calls=keys, cost=paid)
         old = slot.stored
         if old is None or (old.status, old.image, old.detail) != (
             drawing.status,
             drawing.image,
             drawing.detail,
         ):
-            await save_drawing(self.store, drawing)
-            self._count(drawing.status, drawing.fault, f"{question.id}: {drawing.detail}")
+            self._later(save_drawing(self.store, drawing))
+            self.progress.count(drawing.status, drawing.fault, named(question.id, drawing.detail))
         else:
             drawing = old
-            self._count(drawing.status, drawing.fault, f"{question.id}: {drawing.detail}", fresh=False)
+            self.progress.count(drawing.status, drawing.fault, named(question.id, drawing.detail), fresh=False)
         return drawing
 
     async def _keep(self, blank: Drawing, painting: Painting) -> Drawing:
@@ -324,16 +266,17 @@ class Runner:
         known: Marking | None,
         calls: Calls,
     ) -> None:
-        assert drawing.image is not None
         # After unreadable replies the same request must be sent anew, so it needs another key.
         rounds = known.rounds + (known.fault == "unreadable") if known else 0
         blank = Marking(
             marking_id(drawing.id, drawing.question_hash, drawing.image, setup, repeat),
             drawing.id, drawing.question_hash, drawing.image, setup, repeat, "failed", rounds,
         )  # fmt: skip
-        subject = Subject(self.plan.exam.name, question, drawing.painter, drawing.image, repeat, rounds)
         clock = time.perf_counter()
         try:
+            if drawing.image is None:
+                raise Fault("missing", "the drawing came without its image; import it again with --images")
+            subject = Subject(self.plan.exam.name, question, drawing.painter, drawing.image, repeat, rounds)
             marked: Marked = await judge.mark(subject, calls)
         except Fault as fault:
             self._stop_if_pointless(fault)
@@ -349,24 +292,20 @@ class Runner:
                 cost=marked.cost,
                 seconds=time.perf_counter() - clock,
             )
-        await save_marking(self.store, marking)
-        self._count(marking.status, marking.fault, f"{question.id}: {marking.detail}")
+        self._later(save_marking(self.store, marking))
+        self.progress.count(marking.status, marking.fault, named(question.id, marking.detail))
+
+    def _later(self, write: Future[None]) -> None:
+        """Let a write finish while the work goes on: what it holds can be had from the journal again."""
+        write.add_done_callback(self._written)
+
+    def _written(self, write: Future[None]) -> None:
+        if (error := write.exception()) is not None:
+            self._unwritten, self._stopping = error, True
 
     def _stop_if_pointless(self, fault: Fault) -> None:
         if fault.kind in STOPPING:
             raise StopRun(f"{fault.detail} ({fault.kind}); the run stops here and resumes once this is mended")
-
-    def _count(self, status: str, fault: str | None, detail: str | None, fresh: bool = True) -> None:
-        if status == "failed":
-            self.progress.failures[fault or "unknown"] += 1
-            if detail and len(self.progress.details) < 5:
-                self.progress.details.append(f"{fault}: {detail}")
-        elif status == "not_applicable":
-            self.progress.not_applicable += 1
-        elif fresh:
-            self.progress.done += 1
-        else:
-            self.progress.stored += 1
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

@@ -127,6 +127,7 @@ def load_groups(
     judges: Iterable[str] = (),
     variant: str | None = None,
     constants: Mapping[str, float] | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> list[Group]:
     """Everything marked in this exam, grouped; ways of asking never mix.
 
@@ -145,7 +146,11 @@ def load_groups(
         if (not wanted or {drawing.painter, drawing.label} & wanted) and drawing.question_hash in questions:
             # A later version of a question takes the place of an earlier one.
             slots.setdefault((drawing.label, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing
-    setups = _wanted(load_setups(store), by, variant)
+    setups = {
+        id: setup
+        for id, setup in _wanted(load_setups(store), by, variant).items()
+        if (options or {}).items() <= dict(setup.get("options") or {}).items()
+    }
     marked: dict[tuple[str, str], list[Marking]] = {}
     for marking in load_markings(store, exam):
         if marking.setup in setups:
@@ -385,8 +390,11 @@ def _breakdown(entries: Sequence[Entry], protocol: Protocol[Any], tag: str) -> d
     for entry in entries:
         values.setdefault(entry.question.tags.get(tag, "(none)"), []).append(entry)
     found = {}
-    for value in sorted(values):
+    order = {value: place for place, value in enumerate(protocol.orders.get(tag, ()))}
+    for value in sorted(values, key=lambda value: (order.get(value, len(order)), value)):
         numbers = {name: i.to_json() for name, i in _intervals(values[value], protocol).items()}
         n = len({entry.question.id for entry in values[value]})
-        found[value] = {"n": n, "scores": numbers, "decided": _decided(values[value], protocol)}
+        bounds = _ends_json(_bounds(values[value], protocol))
+        decided = _decided(values[value], protocol)
+        found[value] = {"n": n, "scores": numbers, "bounds": bounds, "decided": decided}
     return found

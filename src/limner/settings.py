@@ -26,6 +26,7 @@ class Provider(BaseModel):
         max_image_side: The longer side of the largest picture it takes.
         link_hosts: Hosts that links to finished images may lead to, beside the service's own; ``*.name`` for all
             below a name.
+        poll_hosts: Hosts a job may be asked after at, beside the service's own; they get the key.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -44,6 +45,7 @@ class Provider(BaseModel):
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
     link_hosts: tuple[str, ...] = ()
+    poll_hosts: tuple[str, ...] = ()
 
     def key(self) -> str | None:
         """The key from the environment, or None for a service that needs none."""
@@ -142,9 +144,18 @@ def load(own: Path | None = None) -> Settings:
     try:
         return Settings.model_validate(merged)
     except ValidationError as error:
-        first = error.errors()[0]
+        first = error.errors(include_input=False)[0]
+        said = first["msg"]
+        if first["type"] == "extra_forbidden":
+            said = f"no such field; there is: {', '.join(_fields(first['loc']))}"
         place = ".".join(str(part) for part in first["loc"])
-        raise DataError(f"{place}: {first['msg']}", file=path) from error
+        raise DataError(f"{place}: {said}", file=path) from error
+
+
+def _fields(place: tuple[int | str, ...]) -> list[str]:
+    """The fields that may stand where a wrong one does."""
+    known: dict[str, type[BaseModel]] = {"providers": Provider, "models": ModelFacts, "painters": PainterFacts}
+    return list((known[str(place[0])] if len(place) > 1 else Settings).model_fields)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
 from .store import Store
-from .store.schema import attempts, calls
+from .store.schema import attempts, calls, drawings, markings
 
 GROUPS = {"target": calls.c.target, "kind": calls.c.kind, "exam": calls.c.exam, "painter": calls.c.painter}
 PAID = ("chat", "paint")
@@ -38,10 +38,21 @@ class Spent:
         return asdict(self)
 
 
+def _told(*places: tuple[str, str]) -> Any:
+    """A number of tokens as the service told it, wherever the reply has it; an accepted reply stands under ``raw``."""
+    replies = attempts.c.result["raw"], attempts.c.result
+    return sa.func.coalesce(*(reply[group][name].as_float() for reply in replies for group, name in places), 0.0)
+
+
+TOKENS_IN = _told(("usage", "prompt_tokens"), ("usage", "input_tokens"), ("usageMetadata", "promptTokenCount"))
+TOKENS_OUT = _told(
+    ("usage", "completion_tokens"), ("usage", "output_tokens"), ("usageMetadata", "candidatesTokenCount")
+) + _told(("usageMetadata", "thoughtsTokenCount"))
+
+
 def spent(store: Store, by: Sequence[str] = ("kind", "target", "exam")) -> list[Spent]:
     """Sums per group, the dearest first. Probes, replays and imports cost nothing and are left out."""
     columns = [GROUPS[name].label(name) for name in by]
-    usage = attempts.c.result["raw"]["usage"]
     query = (
         sa.select(
             *columns,
@@ -50,8 +61,8 @@ def spent(store: Store, by: Sequence[str] = ("kind", "target", "exam")) -> list[
             sa.func.count(attempts.c.fault),
             sa.func.sum(sa.case((attempts.c.cost.is_(None), 1), else_=0)),
             sa.func.coalesce(sa.func.sum(attempts.c.cost), 0.0),
-            sa.func.coalesce(sa.func.sum(usage["prompt_tokens"].as_integer()), 0),
-            sa.func.coalesce(sa.func.sum(usage["completion_tokens"].as_integer()), 0),
+            sa.func.sum(TOKENS_IN),
+            sa.func.sum(TOKENS_OUT),
         )
         .select_from(calls.join(attempts, attempts.c.call == calls.c.key))
         .where(calls.c.kind.in_(PAID))
@@ -59,29 +70,39 @@ def spent(store: Store, by: Sequence[str] = ("kind", "target", "exam")) -> list[
     )
     with store.reading() as connection:
         rows = connection.execute(query).all()
-    found = [Spent(dict(zip(by, row[: len(by)], strict=True)), *row[len(by) :]) for row in rows]
+    found = []
+    for row in rows:
+        group = dict(zip(by, row[: len(by)], strict=True))
+        made, tried, failed, unpriced, dollars, sent, written = row[len(by) :]
+        found.append(Spent(group, made, tried, failed, unpriced, dollars, round(sent), round(written)))
     return sorted(found, key=lambda one: (-one.dollars, -one.calls, str(one.group)))
 
 
 def mean_use(store: Store, target: str) -> tuple[float, float] | None:
     """Mean input and output tokens of the accepted calls to `target`, or None before there are any."""
-    usage = attempts.c.result["raw"]["usage"]
     query = (
-        sa.select(
-            sa.func.avg(usage["prompt_tokens"].as_integer()), sa.func.avg(usage["completion_tokens"].as_integer())
-        )
+        sa.select(sa.func.count(), sa.func.avg(TOKENS_IN), sa.func.avg(TOKENS_OUT))
         .select_from(calls.join(attempts, (attempts.c.call == calls.c.key) & (attempts.c.n == calls.c.accepted)))
-        .where(calls.c.target == target)
+        # A reply without a word about tokens says nothing about their number.
+        .where(calls.c.target == target, TOKENS_IN > 0)
     )
     with store.reading() as connection:
-        sent, written = connection.execute(query).one()
-    return None if sent is None or written is None else (float(sent), float(written))
+        count, sent, written = connection.execute(query).one()
+    return (float(sent), float(written)) if count else None
 
 
-def mean_cost(store: Store, target: str) -> float | None:
-    """Mean cost of the accepted calls to `target`, or None where none is known."""
-    accepted = (attempts.c.call == calls.c.key) & (attempts.c.n == calls.c.accepted)
-    query = sa.select(sa.func.avg(attempts.c.cost)).select_from(calls.join(attempts, accepted))
+def mean_marking(store: Store, setup: str) -> float | None:
+    """What a marking by this way of asking cost on average, all its turns included; None where that is not known."""
+    made_here = markings.c.origin == "run", markings.c.status == "done"
     with store.reading() as connection:
-        found = connection.scalar(query.where(calls.c.target == target))
+        found = connection.scalar(sa.select(sa.func.avg(markings.c.cost)).where(markings.c.setup == setup, *made_here))
     return None if found is None else float(found)
+
+
+def mean_drawing(store: Store, spec: str, options: Mapping[str, Any]) -> float | None:
+    """What a drawing by this painter with these options cost on average; None where that is not known."""
+    query = sa.select(drawings.c.options, drawings.c.cost)
+    query = query.where(drawings.c.spec == spec, drawings.c.status == "done", drawings.c.cost.is_not(None))
+    with store.reading() as connection:
+        costs = [row.cost for row in connection.execute(query) if row.options == options]
+    return sum(costs) / len(costs) if costs else None

@@ -2,7 +2,9 @@
 
 A comment right above a block says how to take it: ``<!-- not run: REASON -->``, ``<!-- seam -->`` (signatures),
 ``<!-- exit: CODE -->`` (of its last command), ``<!-- file: NAME -->`` (to be saved), ``<!-- output varies -->``,
-``<!-- table of the demo -->`` (the same as in the tutorial).
+``<!-- near -->`` (numbers count too, and may be off by a little), ``<!-- table of the demo -->`` (the same as in the
+tutorial), ``<!-- stand-in: chat 8000, images 8001 -->`` (in this file, these ports lead to fake services),
+``<!-- shipped -->`` (the same as in providers.toml), ``<!-- arithmetic -->`` (every line is a sum that must be right).
 """
 
 from __future__ import annotations
@@ -12,17 +14,27 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
+from tests.fakes.client import ChatServer, Server
+from tests.fakes.images_client import ImageServer
 from tests.support import environment
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 HOME = "/home/you/exams"
 """Stands in shown output for the folder the commands were run in."""
 WIDTH = 100
-NOTE = re.compile(r"<!-- (not run|seam|exit|file|output varies|table of the demo)(?:: (.+))? -->")
+NOTES = (
+    "not run", "seam", "exit", "file", "stand-in", "output varies", "near", "table of the demo", "shipped",
+    "arithmetic",
+)  # fmt: skip
+NOTE = re.compile(rf"<!-- ({'|'.join(NOTES)})(?:: (.+))? -->")
+STAND_INS: dict[str, type[Server]] = {"chat": ChatServer, "images": ImageServer}
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 SECONDS = 300
 
 
@@ -91,6 +103,21 @@ class Session:
         here = str(Path(sys.executable).parent)
         path = os.pathsep.join([here, os.environ.get("PATH", "")])
         self._env = environment({"PATH": path, "COLUMNS": str(WIDTH), "PYTHONUTF8": "1", "NO_COLOR": "1"})
+        self._services = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._services.close()
+
+    def save(self, block: Block) -> None:
+        """Write a block to the file it names; where it has stand-ins, they are started."""
+        text = block.text
+        for service, port in re.findall(r"(\w+) (\d+)", block.notes.get("stand-in", "")):
+            server = self._services.enter_context(STAND_INS[service]())
+            text = text.replace(f"127.0.0.1:{port}/", f"127.0.0.1:{server.port}/")
+        (self.folder / block.notes["file"]).write_text(text, "utf-8")
 
     def run(self, words: str) -> tuple[int, str]:
         """Exit code and everything printed, the folder's own name replaced by `HOME`."""
@@ -120,6 +147,14 @@ def plain(line: str) -> str:
     line = re.sub(r"\b[0-9a-f]{12,64}\b", "#", line)
     line = re.sub(r"\d+(?:\.\d+)?", "#", line)
     return " ".join(re.sub(r"[━─]+", "─", line).split())
+
+
+def near(line: str, other: str, share: float = 0.1) -> bool:
+    """Whether two lines say the same, with numbers that differ by no more than this share."""
+    if plain(line) != plain(other):
+        return False
+    ours, theirs = ([float(number.replace(",", "")) for number in NUMBER.findall(each)] for each in (line, other))
+    return all(abs(a - b) <= share * max(a, b) for a, b in zip(ours, theirs, strict=True))
 
 
 def demo_table() -> list[str]:

@@ -15,11 +15,10 @@ def refresh(page: Path) -> None:
     lines = page.read_text("utf-8").splitlines()
     written: list[str] = []
     done = 0
-    with tempfile.TemporaryDirectory() as folder:
-        session = Session(Path(folder))
+    with tempfile.TemporaryDirectory() as folder, Session(Path(folder)) as session:
         for block in blocks(page):
-            if name := block.notes.get("file"):
-                (session.folder / name).write_text(block.text, "utf-8")
+            if "file" in block.notes:
+                session.save(block)
             if not block.runs or block.language not in ("console", "python"):
                 continue
             if block.language == "python":

@@ -135,7 +135,7 @@ def test_the_key_goes_to_no_host_that_is_not_allowed(server: JobServer, store: S
     assert fault.kind == "image"
     assert "localhost" in fault.detail
     assert server.counts()["polls"] == 0
-    allowed = make(server.root, store, PRO, link_hosts=("localhost",))
+    allowed = make(server.root, store, PRO, link_hosts=("localhost",), poll_hosts=("localhost",))
     assert paint(allowed, store, retry_failed=True).image == picture("A cell with its parts.", 7, "1024x1024")
     assert paid(server) == [1]
 

@@ -83,9 +83,28 @@ def test_what_could_not_be_decided_is_shown_as_bounds(capsys: pytest.CaptureFixt
     assert "0.0 … 75.0" in out
     assert "40%" in out
     assert "90%" in out
-    assert "–" in out
+    assert "nothing is known of relaxed, semantic, spelling, readability, logic: this judge decides none of it" in out
     assert "least … most shows what it could be" in out
     assert "bootstrap" not in out
+
+
+def test_a_score_that_only_some_painters_have(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, standing("a"), standing("b", None))
+    (row,) = [line for line in out.splitlines() if line.startswith("│ b ")]
+    assert row.count("–") == len(ALL)
+    assert "nothing is known" not in out
+
+
+@pytest.mark.parametrize(("width", "scores"), [(100, ALL[:2]), (160, ALL)])
+def test_a_narrow_screen_gets_the_leading_scores(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int, scores: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("limner.report.console.PLAIN_WIDTH", width)
+    out = printed(capsys, standing())
+    assert [name for name in ALL if f" {name} " in out] == list(scores)
+    assert ("more scores on a wider screen, or with --format csv" in out) == (scores != ALL)
+    assert max(map(len, out.splitlines())) <= width
+    assert out.count("50.0 [50.0, 50.0]") == 2
 
 
 def test_bounds_on_common_questions(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,7 +130,15 @@ def test_names_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]) -> None
     by = {"[bold]": {"[red]x[/red]": {"n": 4, "scores": {"strict": number}, "decided": {}}}}
     odd = standing("folder/[v2]", judge="re[1]", exam="\x1b[31mexam", by=by, setup={**SETUP, "args": {"stop": ["[a]"]}})
     out = printed(capsys, odd)
-    for name in ("folder/[v2]", "re[1]", "[bold]", "[red]x[/red]", "stop=['[a]']", "\N{REPLACEMENT CHARACTER}[31mexam"):
+    for name in (
+        "│ folder/[v2] ",
+        "folder/[v2] by [bold]",
+        "re[1]",
+        "[bold]",
+        "[red]x[/red]",
+        "stop=['[a]']",
+        "\N{REPLACEMENT CHARACTER}[31mexam",
+    ):
         assert name in out
     assert "\x1b" not in out
 
@@ -129,7 +156,8 @@ def test_notes_only_where_they_matter() -> None:
 def test_csv_holds_every_number() -> None:
     number = {"value": 10.0, "low": 5.0, "high": 15.0, "n": 2}
     by = {"subject": {"Art, or not": {"n": 2, "scores": {"strict": number}}}}
-    rows = list(csv.DictReader(io.StringIO(standings_csv([standing(by=by), standing("b", None)]))))
+    unsure = standing("b", None, bounds={"strict": (5.0, 25.0)})
+    rows = list(csv.DictReader(io.StringIO(standings_csv([standing(by=by), unsure]))))
     assert tuple(rows[0]) == COLUMNS
     assert len(rows) == 2 * len(ALL) + 1
     (part,) = [row for row in rows if row["by"]]
@@ -141,6 +169,8 @@ def test_csv_holds_every_number() -> None:
         "2",
     )
     assert {row["value"] for row in rows if row["painter"] == "b"} == {""}
+    ends = {row["score"]: (row["least"], row["most"]) for row in rows if row["painter"] == "b"}
+    assert (ends["strict"], ends["relaxed"]) == (("5.0", "25.0"), ("", ""))
 
 
 def test_escape() -> None:

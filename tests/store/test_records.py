@@ -94,9 +94,9 @@ def test_a_marking_of_a_replaced_image_is_left_out(store: Store, small_exam: Sma
     marking = Marking("m1", "d", question.hash, "old", "s", 0, "done")
 
     async def save(drawing: Drawing, *markings: Marking) -> None:
-        await save_drawing(store, drawing)
+        save_drawing(store, drawing).result()
         for one in markings:
-            await save_marking(store, one)
+            save_marking(store, one).result()
 
     asyncio.run(save(old, marking))
     assert list(load_markings(store, "genexam")) == [marking]

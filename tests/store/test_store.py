@@ -21,7 +21,7 @@ def test_every_connection_has_the_pragmas(store: Store) -> None:
             cursor = connection.cursor()
             names = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
             found = [cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in names]
-            assert found == ["wal", 2, 1, 60_000]  # 2 is FULL: a commit survives a power cut.
+            assert found == ["wal", 1, 1, 60_000]  # 1 is NORMAL: a commit survives the process.
 
 
 def test_writes_begin_at_once_and_reads_do_not(store: Store) -> None:

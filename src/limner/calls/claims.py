@@ -99,6 +99,7 @@ class Busy:
 
 
 Claim = Claimed | Settled | Busy
+SELECT = sa.select(calls).where(calls.c.key == sa.bindparam("key_")).with_for_update()
 
 
 def claim(
@@ -119,13 +120,18 @@ def claim(
     exam, painter = purpose.current()
 
     def operation(connection: sa.Connection) -> Claim:
+        ours = {
+            "status": "claimed", "host": owner.host, "pid": owner.pid, "process_start": owner.start,
+            "token": token, "lease_until": at + LEASE_S, "tries": 0, "updated": at,
+        }  # fmt: skip
         fresh = {
             "key": request.key, "kind": request.kind, "target": request.target,
             "request": {"body": request.body, "repeat": request.repeat, "round": request.round},
-            "status": "open", "tries": 0, "created": at, "updated": at, "exam": exam, "painter": painter,
+            "created": at, "exam": exam, "painter": painter,
         }  # fmt: skip
-        store.insert_new(connection, calls, fresh)
-        row = connection.execute(sa.select(calls).where(calls.c.key == request.key).with_for_update()).one()
+        if store.is_new(connection, calls, fresh | ours):
+            return Claimed(token, 0, None)
+        row = connection.execute(SELECT, {"key_": request.key}).one()
         if row.status == "done":
             return _outcome(connection, row)
         if row.status == "failed":
@@ -150,11 +156,7 @@ def claim(
                 "detail": f"process {row.pid} on {row.host} ended during the call",
             }
             connection.execute(attempts.insert().values(lost))
-        changes = {
-            "status": "claimed", "host": owner.host, "pid": owner.pid, "process_start": owner.start,
-            "token": token, "lease_until": at + LEASE_S, "tries": tries, "updated": at,
-        }  # fmt: skip
-        connection.execute(calls.update().where(calls.c.key == request.key).values(changes))
+        connection.execute(calls.update().where(calls.c.key == request.key).values(ours | {"tries": tries}))
         return Claimed(token, tries, row.progress)
 
     return operation

@@ -29,6 +29,11 @@ BACK_OFF = wait_random_exponential(multiplier=0.5, max=30)
 """How long to wait between two tries: longer each time, and never the same for all."""
 
 
+# Made once: they are executed for every call.
+OURS = calls.update().where(calls.c.key == sa.bindparam("key_"), calls.c.token == sa.bindparam("token_"))
+ATTEMPT = attempts.insert()
+
+
 @dataclass(frozen=True)
 class Result:
     """What one attempt brought: plain JSON (images by hash), and what it cost (None: unknown)."""
@@ -240,10 +245,9 @@ class Calls:
             changes |= {"fault": fault.kind, "detail": fault.detail[:2000]}
 
         def operation(connection: sa.Connection) -> bool:
-            ours = calls.update().where(calls.c.key == row["call"], calls.c.token == token)
-            held = bool(connection.execute(ours.values(changes)).rowcount)
+            held = bool(connection.execute(OURS, {"key_": row["call"], "token_": token, **changes}).rowcount)
             if held:
-                connection.execute(attempts.insert().values(row))
+                connection.execute(ATTEMPT, row)
             return held
 
         return await self.store.awrite(operation)

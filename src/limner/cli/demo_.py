@@ -12,13 +12,13 @@ What this shows
   Every question is drawn by controls: painters whose right outcome is known. Two built-in examiners, which need no
   network, read the words in each picture: "ocr" wants them to stand as labels, "ocr/mentions" takes them anywhere.
   They decide only what words can prove and abstain from the rest: "decided" is the share of criteria they could
-  decide (their coverage of the exam), "met of decided" how many of those are fulfilled. The other scores cannot be
-  settled by words; the table shows the least and the most they could be.
+  decide, "met of decided" how many of those are fulfilled. Coverage is something else: the share of questions that
+  have a score at all. What words cannot settle is shown as the least and the most it could be.
 
-  Look at control/text: it draws nothing, it prints the question's words. Under an OCR examiner that counts every
-  mention it gains what a right drawing gains, and can beat the reference, which need not repeat those words. And
-  control/swapped, where two labels have changed places, is marked like the reference by both. That is why judges
-  need examining too, and why controls come with every exam.
+  Look at control/text: it draws nothing, it prints the question's words, and the examiner that takes every mention
+  gives it most of what it decides. Under an OCR examiner it can even beat the reference, because it prints the
+  prompt's words (on 97 questions of GenExam it does: 13 points to 11). And control/swapped, where two labels have
+  changed places, is marked like the reference by both. That is why judges need examining too.
 """
 
 

@@ -21,21 +21,32 @@ from . import options, running
 @running.seeds
 @running.first_seed
 @running.repeats
+@running.retry_failed
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(exam: str, as_json: bool, **given: Any) -> None:
-    """Say what `limner run` with the same words would still cost; what the store has is subtracted."""
+    """Say what `limner run` with the same words would still cost; what the store has is subtracted.
+
+    Without a painter it is what `limner mark` would cost.
+    """
     from .. import api, settings
+    from ..errors import UsageError
     from ..estimate import estimate, total
 
-    with api.looked_at(given["store"]) as store:
+    asking, draw = options.make_asking(given), bool(given["painters"])
+    if not draw and not asking.judges and not asking.preset:
+        raise UsageError("name a painter with --painter, or a judge with --judge")
+    place = api.looked_at(given["store"]) if draw else api.opened(given["store"])
+    with place as store:
         plan = api.plan(
             exam,
             store,
             data=given["data"],
             painters=given["painters"],
-            asking=options.make_asking(given),
+            asking=asking,
             selection=options.make_selection(given),
             painter_options=options.typed(given["painter_args"], "--painter-arg"),
+            draw=draw,
+            retry_failed=given["retry_failed"],
             seeds=given["seeds"],
             repeats=given["repeats"],
             **({} if given["seed"] is None else {"first_seed": given["seed"]}),
@@ -61,4 +72,5 @@ def command(exam: str, as_json: bool, **given: Any) -> None:
         numbers = (one.steps, one.calls, one.tokens_in, one.tokens_out)
         table.add_row(one.who, one.role, *(f"{number:,}" for number in numbers), cost, one.basis)
     console().print(table)
-    click.echo(f"in all about ${dollars:.2f}" + (f", and what {', '.join(unknown)} costs" if unknown else ""))
+    lacking = f", and what {', '.join(unknown)} costs: add the price to limner.toml" if unknown else ""
+    click.echo(f"in all about ${dollars:.2f}{lacking}")

@@ -15,7 +15,7 @@ from . import options
 @options.painters
 @click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge. Repeatable.")
 @options.reading
-@options.constants
+@options.told
 @click.option("--variant", help="Only marks asked for in this way.")
 @options.selection
 @options.store
@@ -36,7 +36,7 @@ def command(exam: str, form: str, output: Path | None, images: Path | None, **gi
             reading=given["reading"],
             variant=given["variant"],
             selection=options.make_selection(given),
-            constants=options.numbers(given["constants"]),
+            **options.parted(given["told"]),
         )
         rows = list(export_rows(api.stored(exam, store).name, groups, given["reading"]))
         write_rows(rows, form, output)

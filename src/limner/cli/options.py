@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -64,9 +63,9 @@ asking = together(
 exam_options = click.option(
     "-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam's own."
 )
-constants = click.option(
-    "-O", "constants", multiple=True, metavar="KEY=NUMBER",
-    help="Another number for the exam's scores, such as n_max=200; see `limner exams`. Repeatable.",
+told = click.option(
+    "-O", "told", multiple=True, metavar="KEY=VALUE",
+    help="Only marks asked for with this option (reference=none), or another number for the scores (n_max=200).",
 )  # fmt: skip
 reading = click.option(
     "--reading", type=click.Choice(["careful", "paper", "release"]), default="careful", show_default=True,
@@ -103,17 +102,16 @@ def typed(words: tuple[str, ...], option: str) -> dict[str, Any]:
     return found
 
 
-def numbers(words: tuple[str, ...]) -> dict[str, float]:
-    """``KEY=NUMBER`` words as a mapping."""
-    found = {}
-    for key, value in pairs(words, "-O").items():
+def parted(words: tuple[str, ...]) -> dict[str, Any]:
+    """``KEY=VALUE`` words as options of asking, and as numbers the scores are computed with."""
+    found = pairs(words, "-O")
+    numbers: dict[str, float] = {}
+    for key, value in found.items():
         try:
-            found[key] = float(value)
+            numbers[key] = float(value)
         except ValueError:
-            raise click.UsageError(f"-O {key} takes a number, not {value!r}") from None
-        if not isfinite(found[key]):
-            raise click.UsageError(f"-O {key} takes a number, not {value!r}")
-    return found
+            continue
+    return {"options": {k: v for k, v in found.items() if k not in numbers}, "constants": numbers}
 
 
 def make_asking(given: dict[str, Any]) -> Asking:

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from ..runner import Plan, Progress
     from ..store import Store
 
+retry_failed = click.option("--retry-failed", is_flag=True, help="Try refusals and unreadable replies again too.")
 how = options.together(
     click.option(
         "--budget", type=float, metavar="DOLLARS",
         help="Stop before spending more than this in this command on this store; needs known prices.",
     ),
     click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 4096), help="Steps in flight."),
-    click.option("--retry-failed", is_flag=True, help="Try refusals and unreadable replies again too."),
+    retry_failed,
     click.option("--dry-run", is_flag=True, help="Say what would be done; call and store nothing."),
     click.option("--json", "as_json", is_flag=True, help="End with one JSON object on standard output."),
 )  # fmt: skip
@@ -68,7 +69,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     if draw and not given["dry_run"] and not api.is_there(given["store"]):
         # A mistake in the words or the data must not leave an empty store behind.
         with api.looked_at(given["store"]) as empty:
-            make(empty)
+            Runner(make(empty), empty).check()
     place = api.looked_at(given["store"]) if draw and given["dry_run"] else api.opened(given["store"], create=draw)
     with place as store:
         plan = make(store)
@@ -87,6 +88,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             from ..report.tables import print_standings
 
             names = [painter.name for painter in plan.painters] or list(plan.only_painters or ())
+            rows = {runner.label(painter) for painter in plan.painters}
             judges = [judge.name for judge in plan.judges]
             found = api.scores(
                 plan.exam.name,
@@ -96,7 +98,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
                 selection=Selection(ids=tuple(question.id for question in plan.exam.questions)),
                 reading=api.usual_reading(plan.exam.kind, asking),
             )
-            print_standings(found, plan.exam.kind)
+            print_standings([one for one in found if not rows or one.painter in rows], plan.exam.kind)
     if progress.interrupted:
         return 130
     return 3 if progress.failed else 0
@@ -130,11 +132,13 @@ def _say(given: dict[str, Any], counts: dict[str, int]) -> None:
 
 def close(given: dict[str, Any], progress: Progress) -> None:
     """What was done, what failed and how to go on."""
+    from ..store.store import shown as hidden
+
     body = {
         "done": progress.done, "stored": progress.stored, "failed": progress.failed,
         "failures": dict(progress.failures), "not_applicable": progress.not_applicable,
         "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced,
-        "interrupted": progress.interrupted, "store": str(given["store"]),
+        "interrupted": progress.interrupted, "store": hidden(str(given["store"])),
     }  # fmt: skip
     if given["as_json"]:
         click.echo(json.dumps(body))

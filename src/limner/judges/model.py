@@ -53,8 +53,8 @@ class ModelJudge:
         """Why nobody knows what one of its calls can cost, or None."""
         return self._model.unpriced()
 
-    def asks_like(self, question: Question[Any]) -> list[Ask]:
-        """The asks of one marking, as long as the real ones, for estimates.
+    def asks_like(self, question: Question[Any]) -> tuple[list[Ask], list[Ask]]:
+        """The asks of one question and those of one marking, as long as the real ones, for estimates.
 
         Raises:
             Lacking: The question cannot be marked this way.
@@ -62,7 +62,7 @@ class ModelJudge:
         before = self._protocol.before(question, self._variant)
         evidence: dict[str, Any] = {"ocr": {"value": [], "backend": self._probe.name}} if self._reads_text else {}
         evidence |= {ask.name: "x" * 4 * self._protocol.reply_tokens.get(ask.name, 500) for ask in before}
-        return [*before, *self._protocol.asks(question, "0" * 64, evidence, self._variant)]
+        return before, self._protocol.asks(question, "0" * 64, evidence, self._variant)
 
     def typical_reply(self, ask: Ask) -> int:
         """About how many tokens the reply to an ask takes, thinking included."""

@@ -60,7 +60,8 @@ class ChatModel:
     def unpriced(self) -> str | None:
         """Why nobody knows what one call can cost, or None."""
         if self._prices.price(self.name, 0, 0) is None:
-            return f'{self.name} has no price: add input_price and output_price under [models."{self.name}"]'
+            place = f'[models."{self.name}"] in limner.toml'
+            return f"{self.name} has no price: add input_price and output_price under {place}"
         if self._most_tokens([])[1] is None:
             return f"{self.name} has no limit on its replies: add --judge-arg max_completion_tokens=N"
         return None
@@ -128,8 +129,11 @@ class ChatModel:
         if not hasattr(reply, "model_dump"):
             raise Fault("server", without_key(f"the reply is not JSON: {reply}", key)[:500], cost=None)
         raw: dict[str, Any] = reply.model_dump(mode="json", exclude_none=True, warnings=False)
-        if key and key in (said := json.dumps(raw)):
-            raw = json.loads(said.replace(key, "***"))
+        if key:
+            said = json.dumps(raw)
+            # Complaints about a key show its ends around asterisks; in a reply asterisks are the model's own.
+            clean = without_key(said, key) if raw.get("error") else said.replace(key, "***")
+            raw = raw if clean == said else json.loads(clean)
         try:
             return self._result(raw, sizes)
         except (AttributeError, IndexError, KeyError, TypeError) as error:
@@ -138,8 +142,8 @@ class ChatModel:
     def _result(self, raw: dict[str, Any], sizes: list[dict[str, Any]]) -> Result:
         usage = raw.get("usage") or {}
         sent, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        cost = None
-        if sent is not None and written is not None:
+        cost = _told_cost(usage)
+        if cost is None and sent is not None and written is not None:
             cost = self._prices.price(self.name, sent, written)
         choices = raw.get("choices")
         error = raw.get("error") or (choices[0].get("error") if choices else None)
@@ -168,6 +172,16 @@ class ChatModel:
         if "detail" in part:
             url["detail"] = part["detail"]
         return {"type": "image_url", "image_url": url}
+
+
+def _told_cost(usage: Mapping[str, Any]) -> float | None:
+    """Dollars, where the service itself tells them: its word goes before the price list."""
+    told: list[Any] = [usage.get("cost")]
+    if usage.get("is_byok"):
+        # What the user's own key is charged elsewhere comes on top.
+        told.append((usage.get("cost_details") or {}).get("upstream_inference_cost"))
+    known = all(isinstance(one, int | float) and not isinstance(one, bool) and one >= 0 for one in told)
+    return float(sum(told)) if known else None
 
 
 def _kind(error: Any) -> Kind:

@@ -22,11 +22,11 @@ def fault_of(error: Exception, key: str | None = None) -> Fault:
         return Fault("timeout", "no reply within the time limit", cost=None)
     if isinstance(error, openai.APIStatusError):
         wait = retry_after(error.response.headers.get("retry-after"))
-        return Fault(kind_of(error.status_code, error.body), without_key(_said(error), key), retry_after=wait)
+        return Fault(kind_of(error.status_code, error.body), without_key(_said(error), key)[:500], retry_after=wait)
     if isinstance(error, openai.APIResponseValidationError):
         return Fault("server", f"the reply does not fit the API: {error}"[:500], cost=None)
     if isinstance(error, openai.APIConnectionError):
-        return Fault("network", f"{error}: {error.__cause__!r}", cost=None)
+        return Fault("network", without_key(f"{error}: {error.__cause__!r}", key), cost=None)
     if isinstance(error, ValueError):
         return Fault("server", f"the reply is not JSON: {error}"[:500], cost=None)
     raise error
@@ -62,7 +62,7 @@ def _words(body: object) -> str:
 
 def _said(error: Any) -> str:
     message = error.body.get("message") if isinstance(error.body, dict) else None
-    return f"{error.status_code}: {message or error.message}"[:500]
+    return f"{error.status_code}: {message or error.message}"
 
 
 def retry_after(text: str | None) -> float | None:

@@ -19,7 +19,11 @@ from .base import Painting, PaintRequest
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a service sent: the image, the rest of its reply, and token counts or dollars where it gives them."""
+    """What a service sent: the image, the rest of its reply, and token counts or dollars where it gives them.
+
+    Attributes:
+        counted: Whether an earlier try has counted what the image cost.
+    """
 
     image: bytes
     raw: Mapping[str, Any] = field(default_factory=dict)
@@ -27,6 +31,7 @@ class Drawn:
     tokens_out: int | None = None
     prompt: str | None = None
     cost: float | None = None
+    counted: bool = False
 
 
 class ApiPainter(ABC):
@@ -45,7 +50,9 @@ class ApiPainter(ABC):
         self.facts = settings.painters.get(self.target, PainterFacts())
         self.group: str | None = self.facts.aibench_group
         self.url = (self.provider.image_url or self.provider.base_url).rstrip("/")
-        self.hosts = (urlsplit(self.url).hostname or "", *self.provider.link_hosts)
+        host = urlsplit(self.url).hostname or ""
+        self.hosts = (host, *self.provider.link_hosts)
+        self.poll_hosts = (host, *self.provider.poll_hosts)
         self._settings, self._blobs = settings, blobs
 
     @abstractmethod
@@ -79,7 +86,8 @@ class ApiPainter(ABC):
         """Why nobody knows what one image can cost, or None."""
         if self.bound is not None:
             return None
-        return f'{self.target} has no price: add image_price (or image_bound) under [painters."{self.target}"]'
+        place = f'[painters."{self.target}"] in limner.toml'
+        return f"{self.target} has no price: add image_price (or image_bound) under {place}"
 
     @property
     def bound(self) -> float | None:
@@ -97,23 +105,39 @@ class ApiPainter(ABC):
         call = Request("paint", self.target, body, repeat)
 
         async def perform(attempt: Attempt) -> Result:
-            return await self._keep(await self.send(body, attempt))
+            drawn = await self.send(body, attempt)
+            try:
+                return await self._keep(drawn)
+            except Fault:
+                # What it left to go on from led to no image: looked at once more by a later try, then given up.
+                if left := attempt.progress:
+                    await attempt.save({} if drawn.counted else {**left, "counted": True})
+                raise
 
         outcome = await calls.do(call, perform, bound=self.bound)
         data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
         sent = outcome.payload.get("prompt") or request.prompt
-        return Painting(data, sent, (outcome.key,), outcome.cost, {"body": body})
+        price = outcome.payload.get("price", outcome.cost)
+        return Painting(data, sent, (outcome.key,), price, {"body": body})
 
     async def _keep(self, drawn: Drawn) -> Result:
-        cost = self._price(drawn)
+        cost = self._cost(drawn)
         try:
             # The header alone would let half an image pass.
             await asyncio.to_thread(decode, drawn.image)
             sha256, _ = await asyncio.to_thread(self._blobs.put, drawn.image)
         except BadImage as error:
             raise Fault("image", f"what {self.target} sent is no image: {error}", cost=cost) from error
-        payload = {"image": sha256, "raw": dict(drawn.raw)}
-        return Result(payload | ({"prompt": drawn.prompt} if drawn.prompt else {}), cost)
+        payload: dict[str, Any] = {"image": sha256, "raw": dict(drawn.raw)}
+        if drawn.prompt:
+            payload["prompt"] = drawn.prompt
+        if drawn.counted:
+            payload["price"] = self._price(drawn)
+        return Result(payload, cost)
+
+    def _cost(self, drawn: Drawn) -> float | None:
+        """What this try adds to the bill."""
+        return 0.0 if drawn.counted else self._price(drawn)
 
     def _price(self, drawn: Drawn) -> float | None:
         if drawn.cost is not None:

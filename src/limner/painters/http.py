@@ -58,10 +58,11 @@ async def exchange(
         raise Fault("timeout", f"no reply within {timeout:g} s ({type(error).__name__})", cost=None) from error
     except httpx2.HTTPError as error:
         raise Fault("network", f"{type(error).__name__}: {error}", cost=None) from error
-    content = _without_key(reply.content, headers, masked=reply.status_code >= 400)
+    content = _without_key(reply.content, headers)
     try:
-        found = json.loads(content)
-    except ValueError as error:
+        # A key may stand in JSON in more than one spelling: looked for once more in what was read.
+        found = _scrubbed(json.loads(content), _secrets(headers))
+    except (ValueError, RecursionError) as error:
         if reply.status_code < 400:
             raise Fault("server", f"{reply.status_code}: the reply is not JSON", cost=None) from error
         found = {"message": content[:300].decode("utf-8", "replace")}
@@ -121,17 +122,32 @@ def is_allowed(url: str, hosts: tuple[str, ...]) -> bool:
     return parts.scheme in ("http", "https") and any(_fits(host, allowed) for allowed in hosts)
 
 
-def _without_key(content: bytes, headers: Mapping[str, str], *, masked: bool) -> bytes:
-    """What a service said, without the key; `masked` also looks for its ends around asterisks."""
-    for value in headers.values():
-        secret = value.rpartition(" ")[2].encode()
-        if len(secret) >= 12:
-            content = content.replace(secret, b"***")
-            if masked:
-                heads = b"|".join(re.escape(secret[:n]) for n in range(12, 2, -1))
-                tails = b"|".join(re.escape(secret[-n:]) for n in range(12, 2, -1))
-                content = re.sub(rb"(?:%s)?\*{3,}(?:%s)?" % (heads, tails), b"***", content)
+def _without_key(content: bytes, headers: Mapping[str, str]) -> bytes:
+    """What a service said, without the key, whole or with its middle masked."""
+    for secret in (word.encode() for word in _secrets(headers)):
+        content = content.replace(secret, b"***")
+        if b"***" in content:
+            heads = b"|".join(re.escape(secret[:n]) for n in range(12, 2, -1))
+            tails = b"|".join(re.escape(secret[-n:]) for n in range(12, 2, -1))
+            content = re.sub(rb"(?:%s)\*{3,}(?:%s)?|\*{3,}(?:%s)" % (heads, tails, tails), b"***", content)
     return content
+
+
+def _secrets(headers: Mapping[str, str]) -> list[str]:
+    """What may be a key among the headers' values."""
+    return [word for word in (value.rpartition(" ")[2] for value in headers.values()) if len(word) >= 12]
+
+
+def _scrubbed(value: Any, secrets: list[str]) -> Any:
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, "***")
+        return value
+    if isinstance(value, list):
+        return [_scrubbed(item, secrets) for item in value]
+    if isinstance(value, dict):
+        return {_scrubbed(key, secrets): _scrubbed(item, secrets) for key, item in value.items()}
+    return value
 
 
 def _fits(host: str, allowed: str) -> bool:

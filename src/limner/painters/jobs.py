@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -62,25 +63,34 @@ class JobPainter(ApiPainter):
             first = await exchange("POST", self.place(), headers=head, body=body, timeout=limit, kinds=self.kind)
             # Cancelled halfway through this, the job would be paid for and lost.
             await asyncio.shield(attempt.save({"poll": understood(self.ticket, first), "submitted": first}))
+        job, drawn = attempt.progress or {}, None
+        counted = job.get("counted", False)
         try:
-            reply, found = await self._outcome(**(attempt.progress or {}))
-            image = await fetch(found.link, self.hosts)
-        except Fault as fault:
-            if isinstance(fault, Over) or fault.kind not in WORTH_KEEPING:
-                await attempt.save({})
-            else:
-                # The job's price is counted by the try that sees its end; what this one began may be charged too.
-                fault.cost = None if submits else 0.0
+            reply, found = await self._outcome(job["poll"], job["submitted"])
+            drawn = Drawn(b"", reply, prompt=found.prompt, cost=found.cost, counted=counted)
+            return replace(drawn, image=await fetch(found.link, self.hosts))
+        except Over:
+            await attempt.save({})
             raise
-        return Drawn(image, reply, prompt=found.prompt, cost=found.cost)
+        except Fault as fault:
+            if drawn is None:
+                # The price is counted by the try that sees the job's end; what this one began may be charged too.
+                fault.cost = None if submits else 0.0
+                keep = fault.kind in WORTH_KEEPING
+            else:
+                fault.cost = self._cost(drawn)
+                # A link that leads to no image is looked at once more, then given up.
+                keep = fault.kind in WORTH_KEEPING and not (fault.kind == "image" and drawn.counted)
+            await attempt.save({**job, "counted": counted or drawn is not None} if keep else {})
+            raise
 
     async def _outcome(self, poll: str | None, submitted: dict[str, Any]) -> tuple[dict[str, Any], Finished]:
         if poll is None:
             if (found := understood(self.read, submitted)) is None:
                 raise Over("server", f"{self.target} gave neither a job nor an image", cost=None)
             return submitted, found
-        if not is_allowed(poll, self.hosts) or urlsplit(poll).scheme != urlsplit(self.url).scheme:
-            raise Fault("image", f"the job is at {poll[:80]!r}, which is not among {', '.join(self.hosts)}")
+        if not is_allowed(poll, self.poll_hosts) or urlsplit(poll).scheme != urlsplit(self.url).scheme:
+            raise Fault("image", f"the job is at {poll[:80]!r}, which is not among {', '.join(self.poll_hosts)}")
 
         async def ask() -> tuple[dict[str, Any], Finished] | None:
             head = self.headers(submit=False)

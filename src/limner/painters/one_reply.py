@@ -36,11 +36,13 @@ class OneReplyPainter(ApiPainter):
 
     async def send(self, body: dict[str, Any], attempt: Attempt) -> Drawn:
         """See `limner.painters.api.ApiPainter`."""
-        kept = (attempt.progress or {}).get("reply")
+        progress = attempt.progress or {}
+        kept = progress.get("reply")
         reply = kept or await self._ask(body)
         raw = slim(reply)
         try:
-            where, drawn = self.read(reply, Drawn(b"", raw))
+            # An earlier try that asked for the image and lost its link has counted what it cost.
+            where, drawn = self.read(reply, Drawn(b"", raw, counted=bool(progress.get("counted"))))
             linked = where.startswith(("http:", "https:"))
         except (AttributeError, LookupError, TypeError) as error:
             detail = f"the reply does not fit the API: {type(error).__name__}: {error}"[:300]
@@ -49,12 +51,12 @@ class OneReplyPainter(ApiPainter):
             if not kept:
                 # The image is drawn and paid: should its link fail, it is followed again before another is asked for.
                 await attempt.save({"reply": raw})
-            return replace(drawn, image=await self._follow(where, drawn, attempt, again=bool(kept)))
+            return replace(drawn, image=await self._follow(where, drawn, attempt))
         try:
             return replace(drawn, image=decode(where))
         except ValueError as error:
             detail = f"what {self.target} sent as an image is no base64: {error}"
-            raise Fault("image", detail, cost=self._price(drawn), result=raw) from error
+            raise Fault("image", detail, cost=self._cost(drawn), result=raw) from error
 
     async def _ask(self, body: dict[str, Any]) -> dict[str, Any]:
         key = self.provider.key()
@@ -66,19 +68,14 @@ class OneReplyPainter(ApiPainter):
             raise error_within(reply["error"], slim(reply))
         return reply
 
-    async def _follow(self, link: str, drawn: Drawn, attempt: Attempt, *, again: bool) -> bytes:
+    async def _follow(self, link: str, drawn: Drawn, attempt: Attempt) -> bytes:
         try:
-            image = await fetch(link, self.hosts)
+            return await fetch(link, self.hosts)
         except Fault as fault:
-            if fault.kind in PASSING:
-                raise
-            if again or fault.kind == "missing":
-                await attempt.save({})
-            raise Fault(fault.kind, fault.detail, cost=self._price(drawn), result=dict(drawn.raw)) from fault
-        if again:
-            # Should it be no image after all, the next try asks anew.
-            await attempt.save({})
-        return image
+            # A link that leads to no image is looked at once more, then given up.
+            keep = fault.kind in PASSING or (fault.kind == "image" and not drawn.counted)
+            await attempt.save({"reply": drawn.raw, "counted": True} if keep else {})
+            raise Fault(fault.kind, fault.detail, cost=self._cost(drawn), result=dict(drawn.raw)) from fault
 
 
 def error_within(error: Any, raw: dict[str, Any]) -> Fault:

@@ -26,7 +26,7 @@ class OwnPainter(Free):
     thread, one call at a time; an async one as often at once as the run goes. Either may raise `limner.calls.Fault`.
     """
 
-    changeable = False
+    changeable = True  # A changed source draws anew; the journal answers for an unchanged one.
 
     def __init__(self, name: str, spec: str, blobs: Blobs, options: Mapping[str, Any]) -> None:
         self.name, self.spec, self.options, self._blobs = name, spec, dict(options), blobs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from typing import TYPE_CHECKING
@@ -27,4 +28,12 @@ def console() -> Console:
     """Standard output, as wide as the terminal; wide enough for tables elsewhere."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
+    class Quiet(Console):
+        """Ends well when its reader has gone, as in ``limner show … | head``."""
+
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(0)
+
+    return Quiet(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)

@@ -9,10 +9,12 @@ from typing import Any
 
 from ..calls import canonical
 from ..exams import kind
-from ..protocol import Protocol
+from ..protocol import Protocol, Score
 from ..scoring import Standing
 from .console import console, escape
 
+WIDE = 130
+"""Terminals narrower than this get the two leading scores only."""
 COLUMNS = (
     "exam",
     "reading",
@@ -27,6 +29,8 @@ COLUMNS = (
     "value",
     "low",
     "high",
+    "least",
+    "most",
 )
 
 
@@ -43,39 +47,65 @@ def print_standings(standings: Sequence[Standing], exam_kind: str) -> None:
         # Painters stand in one table only where the judge was asked alike.
         tables.setdefault(canonical(standing.setup), []).append(standing)
     for rows in tables.values():
-        out.print(_table(rows, protocol))
-        for note in notes(rows):
+        shown, unknown = _known(rows, protocol)
+        wide = out.width >= WIDE
+        out.print(_table(rows, shown if wide else shown[:2], wide))
+        told = notes(rows)
+        if unknown:
+            told.append(
+                f"nothing is known of {', '.join(score.name for score in unknown)}: this judge decides none of it"
+            )
+        if not wide and len(shown) > 2:
+            told.append("more scores on a wider screen, or with --format csv")
+        for note in told:
             out.print(f"[dim]{escape(note)}[/dim]")
         for standing in rows:
             for tag in standing.by:
-                out.print(_breakdown(standing, tag, protocol))
+                out.print(_breakdown(standing, tag, shown if wide else shown[:2], protocol, wide))
 
 
-def _table(rows: Sequence[Standing], protocol: Protocol[Any]) -> Any:
+def _known(rows: Sequence[Standing], protocol: Protocol[Any]) -> tuple[list[Score], list[Score]]:
+    """The scores of which something is known for some row, and the others."""
+    known, main = [], [score for score in protocol.scored if score.main]
+    for score in main:
+        views = [_view(row) for row in rows]
+        valued = any((view["scores"].get(score.name) or {}).get("value") is not None for view in views)
+        bounds = [view["bounds"].get(score.name) for view in views]
+        if valued or any(b and (b["low"] > 0 or b["high"] < score.top) for b in bounds):
+            known.append(score)
+    if not known:
+        return main, []
+    return known, [score for score in main if score not in known]
+
+
+def _sheet(title: str, wide: bool, *columns: str) -> Any:
+    """An empty table; the first column keeps its words whole."""
+    from rich import box
     from rich.table import Table
 
+    table = Table(title=escape(title), title_justify="left", box=box.HEAVY_HEAD if wide else box.SIMPLE_HEAD)
+    for place, name in enumerate(columns):
+        table.add_column(escape(name), justify="right" if place else "left", no_wrap=not place)
+    return table
+
+
+def _table(rows: Sequence[Standing], scores: Sequence[Score], wide: bool) -> Any:
     first = rows[0]
-    title = f"{first.exam} · judge {first.judge} · reading {first.reading}"
-    table = Table(title=escape(title), title_justify="left")
-    table.add_column("painter")
-    table.add_column("n", justify="right")
-    table.add_column("coverage", justify="right")
     abstains = any(row.bounds for row in rows)
-    if abstains:
-        table.add_column("decided", justify="right")
-        table.add_column("met of decided", justify="right")
-    columns = [score for score in protocol.scored if score.main]
-    for score in columns:
-        table.add_column(score.name, justify="right")
-    table.add_column("failed", justify="right")
+    failed = any(row.failures for row in rows)
+    columns = ["painter", "n", "coverage", *(["decided", "met of decided" if wide else "met"] if abstains else [])]
+    columns += [score.name for score in scores] + (["failed"] if failed or wide else [])
+    table = _sheet(f"{first.exam} · judge {first.judge} · reading {first.reading}", wide, *columns)
     for row in rows:
         view = _view(row)
         cells = [escape(_name(row)), str(view["n"]), f"{row.coverage:.0%}"]
         if abstains:
             cells += [_percent(view["decided"].get("share")), _percent(view["decided"].get("met"))]
-        for score in columns:
+        for score in scores:
             cells.append(_cell(view["scores"].get(score.name), view["bounds"].get(score.name), score.digits))
-        table.add_row(*cells, ", ".join(f"{count} {what}" for what, count in row.failures.items()) or "0")
+        if failed or wide:
+            cells.append(", ".join(f"{count} {what}" for what, count in row.failures.items()) or "0")
+        table.add_row(*cells)
     return table
 
 
@@ -136,27 +166,20 @@ def _words(value: Any) -> str:
     return " ".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, Mapping) else str(value)
 
 
-def _breakdown(standing: Standing, tag: str, protocol: Protocol[Any]) -> Any:
-    from rich.table import Table
-
+def _breakdown(standing: Standing, tag: str, scores: Sequence[Score], protocol: Protocol[Any], wide: bool) -> Any:
     title = f"{_name(standing)} by {tag}"
     if _view(standing)["n"] != standing.n:
         title += f" · all {standing.n} questions it has a score for"
-    table = Table(title=escape(title), title_justify="left")
-    table.add_column(escape(tag))
-    table.add_column("n", justify="right")
     dimension = tag == "dimension"
     abstains = bool(standing.bounds) and not dimension
-    if abstains:
-        table.add_column("decided", justify="right")
-        table.add_column("met of decided", justify="right")
-    columns = [] if dimension else [score.name for score in protocol.scored if score.main]
-    bounds = standing.to_json()["bounds"] if dimension else {}
+    columns = [] if dimension else [score.name for score in scores]
     digits = {score.name: score.digits for score in protocol.scored}
-    for name in columns or ["value"]:
-        table.add_column(name, justify="right")
+    extra = ["decided", "met of decided" if wide else "met"] if abstains else []
+    table = _sheet(title, wide, tag, "n", *extra, *(columns or ["value"]))
+    whole = standing.to_json()["bounds"] if dimension else {}
     for category, body in standing.by[tag].items():
         names = columns or [category]
+        bounds = whole or body.get("bounds", {})
         cells = [_cell(body["scores"].get(name), bounds.get(name), digits.get(name, 2)) for name in names]
         if abstains:
             cells = [_percent(body["decided"].get("share")), _percent(body["decided"].get("met")), *cells]
@@ -172,10 +195,11 @@ def standings_csv(standings: Sequence[Standing]) -> str:
     for row in standings:
         head = {key: getattr(row, key) for key in ("exam", "reading", "painter", "strategy", "judge", "coverage")}
         plain = row.to_json()
-        views = [("", "", {"n": row.n, "scores": plain["scores"]})]
+        views = [("", "", {"n": row.n, "scores": plain["scores"], "bounds": plain["bounds"]})]
         views += [(tag, value, body) for tag, values in row.by.items() for value, body in values.items()]
         for tag, value, body in views:
             for score, interval in body["scores"].items():
+                ends = body.get("bounds", {}).get(score, {})
                 line = head | {"by": tag, "category": value, "score": score, **interval}
-                writer.writerow(line)
+                writer.writerow(line | {"least": ends.get("low"), "most": ends.get("high")})
     return buffer.getvalue()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,6 +14,12 @@ from ..exam import Exam, Question
 from ..images import BadImage
 from .schema import attempts, calls, drawings, evidence, exams, markings, questions, setups
 from .store import Store, now
+
+
+def label(painter: str, options: Mapping[str, Any]) -> str:
+    """A painter's name with its options: one row of a table."""
+    words = "&".join(f"{key}={value}" for key, value in sorted(options.items()))
+    return f"{painter}?{words}" if words else painter
 
 
 @dataclass(frozen=True)
@@ -44,8 +51,7 @@ class Drawing:
     @property
     def label(self) -> str:
         """The painter's name with its options: one row of a table."""
-        options = "&".join(f"{key}={value}" for key, value in sorted(self.options.items()))
-        return f"{self.painter}?{options}" if options else self.painter
+        return label(self.painter, self.options)
 
 
 @dataclass(frozen=True)
@@ -200,14 +206,16 @@ def load_evidence(store: Store, subjects: Iterable[str]) -> dict[str, dict[str, 
     return found
 
 
-async def save_drawing(store: Store, drawing: Drawing) -> None:
-    """Put a drawing into its slot."""
-    await store.awrite(lambda connection: store.upsert(connection, drawings, asdict(drawing)))
+def save_drawing(store: Store, drawing: Drawing) -> Future[None]:
+    """Put a drawing into its slot; the future ends with the commit."""
+    row = dict(drawing.__dict__)
+    return store.submit(lambda connection: store.upsert(connection, drawings, row))
 
 
-async def save_marking(store: Store, marking: Marking) -> None:
-    """Keep a marking."""
-    await store.awrite(lambda connection: store.upsert(connection, markings, asdict(marking)))
+def save_marking(store: Store, marking: Marking) -> Future[None]:
+    """Keep a marking; the future ends with the commit."""
+    row = dict(marking.__dict__)
+    return store.submit(lambda connection: store.upsert(connection, markings, row))
 
 
 def save_setup(store: Store, id: str, body: dict[str, Any]) -> None:

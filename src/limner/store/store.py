@@ -7,7 +7,9 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -65,7 +67,7 @@ class Store:
             self.close()
             raise StoreError(f"the store {self.url} has version {found}; this Limner reads {schema.VERSION}")
 
-    def submit(self, operation: Callable[[sa.Connection], T]) -> Any:
+    def submit(self, operation: Callable[[sa.Connection], T]) -> Future[T]:
         """Queue a write; returns a `concurrent.futures.Future` that ends after the commit."""
         if self._writer is None:
             self._writer = Writer(self._writers)
@@ -100,18 +102,19 @@ class Store:
     def insert_new(self, connection: sa.Connection, table: sa.Table, *rows: dict[str, Any]) -> None:
         """Insert rows whose primary key is new; leave the others as they are."""
         if rows:
-            connection.execute(self._insert(table).on_conflict_do_nothing(), list(rows))
+            connection.execute(_statements(self._dialect, table)[0], list(rows))
+
+    def is_new(self, connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> bool:
+        """Insert a row whose primary key is new, and say whether it was."""
+        return bool(connection.execute(_statements(self._dialect, table)[0], row).rowcount)
 
     def upsert(self, connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:
-        """Insert a row, or replace the one with its primary key."""
-        keys = [column.name for column in table.primary_key]
-        changes = {name: value for name, value in row.items() if name not in keys}
-        statement = self._insert(table).values(row)
-        connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changes))
+        """Insert a whole row, or replace the one with its primary key."""
+        connection.execute(_statements(self._dialect, table)[1], row)
 
-    def _insert(self, table: sa.Table) -> Any:
-        postgres = self._writers.dialect.name == "postgresql"
-        return postgresql.insert(table) if postgres else sqlite.insert(table)
+    @property
+    def _dialect(self) -> str:
+        return self._writers.dialect.name
 
     def close(self) -> None:
         """Finish queued writes and let go of the database."""
@@ -126,6 +129,15 @@ class Store:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+@lru_cache(maxsize=64)
+def _statements(dialect: str, table: sa.Table) -> tuple[Any, Any]:
+    """Insert what is new, and insert or replace; made once, for they are executed at every step of a run."""
+    insert: Any = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    keys = [column.name for column in table.primary_key]
+    rest = {column.name: insert.excluded[column.name] for column in table.columns if column.name not in keys}
+    return insert.on_conflict_do_nothing(), insert.on_conflict_do_update(index_elements=keys, set_=rest)
 
 
 def now() -> float:
@@ -183,7 +195,8 @@ def _pragmas(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # Transactions are begun by us, not guessed by the driver.
     cursor = connection.cursor()
     _turn_to_wal(cursor)
-    cursor.execute("PRAGMA synchronous=FULL")
+    # What is committed outlives this process whatever ends it; a power failure may cost the last moments.
+    cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
 

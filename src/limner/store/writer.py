@@ -54,22 +54,19 @@ class Writer:
                 return
 
     def _commit(self, batch: list[tuple[Operation, Future[Any]]]) -> None:
-        done: list[tuple[Future[Any], Any, BaseException | None]] = []
         try:
-            with self._engine.begin() as connection:
-                for operation, future in batch:
-                    # A savepoint each: one failing operation must not undo its neighbours.
-                    try:
-                        with connection.begin_nested():
-                            done.append((future, operation(connection), None))
-                    except Exception as error:
-                        done.append((future, None, error))
+            results = self._together([operation for operation, _ in batch])
         except BaseException as error:
-            for _, future in batch:
-                future.set_exception(error)
+            if len(batch) == 1:
+                batch[0][1].set_exception(error)
+                return
+            # One of them failed and all are undone: alone, only that one fails.
+            for one in batch:
+                self._commit([one])
             return
-        for future, result, fault in done:
-            if fault is None:
-                future.set_result(result)
-            else:
-                future.set_exception(fault)
+        for (_, future), result in zip(batch, results, strict=True):
+            future.set_result(result)
+
+    def _together(self, operations: list[Operation]) -> list[Any]:
+        with self._engine.begin() as connection:
+            return [operation(connection) for operation in operations]

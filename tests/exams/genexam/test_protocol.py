@@ -16,7 +16,7 @@ from limner.exams.genexam.protocol import GenExam
 from limner.marks import Mark, fill
 from limner.protocol import READINGS, Reading, Reply, Unreadable
 
-from .replies import CAREFUL, RATINGS, SHARED, VERDICTS, even, reply
+from .replies import CAREFUL, RATINGS, SHARED, VERDICTS, even, question, reply
 
 PROTOCOL = GenExam()
 MONOTONE = [score.name for score in PROTOCOL.scored if score.monotone]
@@ -266,6 +266,13 @@ def test_worked_examples(three: Question[Rubric], given_: Partial, expected: dic
     found = scores(three, marks_of(three, given_))
     assert expected.items() <= found.items()
     assert list(found) == [score.name for score in PROTOCOL.scored]
+
+
+def test_weights_with_four_decimals() -> None:
+    """The points' sum keeps four decimals and the relaxed score three, before it becomes a percentage."""
+    thirds = question(0.3333, 0.3333, 0.3334)
+    found = scores(thirds, marks_of(thirds, ([1, 1, 0], (2, 2, 1))))
+    assert (found["semantic"], found["relaxed"]) == (0.6666, 71.7)
 
 
 def test_criteria_carry_the_weights(three: Question[Rubric]) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from ...errors import Lacking
 from ...exam import Question
@@ -26,14 +23,9 @@ from ...protocol import (
     Variant,
 )
 from .data import Rubric
+from .replies import RATINGS, read_marks, release_loads
 
 MAX_SIDE = 768
-RATINGS = {
-    "spelling": ("Spelling",),
-    "readability": ("Clarity and Readability", "Readability"),
-    "logic": ("Logical Consistency",),
-}
-"""Our names of the ratings, and the names replies give them."""
 
 
 class GenExam(Protocol[Rubric]):
@@ -50,6 +42,7 @@ class GenExam(Protocol[Rubric]):
     variants = ("release", "paper")
     options: Mapping[str, tuple[str, ...]] = {"reference": ("image", "none", "caption", "both")}
     label_kinds = frozenset({"point"})
+    orders: Mapping[str, tuple[str, ...]] = {"difficulty": ("easy", "medium", "hard")}
     reply_tokens: Mapping[str, int] = {"mark": 3000, "caption": 600}
     breakdowns = ("subject", "difficulty", "img_type", "taxonomy2")
     dimensions = ("semantic", "spelling", "readability", "logic")
@@ -93,17 +86,20 @@ class GenExam(Protocol[Rubric]):
         shown: list[Part] = [Text(text), Picture(image, MAX_SIDE, "high")]
         if how in ("image", "both"):
             shown.append(_reference(question))
-        contract = Contract(lambda reply: _read(question, reply, loads, both_names=True))
+        contract = Contract(
+            lambda reply: read_marks(len(question.rubric.scoring_points), reply, loads, both_names=True)
+        )
         return [Ask("mark", tuple(shown), tuple(self.criteria(question)), contract)]
 
     def marks(self, question: Question[Rubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
         """The reply's answers and ratings, read as `reading` says."""
-        parse = loads if reading == "careful" else _release_loads
+        parse = loads if reading == "careful" else release_loads
         try:
             found = [reply.text for reply in replies if reply.ask == "mark"]
             if len(found) != 1:
                 raise Unreadable(f"{len(found)} replies where one is wanted")
-            return _read(question, found[0], parse, both_names=reading != "release")
+            count = len(question.rubric.scoring_points)
+            return read_marks(count, found[0], parse, both_names=reading != "release")
         except ValueError as error:
             return [Mark.unread(criterion.id, str(error)) for criterion in self.criteria(question)]
 
@@ -139,52 +135,3 @@ def _some_words(reply: str) -> str:
     if not reply.strip():
         raise Unreadable("the reply is empty")
     return reply
-
-
-def _release_loads(text: str) -> object:
-    """A reply as the release takes it: JSON or a Python literal, bare or in the last ``json`` fence."""
-    body = text.split("```json")[-1].split("```")[0].strip()
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        try:
-            return ast.literal_eval(body)
-        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
-            raise Unreadable("neither JSON nor a Python literal") from error
-
-
-def _read(question: Question[Rubric], text: str, parse: Callable[[str], object], both_names: bool) -> list[Mark]:
-    try:
-        body = parse(text)
-    except ValueError as error:
-        raise Unreadable(str(error)) from error
-    if not isinstance(body, Mapping):
-        raise Unreadable("the reply must be one JSON object")
-    answers, ratings = body.get("answers"), body.get("global_evaluation")
-    count = len(question.rubric.scoring_points)
-    if not isinstance(answers, list | tuple):
-        raise Unreadable('"answers" must be a list')
-    if len(answers) != count:
-        raise Unreadable(f'"answers" has {len(answers)} entries; there are {count} scoring points')
-    if not isinstance(ratings, Mapping):
-        raise Unreadable('"global_evaluation" must be an object with the three ratings')
-    marks = [_mark(f"point/{n}", f"answer {n}", answer, "answer", 1) for n, answer in enumerate(answers, 1)]
-    for name, called in RATINGS.items():
-        spoken = next((word for word in (called if both_names else called[:1]) if word in ratings), None)
-        if spoken is None:
-            raise Unreadable(f'the rating "{called[0]}" is missing')
-        marks.append(_mark(name, f'the rating "{spoken}"', ratings[spoken], "score", 2))
-    return marks
-
-
-def _mark(criterion: str, place: str, entry: Any, key: str, top: int) -> Mark:
-    if not isinstance(entry, Mapping) or key not in entry:
-        raise Unreadable(f'{place} must be an object with "{key}"')
-    value = entry[key]
-    if isinstance(value, bool) and top == 1:
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value not in range(top + 1):
-        allowed = " or ".join(str(n) for n in range(top + 1))
-        raise Unreadable(f"{place} must be {allowed}, not {value!r}"[:200])
-    reason = entry.get("reasoning")
-    return Mark(criterion, int(value), reason if isinstance(reason, str) else "")

@@ -1,0 +1,68 @@
+"""Reads a judge's reply on a GenExam drawing: the release's JSON keys, strict of content."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...marks import Mark
+from ...protocol import Unreadable
+
+RATINGS = {
+    "spelling": ("Spelling",),
+    "readability": ("Clarity and Readability", "Readability"),
+    "logic": ("Logical Consistency",),
+}
+"""Our names of the ratings, and the names replies give them."""
+
+
+def release_loads(text: str) -> object:
+    """A reply as the release takes it: JSON or a Python literal, bare or in the last ``json`` fence."""
+    body = text.split("```json")[-1].split("```")[0].strip()
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        try:
+            return ast.literal_eval(body)
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
+            raise Unreadable("neither JSON nor a Python literal") from error
+
+
+def read_marks(count: int, text: str, parse: Callable[[str], object], both_names: bool) -> list[Mark]:
+    """The marks in a reply on `count` scoring points.
+
+    Raises:
+        Unreadable: The reply does not keep the contract; says how.
+    """
+    body = parse(text)
+    if not isinstance(body, Mapping):
+        raise Unreadable("the reply must be one JSON object")
+    answers, ratings = body.get("answers"), body.get("global_evaluation")
+    if not isinstance(answers, list | tuple):
+        raise Unreadable('"answers" must be a list')
+    if len(answers) != count:
+        raise Unreadable(f'"answers" has {len(answers)} entries; there are {count} scoring points')
+    if not isinstance(ratings, Mapping):
+        raise Unreadable('"global_evaluation" must be an object with the three ratings')
+    marks = [_mark(f"point/{n}", f"answer {n}", answer, "answer", 1) for n, answer in enumerate(answers, 1)]
+    for name, called in RATINGS.items():
+        spoken = next((word for word in (called if both_names else called[:1]) if word in ratings), None)
+        if spoken is None:
+            raise Unreadable(f'the rating "{called[0]}" is missing')
+        marks.append(_mark(name, f'the rating "{spoken}"', ratings[spoken], "score", 2))
+    return marks
+
+
+def _mark(criterion: str, place: str, entry: Any, key: str, top: int) -> Mark:
+    if not isinstance(entry, Mapping) or key not in entry:
+        raise Unreadable(f'{place} must be an object with "{key}"')
+    value = entry[key]
+    if isinstance(value, bool) and top == 1:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value not in range(top + 1):
+        allowed = " or ".join(str(n) for n in range(top + 1))
+        raise Unreadable(f"{place} must be {allowed}, not {value!r}"[:200])
+    reason = entry.get("reasoning")
+    return Mark(criterion, int(value), reason if isinstance(reason, str) else "")

@@ -1,0 +1,113 @@
+"""What to run, and where a run stands."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .calls import Limits, digest
+from .exam import Exam, Question
+from .judges import Judge
+from .painters import Painter
+from .store.records import Drawing
+
+
+@dataclass
+class Progress:
+    """Where a run stands. Counted in drawings and markings together."""
+
+    total: int = 0
+    done: int = 0
+    stored: int = 0
+    not_applicable: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    details: list[str] = field(default_factory=list)
+    spent: float = 0.0
+    unpriced: int = 0
+    started: float = field(default_factory=time.monotonic)
+    interrupted: bool = False
+
+    @property
+    def failed(self) -> int:
+        """How many steps ended in a stored fault."""
+        return sum(self.failures.values())
+
+    @property
+    def settled(self) -> int:
+        """How many steps have an outcome of whatever sort."""
+        return self.done + self.stored + self.not_applicable + self.failed
+
+    def count(self, status: str, fault: str | None, detail: str | None, fresh: bool = True) -> None:
+        """Count one step: ``done``, ``failed`` or ``not_applicable``; `fresh` tells made now from found stored."""
+        if status == "failed":
+            self.failures[fault or "unknown"] += 1
+            if detail and len(self.details) < 5:
+                self.details.append(f"{fault}: {detail}")
+        elif status == "not_applicable":
+            self.not_applicable += 1
+        elif fresh:
+            self.done += 1
+        else:
+            self.stored += 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run.
+
+    Attributes:
+        exam: The questions to be run.
+        whole: The exam they were chosen from: all of it is stored, so that later runs need no data folder.
+        painters: Who draws; with `draw` off their stored drawings are taken.
+        judges: Who marks.
+        seeds: Drawings per question and painter.
+        repeats: Markings per drawing and judge.
+        draw: Whether to draw at all, or mark what the store has.
+        first_seed: The seed of the first drawing; the others follow.
+        options: The exam's own options of drawing.
+        budget: Dollars this run may spend.
+        limits: What each service allows, by its name.
+    """
+
+    exam: Exam[Any]
+    painters: Sequence[Painter] = ()
+    judges: Sequence[Judge] = ()
+    seeds: int = 1
+    repeats: int = 1
+    concurrency: int = 64
+    retry_failed: bool = False
+    draw: bool = True
+    first_seed: int = 0
+    options: Mapping[str, str] = field(default_factory=dict)
+    budget: float | None = None
+    limits: Mapping[str, Limits] = field(default_factory=dict)
+    only_painters: frozenset[str] | None = None
+    whole: Exam[Any] | None = None
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One drawing to be: how to make it, and what the store has."""
+
+    question: Question[Any]
+    painter: Painter | None
+    seed: int
+    stored: Drawing | None
+
+
+def named(question: str, detail: str | None) -> str:
+    """What went wrong, with the question's id said once."""
+    return detail if detail and detail.startswith(f"{question}: ") else f"{question}: {detail}"
+
+
+def slot_id(exam: str, question_hash: str, painter: str, strategy: str, options: Any, seed: int) -> str:
+    """Identifies a drawing's slot."""
+    return digest("drawing-1", exam, question_hash, painter, strategy, options, seed)
+
+
+def marking_id(drawing: str, question_hash: str, image: str | None, setup: str, repeat: int) -> str:
+    """Identifies a marking."""
+    return digest("marking-1", drawing, question_hash, image, setup, repeat)

@@ -1,0 +1,314 @@
+"""The pages on providers agree with the program: fields, options, sizes, prices, kinds of faults."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from limner import settings
+from limner.calls.faults import KINDS
+from limner.calls.journal import TRIES
+from limner.calls.lanes import Limits
+from limner.images import MAX_BYTES, MAX_PIXELS
+from limner.models.openai_faults import CREDITS, REFUSALS, kind_of, retry_after
+from limner.painters import SHAPES, api, bfl, chat_images, dashscope, gemini, gemini_faults, http, openai_images, own
+from limner.painters.base import PaintRequest
+from limner.painters.jobs import POLLING
+from limner.painters.polling import LONGEST_PAUSE_S
+from limner.settings import ModelFacts, PainterFacts, Provider
+from tests.docs.blocks import PAGES, blocks
+from tests.docs.tables import KNOWN, NOTHING, PROVIDERS, SETTINGS, Table, code, number, table, tables
+
+INDEX = PROVIDERS / "index.md"
+NAMES = sorted(KNOWN["providers"])
+OPTIONS: dict[str, frozenset[str]] = {
+    "openai-images": openai_images.OPTIONS,
+    "chat-images": chat_images.OPTIONS,
+    "gemini": gemini.OPTIONS,
+    "dashscope": dashscope.DashScopePainter.known | POLLING.keys(),
+    "bfl": bfl.BflPainter.known | POLLING.keys(),
+}
+SIZES: dict[str, dict[str, str]] = {
+    "openai-images": openai_images.SIZES,
+    "chat-images": chat_images.RATIOS,
+    "gemini": gemini.RATIOS,
+}
+"""What is asked for where nothing is known of a painter."""
+
+each_provider = pytest.mark.parametrize("name", NAMES)
+priced_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+def page(name: str) -> Path:
+    return PROVIDERS / f"{name}.md"
+
+
+def words(file: Path) -> str:
+    return " ".join(file.read_text("utf-8").split())
+
+
+def test_every_provider_has_its_page_and_its_row() -> None:
+    rows = {code(row[0]): row for row in table(INDEX, "provider", "draws").rows}
+    assert set(rows) == set(NAMES)
+    for name, (link, draws, marks, key) in rows.items():
+        known = SETTINGS.providers[name]
+        assert f"({name}.md)" in link
+        assert draws == ("yes" if known.image_shape else "no")
+        assert marks == ("yes" if "shape" in KNOWN["providers"][name] else "no")
+        assert key == (f"`{known.key_env}`" if known.key_env else "none")
+    assert {file.stem for file in PROVIDERS.glob("*.md")} == {*NAMES, "index", "python"}
+
+
+@pytest.mark.parametrize(
+    ("section", "model"), [("A provider", Provider), ("A model", ModelFacts), ("A painter", PainterFacts)]
+)
+def test_every_field_is_told_with_its_default(section: str, model: type[BaseModel]) -> None:
+    rows = table(INDEX, "field", section=section).rows
+    assert [code(name) for name, _, _ in rows] == list(model.model_fields)
+    for name, meaning, default in rows:
+        field = model.model_fields[code(name)]
+        assert default == _default(field.default), name
+        for value in _choices(field.annotation):
+            assert f"`{value}`" in meaning, f"{name}: {value}"
+
+
+def _default(value: Any) -> str:
+    if value is PydanticUndefined:
+        return "required"
+    if value is None:
+        return "none"
+    plain = {True: "true", False: "false", (): "[]"}.get(value) if isinstance(value, bool | tuple) else None
+    return f"`{plain or (f'{value:g}' if isinstance(value, int | float) else value)}`"
+
+
+def _choices(annotation: Any) -> Iterator[str]:
+    if get_origin(annotation) is Literal:
+        yield from get_args(annotation)
+    else:
+        for part in get_args(annotation):
+            yield from _choices(part)
+
+
+@each_provider
+def test_the_entry_shown_is_the_one_shipped(name: str) -> None:
+    (shown,) = [tomllib.loads(block.text) for block in blocks(page(name)) if "shipped" in block.notes]
+    assert shown == {"providers": {name: KNOWN["providers"][name]}}
+
+
+def painter(provider: str, model: str = "some-model") -> api.ApiPainter:
+    shape = SETTINGS.providers[provider].image_shape
+    assert shape is not None
+    module, _, kind = SHAPES[shape].partition(":")
+    made: type[api.ApiPainter] = getattr(import_module(f"limner.painters.{module}"), kind)
+    nowhere: Any = None
+    return made("mine", f"{provider}/{model}", model, {}, SETTINGS, nowhere)
+
+
+@each_provider
+def test_options_are_those_of_the_code_with_their_defaults(name: str) -> None:
+    rows = {code(option): default for option, _, default in table(page(name), "option", "meaning", "default").rows}
+    shape = SETTINGS.providers[name].image_shape
+    assert set(rows) == OPTIONS[str(shape)]
+    sent = dict(_leaves(painter(name).body(PaintRequest("q", "A leaf.")))) | POLLING
+    for option, default in rows.items():
+        if default in (NOTHING, "by aspect", "by model"):
+            assert option not in sent or option == "size", option
+            assert (default == "by aspect") == (option == "size")
+        else:
+            value = sent[option]
+            written = ",".join(value) if isinstance(value, list) else str(value).lower()
+            assert code(default) == written.removesuffix(".0"), option
+
+
+def _leaves(body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in body.items():
+        if isinstance(value, dict):
+            yield from _leaves(value)
+        else:
+            yield key, value
+
+
+@each_provider
+def test_sizes_and_longest_prompts(name: str) -> None:
+    found = table(page(name), "painter", "square", "landscape", "portrait", "longest prompt")
+    rows = {row[0]: row[1:] for row in found.rows}
+    other = rows.pop("any other")
+    usual = SIZES.get(str(SETTINGS.providers[name].image_shape), {})
+    assert other == _sizes(PainterFacts.model_validate({"sizes": usual}))
+    mine = {spec: facts for spec, facts in SETTINGS.painters.items() if spec.startswith(f"{name}/")}
+    assert {code(cell): told for cell, told in rows.items()} == {spec: _sizes(facts) for spec, facts in mine.items()}
+
+
+def _sizes(facts: PainterFacts) -> tuple[str, ...]:
+    sizes = [f"`{facts.sizes[aspect]}`" if aspect in facts.sizes else NOTHING for aspect in _ASPECTS]
+    return (*sizes, NOTHING if facts.prompt_limit is None else f"{facts.prompt_limit:,}")
+
+
+_ASPECTS: tuple[Literal["square", "landscape", "portrait"], ...] = ("square", "landscape", "portrait")
+
+
+@each_provider
+def test_whether_it_takes_seeds(name: str) -> None:
+    told = re.search(r"^## Seeds\n\n(\w+)", page(name).read_text("utf-8"), re.MULTILINE)
+    assert told
+    assert (told[1] == "Yes") == SETTINGS.providers[name].seeds
+
+
+def _priced(file: Path, *head: str) -> list[Table]:
+    return [each for each in tables(file) if each.head[: len(head)] == head]
+
+
+@priced_page
+def test_prices_are_those_shipped(page: Path) -> None:
+    for found in _priced(page, "model", "input", "output"):
+        for name, sent, written, day, source in found.rows:
+            facts = SETTINGS.models[code(name)]
+            assert (number(sent), number(written)) == (facts.input_price, facts.output_price), name
+            assert (day, source) == (facts.priced_on, facts.source), name
+    for found in _priced(page, "painter", "per image", "at most"):
+        for name, price, most, day, source in found.rows:
+            known = SETTINGS.painters[code(name)]
+            assert (number(price), number(most)) == (known.image_price, known.image_bound), name
+            assert (day, source) == (known.priced_on, known.source), name
+
+
+@each_provider
+def test_no_known_price_is_left_out(name: str) -> None:
+    models = {code(cell) for each in _priced(page(name), "model", "input") for cell in each.column("model")}
+    painters = {code(cell) for each in _priced(page(name), "painter", "per image") for cell in each.column("painter")}
+    mine = f"{name}/"
+    assert models == {m for m, facts in SETTINGS.models.items() if m.startswith(mine) and facts.input_price is not None}
+    priced = {p for p, f in SETTINGS.painters.items() if (f.image_price, f.image_bound) != (None, None)}
+    assert painters == {spec for spec in priced if spec.startswith(mine)}
+    if not models | painters:
+        assert re.search(r"^## Prices\n\nNone", page(name).read_text("utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("file", sorted(PROVIDERS.glob("*.md")), ids=lambda file: file.name)
+def test_painter_options_in_commands_are_known(file: Path) -> None:
+    for block in blocks(file):
+        if block.language != "console" or block.notes.get("exit") == "2":
+            continue
+        for command in block.commands():
+            told = shlex.split(command.words)
+            given = [word.partition("=")[0] for word in _after("--painter-arg", told)]
+            for spec in _after("--painter", told):
+                provider = spec.rpartition("=")[2].partition("/")[0]
+                if provider in SETTINGS.providers:
+                    assert set(given) <= OPTIONS[str(SETTINGS.providers[provider].image_shape)], command.words
+
+
+def _after(option: str, told: list[str]) -> list[str]:
+    return [value for name, value in pairwise(told) if name == option]
+
+
+@pytest.mark.parametrize("file", [*sorted(PROVIDERS.glob("*.md")), PROVIDERS.parent / "cost.md"], ids=lambda f: f.name)
+def test_settings_shown_can_be_used(file: Path, tmp_path: Path) -> None:
+    own_file = tmp_path / "limner.toml"
+    for block in blocks(file):
+        if block.language == "toml" and block.runs:
+            own_file.write_text(block.text, "utf-8")
+            settings.load(own_file)
+        elif block.language == "toml":
+            # A price to be filled in must not pass for one.
+            with pytest.raises(tomllib.TOMLDecodeError):
+                tomllib.loads(block.text)
+
+
+def test_faults_by_status() -> None:
+    rows = table(INDEX, "status", "kind").rows
+    assert len(rows) == 7
+    for cell, kind in rows:
+        if "body" in cell:
+            said = dict.fromkeys(re.findall(r"`([^`]+)`", cell))
+            assert set(said) == set(CREDITS if code(kind) == "credits" else REFUSALS)
+            for status in map(int, re.findall(r"\b[45]\d\d\b", cell)):
+                for word in said:
+                    assert kind_of(status, {"error": {"message": word}}) == code(kind)
+        else:
+            for status in map(int, re.findall(r"\b[45]\d\d\b", cell.replace("any other from 400", "404"))):
+                assert kind_of(status, None) == code(kind)
+    assert kind_of(599, None) == "server"
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "known"),
+    [
+        ("dashscope", "code begins with", {start: kind for kind, all in dashscope.KINDS.items() for start in all}),
+        ("bfl", "the job ends as", bfl.ENDS),
+        ("gemini", "error status", gemini_faults._STATUSES),
+    ],
+)
+def test_faults_by_the_services_own_words(file: str, column: str, known: dict[str, str]) -> None:
+    rows = table(page(file), column, "kind").rows
+    assert {code(word): code(kind) for word, kind in rows} == known
+
+
+def test_refusals_of_gemini() -> None:
+    assert {code(cell) for (cell,) in table(page("gemini"), "reason to finish").rows} == gemini_faults.REFUSALS
+
+
+def test_replies_without_an_image_in_a_chat() -> None:
+    rows = table(page("openrouter"), "the reply has no image and", "kind").rows
+    talk = "Here is the picture you asked for."
+    asked: list[tuple[dict[str, str], dict[str, str]]] = [
+        ({"finish_reason": "content_filter"}, {"content": ""}),
+        ({"finish_reason": "length"}, {"content": talk}),
+        ({"finish_reason": "stop"}, {"content": talk}),
+        ({"finish_reason": "stop"}, {"content": ""}),
+    ]
+    assert [code(kind) for _, kind in rows] == [chat_images.why_no_image(*each)[0] for each in asked]
+    assert chat_images.why_no_image({"finish_reason": "stop"}, {"content": "I can't create that."})[0] == "refusal"
+
+
+def test_endpoints_of_dashscope() -> None:
+    rows = table(page("dashscope"), "endpoint").rows
+    assert {code(place) for place, _, _ in rows} == {dashscope.PROMPT, dashscope.MESSAGES, dashscope.AT_ONCE}
+    for place, _, models in rows:
+        for model in re.findall(r"`([^`]+)`", models):
+            assert dashscope.endpoint_of(model) == code(place), model
+
+
+def test_what_a_function_is_given() -> None:
+    rows = table(page("python"), "parameter", "meaning").rows
+    assert {code(name) for name, _ in rows} == own.GIVEN
+
+
+def test_kinds_named_are_kinds() -> None:
+    for file in PROVIDERS.glob("*.md"):
+        for each in tables(file):
+            for kind in each.column("kind") if "kind" in each.head else []:
+                assert code(kind) in KINDS, f"{file.name}: {kind}"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("index", f"{TRIES} tries in all"),
+        ("index", f"up to {retry_after('99999'):g} seconds"),
+        ("index", f"at most {http.LINK_TIMEOUT_S:g} seconds, and up to {MAX_BYTES // 2**20} MiB"),
+        ("local", f"tries each call {TRIES} times"),
+        ("local", SETTINGS.providers["local"].base_url),
+        ("dashscope", f"pauses grow to {LONGEST_PAUSE_S:g}"),
+        ("bfl", f"pauses grow to {LONGEST_PAUSE_S:g}"),
+        ("python", f"limits are {MAX_BYTES // 2**20} MiB and {MAX_PIXELS // 10**6} million pixels"),
+        ("python", f"longer than {Limits().attempt_s:g} seconds"),
+    ],
+)
+def test_numbers_are_those_of_the_program(name: str, told: str) -> None:
+    assert told in words(page(name))
+
+
+def test_a_credit_is_a_cent() -> None:
+    assert bfl.CREDIT == 0.01
+    assert "credits of one cent" in words(page("bfl"))

@@ -1,0 +1,213 @@
+"""Services that only fail: nothing is scored, everything is named, and a later run mends it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.invoke import limner
+from tests.support import SmallExam, write_exam
+
+from .shop import (
+    JUDGE,
+    BilledChat,
+    BilledImages,
+    expected_scores,
+    judging,
+    write_toml,
+)
+from .shop import limner as limner_apart
+
+QUESTIONS = 6
+PAINTER = "mine=drawing/gpt-image-1"
+
+
+@pytest.fixture
+def exam(here: Path) -> SmallExam:
+    return write_exam(here, QUESTIONS)
+
+
+def settle(here: Path, judge: BilledChat, painting: BilledImages, **provider: Any) -> None:
+    drawing = {"base_url": painting.base_url, "image_shape": "openai-images", **provider}
+    write_toml(here, {"providers.drawing": drawing, **judging(judge, **provider)})
+
+
+def marking(exam: SmallExam) -> list[str]:
+    """The words that mark finished drawings."""
+    words = ["run", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]
+    return [*words, "--judge", JUDGE]
+
+
+def drawing(exam: SmallExam) -> list[str]:
+    """The words that draw, and mark what is drawn."""
+    return ["run", "genexam", "--data", str(exam.data), "--painter", PAINTER, "--judge", JUDGE]
+
+
+def check_scores(exam: SmallExam, judge: BilledChat, seed: int = 1) -> None:
+    """Everything is marked, and right."""
+    drawings = {id: exam.drawing(id).read_bytes() for id in exam.ids}
+    rows = limner("export", "genexam").lines()
+    expected = expected_scores(exam.rows, drawings, judge, seed)
+    assert {row["id"]: pytest.approx(row["scores"]) for row in rows} == expected
+
+
+def standing() -> Any:
+    (found,) = limner("scores", "genexam", "--format", "json").json()
+    return found
+
+
+def test_replies_that_are_all_malformed_score_nothing(
+    here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
+) -> None:
+    settle(here, judge, painting)
+    judge.configure(malformed_until_turn=99)
+    # In a process of its own, as a user would see it.
+    ended = limner_apart(*marking(exam), cwd=here, code=3)
+    assert ended.err.count("failed: unreadable: ") == 5
+    assert "… and 1 more failures" in ended.err
+    assert f"{QUESTIONS} unreadable" in ended.out
+    # Each was asked three times, and told twice what was wrong.
+    assert (judge.counts()["total"], judge.counts()["answered"]) == (3 * QUESTIONS, 0)
+    told = [record["body"]["messages"] for record in judge.records()]
+    assert sorted(map(len, told)) == [1] * QUESTIONS + [3] * QUESTIONS + [5] * QUESTIONS
+
+    found = standing()
+    assert (found["n"], found["expected"], found["coverage"]) == (0, QUESTIONS, 0.0)
+    assert found["failures"] == {"unreadable": QUESTIONS}
+    assert all(number["value"] is None for number in found["scores"].values())
+    rows = limner("export", "genexam").lines()
+    assert [(row["status"], row["scores"], row["marks"]) for row in rows] == [("unreadable", {}, {})] * QUESTIONS
+    assert all(row["detail"].startswith("try 1: That reply cannot be used") for row in rows)
+
+    # Not tried again unasked; asked for, it is asked anew, and the score is the truth's.
+    assert limner(*marking(exam), "--json", code=3).json()["failures"] == {"unreadable": QUESTIONS}
+    assert judge.counts()["total"] == 3 * QUESTIONS
+    judge.configure()
+    assert limner(*marking(exam), "--json", "--retry-failed").json()["failed"] == 0
+    assert judge.counts()["total"] == 4 * QUESTIONS
+    check_scores(exam, judge)
+
+
+def test_images_that_are_all_broken_are_never_marked(
+    here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
+) -> None:
+    settle(here, judge, painting)
+    kinds = ("truncated_base64", "truncated_image", "not_an_image")
+    painting.configure(faults=dict.fromkeys(kinds, 1 / 3))
+    said = limner(*drawing(exam), code=3)
+    assert said.err.count("failed: image: ") == 5
+    body = limner(*drawing(exam), "--json", code=3).json()
+    assert (body["done"], body["failures"]) == (0, {"image": QUESTIONS})
+    assert (judge.counts()["total"], painting.counts()["total"]) == (0, QUESTIONS)
+    references = list((here / "limner-store" / "blobs").rglob("*.*"))
+    assert len(references) == QUESTIONS  # And nothing else.
+
+
+@pytest.mark.parametrize("side", ["judge", "painter"])
+@pytest.mark.parametrize("fault", ["http_401", "http_402", "http_429_quota"])
+def test_a_refused_key_or_an_empty_purse_stops_the_run_with_one_message(
+    here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, side: str, fault: str
+) -> None:
+    settle(here, judge, painting)
+    service, words = (judge, marking(exam)) if side == "judge" else (painting, drawing(exam))
+    service.configure(faults={fault: 1.0})
+    said = limner(*words, "--concurrency", "2", code=1)
+    assert said.out == ""
+    (line,) = said.err.strip().splitlines()
+    assert line.startswith("limner: 4")
+    assert line.endswith("the run stops here and resumes once this is mended")
+    # What was in flight beside it came to its end; nothing else was begun.
+    assert service.counts()["total"] <= 2
+    service.configure()
+    assert limner(*words, "--json").json()["failed"] == 0
+
+
+def test_a_wrong_key_in_a_process_of_its_own(
+    here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
+) -> None:
+    settle(here, judge, painting, key_env="MY_API_KEY")
+    judge.configure(api_key="sk-right-0123456789abcdef")
+    env = {"MY_API_KEY": "sk-wrong-0123456789abcdef"}
+    ended = limner_apart(*marking(exam), cwd=here, env=env, code=1)
+    assert ended.out == ""
+    assert ended.err == (
+        "limner: 401: Incorrect API key provided: ***. (auth); the run stops here and resumes once this is mended\n"
+    )
+    ended = limner_apart(*marking(exam), cwd=here, code=2)
+    assert ended.err == f"limner: {judge.base_url} needs a key: set the environment variable MY_API_KEY\n"
+    assert judge.counts()["answered"] == 0
+
+
+@pytest.mark.parametrize("fault", ["refusal", "content_policy", "http_403"])
+def test_refusals_of_the_judge_are_kept_as_such(
+    here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, fault: str
+) -> None:
+    settle(here, judge, painting)
+    judge.configure(faults={fault: 1.0})
+    assert limner(*marking(exam), "--json", code=3).json()["failures"] == {"refusal": QUESTIONS}
+    assert limner(*marking(exam), "--json", code=3).json()["failures"] == {"refusal": QUESTIONS}
+    assert (judge.counts()["total"], standing()["failures"]) == (QUESTIONS, {"refusal": QUESTIONS})
+    judge.configure()
+    assert limner(*marking(exam), "--json", "--retry-failed").json()["failed"] == 0
+    assert judge.counts()["total"] == 2 * QUESTIONS
+    check_scores(exam, judge)
+
+
+@pytest.mark.parametrize("fault", ["moderation_blocked", "refusal_in_200"])
+def test_refusals_of_the_painter_are_kept_as_such(
+    here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, fault: str
+) -> None:
+    settle(here, judge, painting)
+    # Half of them: by prompt, and so again each time.
+    painting.configure(faults={fault: 0.5}, fault_by="key")
+    body = limner(*drawing(exam), "--json", code=3).json()
+    refused = body["failures"]["refusal"]
+    assert 0 < refused < QUESTIONS
+    assert body["failed"] == refused
+    assert limner(*drawing(exam), "--json", code=3).json()["failed"] == refused
+    assert painting.counts()["total"] == QUESTIONS
+    found = standing()
+    assert (found["n"], found["expected"], found["failures"]) == (QUESTIONS - refused, QUESTIONS, {"refusal": refused})
+    painting.configure()
+    assert limner(*drawing(exam), "--json", "--retry-failed").json()["failed"] == 0
+    assert painting.counts()["total"] == QUESTIONS + refused
+    assert standing()["n"] == QUESTIONS
+
+
+@pytest.mark.parametrize("side", ["judge", "painter"])
+def test_a_service_that_hangs_is_given_up_in_time(
+    here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, side: str
+) -> None:
+    """One attempt has a time limit of its own, and all of them together have one."""
+    settle(here, judge, painting, timeout_s=0.4, call_timeout_s=0.75)
+    service, words = (judge, marking(exam)) if side == "judge" else (painting, drawing(exam))
+    service.configure(faults={"hang": 1.0})
+    body = limner(*words, "--json", code=3).json()
+    assert body["failures"] == {"timeout": QUESTIONS}
+    # Without the limit for all of them it would be five.
+    assert QUESTIONS <= service.counts()["total"] <= 2 * QUESTIONS
+    assert body["unpriced_calls"] == service.counts()["total"]
+    settle(here, judge, painting)
+    service.configure()
+    assert limner(*words, "--json").json()["failed"] == 0
+
+
+def test_nobody_at_the_other_end(here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages) -> None:
+    write_toml(here, {"providers.judging": {"base_url": "http://127.0.0.1:9/v1"}})
+    said = limner(*marking(exam), code=3)
+    assert said.err.count("failed: network: ") == 5
+    settle(here, judge, painting)
+    assert limner(*marking(exam), "--json").json()["failed"] == 0
+    check_scores(exam, judge)
+
+
+def test_json_alone_is_on_standard_output_whatever_fails(
+    here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
+) -> None:
+    settle(here, judge, painting)
+    judge.configure(faults={"refusal": 0.5, "prose": 0.5})
+    said = limner(*marking(exam), "--json", code=3)
+    assert json.loads(said.out)["failed"] == QUESTIONS

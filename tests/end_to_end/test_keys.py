@@ -1,0 +1,163 @@
+"""Keys: sent to their service and written nowhere else, whatever a careless service says."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from limner import doctor, settings
+from tests.cli.invoke import limner
+from tests.support import SmallExam, write_exam
+
+from .echo import MODES, STOPPING, Echo
+from .shop import all_bytes, write_toml
+from .shop import limner as limner_apart
+
+KEYS = {
+    "openai": "QzXvKwJyGhTnRbLmPqWsDfUj", "openrouter": "HvYtZqJkXwMnBrGpLsTdFcQy",
+    "gemini": "WkRjVzNxQtYmHbGsPlDfTcJq", "dashscope": "TgBnYhUjMkIzLpQxWvErRtFs",
+    "bfl": "JxZqPwVkYnTrLmHsGdBfQcWt",
+}  # fmt: skip
+"""Letters that stand in nothing else; their slash and plus, as some keys have them, come from `canary`."""
+PAINTERS = {
+    "openai": "gpt-image-1", "openrouter": "maker/draws", "gemini": "gemini-2.5-flash-image", "dashscope": "wan2.5-t2i",
+    "bfl": "flux-2-pro",
+}  # fmt: skip
+PART = 8
+"""So many letters in a row of a key are too many."""
+
+
+def canary(provider: str) -> str:
+    key = KEYS[provider]
+    return f"{key[:12]}/+{key[12:]}"
+
+
+@pytest.fixture
+def echo(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Echo]:
+    """The careless service in the place of every provider that needs a key, and each one's key in the environment."""
+    shipped = settings.load().providers
+    assert {name for name, provider in shipped.items() if provider.key_env} == KEYS.keys()
+    with Echo() as server:
+        sections = {}
+        for name in KEYS:
+            image_url = {"image_url": server.url(name)} if shipped[name].image_url else {}
+            sections[f"providers.{name}"] = {"base_url": server.url(name), **image_url}
+            monkeypatch.setenv(str(shipped[name].key_env), canary(name))
+        write_toml(here, sections)
+        yield server
+
+
+def environment() -> dict[str, str]:
+    shipped = settings.load().providers
+    return {str(shipped[name].key_env): canary(name) for name in KEYS}
+
+
+def traces(place: str, data: bytes) -> list[str]:
+    """Where anything of a key stands: a part of it, or all of it in another spelling."""
+    found = []
+    for name in KEYS:
+        key = canary(name)
+        parts = {key[n : n + PART] for n in range(len(key) - PART + 1)}
+        spelt = {quote(key, safe=""), base64.b64encode(key.encode()).decode()[:-4], key[::-1]}
+        found += [f"{name} in {place}: {part}" for part in sorted(parts | spelt) if part.encode() in data]
+    return found
+
+
+def leaks(folder: Path, *said: str) -> list[str]:
+    found = [trace for place, data in all_bytes(folder) for trace in traces(place, data)]
+    return found + [trace for text in said for trace in traces("what was said", text.encode())]
+
+
+def run_words(exam: SmallExam) -> list[str]:
+    painters = [word for name, model in PAINTERS.items() for word in ("--painter", f"{name}={name}/{model}")]
+    return ["run", "genexam", "--data", str(exam.data), *painters, "--judge", "openai/gpt-5"]
+
+
+READ = (
+    ("scores", "genexam", "--format", "json"), ("show", "genexam", "Biology_0", "--json"),
+    ("export", "genexam", "-o", "rows.jsonl", "--images", "pictures"), ("spend", "--json"),
+)  # fmt: skip
+READ_MORE = (
+    ("scores", "genexam"), ("scores", "genexam", "--format", "csv"), ("show", "genexam", "Biology_0"),
+    ("export", "genexam"), ("export", "genexam", "--format", "csv"),
+    ("export", "genexam", "--format", "parquet", "-o", "rows.parquet"), ("spend",), ("exams",),
+)  # fmt: skip
+
+
+def test_the_search_itself_finds_keys(tmp_path: Path) -> None:
+    key = canary("gemini")
+    (tmp_path / "database").write_bytes(b"\0\1" + key[5:14].encode() + b"\2")
+    assert len(leaks(tmp_path)) == 2
+    assert leaks(tmp_path / "none", f"It is {quote(key, safe='')}.")
+    assert leaks(tmp_path / "none", "It is no key.") == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_key_is_written_anywhere(here: Path, echo: Echo, mode: str) -> None:
+    exam = write_exam(here, 2)
+    echo.mode = mode
+    good = mode == "good"
+    words = run_words(exam)
+    said = [limner(*words, code=0 if good else 3), limner(*words, "--retry-failed", "--json", code=0 if good else 3)]
+    # Each service was asked, and each has repeated its key.
+    assert {provider for provider, way in echo.echoed if way == mode} == KEYS.keys()
+    if not good:
+        # Now the drawings are there, and the judge's service is the careless one.
+        echo.mode = "good"
+        said.append(limner(*words, "--retry-failed", "--judge-arg", "seed=1"))
+        echo.mode = mode
+        said.append(limner(*words, "--judge-arg", "seed=2", code=3))
+    said += [limner(*command) for command in (*READ, *(READ_MORE if mode in ("good", "refusal_400") else ()))]
+    said += [limner("estimate", *words[1:]), limner(*words, "--dry-run")]
+    assert leaks(here, *(one.out for one in said), *(one.err for one in said)) == []
+    # It is not that nothing of it was kept.
+    assert any(b"***" in data for place, data in all_bytes(here / "limner-store") if place.startswith("limner.db"))
+
+
+@pytest.mark.parametrize("mode", STOPPING)
+@pytest.mark.parametrize("provider", KEYS)
+def test_no_key_stands_in_the_message_that_ends_a_run(here: Path, echo: Echo, provider: str, mode: str) -> None:
+    exam = write_exam(here, 1)
+    echo.mode = mode
+    painter = f"{provider}/{PAINTERS[provider]}"
+    said = limner("draw", "genexam", "--data", exam.data, "--painter", painter, code=1)
+    assert said.err.count("\n") == 1
+    assert echo.echoed == {(provider, mode): 1}
+    assert leaks(here, said.out, said.err) == []
+
+
+def test_no_key_leaves_a_process_of_its_own(here: Path, echo: Echo) -> None:
+    """The keys stand in no environment but its own."""
+    exam = write_exam(here, 1)
+    words = run_words(exam)
+    said = [limner_apart(*words, cwd=here, env=environment())]
+    echo.mode = "long_400"
+    said.append(limner_apart(*words, "--judge-arg", "seed=3", cwd=here, env=environment(), code=3))
+    assert leaks(here, *(text for one in said for text in (one.out, one.err))) == []
+
+
+def test_no_key_stands_in_the_look_at_the_machine(here: Path, echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_ocr", lambda: doctor.Check("OCR", "ok", "not looked at"))
+    said = limner("doctor", code=None)
+    assert f"keys set for: {', '.join(KEYS)}" in said.out
+    assert leaks(here, said.out, said.err) == []
+
+
+@pytest.mark.parametrize("key", ["smart”quote-QzXvKwJyGhTn", "two words-QzXvKwJyGhTn", "bell\aring-QzXvKwJyGhTn"])
+def test_a_key_that_fits_into_no_header_is_refused_without_repeating_it(
+    here: Path, echo: Echo, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    exam = write_exam(here, 1)
+    for name, provider in settings.load().providers.items():
+        if provider.key_env is not None:
+            monkeypatch.setenv(provider.key_env, key)
+            said = limner("draw", "genexam", "--data", exam.data, "--painter", f"{name}/{PAINTERS[name]}", code=2)
+            assert said.err == (
+                f"limner: the environment variable {provider.key_env} holds no key: no key has such letters in it\n"
+            )
+    assert not echo.echoed
+    assert leaks(here) == []

@@ -1,0 +1,205 @@
+"""The shipped providers: every entry is whole, every price has its day and source, every size fits its service."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from datetime import date
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import urlsplit
+
+import pytest
+
+from limner import settings
+from limner.evidence.probe import OcrProbe
+from limner.exam import Exam
+from limner.painters import SHAPES, ApiPainter, PaintRequest, open_painter
+from limner.painters.base import Aspect
+from limner.painters.dashscope import endpoint_of
+from limner.settings import SHIPPED, ModelFacts, PainterFacts, Provider, Settings, load
+from limner.store import Store
+from tests.cli.invoke import limner
+from tests.fakes import gemini_checks, jobs_checks
+from tests.fakes.images_checks import check_chat, check_images
+from tests.fakes.images_plan import ImagePlan
+
+RAW = tomllib.loads(SHIPPED.read_text("utf-8"))
+ASPECTS: tuple[Aspect, ...] = ("square", "landscape", "portrait")
+
+
+@pytest.fixture
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.chdir(tmp_path)
+    return load()
+
+
+def test_every_table_and_field_is_one_the_settings_know() -> None:
+    assert set(RAW) == {"providers", "models", "painters"}
+    for table, kind in (("providers", Provider), ("models", ModelFacts), ("painters", PainterFacts)):
+        assert RAW[table]
+        for name, fields in RAW[table].items():
+            assert set(fields) <= set(kind.model_fields), name
+    # Every field can be found in the file's own explanation.
+    told = SHIPPED.read_text("utf-8").partition("\n[")[0]
+    for kind in (Provider, ModelFacts, PainterFacts):
+        assert [field for field in kind.model_fields if field not in told] == []
+
+
+@pytest.mark.parametrize("name", RAW["providers"])
+def test_providers_are_whole(shipped: Settings, name: str) -> None:
+    provider = shipped.provider(name)
+    for url in filter(None, (provider.base_url, provider.image_url)):
+        parts = urlsplit(url)
+        local = parts.hostname in ("127.0.0.1", "localhost")
+        assert parts.scheme == ("http" if local else "https")
+        assert not url.endswith("/")
+        assert not parts.query
+        assert (provider.key_env is None) == local
+    if provider.key_env is not None:
+        assert re.fullmatch(r"[A-Z0-9]+_API_KEY", provider.key_env)
+    for host in (*provider.link_hosts, *provider.poll_hosts):
+        # A key or an image goes to whole names, or to all below one that is the service's own.
+        assert re.fullmatch(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+|localhost", host)
+        assert host not in ("*.com", "*.net", "*.windows.net", "*.amazonaws.com", "*.blob.core.windows.net")
+
+
+def test_no_two_providers_share_a_key(shipped: Settings) -> None:
+    names = [provider.key_env for provider in shipped.providers.values() if provider.key_env]
+    assert len(set(names)) == len(names) > 0
+
+
+def test_every_shape_is_registered_and_can_be_loaded() -> None:
+    annotation = Provider.model_fields["image_shape"].annotation
+    known = {word for part in get_args(annotation) for word in get_args(part)}
+    assert known == set(SHAPES)
+    for place in SHAPES.values():
+        module, _, made = place.partition(":")
+        found = getattr(import_module(f"limner.painters.{module}"), made)
+        assert issubclass(found, ApiPainter)
+    assert {provider["image_shape"] for provider in RAW["providers"].values() if "image_shape" in provider} <= known
+
+
+PRICES = ("input_price", "output_price", "image_price", "image_bound")
+
+
+@pytest.mark.parametrize(("table", "name"), [(table, name) for table in ("models", "painters") for name in RAW[table]])
+def test_every_price_has_its_day_and_its_source(table: str, name: str) -> None:
+    fields = RAW[table][name]
+    assert name.partition("/")[0] in RAW["providers"]
+    if not any(price in fields for price in PRICES):
+        assert {"priced_on", "source"}.isdisjoint(fields)
+        return
+    assert date(2025, 1, 1) <= date.fromisoformat(fields["priced_on"]) <= date.today()
+    assert len(fields["source"].split()) >= 3
+    assert all(fields[price] > 0 for price in PRICES if price in fields)
+    if table == "models":
+        assert {"input_price", "output_price"} <= fields.keys()
+
+
+@pytest.mark.parametrize("name", [name for name, facts in RAW["painters"].items() if "image_bound" in facts])
+def test_no_image_can_cost_more_than_its_bound(shipped: Settings, name: str) -> None:
+    """Recomputed from what the source says: so many output tokens, and the longest prompt at a token a character."""
+    facts = shipped.painters[name]
+    (tokens,) = re.findall(r"([\d,]+) output tokens", facts.source or "")
+    most = shipped.price(name, facts.prompt_limit or 0, int(tokens.replace(",", "")))
+    assert facts.image_bound is not None
+    assert most is not None
+    assert most <= facts.image_bound <= 1.1 * most
+
+
+def body_of(name: str, aspect: Aspect, shipped: Settings, store: Store) -> tuple[ApiPainter, dict[str, Any]]:
+    painter = open_painter(name, Exam("none", "genexam", ()), store.blobs, OcrProbe(), shipped, {})
+    assert isinstance(painter, ApiPainter)
+    return painter, painter.body(PaintRequest("q1", "A cell with its parts.", 7, aspect))
+
+
+@pytest.mark.parametrize("name", RAW["painters"])
+@pytest.mark.parametrize("aspect", ASPECTS)
+def test_sizes_are_such_as_the_service_takes(shipped: Settings, store: Store, name: str, aspect: Aspect) -> None:
+    """Each body is read by the fake of its service, which is as strict as the documentation."""
+    painter, body = body_of(name, aspect, shipped, store)
+    shape = painter.provider.image_shape
+    if shape == "openai-images":
+        size = check_images(body, ImagePlan()).size
+    elif shape == "chat-images":
+        size = check_chat(body, ImagePlan()).size
+    elif shape == "gemini":
+        size = gemini_checks.check(body, painter.model, None, []).ratio
+    elif shape == "dashscope":
+        endpoint = endpoint_of(painter.model)
+        wish = {} if endpoint.startswith("multimodal") else {"X-DashScope-Async": "enable"}
+        size = jobs_checks.check_dashscope(body, endpoint, wish).size
+    else:
+        assert shape == "bfl"
+        size = jobs_checks.check_bfl(body, painter.model).size
+    wide, high = (int(side) for side in re.split("[x:]", size))
+    assert (wide > high, wide < high) == (aspect == "landscape", aspect == "portrait")
+    assert set(painter.facts.sizes) == set(ASPECTS)
+
+
+def test_a_user_s_file_changes_single_fields_and_adds_entries(tmp_path: Path) -> None:
+    before = load()
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        """
+        [providers.openai]
+        requests_per_minute = 500
+        [models."openai/gpt-5"]
+        output_price = 12.5
+        priced_on = "2026-02-03"
+        [painters."openai/gpt-image-1"]
+        image_bound = 0.2
+        sizes.landscape = "1792x1024"
+        [painters."bfl/flux-2-max"]
+        image_price = 0.07
+        [painters."openai/gpt-image-9"]
+        image_price = 1
+        """,
+        "utf-8",
+    )
+    after = load(path)
+    assert after.providers["openai"] == before.providers["openai"].model_copy(update={"requests_per_minute": 500.0})
+    changed = {"output_price": 12.5, "priced_on": "2026-02-03"}
+    assert after.models["openai/gpt-5"] == before.models["openai/gpt-5"].model_copy(update=changed)
+    old, new = before.painters["openai/gpt-image-1"], after.painters["openai/gpt-image-1"]
+    assert new == old.model_copy(update={"image_bound": 0.2, "sizes": {**old.sizes, "landscape": "1792x1024"}})
+    assert after.painters["bfl/flux-2-max"].kind == before.painters["bfl/flux-2-max"].kind
+    assert after.painters["bfl/flux-2-max"].image_price == 0.07
+    assert after.painters["openai/gpt-image-9"] == PainterFacts(image_price=1)
+    for table in ("providers", "models", "painters"):
+        was, is_now = getattr(before, table), getattr(after, table)
+        same = {name for name in was if was[name] == is_now[name]}
+        assert len(was) - len(same) == {"providers": 1, "models": 1, "painters": 2}[table]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[providers.openai]\nkey = "sk-canary"', "providers.openai.key: no such field; there is: base_url, shape, "),
+        ('[models."a/b"]\nprice = 1', "models.a/b.price: no such field; there is: input_price, output_price, "),
+        ('[painters."a/b"]\nsize = "1x1"', "painters.a/b.size: no such field; there is: access, kind, "),
+        ("[provider.x]\nbase_url = 1", "provider: no such field; there is: providers, models, painters"),
+        (
+            "[providers.openai]\nrequests_per_minute = 0",
+            "providers.openai.requests_per_minute: Input should be greater",
+        ),
+        ("[providers.openai]\ntimeout_s = -1", "providers.openai.timeout_s: Input should be greater than 0"),
+        ("[providers.openai]\nimage_shape = 'odd'", "providers.openai.image_shape: Input should be 'openai-images'"),
+        ('[models."a/b"]\ninput_price = -1', "models.a/b.input_price: Input should be greater than or equal to 0"),
+        ('[models."a/b"]\ninput_price = nan', "models.a/b.input_price: Input should be greater than or equal to 0"),
+        ('[painters."a/b"]\nimage_price = "free"', "painters.a/b.image_price: Input should be a valid number"),
+        ('[painters."a/b"]\nsizes.round = "1x1"', "painters.a/b.sizes.round.[key]: Input should be 'square'"),
+    ],
+)
+def test_a_wrong_field_is_told_by_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / settings.OWN
+    path.write_text(text, "utf-8")
+    said = limner("draw", "sample/genexam", "--painter", "control/blank", code=1)
+    assert said.err.startswith(f"limner: {path}: {told}")
+    assert said.err.count("\n") == 1
+    assert "sk-canary" not in said.err
