@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -111,6 +112,8 @@ def parted(words: tuple[str, ...]) -> dict[str, Any]:
             numbers[key] = float(value)
         except ValueError:
             continue
+        if not isfinite(numbers[key]):
+            raise click.UsageError(f"-O {key} takes a number, not {value!r}")
     return {"options": {k: v for k, v in found.items() if k not in numbers}, "constants": numbers}
 
 
