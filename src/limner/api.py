@@ -88,7 +88,8 @@ def plan(
     asking, drawing = _split(asking, kind, preset)
     options = {**preset.get("painter_args", {}), **(painter_options or {})}
     how.setdefault("first_seed", preset.get("seed", 0))
-    opened = [open_painter(word, whole, store.blobs, ocr, known, options) for word in painters] if draw else []
+    blank = kind.protocol.blank_size
+    opened = [open_painter(word, whole, store.blobs, ocr, known, options, blank) for word in painters] if draw else []
     names = [painter.name for painter in opened]
     for name in names:
         if names.count(name) > 1:
@@ -180,9 +181,10 @@ def deviations(exam_kind: str, asking: Asking) -> list[str]:
     found = [f"judge {judge} instead of {usual}" for judge in asking.judges if usual and judge != usual]
     if asking.variant not in (None, preset.get("variant")):
         found.append(f"variant {asking.variant} instead of {preset.get('variant')}")
-    for kept, given in (("judge_args", asking.args), ("options", asking.options)):
+    options = {**preset.get("options", {}), **preset.get("draw_options", {})}
+    for kept, given in ((preset.get("judge_args", {}), asking.args), (options, asking.options)):
         for name, value in given.items():
-            kept_value = preset.get(kept, {}).get(name)
+            kept_value = kept.get(name)
             if value != kept_value:
                 how = f" instead of {kept_value}" if kept_value is not None else " added"
                 found.append(f"{name}={value}{how}")
@@ -264,6 +266,7 @@ def groups(
     variant: str | None = None,
     options: Mapping[str, str] | None = None,
     selection: Selection | None = None,
+    constants: Mapping[str, float] | None = None,
 ) -> tuple[str, list[Group]]:
     """The exam's kind and everything marked, drawing by drawing; `options` keeps to marks asked for with them."""
     with opened(store) as open_store:
@@ -275,6 +278,7 @@ def groups(
             painters=_known_painters(painters, named.name, open_store) if painters else (),
             judges=judges,
             variant=variant,
+            constants=constants,
             options=options,
         )
         if selection is not None and selection != Selection():
@@ -298,17 +302,25 @@ def _reading(word: str) -> Reading:
     raise UsageError(f"no reading {word!r}; there is: {', '.join(READINGS)}")
 
 
-def scores(exam: str, *, by: Sequence[str] = (), reading: str = "careful", **which: Any) -> list[Standing]:
+def scores(
+    exam: str,
+    *,
+    by: Sequence[str] = (),
+    reading: str = "careful",
+    constants: Mapping[str, float] | None = None,
+    **which: Any,
+) -> list[Standing]:
     """Every painter's numbers under every judge.
 
     Args:
         exam: The exam's name in the store.
         by: Tags to break the numbers down by; ``dimension`` lists the exam's dimensions.
         reading: How stored replies are read: ``careful``, ``paper`` or ``release``.
+        constants: Numbers the exam's scores are computed with, in place of the usual ones.
         **which: ``store``, ``painters``, ``judges``, ``variant``, ``selection``; see `groups`.
     """
-    kind, found = groups(exam, reading=reading, **which)
-    protocol = exams.kind(kind).protocol
+    kind, found = groups(exam, reading=reading, constants=constants, **which)
+    protocol = exams.kind(kind).protocol.tuned(constants or {})
     tags = {tag for group in found for entry in group.entries for tag in entry.question.tags}
     for tag in by:
         if found and tag not in tags and not (tag == "dimension" and protocol.dimensions):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,18 +26,27 @@ class Reference:
         name: Its name in the data, such as ``Biology/Biology_97.png``.
         path: The file, or None where the data names an image that is not there.
         known_sha256: Set when the image already lies in a store.
+        load: Gives the image where it is no file of its own, but lies inside the data's.
     """
 
     name: str
     path: Path | None = None
     known_sha256: str | None = None
+    load: Callable[[], bytes] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def sha256(self) -> str | None:
         """The content hash, or None when the image is absent."""
-        if self.known_sha256 or self.path is None:
+        if self.known_sha256:
             return self.known_sha256
-        return hashlib.sha256(self.path.read_bytes()).hexdigest()
+        data = self.read()
+        return None if data is None else hashlib.sha256(data).hexdigest()
+
+    def read(self) -> bytes | None:
+        """The image as the data has it; None where it is absent, or lies in a store alone."""
+        if self.load is not None:
+            return self.load()
+        return None if self.path is None else self.path.read_bytes()
 
 
 @dataclass(frozen=True)

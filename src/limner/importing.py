@@ -119,6 +119,8 @@ def _check(result: ImportedReply, questions: Mapping[str, Question[Any]], kind: 
     question = questions.get(result.question)
     if question is None:
         raise DataError("no question with this id in the exam", file=result.file, id=result.question)
+    if result.misfit is not None and (why := result.misfit(question)) is not None:
+        raise DataError(why, file=result.file, id=result.question)
     if result.rubric is None:
         return
     try:

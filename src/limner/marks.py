@@ -20,6 +20,9 @@ class Criterion:
         top: The best value; values run from 0 to ``top`` in whole steps.
         weight: Share in the question's score, where the protocol has one.
         labels: Words whose presence decides it, where the rubric names them; without them `text` is searched for some.
+        also: Other words that may stand for the label, where there is one label.
+        present_means: The value that the labels' presence proves, 1 (of `top`) or 0; their absence proves the other.
+        exact: Whether the labels must stand as they are written: a slip or a further word then proves nothing.
     """
 
     id: str
@@ -28,6 +31,9 @@ class Criterion:
     top: int = 1
     weight: float | None = None
     labels: tuple[str, ...] = ()
+    exact: bool = False
+    also: tuple[str, ...] = ()
+    present_means: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar
 
 from .errors import UsageError
 from .exam import Question, R
@@ -24,10 +25,16 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True)
 class Contract(Generic[T_co]):
-    """What a reply must be: the parser is the authority, the schema only describes the shape."""
+    """What a reply must be: the parser is the authority, the schema only describes the shape.
+
+    Attributes:
+        required: Whether a reply that breaks it every time is a fault; if not, the last one is kept as it is, for the
+            readings to make of it what they can.
+    """
 
     parse: Callable[[str], T_co]
     schema: Mapping[str, Any] | None = None
+    required: bool = True
 
 
 @dataclass(frozen=True)
@@ -61,12 +68,14 @@ class Ask:
         shown: What is sent, in order.
         criteria: The same in typed form, for judges that do not read prose.
         contract: What the reply must be.
+        system: What the model is told of itself beforehand, where the protocol says something.
     """
 
     name: str
     shown: tuple[Part, ...]
     criteria: tuple[Criterion, ...]
     contract: Contract[Any]
+    system: str | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +99,7 @@ class Score:
         top: The best possible value.
         monotone: Whether a better mark can never lower it; bounds are shown only where this holds.
         digits: Decimals shown.
+        main: Whether tables have a column for it; the others stand under ``--by dimension``, in JSON and in CSV.
     """
 
     name: str
@@ -97,6 +107,7 @@ class Score:
     about: str
     monotone: bool = True
     digits: int = 1
+    main: bool = True
 
 
 class Prompts:
@@ -156,12 +167,13 @@ class Variant:
 
 @dataclass(frozen=True)
 class Row:
-    """One marked drawing as the summary sees it."""
+    """One marked drawing as the summary sees it; `size` is its width and height where they are known."""
 
     question: Question[Any]
     marks: tuple[Mark, ...]
     scores: Mapping[str, float | None]
     evidence: Evidence = field(default_factory=dict)
+    size: tuple[int, int] | None = None
 
 
 class Protocol(ABC, Generic[R]):
@@ -177,6 +189,8 @@ class Protocol(ABC, Generic[R]):
     """The exam's own options of drawing and their values; the first value is the default."""
     selecting: frozenset[str] = frozenset()
     """Drawing options that choose among questions only, and change nothing about a drawing."""
+    constants: Mapping[str, float] = {}
+    """Numbers the scores are computed with, at their usual values; ``-O`` changes them where scores are shown."""
     needs: frozenset[str] = frozenset()
     """Evidence that must exist before asking or scoring."""
     label_kinds: frozenset[str] = frozenset()
@@ -186,9 +200,28 @@ class Protocol(ABC, Generic[R]):
     orders: Mapping[str, tuple[str, ...]] = {}
     """The order of a tag's values in tables, where the alphabet is not it."""
     reply_tokens: Mapping[str, int] = {}
-    """About how long a reply to each ask is, thinking included; for estimates before there are stored replies."""
+    """About how long a reply to each ask is, thinking included, by the ask's name or its part before the first slash;
+    for estimates before there are stored replies."""
     dimensions: tuple[str, ...] = ()
     """Scores that ``--by dimension`` lists."""
+    blank_size: tuple[int, int] = (1024, 1024)
+    """Width and height of the white sheet that ``control/blank`` hands in."""
+
+    def tuned(self, constants: Mapping[str, float]) -> Self:
+        """The same protocol with other constants.
+
+        Raises:
+            UsageError: It has no constant of that name.
+        """
+        for name in constants:
+            if name not in self.constants:
+                known = ", ".join(self.constants) or "none"
+                raise UsageError(f"the scores have no number {name!r} to be set; there is: {known}")
+        if not constants:
+            return self
+        other = copy.copy(self)
+        other.constants = {**self.constants, **constants}
+        return other
 
     @abstractmethod
     def criteria(self, question: Question[R]) -> list[Criterion]:
@@ -210,6 +243,10 @@ class Protocol(ABC, Generic[R]):
         """Questions of one cluster are resampled together."""
         return question.id
 
+    def needed(self, variant: Variant) -> frozenset[str]:
+        """Evidence that `asks` gets in this variant; a judge measures ``ocr``, the lines of text in a drawing."""
+        return self.needs
+
     def before(self, question: Question[R], variant: Variant) -> list[Ask]:
         """Asks answered once per question before the others; their replies become evidence by ask name."""
         return []
@@ -225,6 +262,10 @@ class Protocol(ABC, Generic[R]):
     @abstractmethod
     def scores(self, question: Question[R], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
         """Named numbers of one drawing; None where the marks do not settle it."""
+
+    def nothing(self, question: Question[R]) -> dict[str, float | None]:
+        """The scores of a drawing that was never made: no criterion met. What is not measured on it counts least."""
+        return self.scores(question, [Mark(criterion.id, 0) for criterion in self.criteria(question)], {})
 
     def parts(self, row: Row) -> dict[str, tuple[float, float]]:
         """What a row adds to each summary number: numerator and denominator.

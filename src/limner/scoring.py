@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,9 @@ class Entry:
     @property
     def row(self) -> Row:
         """The entry as a protocol sees it."""
-        return Row(self.question, self.marks, self.scores, self.evidence)
+        drawing = self.drawing
+        size = (drawing.width, drawing.height) if drawing.width and drawing.height else None
+        return Row(self.question, self.marks, self.scores, self.evidence, size)
 
     @property
     def scored(self) -> bool:
@@ -124,16 +126,19 @@ def load_groups(
     painters: Iterable[str] = (),
     judges: Iterable[str] = (),
     variant: str | None = None,
+    constants: Mapping[str, float] | None = None,
     options: Mapping[str, str] | None = None,
 ) -> list[Group]:
     """Everything marked in this exam, grouped; ways of asking never mix.
 
     Of several ways one judge was asked for one painter, the newest complete one is taken, or the one `variant` names.
+    Scores are computed with the exam's own numbers, or with `constants` in their place.
 
     Raises:
         UsageError: The store knows no such judge or variant.
     """
     found = kind(kind_of(store, exam))
+    found = replace(found, protocol=found.protocol.tuned(constants or {}))
     questions = load_questions(store, exam, found.rubric)
     wanted, by = frozenset(painters), frozenset(judges)
     slots: dict[tuple[str, str], dict[tuple[str, int], Drawing]] = {}
@@ -344,9 +349,10 @@ def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, flo
         top = {criterion.id: criterion.top for criterion in protocol.criteria(entry.question)}
         total += len(top)
         for mark in entry.marks:
-            if mark.value is not None:
+            # Marks beyond the criteria are findings, such as what a drawing has too much: nothing was to be decided.
+            if mark.value is not None and mark.criterion in top:
                 decided += 1
-                met += mark.value / top.get(mark.criterion, 1)
+                met += mark.value / top[mark.criterion]
     found = {"share": round(decided / total, 4) if total else 0.0}
     return found | {"met": round(met / decided, 4)} if decided else found
 
@@ -365,7 +371,10 @@ def _ends(
         rows = []
         for entry in entries:
             marks = fill(entry.marks, protocol.criteria(entry.question), best)
-            scores = protocol.scores(entry.question, marks, entry.evidence)
+            if entry.scored or best:
+                scores = protocol.scores(entry.question, marks, entry.evidence)
+            else:
+                scores = protocol.nothing(entry.question)
             rows.append(Row(entry.question, tuple(marks), scores, entry.evidence))
         parts, _ = _parts(rows, protocol)
         ends.append(protocol.derive(ratios(parts)))

@@ -72,6 +72,8 @@ def bootstrap(
     counted = {name: int((bottoms > 0).sum()) for name, (_, bottoms) in parts.items()}
     found = {}
     for name, value in point.items():
+        if np.isnan(value):
+            continue  # Derived from a number that is not there.
         spread = np.concatenate(drawn[name])
         spread = spread[~np.isnan(spread)]
         if not len(spread):

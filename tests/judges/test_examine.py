@@ -105,3 +105,19 @@ def test_examine_marks_every_criterion() -> None:
     assert values(marks) == {"point/1": 1, "point/2": 0}
     assert {mark.source for mark in marks} == {"ocr"}
     assert all(mark.reason for mark in marks)
+
+
+@pytest.mark.parametrize(
+    ("words", "plain", "exact"),
+    [
+        ("Chloroplast", 1, 1),
+        ("CHLOROPLAST", 1, 1),
+        ("Chloropiast", 1, None),
+        ("Chloroplasts", 1, None),
+        ("Chloroplast A", 1, None),
+    ],
+)
+def test_an_exact_label_forgives_no_slip_and_no_further_word(words: str, plain: int, exact: int | None) -> None:
+    criteria = [Criterion(str(way), "", "label", labels=("Chloroplast",), exact=way) for way in (False, True)]
+    found = [mark.value for mark in examine(criteria, apart(words), frozenset({"label"}))]
+    assert found == [plain, exact]

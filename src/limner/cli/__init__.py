@@ -21,7 +21,7 @@ COMMANDS = {
     "exams": "List installed exams.",
     "exam": "Check an exam's data, or start an exam of your own.",
     "doctor": "Look whether this machine and this store are fit for work.",
-    "demo": "Run the bundled sample offline, with all controls.",
+    "demo": "Run the bundled samples offline, with controls.",
 }
 
 

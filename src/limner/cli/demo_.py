@@ -22,22 +22,34 @@ What this shows
 """
 
 
+SHOWN = ("genexam", "mmmg", "worldgenbench", "fepbench", "aibench")
+
+
 @click.command("demo")
 @click.option("--store", default="demo-store", show_default=True, metavar="URL", help="Where results go.")
 def command(store: str) -> None:
-    """Run the bundled sample exam offline, with all controls, and show the scores."""
+    """Run the bundled sample exams offline, with controls, and show the scores."""
     from .. import api
+    from ..exams import kinds
     from ..painters import CONTROLS
     from ..report.tables import print_standings
     from .running import shown
 
-    exam = "sample/genexam"
-    with api.opened(store, create=True) as opened, shown() as watch:
-        painters = [f"control/{name}" for name in CONTROLS]
-        progress = api.run(exam, painters=painters, judges=["ocr", "ocr/mentions"], store=opened, watch=watch)
-    print_standings(api.scores(exam, store=store), "genexam")
+    exam, failed, interrupted = "sample/genexam", 0, False
+    with api.opened(store, create=True) as opened:
+        for kind in sorted((name for name in kinds() if name in SHOWN), key=SHOWN.index):
+            first = f"sample/{kind}" == exam
+            controls = CONTROLS if first else ("reference", "text", "blank")
+            judges = ["ocr", "ocr/mentions"] if first else ["ocr"]
+            painters = [f"control/{name}" for name in controls]
+            with shown() as watch:
+                progress = api.run(f"sample/{kind}", painters=painters, judges=judges, store=opened, watch=watch)
+            print_standings(api.scores(f"sample/{kind}", store=opened), kind)
+            failed, interrupted = failed + progress.failed, progress.interrupted
+            if interrupted:
+                break
     click.echo(NOTES)
     click.echo(f"Results: {Path(store).absolute() if '://' not in store else store}")
     click.echo(f"Next:    limner scores {exam} --by subject --store {store}")
     click.echo(f"         limner show {exam} Sample_Biology_1 --painter control/swapped --store {store}")
-    sys.exit(130 if progress.interrupted else 3 if progress.failed else 0)
+    sys.exit(130 if interrupted else 3 if failed else 0)

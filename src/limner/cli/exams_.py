@@ -27,8 +27,10 @@ def command() -> None:
         for score in protocol.scored:
             click.echo(f"    {score.name} (0-{score.top:g}): {score.about}")
         click.echo(f"    variants: {', '.join(protocol.variants)}")
-        for option, values in protocol.options.items():
+        for option, values in {**protocol.options, **protocol.draw_options}.items():
             click.echo(f"    -O {option}={'|'.join(values)}")
+        for constant, number in protocol.constants.items():
+            click.echo(f"    -O {constant}={number:g} with scores, show and export")
         if found.presets is not None:
             for preset, body in tomllib.loads(found.presets.read_text(encoding="utf-8")).items():
                 click.echo(f"    --preset {preset}: {_words(body)}")
@@ -37,13 +39,17 @@ def command() -> None:
 
 
 def _words(body: Mapping[str, Any]) -> str:
-    """A preset in one line: judge and arguments, variant, options, reading."""
+    """A preset in one line: judge and arguments, variant, options, reading, drawing."""
     args = [f"{key}={value}" for key, value in body.get("judge_args", {}).items()]
     options = [f"{key}={value}" for key, value in body.get("options", {}).items()]
+    drawn = {**body.get("painter_args", {}), **body.get("draw_options", {})}
+    drawing = [f"{key}={value}" for key, value in drawn.items()]
     parts = [
         " ".join([f"judge {body['judge']}", *args]) if "judge" in body else "",
         f"variant {body['variant']}" if "variant" in body else "",
         " ".join(options),
         f"reading {body['reading']}" if "reading" in body else "",
+        f"seed {body['seed']}" if "seed" in body else "",
+        " ".join(["drawing", *drawing]) if drawing else "",
     ]
     return ", ".join(part for part in parts if part)

@@ -15,7 +15,7 @@ from . import options
 @options.painters
 @click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge. Repeatable.")
 @options.reading
-@options.exam_options
+@options.told
 @click.option("--variant", help="Only marks asked for in this way.")
 @options.selection
 @options.store
@@ -35,8 +35,8 @@ def command(exam: str, form: str, output: Path | None, images: Path | None, **gi
             judges=given["judges"],
             reading=given["reading"],
             variant=given["variant"],
-            options=options.pairs(given["exam_options"], "-O"),
             selection=options.make_selection(given),
+            **options.parted(given["told"]),
         )
         rows = list(export_rows(api.stored(exam, store).name, groups, given["reading"]))
         write_rows(rows, form, output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -63,6 +64,10 @@ asking = together(
 exam_options = click.option(
     "-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam's own."
 )
+told = click.option(
+    "-O", "told", multiple=True, metavar="KEY=VALUE",
+    help="Only marks asked for with this option (reference=none), or another number for the scores (n_max=200).",
+)  # fmt: skip
 reading = click.option(
     "--reading", type=click.Choice(["careful", "paper", "release"]), default="careful", show_default=True,
     help="How stored replies are read.",
@@ -96,6 +101,20 @@ def typed(words: tuple[str, ...], option: str) -> dict[str, Any]:
         except ValueError:
             found[key] = value
     return found
+
+
+def parted(words: tuple[str, ...]) -> dict[str, Any]:
+    """``KEY=VALUE`` words as options of asking, and as numbers the scores are computed with."""
+    found = pairs(words, "-O")
+    numbers: dict[str, float] = {}
+    for key, value in found.items():
+        try:
+            numbers[key] = float(value)
+        except ValueError:
+            continue
+        if not isfinite(numbers[key]):
+            raise click.UsageError(f"-O {key} takes a number, not {value!r}")
+    return {"options": {k: v for k, v in found.items() if k not in numbers}, "constants": numbers}
 
 
 def make_asking(given: dict[str, Any]) -> Asking:

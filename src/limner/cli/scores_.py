@@ -16,7 +16,7 @@ from . import options
 @click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge. Repeatable.")
 @click.option("--by", multiple=True, metavar="TAG", help="Break down by a tag, or by dimension. Repeatable.")
 @options.reading
-@options.exam_options
+@options.told
 @click.option("--variant", help="Only marks asked for in this way; the newest complete way by default.")
 @options.selection
 @options.store
@@ -35,8 +35,8 @@ def command(exam: str, **given: Any) -> None:
             painters=given["painters"],
             judges=given["judges"],
             variant=given["variant"],
-            options=options.pairs(given["exam_options"], "-O"),
             selection=options.make_selection(given),
+            **options.parted(given["told"]),
         )
         kind = api.stored(exam, store).kind
     if given["form"] == "json":

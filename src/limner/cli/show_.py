@@ -16,7 +16,7 @@ from . import options
 @options.painters
 @click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge. Repeatable.")
 @options.reading
-@options.exam_options
+@options.told
 @click.option("--variant", help="Only marks asked for in this way.")
 @options.store
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
@@ -32,7 +32,7 @@ def command(exam: str, id: str, as_json: bool, **given: Any) -> None:
         judges=given["judges"],
         reading=given["reading"],
         variant=given["variant"],
-        options=options.pairs(given["exam_options"], "-O"),
+        **options.parted(given["told"]),
     )
     if as_json:
         click.echo(json.dumps(body, ensure_ascii=False, indent=2))

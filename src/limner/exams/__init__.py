@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Generic
 
 from ..errors import DataError, UsageError
-from ..exam import Exam, R
+from ..exam import Exam, Question, R
 from ..protocol import Prompts, Protocol
 
 GROUP = "limner.exams"
@@ -29,6 +29,7 @@ class ImportedReply:
         rubric: The rubric it was made with, where the result says so.
         fault: Why there is no reply to be read.
         evidence: What was measured on the drawing, by name.
+        misfit: Says what about a question contradicts this result, where the result tells less than a whole rubric.
     """
 
     question: str
@@ -37,6 +38,7 @@ class ImportedReply:
     rubric: Mapping[str, Any] | None = None
     fault: str | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    misfit: Callable[[Question[Any]], str | None] | None = None
 
 
 @dataclass(frozen=True)

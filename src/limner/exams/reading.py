@@ -17,12 +17,16 @@ from ..images import BadImage, inspect
 M = TypeVar("M", bound=BaseModel)
 SHOWN = 20
 LONGEST = 80
+_BETWEEN = re.compile(r"[\s,]*+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def _printable(text: str) -> str:
     if found := _CONTROL.search(text):
         raise ValueError(f"the control character U+{ord(found[0]):04X} stands in it")
+    if _HALF.search(text):
+        raise ValueError("half of a surrogate pair stands in it")
     return text
 
 
@@ -102,6 +106,28 @@ def json_lines(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, 
             problems.add(f"a JSON object is wanted, not {type(row).__name__}", path, number)
 
 
+def json_rows(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number and object of each entry of a file that holds one JSON list, or JSON lines."""
+    text = "\n".join(read_lines(path))
+    if not text.lstrip().startswith("["):
+        yield from json_lines(path, problems)
+        return
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as error:
+        problems.add(f"not JSON: {error}", path, getattr(error, "lineno", None))
+        return
+    decoder, line, done = json.JSONDecoder(), 1, 0
+    at = text.index("[") + 1
+    while (gap := _BETWEEN.match(text, at)) and text[gap.end()] != "]":
+        row, at = decoder.raw_decode(text, gap.end())
+        line, done = line + text.count("\n", done, gap.end()), gap.end()
+        if isinstance(row, dict):
+            yield line, row
+        else:
+            problems.add(f"a JSON object is wanted, not {type(row).__name__}", path, line)
+
+
 def parse_row(model: type[M], row: dict[str, Any], problems: Problems, file: Path, line: int) -> M | None:
     """The typed row, or None with every wrong field noted as a problem."""
     try:
@@ -109,12 +135,25 @@ def parse_row(model: type[M], row: dict[str, Any], problems: Problems, file: Pat
     except ValidationError as error:
         name = row.get("id")
         for wrong in error.errors(include_url=False, include_input=False)[:5]:
-            place = ".".join(str(part) for part in wrong["loc"])
+            place = _place(row, wrong["loc"])
             said = wrong["msg"].removeprefix("Value error, ")
             problems.add(
                 f"{place}: {said}" if place else said, file, line, short(name) if isinstance(name, str) else None
             )
         return None
+
+
+def _place(row: object, path: tuple[int | str, ...]) -> str:
+    """Where in a row something is wrong; what stands in a list goes by its own id where it has one."""
+    names = []
+    for part in path:
+        try:
+            row = row[part]  # type: ignore[index]
+        except (KeyError, IndexError, TypeError):
+            row = None
+        own = row.get("id") if isinstance(part, int) and isinstance(row, dict) else None
+        names.append(short(own) if isinstance(own, str) and own else str(part))
+    return ".".join(names)
 
 
 def find_reference(folder: Path, name: str) -> Reference:
@@ -124,6 +163,8 @@ def find_reference(folder: Path, name: str) -> Reference:
         ValueError: The name leaves the folder, or the file is no image.
     """
     pure = PurePosixPath(name)
+    if _HALF.search(name):
+        raise ValueError("image path holds half of a surrogate pair")
     if pure.is_absolute() or ".." in pure.parts or "\\" in name or "\0" in name or not pure.parts:
         raise ValueError(f"image path {short(name)!r} leaves the folder {folder}")
     path = folder / pure

@@ -54,4 +54,4 @@ def open_judge(
         if not exam.protocol.label_kinds:
             raise UsageError(f"the OCR examiner does not serve {exam.name}: none of its criteria is about words")
         return OcrJudge(exam.protocol, blobs, ocr, mentions=spec != "ocr")
-    return ModelJudge(open_model(spec, args, settings, images), exam.protocol, variant)
+    return ModelJudge(open_model(spec, args, settings, images), exam.protocol, variant, blobs, ocr)

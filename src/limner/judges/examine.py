@@ -55,18 +55,19 @@ def decide(claim: Claim, lines: Sequence[Line]) -> Decision:
 def _mark(criterion: Criterion, page: Page, kinds: frozenset[str]) -> Mark:
     if criterion.kind not in kinds:
         return Mark.abstain(criterion.id, f"criteria of kind {criterion.kind!r} need eyes", SOURCE)
-    demanded = named(criterion.labels) if criterion.labels else claim(criterion.text)
+    demanded = named(criterion.labels, criterion.also) if criterion.labels else claim(criterion.text)
     if demanded is None:
         return Mark.abstain(criterion.id, "demands no label that words could prove", SOURCE)
-    decision = _decide(demanded, page)
+    decision = _decide(demanded, page, criterion.exact)
     if decision.value is None:
         return Mark.abstain(criterion.id, decision.reason, SOURCE)
-    return Mark(criterion.id, decision.value * criterion.top, decision.reason, SOURCE)
+    met = decision.value == criterion.present_means
+    return Mark(criterion.id, met * criterion.top, decision.reason, SOURCE)
 
 
-def _decide(claim: Claim, page: Page) -> Decision:
+def _decide(claim: Claim, page: Page, exact: bool = False) -> Decision:
     found = {label: _find(label, page) for label in claim.labels}
-    proofs = [label for label, place in found.items() if place and place.proof]
+    proofs = [label for label, place in found.items() if place and place.proof and (not exact or _as_is(label, place))]
     met = len(proofs) == len(found) if claim.mode == "all" else bool(proofs)
     if met:
         reads = "; ".join(f"{label.text!r} read as {place.span.text!r}" for label, place in found.items() if place)
@@ -77,7 +78,7 @@ def _decide(claim: Claim, page: Page) -> Decision:
     signs = [label.text for label in claim.labels if len(label.text) == 1]
     if claim.mode == "all" and len(signs) >= MANY_SIGNS and not any(page.find(sign) for sign in signs):
         return Decision(0, f"none of {', '.join(map(repr, signs))} found")
-    unsure = [label.text for label, place in found.items() if not (place and place.proof)]
+    unsure = [label.text for label in found if label not in proofs]
     return Decision(None, "neither read for certain nor surely absent: " + ", ".join(map(repr, unsure)))
 
 
@@ -86,6 +87,11 @@ def _find(label: Label, page: Page) -> Found | None:
     names = [label.text, *(v for v in label.variants if len("".join(tokens(v))) > EXACT_LENGTH)]
     places = [place for name in names if (place := page.find(name))]
     return min(places, key=lambda place: (not place.proof, place.slips), default=None)
+
+
+def _as_is(label: Label, place: Found) -> bool:
+    """Whether the label's letters stand there and no others."""
+    return place.span.compact == "".join(tokens(label.text))
 
 
 def _absent(label: Label, page: Page) -> bool:

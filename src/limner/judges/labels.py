@@ -76,9 +76,9 @@ def claim(text: str) -> Claim | None:
     return Claim(tuple(labels), "any" if link == "or" else "all", sufficient)
 
 
-def named(labels: tuple[str, ...]) -> Claim:
-    """The claim that all these labels stand in the drawing, and nothing else."""
-    return Claim(tuple(Label(text, firm=names_something(text, quoted=True)) for text in labels), "all", True)
+def named(labels: tuple[str, ...], also: tuple[str, ...] = ()) -> Claim:
+    """The claim that all these labels stand in the drawing, and nothing else; `also` are other names for one."""
+    return Claim(tuple(Label(text, also, names_something(text, quoted=True)) for text in labels), "all", True)
 
 
 def _asks_no_more(shell: str, labels: list[Label]) -> bool:

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from ..calls import Calls, Fault
 from ..errors import Lacking
+from ..evidence.probe import OcrProbe
 from ..exam import Question
-from ..models import ChatModel, Context, ReplayModel, complete
+from ..models import Answer, ChatModel, Context, ReplayModel, complete
 from ..protocol import Ask, Protocol, Variant
+from ..store import Blobs
 from .base import Marked, Subject
 
 
 class ModelJudge:
-    """See the module."""
+    """See the module. What the variant needs to know of a drawing's text is read by `probe`."""
 
-    def __init__(self, model: ChatModel | ReplayModel, protocol: Protocol[Any], variant: Variant) -> None:
+    def __init__(
+        self,
+        model: ChatModel | ReplayModel,
+        protocol: Protocol[Any],
+        variant: Variant,
+        blobs: Blobs,
+        probe: OcrProbe,
+    ) -> None:
         self.name = model.name
         self._model, self._protocol, self._variant = model, protocol, variant
+        self._blobs, self._probe = blobs, probe
+        self._reads_text = "ocr" in protocol.needed(variant)
         self.setup: dict[str, Any] = {
             "judge": model.name,
             **model.settings,
@@ -25,6 +37,8 @@ class ModelJudge:
             "options": dict(variant.options),
             "templates": variant.prompts.hash(*protocol.templates(variant)),
         }
+        if self._reads_text:
+            self.setup["engine"] = probe.name
 
     def check(self) -> None:
         """Fail early when the model cannot be reached for want of a key."""
@@ -46,28 +60,49 @@ class ModelJudge:
             Lacking: The question cannot be marked this way.
         """
         before = self._protocol.before(question, self._variant)
-        evidence = {ask.name: "x" * 4 * self._protocol.reply_tokens.get(ask.name, 500) for ask in before}
+        evidence: dict[str, Any] = {"ocr": {"value": [], "backend": self._probe.name}} if self._reads_text else {}
+        evidence |= {ask.name: "x" * 4 * self._protocol.reply_tokens.get(ask.name, 500) for ask in before}
         return before, self._protocol.asks(question, "0" * 64, evidence, self._variant)
 
     def typical_reply(self, ask: Ask) -> int:
         """About how many tokens the reply to an ask takes, thinking included."""
-        return self._protocol.reply_tokens.get(ask.name, 500)
+        known = self._protocol.reply_tokens
+        return known.get(ask.name, known.get(ask.name.partition("/")[0], 500))
 
     async def mark(self, subject: Subject, calls: Calls) -> Marked:
         """Every ask in turn; see `limner.judges.base.Judge`."""
         replies: list[tuple[str, str]] = []
         costs: list[float | None] = []
         try:
-            evidence = {}
+            evidence = await self._measured(subject, calls, replies)
             for ask in self._protocol.before(subject.question, self._variant):
                 # A caption belongs to the question: the same for every painter and repeat.
-                evidence[ask.name], _ = await self._ask(ask, subject, calls, replies, costs, shared=True)
-            for ask in self._protocol.asks(subject.question, subject.image, evidence, self._variant):
-                await self._ask(ask, subject, calls, replies, costs)
+                answer = await self._ask(ask, subject, calls, replies, costs, shared=True)
+                evidence[ask.name] = answer.reply.text
+            asks = self._protocol.asks(subject.question, subject.image, evidence, self._variant)
+            answers = [await self._ask(ask, subject, calls, replies, costs) for ask in asks]
         except Lacking as error:
             raise Fault("missing", str(error)) from error
         cost = None if None in costs else sum(c for c in costs if c is not None)
+        if (why := self._unread(subject.question, answers)) is not None:
+            raise Fault("unreadable", why, calls=tuple(key for _, key in replies), cost=cost)
         return Marked(tuple(replies), None, cost)
+
+    def _unread(self, question: Question[Any], answers: list[Answer]) -> str | None:
+        """Why nothing at all can be read, where no single reply was required; None where something can."""
+        faults = [answer.fault for answer in answers if answer.fault is not None]
+        if not faults:
+            return None
+        marks = self._protocol.marks(question, [answer.reply for answer in answers], "careful")
+        return faults[0] if all(mark.verdict == "unread" for mark in marks) else None
+
+    async def _measured(self, subject: Subject, calls: Calls, replies: list[tuple[str, str]]) -> dict[str, Any]:
+        if not self._reads_text:
+            return {}
+        data = await asyncio.to_thread(self._blobs.get, subject.image)
+        found = await self._probe.measure(data, calls)
+        replies.append(("ocr", found.call))
+        return {"ocr": {"value": [line.to_json() for line in found.lines], "backend": self._probe.name}}
 
     async def _ask(
         self,
@@ -77,11 +112,11 @@ class ModelJudge:
         replies: list[tuple[str, str]],
         costs: list[float | None],
         shared: bool = False,
-    ) -> tuple[str, str]:
+    ) -> Answer:
         painter, repeat = ("", 0) if shared else (subject.painter, subject.repeat)
-        context = Context(subject.exam, subject.question.id, painter, ask.name, repeat, subject.round)
-        answer = await complete(self._model, ask.shown, ask.contract, context, calls)
+        about = Context(subject.exam, subject.question.id, painter, ask.name, repeat, subject.round, system=ask.system)
+        answer = await complete(self._model, ask.shown, ask.contract, about, calls)
         assert answer.reply.call is not None
         replies.append((ask.name, answer.reply.call))
         costs.append(answer.cost)
-        return answer.reply.text, answer.reply.call
+        return answer

@@ -19,6 +19,7 @@ class Context:
 
     Attributes:
         schema: The shape of the reply, for services that take a description of it.
+        system: What the model is told of itself beforehand.
     """
 
     exam: str
@@ -28,6 +29,7 @@ class Context:
     repeat: int = 0
     round: int = 0
     schema: Mapping[str, Any] | None = None
+    system: str | None = None
 
 
 class Model(Protocol):
@@ -45,11 +47,12 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Answer:
-    """A reply that keeps its contract, and what all its turns cost."""
+    """A reply, and what all its turns cost; `fault` says how one that is not required breaks its contract."""
 
     reply: Reply
     turns: int
     cost: float | None
+    fault: str | None = None
 
 
 async def complete(
@@ -58,7 +61,7 @@ async def complete(
     """Ask until the reply keeps the contract, naming the fault each time.
 
     Raises:
-        Fault: A call failed, or the reply broke the contract in every turn (``unreadable``).
+        Fault: A call failed, or a required reply broke the contract in every turn (``unreadable``).
     """
     context = replace(context, schema=contract.schema)
     said: list[tuple[str, str]] = []
@@ -68,6 +71,8 @@ async def complete(
         try:
             text, key, price = await model.turn(shown, tuple(said), context, calls)
         except Fault as fault:
+            if said and not contract.required and fault.kind == "missing":
+                break  # Stored replies have no further one: what they have is kept.
             # The turns before it were made and paid for too.
             paid = None if cost is None or fault.cost is None else cost + fault.cost
             raise Fault(fault.kind, fault.detail, calls=(*keys, *fault.calls), cost=paid) from fault
@@ -79,8 +84,10 @@ async def complete(
             said.append((text, objection(str(error))))
             continue
         return Answer(Reply(context.ask, text, key), turn, cost)
-    faults = "; ".join(f"try {n}: {wrong}" for n, (_, wrong) in enumerate(said, 1))
-    raise Fault("unreadable", faults.replace("\n", " "), calls=tuple(keys), cost=cost)
+    faults = "; ".join(f"try {n}: {wrong}" for n, (_, wrong) in enumerate(said, 1)).replace("\n", " ")
+    if not contract.required:
+        return Answer(Reply(context.ask, said[-1][0], keys[-1]), len(said), cost, faults)
+    raise Fault("unreadable", faults, calls=tuple(keys), cost=cost)
 
 
 def objection(reason: str) -> str:

@@ -70,7 +70,10 @@ class ChatModel:
         self, shown: tuple[Part, ...], said: tuple[tuple[str, str], ...], context: Context, calls: Calls
     ) -> tuple[str, str, float | None]:
         """One request; see `limner.models.base.Model`."""
-        messages = [{"role": "user", "content": [_plain(part, self._provider.max_image_side) for part in shown]}]
+        messages: list[dict[str, Any]] = []
+        if context.system is not None:
+            messages.append({"role": "system", "content": [{"type": "text", "text": context.system}]})
+        messages.append({"role": "user", "content": [_plain(part, self._provider.max_image_side) for part in shown]})
         for reply, wrong in said:
             messages.append({"role": "assistant", "content": [{"type": "text", "text": reply}]})
             messages.append({"role": "user", "content": [{"type": "text", "text": wrong}]})

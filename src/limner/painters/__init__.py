@@ -16,7 +16,7 @@ from ..store import Blobs
 from .api import ApiPainter
 from .base import Aspect, Painter, Painting, PaintRequest
 from .controls import NAMES as CONTROLS
-from .controls import ControlPainter
+from .controls import SIZE, ControlPainter
 from .folder import FolderPainter
 
 __all__ = [
@@ -43,7 +43,13 @@ SHAPES = {
 
 
 def open_painter(
-    word: str, exam: Exam[Any], blobs: Blobs, ocr: OcrProbe, settings: Settings, options: Mapping[str, Any]
+    word: str,
+    exam: Exam[Any],
+    blobs: Blobs,
+    ocr: OcrProbe,
+    settings: Settings,
+    options: Mapping[str, Any],
+    blank: tuple[int, int] = SIZE,
 ) -> Painter:
     """The painter behind a word, with a short name by ``mine=…``.
 
@@ -55,7 +61,7 @@ def open_painter(
     if kind == "folder" and rest:
         return FolderPainter(name, spec, Path(rest).expanduser())
     if kind == "control":
-        return ControlPainter(name, spec, rest, exam, blobs, ocr)
+        return ControlPainter(name, spec, rest, exam, blobs, ocr, blank)
     if kind == "python" and rest:
         from .own import OwnPainter
 

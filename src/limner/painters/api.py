@@ -68,8 +68,11 @@ class ApiPainter(ABC):
         """
 
     def size(self, request: PaintRequest) -> str | None:
-        """The size for the request's aspect: the user's option, or the painter's own for this aspect."""
-        return self.options.get("size") or self.facts.sizes.get(request.aspect)
+        """The size for the request's aspect: the user's option (one, or one by aspect), or the painter's own."""
+        asked = self.options.get("size")
+        if isinstance(asked, Mapping):
+            asked = asked.get(request.aspect)
+        return asked or self.facts.sizes.get(request.aspect)
 
     def seed(self, request: PaintRequest) -> dict[str, int]:
         """The seed as a field of the body, where the service takes one."""

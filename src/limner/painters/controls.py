@@ -24,12 +24,21 @@ class ControlPainter(Free):
 
     changeable = False
 
-    def __init__(self, name: str, spec: str, control: str, exam: Exam[Any], blobs: Blobs, ocr: OcrProbe) -> None:
+    def __init__(
+        self,
+        name: str,
+        spec: str,
+        control: str,
+        exam: Exam[Any],
+        blobs: Blobs,
+        ocr: OcrProbe,
+        blank: tuple[int, int] = SIZE,
+    ) -> None:
         if control not in NAMES:
             raise UsageError(f"no control {control!r}; there is: {', '.join(NAMES)}")
         self.name, self.spec = name, spec
         self._questions = {question.id: question for question in exam.questions}
-        self._blobs, self._ocr = blobs, ocr
+        self._blobs, self._ocr, self._sheet = blobs, ocr, blank
         self._draw: Callable[[PaintRequest, Calls], Any] = getattr(self, f"_{control}")
         self._partners = _partners(exam) if control == "shuffled" else {}
 
@@ -44,7 +53,7 @@ class ControlPainter(Free):
     async def _blank(self, request: PaintRequest, calls: Calls) -> Painting:
         from . import alter
 
-        return Painting(encode_png(alter.blank(SIZE)))
+        return Painting(encode_png(alter.blank(self._sheet)))
 
     async def _text(self, request: PaintRequest, calls: Calls) -> Painting:
         from . import alter
@@ -84,7 +93,8 @@ class ControlPainter(Free):
         reference = self._questions[question].reference
         if reference is None or reference.sha256 is None:
             raise Fault("not_applicable", "the question has no reference image here")
-        return reference.path.read_bytes() if reference.path else self._blobs.get(reference.sha256)
+        data = reference.read()
+        return self._blobs.get(reference.sha256) if data is None else data
 
 
 def _decode(data: bytes) -> Any:

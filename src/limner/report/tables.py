@@ -49,6 +49,9 @@ def print_standings(standings: Sequence[Standing], exam_kind: str) -> None:
     for rows in tables.values():
         shown, unknown = _known(rows, protocol)
         wide = out.width >= WIDE
+        first = rows[0]
+        title = f"{first.exam} · judge {first.judge} · reading {first.reading}"
+        out.print(escape(title), style="italic", soft_wrap=True)
         out.print(_table(rows, shown if wide else shown[:2], wide))
         told = notes(rows)
         if unknown:
@@ -61,41 +64,44 @@ def print_standings(standings: Sequence[Standing], exam_kind: str) -> None:
             out.print(f"[dim]{escape(note)}[/dim]")
         for standing in rows:
             for tag in standing.by:
-                out.print(_breakdown(standing, tag, shown if wide else shown[:2], wide))
+                title = f"{_name(standing)} by {tag}"
+                if _view(standing)["n"] != standing.n:
+                    title += f" · all {standing.n} questions it has a score for"
+                out.print(escape(title), style="italic", soft_wrap=True)
+                out.print(_breakdown(standing, tag, shown if wide else shown[:2], protocol, wide))
 
 
 def _known(rows: Sequence[Standing], protocol: Protocol[Any]) -> tuple[list[Score], list[Score]]:
     """The scores of which something is known for some row, and the others."""
-    known = []
-    for score in protocol.scored:
+    known, main = [], [score for score in protocol.scored if score.main]
+    for score in main:
         views = [_view(row) for row in rows]
         valued = any((view["scores"].get(score.name) or {}).get("value") is not None for view in views)
         bounds = [view["bounds"].get(score.name) for view in views]
         if valued or any(b and (b["low"] > 0 or b["high"] < score.top) for b in bounds):
             known.append(score)
     if not known:
-        return list(protocol.scored), []
-    return known, [score for score in protocol.scored if score not in known]
+        return main, []
+    return known, [score for score in main if score not in known]
 
 
-def _sheet(title: str, wide: bool, *columns: str) -> Any:
+def _sheet(wide: bool, *columns: str) -> Any:
     """An empty table; the first column keeps its words whole."""
     from rich import box
     from rich.table import Table
 
-    table = Table(title=escape(title), title_justify="left", box=box.HEAVY_HEAD if wide else box.SIMPLE_HEAD)
+    table = Table(box=box.HEAVY_HEAD if wide else box.SIMPLE_HEAD)
     for place, name in enumerate(columns):
         table.add_column(escape(name), justify="right" if place else "left", no_wrap=not place)
     return table
 
 
 def _table(rows: Sequence[Standing], scores: Sequence[Score], wide: bool) -> Any:
-    first = rows[0]
     abstains = any(row.bounds for row in rows)
     failed = any(row.failures for row in rows)
     columns = ["painter", "n", "coverage", *(["decided", "met of decided" if wide else "met"] if abstains else [])]
     columns += [score.name for score in scores] + (["failed"] if failed or wide else [])
-    table = _sheet(f"{first.exam} · judge {first.judge} · reading {first.reading}", wide, *columns)
+    table = _sheet(wide, *columns)
     for row in rows:
         view = _view(row)
         cells = [escape(_name(row)), str(view["n"]), f"{row.coverage:.0%}"]
@@ -152,7 +158,9 @@ def notes(rows: Sequence[Standing]) -> list[str]:
         found.append("[low, high]: 95% bootstrap interval over questions")
     if any(row.coverage < 1 for row in rows):
         found.append("coverage: questions with a score of those drawn or tried; failures are left out, never zeros")
-    found += dict.fromkeys(remark for row in rows for remark in row.remarks)
+    for remark in dict.fromkeys(remark for row in rows for remark in row.remarks):
+        named = [_name(row) for row in rows if remark in row.remarks]
+        found.append(remark if len(named) == len(rows) else f"{', '.join(named)}: {remark}")
     setup = rows[0].setup
     shown = {k: setup[k] for k in ("variant", "options", "args", "templates") if setup.get(k)}
     if shown:
@@ -164,19 +172,17 @@ def _words(value: Any) -> str:
     return " ".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, Mapping) else str(value)
 
 
-def _breakdown(standing: Standing, tag: str, scores: Sequence[Score], wide: bool) -> Any:
-    title = f"{_name(standing)} by {tag}"
-    if _view(standing)["n"] != standing.n:
-        title += f" · all {standing.n} questions it has a score for"
+def _breakdown(standing: Standing, tag: str, scores: Sequence[Score], protocol: Protocol[Any], wide: bool) -> Any:
     dimension = tag == "dimension"
     abstains = bool(standing.bounds) and not dimension
     columns = [] if dimension else [score.name for score in scores]
-    digits = {score.name: score.digits for score in scores}
+    digits = {score.name: score.digits for score in protocol.scored}
     extra = ["decided", "met of decided" if wide else "met"] if abstains else []
-    table = _sheet(title, wide, tag, "n", *extra, *(columns or ["value"]))
+    table = _sheet(wide, tag, "n", *extra, *(columns or ["value"]))
+    whole = standing.to_json()["bounds"] if dimension else {}
     for category, body in standing.by[tag].items():
         names = columns or [category]
-        bounds = body.get("bounds", {})
+        bounds = whole or body.get("bounds", {})
         cells = [_cell(body["scores"].get(name), bounds.get(name), digits.get(name, 2)) for name in names]
         if abstains:
             cells = [_percent(body["decided"].get("share")), _percent(body["decided"].get("met")), *cells]

@@ -85,11 +85,12 @@ def add_exam(store: Store, exam: Exam[Any]) -> None:
     rows = []
     for position, question in enumerate(exam.questions):
         reference = question.reference
-        if reference is not None and reference.path is not None:
+        if reference is not None:
             try:
-                store.blobs.put(reference.path.read_bytes())
+                if (data := reference.read()) is not None:
+                    store.blobs.put(data)
             except (OSError, BadImage) as error:
-                raise StoreError(f"{question.id}: {reference.path}: {error}") from error
+                raise StoreError(f"{question.id}: {reference.path or reference.name}: {error}") from error
         body, sha256 = question.to_json(), reference.sha256 if reference else None
         row = {"hash": question.hash, "exam": exam.name, "id": question.id, "position": position}
         subsets = sorted(name for name, ids in exam.subsets.items() if question.id in ids)

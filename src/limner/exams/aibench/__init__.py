@@ -1,0 +1,22 @@
+"""AIBench: method figures, examined by multiple-choice questions on four levels."""
+
+from pathlib import Path
+
+from .. import Kind
+from .data import Rubric, read
+from .protocol import AIBench
+from .results import read_results
+
+_HERE = Path(__file__).parent
+
+AIBENCH = Kind(
+    name="aibench",
+    title="AIBench: method figures of papers, examined by questions on four levels, and their aesthetics",
+    rubric=Rubric,
+    protocol=AIBench(),
+    read=read,
+    prompts=_HERE / "prompts",
+    sample=_HERE / "sample",
+    presets=_HERE / "presets.toml",
+    read_results=read_results,
+)

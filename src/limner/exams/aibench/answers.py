@@ -1,0 +1,150 @@
+"""Which option a reply chooses: as the release takes it, and as a careful reader does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...marks import Mark
+from ...models.tolerant import loads
+from ...protocol import Reading, Unreadable
+from .data import Item
+
+LETTERS = frozenset("ABCD")
+NONE = "no answer, which counts as wrong"
+_TAG = re.compile(r"</?\w+>|\\(?:boxed|text|textbf|mathbf|mathrm)\b")
+_ORNAMENT = re.compile(r"""[*_`"'“”‘’$#{}\[\]\\]""")
+_BLANKS = re.compile(r"\s+")
+_ONE = r"\(?\s*([A-D])\b\)?"
+_HEAD = re.compile(
+    r"(?i:(?:the )?(?:(?:correct |final |best )?(?:answer|option|choice|letter))[ :]*)?\(?([A-Da-d])"
+    r"(?:\)|[.:,](?=\s|$)|\s*(?:\n|$)|\s+[-–—]\s|\s+(?:because|since|as)\b)"
+)
+_SAID = (
+    re.compile(
+        r"\b(?i:answers?)(?i:\s+(?:is|would be|should be|must be|to (?:this|the) question|the|therefore|option|choice|"
+        rf"letter|correct))*\s*[:=]?\s*{_ONE}"
+    ),
+    re.compile(rf"\b(?i:choose|select|pick|go with|going with)(?i:\s+(?:option|choice|letter|answer))?\s*:?\s*{_ONE}"),
+    re.compile(rf"(?:\n|\b(?i:so|thus|hence|therefore)\b[,:]?)\s*{_ONE}\s*\.?\s*$"),
+    re.compile(r"\b([A-D])\)? (?i:is (?:the )?(?:correct|right|best))\b"),
+)
+"""How a letter is said to be the answer: at the head of the reply, or in these words."""
+_MORE = re.compile(r"\s*(?:,|/|&|and\b|or\b)?\s*\(?[A-D](?:\)|[.,:/]|\s*$|\s+(?:and|or)\b)")
+"""A second letter right behind the first."""
+
+
+def release(text: str) -> str | None:
+    """The first letter of the reply, else its last, where that is A to D: so the B of "Based on" is an answer.
+
+    >>> release("b."), release("The answer is C."), release("Based on the figure, yes"), release("(A)")
+    ('B', 'C', 'B', None)
+    """
+    plain = _spoken(text).strip().removesuffix(".").upper()
+    return next((letter for letter in (plain[:1], plain[-1:]) if letter in LETTERS), None)
+
+
+def careful(text: str, options: Mapping[Any, str]) -> str:
+    """The one option a reply states, by its letter or in the option's own words.
+
+    >>> careful("Based on the figure, the answer is **C**.", {"A": "Yes", "C": "No"})
+    'C'
+
+    Raises:
+        Unreadable: It states none of the options, or several.
+    """
+    spoken = _spoken(text).rpartition("</think>")[2].partition("<think>")[0]
+    body = _BLANKS.sub(_blank, _ORNAMENT.sub("", _TAG.sub(" ", spoken))).strip()
+    if not body:
+        raise Unreadable("the reply is empty")
+    places = [found for said in _SAID for found in said.finditer(body)]
+    if head := _HEAD.match(body):
+        places.append(head)
+    stated = {found[1].upper() for found in places}
+    if head:
+        # "A. Yes" where A is the no: the words speak against the letter.
+        rest = {letter for letter, words in options.items() if _plain(words) == _plain(body[head.end() :])}
+        stated |= set() if stated & rest else rest
+    if not stated:
+        said = {_plain(body), _yes_or_no(body)}
+        stated = {letter for letter, words in options.items() if _plain(words) in said}
+    letters = ", ".join(sorted(options))
+    if len(stated) > 1 or any(_MORE.match(body, found.end()) for found in places):
+        raise Unreadable(f"the reply must choose one option, by one letter of {letters}")
+    if not stated & options.keys():
+        raise Unreadable(f"the reply must be one letter of {letters}")
+    return stated.pop()
+
+
+def mark(item: Item, text: str | None, reading: Reading, why: str) -> Mark:
+    """Right or wrong; without an answer unread, or wrong as the authors count it. `why` tells why there is no text."""
+    letter = None
+    if text is not None and reading == "careful":
+        try:
+            letter = careful(text, item.options)
+        except Unreadable as error:
+            why = str(error)
+    elif text is not None:
+        letter, why = release(text), "neither its first nor its last character is one of A, B, C, D"
+    if letter is not None:
+        return Mark(item.key, int(letter == item.correct_option), f"answered {letter}; right is {item.correct_option}")
+    return Mark.unread(item.key, why) if reading == "careful" else Mark(item.key, 0, f"{NONE}: {why}")
+
+
+def check_all(text: str, items: Sequence[Item]) -> None:
+    """Look whether a reply to all questions answers each of them.
+
+    Raises:
+        Unreadable: It does not.
+    """
+    said = batched(text)
+    for n, item in enumerate(items, 1):
+        try:
+            careful(said.get(str(n), ""), item.options)
+        except Unreadable as error:
+            raise Unreadable(f"question {n}: {error}") from error
+
+
+def shape(items: Sequence[Item]) -> dict[str, Any]:
+    """The shape of a reply to all questions, as a JSON schema."""
+    letters = {str(n): {"type": "string", "enum": sorted(item.options)} for n, item in enumerate(items, 1)}
+    return {"type": "object", "properties": letters, "required": list(letters), "additionalProperties": False}
+
+
+def batched(text: str) -> dict[str, str]:
+    """Question number -> what was answered, from one reply to all questions.
+
+    Raises:
+        Unreadable: The reply is no JSON object.
+    """
+    try:
+        body = loads(text)
+    except ValueError as error:
+        raise Unreadable(str(error)) from error
+    if not isinstance(body, Mapping):
+        raise Unreadable("the reply must be one JSON object of question numbers and letters")
+    return {str(number): answer for number, answer in body.items() if isinstance(answer, str)}
+
+
+def _spoken(text: str) -> str:
+    """The text without what stands between the marks of thinking."""
+    kept, at = [], 0
+    while (start := text.find("<think>", at)) >= 0 and (end := text.find("</think>", start)) >= 0:
+        kept.append(text[at:start])
+        at = end + len("</think>")
+    return "".join(kept) + text[at:]
+
+
+def _blank(found: re.Match[str]) -> str:
+    return "\n" if "\n" in found[0] else " "
+
+
+def _plain(words: str) -> str:
+    return " ".join(_ORNAMENT.sub("", words).casefold().split()).strip(" .,:;!")
+
+
+def _yes_or_no(body: str) -> str | None:
+    """The "no" of "No, it is not shown"."""
+    found = re.match(r"(yes|no)[,.;:!]", body, re.IGNORECASE)
+    return found[1].casefold() if found else None

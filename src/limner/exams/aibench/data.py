@@ -1,0 +1,143 @@
+"""Reads AIBench's release layout: one file of method texts with their checklists, and figures beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from ...exam import Exam, Question, Reference
+from ..reading import Id, Problems, Words, find_reference, json_lines, parse_row
+
+FILE = "AIBench.jsonl"
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
+LEVELS = {
+    "Level 1: Component Existence": "component",
+    "Level 2: Local Topology": "topology",
+    "Level 3: Phase Architecture": "phase",
+    "Level 4: Global Semantics": "semantics",
+}
+"""The release's names of the levels, and ours."""
+
+Letter = Literal["A", "B", "C", "D"]
+Number = Annotated[Id, Field(min_length=1, max_length=100), BeforeValidator(lambda v: str(v) if type(v) is int else v)]
+"""A checklist question's id; the release numbers them."""
+
+
+class Item(BaseModel):
+    """A multiple-choice question about a drawing."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: Number
+    level: Literal[
+        "Level 1: Component Existence",
+        "Level 2: Local Topology",
+        "Level 3: Phase Architecture",
+        "Level 4: Global Semantics",
+    ]
+    question: Words = Field(min_length=1)
+    options: dict[Letter, Annotated[Words, Field(min_length=1)]] = Field(min_length=2)
+    correct_option: Letter
+
+    @property
+    def dimension(self) -> str:
+        """Our name of its level, which is the score it counts for."""
+        return LEVELS[self.level]
+
+    @property
+    def key(self) -> str:
+        """Names it within its checklist: generated questions are numbered level by level."""
+        return f"{self.dimension}/{self.id}"
+
+    @field_validator("options", mode="before")
+    @classmethod
+    def _unwrapped(cls, options: Any) -> Any:
+        """The paper's appendix writes the options as a list that holds one mapping."""
+        return options[0] if isinstance(options, list) and len(options) == 1 else options
+
+    @model_validator(mode="after")
+    def _has_its_answer(self) -> Self:
+        if self.correct_option not in self.options:
+            raise ValueError(f"correct_option {self.correct_option} is none of the options {', '.join(self.options)}")
+        return self
+
+
+class Rubric(BaseModel):
+    """What a drawing is marked by: its checklist."""
+
+    model_config = ConfigDict(frozen=True)
+
+    checklist: tuple[Item, ...] = Field(min_length=1)
+
+    @field_validator("checklist")
+    @classmethod
+    def _tells_items_apart(cls, checklist: tuple[Item, ...]) -> tuple[Item, ...]:
+        seen: set[str] = set()
+        for item in checklist:
+            if item.key in seen:
+                raise ValueError(f"two questions of {item.level!r} have the id {item.id}")
+            seen.add(item.key)
+        return checklist
+
+
+class Row(Rubric):
+    """One row of the release's file."""
+
+    id: Id = Field(min_length=1, max_length=200)
+    method_text: Words = Field(min_length=1)
+    image: Words | None = None
+    image_url: Words | None = None
+
+
+def read(path: Path, name: str = "aibench") -> Exam[Rubric]:
+    """Read the exam in the file `path`, or in the file of the release's name in the folder `path`.
+
+    Raises:
+        DataError: With file, line and id of everything that is wrong.
+    """
+    file, problems = path / FILE if path.is_dir() else path, Problems()
+    questions: list[Question[Rubric]] = []
+    lines: dict[str, int] = {}
+    for line, body in json_lines(file, problems):
+        row = parse_row(Row, body, problems, file, line)
+        if row is None:
+            continue
+        if row.id in lines:
+            problems.add(f"this id stands already in line {lines[row.id]}", file, line, row.id)
+            continue
+        lines[row.id] = line
+        try:
+            reference = _reference(file.parent, row)
+        except ValueError as error:
+            problems.add(str(error), file, line, row.id)
+            continue
+        venue, slash, _ = row.id.partition("/")
+        tags = {"venue": venue} if slash else {}
+        questions.append(Question(row.id, row.method_text, Rubric(checklist=row.checklist), tags, reference))
+    if not questions and not problems.found:
+        problems.add("no question in this file", file)
+    problems.settle()
+    return Exam(name, "aibench", tuple(questions), notes=tuple(_notes(questions)))
+
+
+def _reference(folder: Path, row: Row) -> Reference | None:
+    """The figure a row names, beside the data or under images/; else the one under images/ that has the row's id."""
+    named = row.image or row.image_url
+    places = [(folder / "images", row.id + suffix) for suffix in SUFFIXES]
+    if named and "://" not in named:
+        places[:0] = [(folder, named), (folder / "images", named)]
+    for place, name in places:
+        found = find_reference(place, name)
+        if found.path is not None:
+            return found
+    return Reference(named) if named else None
+
+
+def _notes(questions: list[Question[Rubric]]) -> list[str]:
+    absent = sum(question.reference is None or question.reference.path is None for question in questions)
+    if not absent:
+        return []
+    skipped = "those questions can be drawn and marked, controls made from the reference skip them"
+    return [f"{absent} of {len(questions)} original figures are absent: {skipped}"]

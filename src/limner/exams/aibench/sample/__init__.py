@@ -1,0 +1,1 @@
+"""Invented methods with their figures, in the release's layout."""

@@ -1,0 +1,23 @@
+"""FEPBench: scientific figures, verified atom by atom."""
+
+from pathlib import Path
+
+from .. import Kind
+from .atoms import Atoms
+from .data import read
+from .protocol import FEPBench
+from .results import read_results
+
+_HERE = Path(__file__).parent
+
+FEPBENCH = Kind(
+    name="fepbench",
+    title="FEPBench: natural-science figures from two kinds of prompt, verified atom by atom",
+    rubric=Atoms,
+    protocol=FEPBench(),
+    read=read,
+    prompts=_HERE / "prompts",
+    sample=_HERE / "sample",
+    presets=_HERE / "presets.toml",
+    read_results=read_results,
+)

@@ -1,0 +1,213 @@
+"""FEPBench's protocol: one call verifies the gold atoms, one lists what is unexpected; IF, RE and SP from both."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...exam import Question
+from ...marks import Criterion, Mark, values
+from ...protocol import (
+    Ask,
+    Contract,
+    Evidence,
+    Picture,
+    Protocol,
+    Reading,
+    Reply,
+    Row,
+    Score,
+    Text,
+    Unreadable,
+    Variant,
+)
+from . import analysis, equations
+from .atoms import MODALITIES, REGIMES, ROLES, Atom, Atoms, Modality
+from .replies import LAYOUT, PARTS, UNEXPECTED, VERIFICATION, listed, normal, verified
+
+WORDS = {
+    "present": "There is: {name}",
+    "count": "As many as {count}: {name}",
+    "location": "At this place ({location}): {name}",
+    "exact": "This text stands there, letter for letter: {text}",
+    "readable": "This text can be read: {text}",
+    "attached": "This text belongs to {attached_to}: {text}",
+    "satisfied": "There is the relation: {source} — {type} — {target}",
+    "type": "The relation is of the type {type}: {source} — {target}",
+    "direction": "The relation runs the right way ({direction}): {source} — {type} — {target}",
+    "panel_structure": "The panels are these: {panel_structure}",
+    "panel_count": "The number of panels is {panel_count}",
+    "global_layout": "The whole is laid out so: {global_layout}",
+}
+"""What each flag says, in the words of an atom's fields."""
+
+
+class FEPBench(Protocol[Atoms]):
+    """See the module."""
+
+    scored = (
+        Score("if", 1, "instruction faithfulness: mean of its four parts", digits=3),
+        Score("re", 1, "reasoning enrichment: mean of its three parts", digits=3),
+        Score("sp", 1, "semantic precision: mean of its parts that are defined", monotone=False, digits=3),
+        *(
+            Score(f"if_{m}", 1, f"mean match of {m} atoms that the prompt asks for", digits=3, main=False)
+            for m in MODALITIES
+        ),
+        Score("if_layout", 1, "share of the three layout atoms met", digits=3, main=False),
+        *(
+            Score(f"re_{m}", 1, f"mean match of {m} atoms of the reference alone", digits=3, main=False)
+            for m in MODALITIES
+        ),
+        *(
+            Score(
+                f"sp_{m}", 1, f"share of the {m} content drawn that is supported", monotone=False, digits=3, main=False
+            )
+            for m in MODALITIES
+        ),
+    )
+    variants = ("paper", "ocr")
+    draw_options: Mapping[str, tuple[str, ...]] = {"regime": ("both", *REGIMES)}
+    selecting = frozenset({"regime"})
+    label_kinds = frozenset({"exact", "readable"})
+    breakdowns = ("regime", "domain", "panel_type", "aspect", "regime_domain")
+    dimensions = tuple(score.name for score in scored)
+    reply_tokens: Mapping[str, int] = {"verify": 4000, "unexpected": 1500}
+
+    def takes(self, question: Question[Atoms], options: Mapping[str, str]) -> bool:
+        """The questions of the wanted regime, or all."""
+        return options.get("regime", "both") in ("both", question.tags.get("regime"))
+
+    def cluster(self, question: Question[Atoms]) -> str:
+        """The sample: its two drawings are no two independent cases."""
+        return question.tags.get("sample", question.id)
+
+    def criteria(self, question: Question[Atoms]) -> list[Criterion]:
+        """Three flags an atom, three of the layout, and for each modality that nothing is unexpected."""
+        atoms, found = question.rubric, []
+        times = Counter(normal(atom.text) for atom in atoms.text)
+        for modality in MODALITIES:
+            for atom in atoms.of(modality):
+                fields = atom.model_dump()
+                label = fields.get("text")
+                # Of words that belong to two places, reading them once says too little.
+                again = "repeated " if label and times[normal(label)] > 1 else ""
+                for part in PARTS[modality]:
+                    id, text = f"{modality}/{atom.id}/{part}", WORDS[part].format(**fields)
+                    found.append(Criterion(id, text, again + part, labels=(label,) if label else (), exact=bool(label)))
+        layout = atoms.layout.model_dump()
+        found += [Criterion(f"layout/{part}", WORDS[part].format(**layout), "layout") for part in LAYOUT]
+        return found + [Criterion(f"unexpected/{m}", f"No {m} content is unexpected", "unexpected") for m in MODALITIES]
+
+    def templates(self, variant: Variant) -> tuple[str, ...]:
+        """The two verifiers', and the piece on what is given of the drawing."""
+        return ("verify", "unexpected", f"drawing-{variant.name}")
+
+    def needed(self, variant: Variant) -> frozenset[str]:
+        """The lines of text in the drawing, where the judge is told them."""
+        return frozenset({"ocr"}) if variant.name == "ocr" else self.needs
+
+    def asks(self, question: Question[Atoms], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
+        """The atom verifier sees the drawing and the atoms; the precision verifier sees the prompt too."""
+        atoms, fill, fields = question.rubric, variant.prompts.fill, {}
+        if variant.name == "ocr":
+            lines = [" ".join(line["text"].split()) for line in evidence["ocr"]["value"]]
+            fields["lines"] = "\n".join(f"- {line}" for line in lines) or "- (none)"
+        shown = {"drawing": fill(f"drawing-{variant.name}", **fields).strip()}
+        shown |= {modality: _lines(atoms.of(modality)) for modality in MODALITIES}
+        layout = json.dumps(atoms.layout.model_dump(), ensure_ascii=False)
+        verify = Text(fill("verify", **shown, layout=layout)), Picture(image)
+        unexpected = Text(fill("unexpected", **shown, prompt=question.prompt)), Picture(image)
+        split = self.criteria(question)
+        gold, rest = (tuple(c for c in split if (c.kind == "unexpected") == last) for last in (False, True))
+        return [
+            Ask("verify", verify, gold, Contract(lambda reply: verified(atoms, reply), VERIFICATION)),
+            Ask("unexpected", unexpected, rest, Contract(listed, UNEXPECTED)),
+        ]
+
+    def marks(self, question: Question[Atoms], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
+        """Both replies, read alike in every reading: the authors have released no reader to copy."""
+        gold = _read("verify", replies, lambda text: verified(question.rubric, text))
+        extra = _read("unexpected", replies, listed)
+        if isinstance(gold, str):
+            # Without the gold atoms there is no score at all, not even precision.
+            return [Mark.unread(criterion.id, gold) for criterion in self.criteria(question)]
+        if isinstance(extra, str):
+            return [*gold, *(Mark.unread(f"unexpected/{modality}", extra) for modality in MODALITIES)]
+        return [*gold, *extra]
+
+    def scores(self, question: Question[Atoms], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
+        """The paper's equations; None where marks are missing, and for a precision of nothing."""
+        known, atoms = values(marks), question.rubric
+        found: dict[str, float | None] = dict.fromkeys(self.dimensions)
+        for role, name in zip(ROLES, ("if", "re"), strict=True):
+            for modality in MODALITIES:
+                matches = [
+                    equations.match(*(known.get(f"{modality}/{atom.id}/{part}") for part in PARTS[modality]))
+                    for atom in atoms.of(modality)
+                    if atom.role == role
+                ]
+                found[f"{name}_{modality}"] = equations.mean(matches)
+        found["if_layout"] = equations.mean(known.get(f"layout/{part}") for part in LAYOUT)
+        for name in ("if", "re"):
+            found[name] = equations.mean(value for key, value in found.items() if key.startswith(f"{name}_"))
+        counts = {modality: drawn(atoms, marks, modality) for modality in MODALITIES}
+        for modality, count in counts.items():
+            found[f"sp_{modality}"] = None if count is None else equations.precision(*count)
+        if None not in counts.values():
+            found["sp"] = equations.overall_precision([found[f"sp_{modality}"] for modality in MODALITIES])
+        return found
+
+    def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
+        """Scores by atom count, correlations of the dimensions, gaps between regimes and panel types."""
+        return {
+            "complexity": analysis.complexity(rows),
+            "correlations": analysis.correlations(rows),
+            "gaps": analysis.gaps(rows, self),
+            "undefined_sp": self._undefined(rows),
+        }
+
+    def remarks(self, rows: Sequence[Row]) -> list[str]:
+        """Where precision is undefined, and whether both regimes have the same share."""
+        found, empty = [], self._undefined(rows)
+        if any(empty.values()):
+            told = ", ".join(f"{modality} {count}" for modality, count in empty.items() if count)
+            found.append(
+                f"sp: of {len(rows)} drawings some show nothing ({told}); those parts are left out of the mean"
+            )
+        regimes = Counter(row.question.tags.get("regime", "") for row in rows)
+        if rows and len({regimes[regime] for regime in REGIMES}) > 1:
+            told = ", ".join(f"{regimes[regime]} {regime}" for regime in REGIMES)
+            found.append(f"prompts behind these means: {told}; the paper pools both in equal shares")
+        return found
+
+    def _undefined(self, rows: Sequence[Row]) -> dict[str, int]:
+        return {m: sum(drawn(row.question.rubric, row.marks, m) == (0, 0) for row in rows) for m in MODALITIES}
+
+
+def drawn(atoms: Atoms, marks: Sequence[Mark], modality: Modality) -> tuple[int, int] | None:
+    """How many gold atoms are realised (their gate is 1) and how many items are unexpected; None where not known."""
+    known = values(marks)
+    gates = [known.get(f"{modality}/{atom.id}/{PARTS[modality][0]}") for atom in atoms.of(modality)]
+    items = sum(mark.criterion.startswith(f"unexpected/{modality}/") for mark in marks)
+    nothing = known.get(f"unexpected/{modality}")
+    if None in gates or nothing is None or bool(nothing) == bool(items):
+        return None
+    return gates.count(1), items
+
+
+def _lines(atoms: Sequence[Atom]) -> str:
+    """Atoms as the judge sees them: one a line, without saying which of them the prompt asks for."""
+    return "\n".join(json.dumps(atom.model_dump(exclude={"role"}), ensure_ascii=False) for atom in atoms)
+
+
+def _read(ask: str, replies: Sequence[Reply], parse: Callable[[str], list[Mark]]) -> list[Mark] | str:
+    """The marks in the one reply to an ask, or why there are none."""
+    texts = [reply.text for reply in replies if reply.ask == ask]
+    if len(texts) != 1:
+        return f'{len(texts)} replies to "{ask}" where one is wanted'
+    try:
+        return parse(texts[0])
+    except Unreadable as error:
+        return f"{ask}: {error}"

@@ -1,0 +1,22 @@
+"""MMMG: knowledge images, marked by knowledge graphs."""
+
+from pathlib import Path
+
+from .. import Kind
+from .data import Rubric, read
+from .protocol import Mmmg
+from .results import read_results
+
+_HERE = Path(__file__).parent
+
+MMMG = Kind(
+    name="mmmg",
+    title="MMMG: knowledge images of ten disciplines and six levels, marked by knowledge graphs",
+    rubric=Rubric,
+    protocol=Mmmg(),
+    read=read,
+    prompts=_HERE / "prompts",
+    sample=_HERE / "sample",
+    presets=_HERE / "presets.toml",
+    read_results=read_results,
+)

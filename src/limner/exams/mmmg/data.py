@@ -1,0 +1,149 @@
+"""Reads MMMG's released data: Parquet files or JSON lines, one knowledge graph a row."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+
+from ...errors import DataError
+from ...exam import Exam, Question, Reference
+from ...images import BadImage, inspect
+from ..reading import Id, Problems, Words, find_reference, json_rows, parse_row, short
+from . import exact, graph, parquet
+
+LEVELS = ("preschool", "primaryschool", "secondaryschool", "highschool", "undergraduate", "PhD")
+_LEVELS = {name.lower(): level for n, level in enumerate(LEVELS) for name in (level, f"{n}_{level}")}
+Name = Annotated[Words, Field(min_length=1, max_length=1000)]
+
+
+def _parsed(value: object) -> object:
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not JSON: {error}") from error
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, default=str)
+
+
+class Graph(BaseModel):
+    """A knowledge graph as the data has it; an item that stands there twice counts once."""
+
+    model_config = ConfigDict(frozen=True)
+
+    elements: tuple[Name, ...] = Field(min_length=1)
+    dependencies: tuple[Name, ...] = ()
+
+    @field_validator("elements", "dependencies")
+    @classmethod
+    def _once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(names))
+
+
+class Rubric(Graph):
+    """What a drawing is marked by: the entities and dependencies of a knowledge graph, and what they mean in words."""
+
+    annotation: Words = ""
+
+
+class Row(BaseModel):
+    """One row of the release; column names count in any case."""
+
+    key: Id = Field(min_length=1, max_length=200)
+    education: str
+    knowledge_graph: Annotated[Graph, BeforeValidator(_parsed)]
+    annotation: Annotated[Words, BeforeValidator(_text)] = ""
+    prompt: Words = Field(min_length=1, validation_alias=AliasChoices("prompt", "question"))
+    image: Any = Field(default=None, validation_alias=AliasChoices("image", "image_path"))
+    discipline: Words | None = None
+
+    @field_validator("education")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name.lower() not in _LEVELS:
+            raise ValueError(f"no level {short(name)!r}; there is: {', '.join(LEVELS)}")
+        return _LEVELS[name.lower()]
+
+    def tags(self) -> dict[str, str]:
+        """Level and discipline: the second part of the key, as the release has it, or else a column of that name."""
+        parts = self.key.split("_")
+        discipline = parts[1] if len(parts) > 1 and parts[1] else self.discipline
+        if not discipline:
+            raise ValueError("the key names no discipline, as in preschool_Biology_1")
+        both = f"{self.education}_{discipline}"
+        return {"level": self.education, "discipline": discipline, "level_discipline": both}
+
+
+def read(path: Path, name: str = "mmmg") -> Exam[Rubric]:
+    """Read the exam in a file (``*.parquet``, JSON lines), or in all such files of a folder.
+
+    Raises:
+        DataError: With file, line (of Parquet: row) and id of everything that is wrong.
+    """
+    problems = Problems()
+    questions: dict[str, Question[Rubric]] = {}
+    places: dict[str, str] = {}
+    for file in _files(path):
+        for line, raw in parquet.rows(file) if file.suffix == ".parquet" else json_rows(file, problems):
+            small = {column.lower(): value for column, value in raw.items()}
+            row = parse_row(Row, {**small, "id": small.get("key")}, problems, file, line)
+            if row is None:
+                continue
+            if row.key in places:
+                problems.add(f"this key stands already in {places[row.key]}", file, line, row.key)
+                continue
+            places[row.key] = f"{file}:{line}"
+            try:
+                rubric = Rubric(**row.knowledge_graph.model_dump(), annotation=row.annotation)
+                questions[row.key] = Question(row.key, row.prompt, rubric, row.tags(), _reference(row, file))
+            except ValueError as error:
+                problems.add(str(error), file, line, row.key)
+    if not questions and not problems.found:
+        problems.add("no question here", path)
+    problems.settle()
+    return Exam(name, "mmmg", tuple(questions.values()), {}, tuple(_notes(list(questions.values()))))
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted([*path.rglob("*.parquet"), *path.rglob("*.jsonl")])
+    if not found:
+        raise DataError("no *.parquet or *.jsonl in this folder", file=path)
+    return found
+
+
+def _reference(row: Row, file: Path) -> Reference | None:
+    image = row.image.get("path") if isinstance(row.image, dict) else row.image
+    if image is None:
+        return None
+    if isinstance(image, str):
+        return find_reference(file.parent, image)
+    if not isinstance(image, parquet.Embedded):
+        raise ValueError("image: a path is wanted")
+    data = image.load()
+    try:
+        inspect(data)
+    except BadImage as error:
+        raise ValueError(f"image: {error}") from error
+    return Reference(row.key, None, hashlib.sha256(data).hexdigest(), image.load)
+
+
+def _notes(questions: list[Question[Rubric]]) -> list[str]:
+    graphs = {q.id: (q.rubric, exact.resolve(q.rubric.elements, q.rubric.dependencies)) for q in questions}
+    lost = sum(not edges for _, found in graphs.values() for edges in found.edges)
+    stops = [id for id, (rubric, _) in graphs.items() if graph.stops(rubric.dependencies)]
+    absent = sum(q.reference is None or not (q.reference.path or q.reference.load) for q in questions)
+    found = [f"{absent} of {len(questions)} reference images are absent: controls skip those"] if absent else []
+    if lost:
+        said = "dependencies name no entity of their graph: they count in u_acc and dependency_accuracy alone"
+        found.append(f"{lost} {said}")
+    if stops:
+        said = f"the released scorer stops at {len(stops)} questions, which have no fidelity_release: "
+        found.append(said + ", ".join(stops[:5]) + (" …" if len(stops) > 5 else ""))
+    return found

@@ -1,0 +1,48 @@
+"""What goes wrong with drawings and their marks, counted over many of them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...protocol import Row
+from . import graph
+from .replies import MISSING
+
+LOW = 0.5
+"""A drawing with this MMMG-Score or less has failed."""
+LIMITS = {
+    "readability": ("readability", 0.5),
+    "entity": ("entity_recall", 0.3),
+    "dependency": ("dependency_accuracy", 0.4),
+}
+"""The kinds of failure: the score that shows it, and the value up to which it does."""
+
+
+def failures(rows: Sequence[Row], score: str) -> dict[str, Any]:
+    """Of the drawings that score low, how many do, and the share with each kind of failure; one can have several."""
+    known = [(row.scores, value) for row in rows if (value := row.scores.get(score)) is not None]
+    low = [scores for scores, value in known if value <= LOW]
+    found: dict[str, Any] = {"drawings": len(known), "low": len(low)}
+    for name, (measure, limit) in LIMITS.items():
+        hit = sum(value is not None and value <= limit for value in (scores.get(measure) for scores in low))
+        found[name] = hit / len(low) if low else None
+    return found
+
+
+def remarks(rows: Sequence[Row]) -> list[str]:
+    """What a reader must know to take the scores of these drawings right."""
+    found = []
+    stopped = {row.question.id: why for row in rows if (why := graph.stops(row.question.rubric.dependencies))}
+    for question, why in list(stopped.items())[:3]:
+        found.append(f"{question}: no fidelity_release, for the released scorer stops with an error: {why}")
+    if len(stopped) > 3:
+        found.append(f"… and {len(stopped) - 3} more questions without fidelity_release")
+    if uncounted := sum(row.scores.get("readability") is None for row in rows):
+        found.append(f"MMMG-Score is missing for {uncounted} of {len(rows)} drawings: they have no region count")
+    items = sum(len(row.marks) for row in rows)
+    if unread := sum(mark.verdict == "unread" for row in rows for mark in row.marks):
+        found.append(f"{unread} of {items} items have no readable answer and stay undecided")
+    if missing := sum(mark.source == MISSING for row in rows for mark in row.marks):
+        found.append(f"{missing} of {items} items have no readable answer and count as no in this reading")
+    return found

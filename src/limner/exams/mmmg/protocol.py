@@ -1,0 +1,134 @@
+"""MMMG's protocol: one ask per drawing about a knowledge graph; fidelity times readability."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from ...exam import Question
+from ...marks import Criterion, Mark, values
+from ...protocol import (
+    Ask,
+    Contract,
+    Evidence,
+    Picture,
+    Protocol,
+    Reading,
+    Reply,
+    Row,
+    Score,
+    Text,
+    Unreadable,
+    Variant,
+)
+from . import errors
+from .data import Rubric
+from .replies import FREE, SCHEMA, STRUCTURED, Items, complete, read, some
+from .scores import AVERAGED, LEVEL, averaged, readability, scores
+
+
+class Mmmg(Protocol[Rubric]):
+    """See the module."""
+
+    scored = (
+        Score("mmmg_release", 1, "readability times fidelity_release, mean over drawings", monotone=False, digits=3),
+        Score("mmmg_release_avg", 1, "the same, mean over the levels' means", monotone=False, digits=3),
+        Score("mmmg_exact", 1, "readability times fidelity_exact, mean over drawings", digits=3),
+        Score("mmmg_exact_avg", 1, "the same, mean over the levels' means", digits=3, main=False),
+        Score("fidelity_release", 1, "1 - GED as the released scorer computes it", monotone=False, digits=3),
+        Score("fidelity_exact", 1, "1 - GED with the least distance", digits=3),
+        Score("readability", 1, "1 up to n_min regions, 0 from n_max on, even in between", digits=3),
+        Score("u_acc", 1, "share of all items shown", digits=3, main=False),
+        Score("entity_recall", 1, "share of entities shown", digits=3, main=False),
+        Score("dependency_accuracy", 1, "share of dependencies shown", digits=3, main=False),
+    )
+    variants = ("structured", "free-text")
+    options: Mapping[str, tuple[str, ...]] = {"template": ("corrected", "as-published")}
+    constants: Mapping[str, float] = {"n_min": 70, "n_max": 160}
+    needs = frozenset({"regions"})
+    label_kinds = frozenset({"entity"})
+    breakdowns = ("level", "discipline", "level_discipline")
+    dimensions = ("fidelity_release", "fidelity_exact", "readability", "u_acc", "entity_recall", "dependency_accuracy")
+    reply_tokens: Mapping[str, int] = {STRUCTURED: 3000, FREE: 2500}
+
+    def criteria(self, question: Question[Rubric]) -> list[Criterion]:
+        """The entities, each met where its name stands in the drawing, then the dependencies."""
+        kinds = [(id, text, id.partition("/")[0]) for id, text in _items(question).items()]
+        return [Criterion(*each, labels=(each[1],) if each[2] == "entity" else ()) for each in kinds]
+
+    def templates(self, variant: Variant) -> tuple[str, ...]:
+        """The main template, what the relations mean, and the form of the reply."""
+        return "mark", f"relations-{variant.options['template']}", f"reply-{variant.name}"
+
+    def asks(self, question: Question[Rubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
+        """One ask: the text, then the drawing as it is."""
+        main, relations, form = self.templates(variant)
+        items, free, rubric = _items(question), variant.name == "free-text", question.rubric
+        text = variant.prompts.fill(
+            main,
+            relations=variant.prompts.text(relations).strip(),
+            entities=_listed(rubric.elements, free),
+            dependencies=_listed(rubric.dependencies, free),
+            annotation=rubric.annotation or "(There is no explanation.)",
+            reply=variant.prompts.text(form).strip(),
+        )
+        # What is still not as asked after the last try is kept: the readings differ in what they make of it.
+        parse = partial(some if free else complete, items)
+        contract, name = Contract(parse, None if free else SCHEMA, required=False), FREE if free else STRUCTURED
+        return [Ask(name, (Text(text), Picture(image)), tuple(self.criteria(question)), contract)]
+
+    def marks(self, question: Question[Rubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
+        """The reply's answers, read as `reading` says."""
+        items = _items(question)
+        try:
+            found = [reply for reply in replies if reply.ask in (STRUCTURED, FREE)]
+            if len(found) != 1:
+                raise Unreadable(f"{len(found)} replies where one is wanted")
+            return read(items, found[0].ask, found[0].text, reading)
+        except Unreadable as error:
+            return [Mark.unread(item, str(error)) for item in items]
+
+    def scores(self, question: Question[Rubric], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
+        """Unrounded. Fidelity needs every item answered, MMMG-Score a region count too."""
+        known, rubric = values(marks), question.rubric
+        entities = [known.get(f"entity/{n}") for n in range(1, len(rubric.elements) + 1)]
+        dependencies = [known.get(f"dependency/{n}") for n in range(1, len(rubric.dependencies) + 1)]
+        count = evidence.get("regions", {}).get("value")
+        readable = readability(count, self.constants["n_min"], self.constants["n_max"])
+        return scores(rubric.elements, rubric.dependencies, (entities, dependencies), readable)
+
+    def nothing(self, question: Question[Rubric]) -> dict[str, float | None]:
+        """A drawing that was never made is not readable either."""
+        return super().nothing(question) | {"readability": 0.0, "mmmg_release": 0.0, "mmmg_exact": 0.0}
+
+    def parts(self, row: Row) -> dict[str, tuple[float, float]]:
+        """Every score as a mean over drawings; some once more for the drawing's level alone."""
+        found = super().parts(row)
+        level = row.question.tags.get("level", "")
+        return found | {f"{name}{LEVEL}{level}": found[name] for name in AVERAGED if name in found}
+
+    def derive(self, means: Mapping[str, Any]) -> dict[str, Any]:
+        """The means, and for some the mean of the levels' means."""
+        return averaged(means)
+
+    def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
+        """Why drawings score low, as the paper's error analysis counts it."""
+        return {"low_scores": {name: errors.failures(rows, name) for name in ("mmmg_release", "mmmg_exact")}}
+
+    def remarks(self, rows: Sequence[Row]) -> list[str]:
+        """Scores that are missing, items without an answer, other numbers than the usual ones."""
+        usual = type(self).constants
+        other = {name: number for name, number in self.constants.items() if number != usual[name]}
+        said = [f"{name} is {number:g} instead of {usual[name]:g}" for name, number in other.items()]
+        return said + errors.remarks(rows)
+
+
+def _items(question: Question[Rubric]) -> Items:
+    entities = {f"entity/{n}": name for n, name in enumerate(question.rubric.elements, 1)}
+    return entities | {f"dependency/{n}": text for n, text in enumerate(question.rubric.dependencies, 1)}
+
+
+def _listed(items: Sequence[str], free: bool) -> str:
+    """Numbered where the judge answers by number, plain where it copies the item."""
+    return "\n".join(f"- {item}" if free else f"{n}. {item}" for n, item in enumerate(items, 1)) or "(There is none.)"

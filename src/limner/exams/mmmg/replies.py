@@ -1,0 +1,187 @@
+"""Reads a judge's reply about a knowledge graph: an answer of yes or no, with its reason, for each item. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from ...marks import Mark
+from ...models.tolerant import MAX_CHARS, loads
+from ...protocol import Reading, Unreadable
+
+STRUCTURED, FREE = "mark", "checklist"
+"""The names of the two asks: which one a reply answers tells how it is to be read."""
+MISSING = "missing"
+"""The source of a mark that stands for no answer, in readings that count those as no."""
+PARTS = {"entities": "entity", "dependencies": "dependency"}
+ANSWERS = {"yes": 1, "no": 0, "true": 1, "false": 0}
+SHOWN = 400
+
+_ANSWER = {"type": "string", "enum": ["yes", "no"]}
+_ITEM = {
+    "type": "object",
+    "properties": {"item": {"type": "integer"}, "reason": {"type": "string"}, "answer": _ANSWER},
+    "required": ["item", "reason", "answer"],
+    "additionalProperties": False,
+}
+_ITEMS = {"type": "array", "items": _ITEM}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"description": {"type": "string"}, "entities": _ITEMS, "dependencies": _ITEMS},
+    "required": ["description", "entities", "dependencies"],
+    "additionalProperties": False,
+}
+"""The shape of a structured reply."""
+
+Items = Mapping[str, str]
+"""Criterion id -> the item's text, entities first, in the order of the rubric."""
+Found = dict[str, list[tuple[int, str]]]
+"""Criterion id -> every answer given to it, with its reason."""
+
+
+def read(items: Items, ask: str, text: str, reading: Reading) -> list[Mark]:
+    """One mark per item.
+
+    Careful: an item without an answer, or with answers that contradict each other, is unread. Paper and release: the
+    last answer counts, and no answer is a no; release takes free text by the released parser's own rules.
+
+    Raises:
+        Unreadable: A structured reply that is no object, or free text beyond all length.
+    """
+    if ask == STRUCTURED:
+        found = structured(items, text)
+    elif reading == "release":
+        found = released(items, text)
+    else:
+        found = told(items, text)
+    return [_mark(item, found.get(item, []), reading == "careful") for item in items]
+
+
+def complete(items: Items, text: str) -> Found:
+    """The answers of a structured reply that has one for every item.
+
+    Raises:
+        Unreadable: Says which items have none, or two that contradict each other.
+    """
+    found = structured(items, text)
+    wrong = [f"{item} ({why})" for item in items if (why := _unclear(found.get(item, [])))]
+    if wrong:
+        more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+        raise Unreadable(f"no usable answer for {', '.join(wrong[:5])}{more}; each item needs one")
+    return found
+
+
+def some(items: Items, text: str) -> Found:
+    """The answers of a reply in free text that has any.
+
+    Raises:
+        Unreadable: It has none.
+    """
+    found = told(items, text)
+    if not found:
+        raise Unreadable("no line has the text of an item, a colon and yes or no")
+    return found
+
+
+def _mark(item: str, answers: list[tuple[int, str]], careful: bool) -> Mark:
+    unclear = _unclear(answers)
+    if careful and unclear:
+        return Mark.unread(item, unclear)
+    if not answers:
+        return Mark(item, 0, f"{unclear}: counts as no", MISSING)
+    return Mark(item, *answers[-1])
+
+
+def _unclear(answers: list[tuple[int, str]]) -> str | None:
+    if not answers:
+        return "not answered"
+    return "answered both yes and no" if len({value for value, _ in answers}) > 1 else None
+
+
+def structured(items: Items, text: str) -> Found:
+    """The answers in a reply of the shape `SCHEMA`, with whatever stands around it."""
+    body = loads(text)
+    found: Found = {}
+    for part, kind in PARTS.items():
+        entries = body.get(part)
+        for entry in entries if isinstance(entries, list) else ():
+            if not isinstance(entry, Mapping):
+                continue
+            item, reason = f"{kind}/{entry.get('item')}", entry.get("reason")
+            value = ANSWERS.get(str(entry.get("answer")).strip().casefold())
+            if value is not None and item in items:
+                found.setdefault(item, []).append((value, reason[:SHOWN] if isinstance(reason, str) else ""))
+    return found
+
+
+_ORNAMENT = re.compile(r"[*`\"“”„'‘’\[\]]")
+_JOINTS = re.compile(r"\s*([(),])\s*")
+_BULLETS = r"(?:[-–—•·>#|\s]|\(?\d{1,3}(?:\)|\.(?=\s)))*"
+_LINK = r"\s*(?:[:：=|→⇒]|[-–—]+>?)[\s|]*"
+_VERDICT = r"(?P<answer>yes|no|true|false)\b(?!\s*/)"
+
+
+def told(items: Items, text: str) -> Found:
+    """The answers in free text, line by line, tolerant of their form.
+
+    Bullets and numbers of any kind, quotes, brackets and asterisks around item or answer, other blanks inside an item,
+    a dash, an arrow or a column of a table in place of the colon, true and false: all of these are form.
+    """
+    _bounded(text)
+    names: dict[str, list[str]] = {}
+    for item, name in items.items():
+        names.setdefault(_plain(name), []).append(item)
+    choice = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name)
+    if not choice:
+        return {}
+    line_of = re.compile(rf"{_BULLETS}(?P<name>{choice}){_LINK}(?:{_VERDICT}|(?P<open>$))")
+    found: Found = {}
+    lines = [line for line in text.splitlines() if line.strip()]
+    for line, following in pairwise([*lines, ""]):
+        match = line_of.match(_plain(line))
+        answer = match["answer"] if match else None
+        if match and answer is None and (later := re.match(_BULLETS + _VERDICT, _plain(following))):
+            answer, line = later["answer"], f"{line} {following}"
+        if match and answer is not None:
+            for item in names[match["name"]]:
+                found.setdefault(item, []).append((ANSWERS[answer], line.strip()[:SHOWN]))
+    return found
+
+
+def _plain(text: str) -> str:
+    """One form for what is written alike: small letters, single blanks, none beside brackets and commas."""
+    return _JOINTS.sub(r"\1", " ".join(_ORNAMENT.sub("", text).casefold().split()))
+
+
+def released(items: Items, text: str) -> Found:
+    """The answers in free text as the released parser finds them.
+
+    Only at the start of a line: a bullet (star, hyphen, dot, or digits with a full stop) or none, backticks or none,
+    the item's exact text in any case, a colon, yes or no. A lone letter of those words is an answer too, and means no.
+    """
+    _bounded(text)
+    plain = text.replace("**", "").replace("[yes]", "yes").replace("[no]", "no")
+    choice = "|".join(map(re.escape, items.values()))
+    pattern = rf"^[^\S\n]*+(?:(?:[*•-]|\d+\.)\s*+)?(?:`+\s*+)?({choice})`*\s*+[:：]\s*+(yes|no|[yesno])\b"
+    found: Found = {}
+    for match in re.finditer(pattern, plain, re.IGNORECASE | re.MULTILINE):
+        item = _meant(match[1], items)
+        if item is not None:
+            line = plain[match.start() :].lstrip().split("\n", 1)[0]
+            found.setdefault(item, []).append((int(match[2].lower() == "yes"), line[:SHOWN]))
+    return found
+
+
+def _meant(written: str, items: Items) -> str | None:
+    """The item of this text, in the same letters before any case; asterisks and backticks around it do not count."""
+    bare = re.sub(r"[:：]$", "", written.strip().strip("*`")).strip()
+    same: Sequence[str] = [item for item, name in items.items() if name == bare]
+    same = same or [item for item, name in items.items() if name.lower() == bare.lower()]
+    return same[0] if same else None
+
+
+def _bounded(text: str) -> None:
+    if len(text) > MAX_CHARS:
+        raise Unreadable(f"the reply is longer than {MAX_CHARS} characters")

@@ -1,0 +1,71 @@
+"""Reads what MMMG's released scorer leaves: one file per judged image, and one of region counts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...errors import DataError
+from .. import ImportedReply
+from .data import LEVELS
+from .replies import FREE
+
+NAME = re.compile(r"[^_]+?__(?P<key>.+)__eval_by__(?P<judge>.+)\.json")
+_NUMBERED = re.compile(rf"\d_(?=(?:{'|'.join(LEVELS)})_)")
+"""The scorer puts a level's number before some keys when it looks for their images."""
+
+
+def read_results(folder: Path, regions: Path | None = None) -> Iterator[ImportedReply]:
+    """Every ``<level>__<key>__eval_by__<judge>.json`` under `folder`, with its region count where there is one.
+
+    Raises:
+        DataError: There is none, they are of several judges, or the region counts cannot be read.
+    """
+    files = {file: match for file in sorted(folder.rglob("*.json")) if (match := NAME.fullmatch(file.name))}
+    if not files:
+        raise DataError("no <level>__<key>__eval_by__<judge>.json in this folder", file=folder)
+    judges = sorted({match["judge"] for match in files.values()})
+    if len(judges) > 1:
+        raise DataError(f"results of several judges ({', '.join(judges)}): give each a folder of its own", file=folder)
+    counts = {} if regions is None else read_regions(regions)
+    for file, match in files.items():
+        key = _NUMBERED.sub("", match["key"])
+        evidence = {"regions": counts[key]} if key in counts else {}
+        try:
+            text = _reply(json.loads(file.read_bytes()), match["judge"])
+        except (OSError, ValueError, RecursionError) as error:
+            yield ImportedReply(key, (), file, fault=str(error), evidence=evidence)
+        else:
+            yield ImportedReply(key, ((FREE, text),), file, evidence=evidence)
+
+
+def _reply(body: Any, judge: str) -> str:
+    if not isinstance(body, dict) or not isinstance(text := body.get(judge), str):
+        raise ValueError(f"no reply under the judge's name, {judge!r}")
+    # Half of a surrogate pair has no UTF-8.
+    return text.encode("utf-8", "replace").decode()
+
+
+def read_regions(file: Path) -> dict[str, int]:
+    """The region counts in a file ``{key: {"region_count": n}}``; a negative count stands for none.
+
+    Raises:
+        DataError: The file cannot be read, or a count is no whole number.
+    """
+    try:
+        body = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"cannot be read: {error}", file=file) from error
+    if not isinstance(body, dict):
+        raise DataError('an object {key: {"region_count": n}} is wanted', file=file)
+    found = {}
+    for key, entry in body.items():
+        count = entry.get("region_count") if isinstance(entry, dict) else None
+        if not isinstance(count, int) or isinstance(count, bool):
+            raise DataError('"region_count" must be a whole number', file=file, id=key)
+        if count >= 0:
+            found[_NUMBERED.sub("", key)] = count
+    return found

@@ -1,0 +1,45 @@
+"""Draws the references of the sample exam: ``python -m limner.exams.mmmg.sample.draw [OUTDIR]``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from limner.exams.genexam.sample.canvas import Canvas
+from limner.exams.mmmg.sample import diagrams, nature
+
+IMAGES = Path(__file__).parent / "images"
+
+DRAWINGS: dict[str, Callable[[], Canvas]] = {
+    "preschool_Biology_1": nature.butterfly,
+    "primaryschool_Geography_1": nature.day_and_night,
+    "secondaryschool_Chemistry_1": nature.states_of_matter,
+    "secondaryschool_Literature_1": diagrams.arc_of_a_story,
+    "highschool_Economics_1": diagrams.circular_flow,
+    "undergraduate_Engineering_1": diagrams.control_loop,
+    "undergraduate_Math_1": diagrams.number_sets,
+    "PhD_Biology_1": nature.genome_editing,
+}
+
+
+def draw_all(folder: Path) -> list[Path]:
+    """Draws every reference into `folder` and returns the files written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for key, drawing in DRAWINGS.items():
+        target = folder / f"{key}.png"
+        drawing().finish().quantize(64).save(target, optimize=True)
+        written.append(target)
+    return written
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Draws into the folder named on the command line, or over the bundled images."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    for path in draw_all(Path(given[0]) if given else IMAGES):
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

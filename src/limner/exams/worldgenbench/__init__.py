@@ -1,0 +1,20 @@
+"""WorldGenBench: world knowledge and implicit reasoning, marked by a checklist per prompt."""
+
+from pathlib import Path
+
+from .. import Kind
+from .data import Rubric, read
+from .protocol import WorldGenBench
+
+_HERE = Path(__file__).parent
+
+WORLDGENBENCH = Kind(
+    name="worldgenbench",
+    title="WorldGenBench: world knowledge and implicit reasoning, by a checklist per prompt",
+    rubric=Rubric,
+    protocol=WorldGenBench(),
+    read=read,
+    prompts=_HERE / "prompts",
+    sample=_HERE / "sample",
+    presets=_HERE / "presets.toml",
+)

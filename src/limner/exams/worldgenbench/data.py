@@ -1,0 +1,158 @@
+"""Reads WorldGenBench: prompts with a checklist each, as JSON lists or JSON lines, in one file or a folder of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from ...exam import Exam, Question, Reference
+from ..reading import Id, Problems, Words, find_reference, json_rows, parse_row
+
+DOMAINS = {"humanities": "Humanities", "nature": "Nature"}
+CONTINENTS = {
+    "AF": "Africa",
+    "AN": "Antarctica",
+    "AS": "Asia",
+    "EU": "Europe",
+    "NA": "North America",
+    "OC": "Oceania",
+    "SA": "South America",
+}
+DISCIPLINES = {
+    "ASTR": "Astronomy",
+    "BIO&MED": "Biology & Medicine",
+    "CHEM": "Chemistry",
+    "EASC": "Earth Sciences",
+    "PHYS": "Physics",
+    "XDIS": "Cross-Disciplinary",
+}
+"""The paper's abbreviations and what they stand for."""
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\W_]+", "", re.sub(r"\band\b", "&", text.casefold()).replace("&", "n"))
+
+
+def _short(names: Mapping[str, str], value: object) -> object:
+    """The abbreviation of a name, however that is written."""
+    known = {_plain(spelling): short for short, name in names.items() for spelling in (short, name)}
+    if not isinstance(value, str):
+        return value
+    if _plain(value) not in known:
+        raise ValueError(f"{value[:40]!r} is none of: {', '.join(names.values())}")
+    return known[_plain(value)]
+
+
+Domain = Annotated[Literal["humanities", "nature"], BeforeValidator(lambda value: _short(DOMAINS, value))]
+Continent = Annotated[str, BeforeValidator(lambda value: _short(CONTINENTS, value))]
+Discipline = Annotated[str, BeforeValidator(lambda value: _short(DISCIPLINES, value))]
+
+
+class Item(BaseModel):
+    """An entry of a checklist; what its explanation says is demanded too."""
+
+    model_config = ConfigDict(frozen=True)
+
+    item: Words = Field(min_length=1)
+    explanation: Words
+
+
+def _some(items: tuple[Item, ...]) -> tuple[Item, ...]:
+    if not items:
+        raise ValueError("there is no item in it")
+    return items
+
+
+class Rubric(BaseModel):
+    """What a drawing is marked by."""
+
+    model_config = ConfigDict(frozen=True)
+
+    checklist: Annotated[tuple[Item, ...], AfterValidator(_some)]
+
+
+class Entry(Rubric):
+    """One prompt of the data."""
+
+    id: Id = Field(min_length=1, max_length=200)
+    prompt: Words = Field(min_length=1)
+    domain: Domain
+    country: Words | None = None
+    continent: Continent | None = None
+    discipline: Discipline | None = None
+    image_path: Words | None = None
+
+    @model_validator(mode="after")
+    def _has_its_place(self) -> Entry:
+        if self.domain == "nature" and (self.country or self.continent or not self.discipline):
+            raise ValueError("a prompt of the domain nature has a discipline, and no country or continent")
+        if self.domain == "humanities" and (self.discipline or not (self.country or self.continent)):
+            raise ValueError("a prompt of the domain humanities has a country or continent, and no discipline")
+        return self
+
+
+def read(path: Path, name: str = "worldgenbench") -> Exam[Rubric]:
+    """Read the exam in a file, or in all ``*.json`` and ``*.jsonl`` under a folder.
+
+    Raises:
+        DataError: With file, line and id of everything that is wrong.
+    """
+    folder, problems = (path if path.is_dir() else path.parent), Problems()
+    files = sorted(f for f in folder.rglob("*.json*") if f.suffix in (".json", ".jsonl")) if path.is_dir() else [path]
+    questions: dict[str, Question[Rubric]] = {}
+    places: dict[str, str] = {}
+    for file in files:
+        within = file.relative_to(folder).with_suffix("")
+        for number, (line, row) in enumerate(json_rows(file, problems), 1):
+            entry = parse_row(Entry, _filled(row, within, number), problems, file, line)
+            if entry is None:
+                continue
+            if entry.id in places:
+                problems.add(f"this id stands already in {places[entry.id]}", file, line, entry.id)
+                continue
+            places[entry.id] = f"{file.name}:{line}"
+            try:
+                reference = find_reference(folder / "images", entry.image_path) if entry.image_path else None
+            except ValueError as error:
+                problems.add(str(error), file, line, entry.id)
+                continue
+            questions[entry.id] = _question(entry, reference)
+    if not questions and not problems.found:
+        problems.add("no prompt here; *.json or *.jsonl files with prompts are wanted", path)
+    problems.settle()
+    return Exam(name, "worldgenbench", tuple(questions.values()), notes=tuple(_notes(list(questions.values()))))
+
+
+def _filled(row: dict[str, Any], within: Path, number: int) -> dict[str, Any]:
+    """The row with what it leaves to its file: an id, and what names such as ``nature/Physics.json`` say."""
+    found: dict[str, Any] = {"id": f"{within.as_posix()}_{number}"}
+    for part in within.parts:
+        for field, names in (("domain", DOMAINS), ("continent", CONTINENTS), ("discipline", DISCIPLINES)):
+            for short, full in names.items():
+                if _plain(part) in (_plain(short), _plain(full)):
+                    found[field] = short
+    found |= row
+    if "domain" not in found and any(found.get(field) for field in ("country", "continent", "discipline")):
+        found["domain"] = "nature" if found.get("discipline") else "humanities"
+    return found
+
+
+def _question(entry: Entry, reference: Reference | None) -> Question[Rubric]:
+    tags = {name: getattr(entry, name) for name in ("domain", "continent", "discipline", "country")}
+    known = {name: value for name, value in tags.items() if value}
+    return Question(entry.id, entry.prompt, Rubric(checklist=entry.checklist), known, reference)
+
+
+def _notes(questions: list[Question[Rubric]]) -> list[str]:
+    absent = sum(q.reference is not None and q.reference.path is None for q in questions)
+    placeless = sum(not q.tags.keys() & {"continent", "discipline"} for q in questions)
+    notes = []
+    if absent:
+        notes.append(f"{absent} of {len(questions)} reference images are absent: controls skip those questions")
+    if placeless:
+        notes.append(f"{placeless} of {len(questions)} prompts name no continent: --by continent has them as (none)")
+    return notes

@@ -1,0 +1,46 @@
+"""Draws the references of the sample exam: ``python -m limner.exams.worldgenbench.sample.draw [OUTDIR]``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from limner.exams.genexam.sample.canvas import Canvas
+from limner.exams.worldgenbench.sample import festivals, landscapes, science
+
+IMAGES = Path(__file__).parent / "images"
+
+DRAWINGS: dict[str, Callable[[], Canvas]] = {
+    "japan_blossom": festivals.blossom_picnic,
+    "netherlands_polder": landscapes.polder,
+    "egypt_nile": landscapes.nile_dusk,
+    "mexico_altar": festivals.altar,
+    "astronomy_eclipse": science.lunar_eclipse,
+    "biology_bean": science.bean,
+    "chemistry_water": science.electrolysis,
+    "physics_prism": science.prism,
+}
+
+
+def draw_all(folder: Path) -> list[Path]:
+    """Draws every reference into `folder` and returns the files written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for question, drawing in DRAWINGS.items():
+        target = folder / f"{question}.png"
+        # A palette halves the bytes and loses nothing that shows.
+        drawing().finish().quantize(128).save(target, optimize=True)
+        written.append(target)
+    return written
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Draws into the folder named on the command line, or over the bundled images."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    for path in draw_all(Path(given[0]) if given else IMAGES):
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

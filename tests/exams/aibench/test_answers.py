@@ -1,0 +1,138 @@
+"""How replies are read: what is an answer, what is none, and that nothing makes a reader fail."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner.exams.aibench.answers import LETTERS, batched, careful, check_all, release, shape
+from limner.exams.aibench.data import Rubric
+from limner.protocol import Unreadable
+
+from .rows import CHECKLIST
+
+OPTIONS = {"A": "The encoder", "B": "Branch B", "C": "Both of them", "D": "It cannot be told"}
+YES_NO = {"A": "No", "B": "Yes"}
+ITEMS = Rubric.model_validate({"checklist": CHECKLIST}).checklist
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("A. The encoder", "A"),
+        ("The encoder.", "A"),
+        ("both of THEM", "C"),
+        ("Branch B", "B"),
+        ("C\n\nThe picture shows A and B.", "C"),
+        ("It shows A first.\nB", "B"),
+        ("B. It joins A and B.", "B"),
+        ("Option B is correct", "B"),
+        ("I choose (C) because of the arrow.", "C"),
+        ("<think>A or B? I say A.</think>D", "D"),
+        ("A or B? </think> D", "D"),
+        ('{"answer": "C"}', "C"),
+        ("```json\n{'answer': 'C'}\n```", "C"),
+        (r"\boxed{\text{D}}", "D"),
+        ("<answer>D</answer>", "D"),
+        ("a", "A"),
+        ("d)", "D"),
+    ],
+)
+def test_one_option_is_found(text: str, letter: str) -> None:
+    assert careful(text, OPTIONS) == letter
+
+
+@pytest.mark.parametrize(("text", "letter"), [("Yes", "B"), ("no.", "A"), ("Yes, it is shown.", "B"), ("**No**", "A")])
+def test_yes_and_no_in_words(text: str, letter: str) -> None:
+    assert careful(text, YES_NO) == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the reply is empty"),
+        ("<think>It must be B", "the reply is empty"),
+        ("Based on the picture, it is the decoder.", "must be one letter of A, B, C, D"),
+        ("A transformer encodes it.", "must be one letter"),
+        ("Definitely", "must be one letter"),
+        ("E", "must be one letter"),
+        ("Option A is wrong.", "must be one letter"),
+        ("The answer is not A.", "must be one letter"),
+        ("A, B", "must choose one option"),
+        ("The answer is A or B.", "must choose one option"),
+        ("The answer is A. No, the answer is C.", "must choose one option"),
+        ("A. Branch B", "must choose one option"),
+        ("The encoder, or both of them", "must be one letter"),
+    ],
+)
+def test_none_or_several_are_told(text: str, said: str) -> None:
+    with pytest.raises(Unreadable, match=said):
+        careful(text, OPTIONS)
+
+
+def test_a_letter_that_is_no_option() -> None:
+    with pytest.raises(Unreadable, match="the reply must be one letter of A, B"):
+        careful("C", YES_NO)
+    assert release("C") == "C"
+
+
+def test_words_that_speak_against_the_letter() -> None:
+    assert careful("A. No", YES_NO) == "A"
+    with pytest.raises(Unreadable, match="must choose one option"):
+        careful("A. Yes", YES_NO)
+
+
+def test_the_b_of_based_on() -> None:
+    text = "Based on the image, the answer cannot be determined"
+    assert release(text) == "B"
+    with pytest.raises(Unreadable):
+        careful(text, OPTIONS)
+
+
+@given(st.text(max_size=60) | st.text(alphabet="ABCDab .,:()\n<think>/answer", max_size=40))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    assert release(text) in LETTERS | {None}
+    with suppress(Unreadable):
+        assert careful(text, OPTIONS) in OPTIONS
+
+
+@given(
+    st.sampled_from("ABCD"),
+    st.sampled_from(["", "<think>B, no: A. Or C?</think>\n"]),
+    st.sampled_from(["", ".", "\n", " "]),
+)
+def test_a_bare_letter_is_the_same_to_both(letter: str, before: str, after: str) -> None:
+    text = before + letter + after
+    assert release(text) == careful(text, OPTIONS) == letter
+
+
+def test_a_reply_to_all_questions() -> None:
+    text = 'Here you are:\n```json\n{"1": "B", "2": "A", "3": "C", "4": "D", "5": "A"}\n```'
+    check_all(text, ITEMS)
+    assert batched(text) == {"1": "B", "2": "A", "3": "C", "4": "D", "5": "A"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("B, A, C, D, A", "JSON"),
+        ('["B", "A"]', "JSON object"),
+        ('{"1": "B", "2": "A", "3": "C", "4": "D"}', "question 5: the reply is empty"),
+        ('{"1": "C", "2": "A", "3": "C", "4": "D", "5": "A"}', "question 1: the reply must be one letter of A, B"),
+        ('{"1": 1, "2": "A", "3": "C", "4": "D", "5": "A"}', "question 1: the reply is empty"),
+    ],
+)
+def test_a_reply_that_leaves_questions_out(text: str, said: str) -> None:
+    with pytest.raises(Unreadable, match=said):
+        check_all(text, ITEMS)
+
+
+def test_the_shape_is_strict() -> None:
+    found = shape(ITEMS)
+    assert found["required"] == list(found["properties"]) == ["1", "2", "3", "4", "5"]
+    assert found["additionalProperties"] is False
+    assert found["properties"]["1"]["enum"] == ["A", "B"]
+    assert found["properties"]["3"]["enum"] == ["A", "B", "C", "D"]

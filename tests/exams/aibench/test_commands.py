@@ -1,0 +1,270 @@
+"""The exam through the real commands: check, run, scores, show, export, import, estimate, both ways of asking."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner import api
+from limner.exams import read, resolve
+from limner.exams.aibench.agreement import agreement
+from limner.exams.aibench.sample.draw import IMAGES
+from tests.cli.invoke import limner
+from tests.fakes import ChatServer
+from tests.support import JUDGE, picture, write_settings
+
+from .rows import CHECKLIST, ROW, write
+
+EXAM = read(resolve("sample/aibench"))
+TOTAL = sum(len(question.rubric.checklist) for question in EXAM.questions)
+
+
+def answers(wrong: frozenset[str] = frozenset()) -> dict[str, dict[str, str]]:
+    """The right letters of the sample, by question and key; those in `wrong` (``id key``) are off by one."""
+    found: dict[str, dict[str, str]] = {}
+    for question in EXAM.questions:
+        for item in question.rubric.checklist:
+            letters = sorted(item.options)
+            at = letters.index(item.correct_option) + (f"{question.id} {item.key}" in wrong)
+            found.setdefault(question.id, {})[item.key] = letters[at % len(letters)]
+    return found
+
+
+def write_replay(path: Path, said: Mapping[str, Mapping[str, Any]], batched: bool = False) -> Path:
+    lines = []
+    for id, replies in said.items():
+        if batched:
+            lines.append({"id": id, "reply": {str(n): letter for n, letter in enumerate(replies.values(), 1)}})
+        else:
+            for key, reply in replies.items():
+                how = {"replies": reply} if isinstance(reply, list) else {"reply": reply}
+                lines.append({"id": id, "ask": key, **how})
+    return write(path, *lines)
+
+
+WRONG = frozenset(
+    {"Sample_2025/tidewatch component/1", "Sample_2025/songlark topology/5", "Sample_2026/claymesh phase/7"}
+)
+
+
+def run(tmp_path: Path, *words: str | Path, code: int = 0) -> Any:
+    fixed = ("--painter", "control/reference", "--store", tmp_path / "store", "--json")
+    return limner("run", "sample/aibench", *fixed, *words, code=code).json()
+
+
+def standing(tmp_path: Path, *words: str | Path) -> dict[str, Any]:
+    said = limner("scores", "sample/aibench", "--store", tmp_path / "store", "--format", "json", *words).json()
+    (found,) = said
+    assert isinstance(found, dict)
+    return found
+
+
+def test_check_and_list(tmp_path: Path) -> None:
+    said = limner("exam", "check", "sample/aibench").out
+    assert "sample/aibench: 8 questions, all well-formed" in said
+    assert "venue: Sample_2025 4, Sample_2026 4" in said
+    listed = limner("exams").out
+    for words in ("aibench: AIBench", "overall (0-100)", "variants: single, batched", "-O latex=keep|strip",
+                  "--preset paper: judge openrouter/qwen/qwen3-vl-235b-a22b-instruct"):  # fmt: skip
+        assert words in listed
+    file = write(tmp_path / "mine.jsonl", ROW)
+    assert "1 questions" in limner("exam", "check", "aibench", "--data", file).out
+
+
+def test_one_by_one_and_batched(tmp_path: Path) -> None:
+    single = write_replay(tmp_path / "single.jsonl", answers(WRONG))
+    assert run(tmp_path, "--judge", f"replay/{single}")["failed"] == 0
+    found = standing(tmp_path, "--by", "venue", "--by", "dimension")
+    expected = {"component": 100 * 27 / 28, "topology": 100 * 15 / 16, "phase": 100 * 7 / 8, "semantics": 100.0}
+    for name, value in expected.items():
+        assert found["scores"][name]["value"] == pytest.approx(value)
+        assert found["by"]["dimension"][name]["scores"][name]["value"] == pytest.approx(value)
+    assert found["scores"]["overall"]["value"] == pytest.approx(sum(expected.values()) / 4)
+    assert found["scores"]["aesthetics"]["value"] is None
+    assert found["by"]["venue"]["Sample_2026"]["scores"]["component"]["value"] == 100
+    assert (found["setup"]["variant"], found["coverage"]) == ("single", 1.0)
+    assert found["remarks"][0] == "no aesthetics rating: overall is the mean of the four levels, not of five numbers"
+
+    both = write_replay(tmp_path / "batched.jsonl", answers(), batched=True)
+    run(tmp_path, "--judge", f"replay/{both}", "--variant", "batched")
+    told = limner("scores", "sample/aibench", "--store", tmp_path / "store", "--variant", "batched").out
+    assert "asked: variant batched" in told
+    assert "no aesthetics rating" in told
+
+    marked = {}
+    for variant in ("single", "batched"):
+        _, (group,) = api.groups("sample/aibench", store=tmp_path / "store", variant=variant)
+        marked[variant] = {(e.question.id, e.drawing.image or ""): e.marks for e in group.entries}
+    compared = agreement(marked["single"], marked["batched"])
+    assert compared["all"].n == TOTAL
+    assert compared["all"].same == pytest.approx((TOTAL - 3) / TOTAL)
+    assert compared["semantics"].same == 1
+
+
+def test_an_unread_answer_does_not_spoil_the_marking(tmp_path: Path) -> None:
+    said: dict[str, dict[str, Any]] = {id: dict(replies) for id, replies in answers().items()}
+    said["Sample_2025/tidewatch"]["topology/4"] = ["Hmm.", "I see.", "Based on the picture, no idea"]
+    said["Sample_2025/songlark"]["topology/5"] = "Hmm."
+    said["Sample_2025/tidewatch"]["phase/6"] = ["Hmm.", answers()["Sample_2025/tidewatch"]["phase/6"]]
+    replay = write_replay(tmp_path / "r.jsonl", said)
+    assert run(tmp_path, "--judge", f"replay/{replay}")["failed"] == 0
+    careful, release = (standing(tmp_path, "--reading", reading) for reading in ("careful", "release"))
+    right = answers()["Sample_2025/tidewatch"]["topology/4"] == "B"
+    assert careful["scores"]["topology"]["value"] == pytest.approx(100 * 14 / 16)
+    assert release["scores"]["topology"]["value"] == pytest.approx(100 * (14 + right) / 16)
+    assert careful["scores"]["phase"]["value"] == 100
+    assert (careful["n"], careful["failures"]) == (8, {})
+    assert careful["remarks"][0] == f"2 of {TOTAL} questions have no readable answer; they count as not right"
+    # The release takes the B of "Based on".
+    assert release["remarks"][0] == f"1 of {TOTAL} questions have no readable answer; they count as not right"
+
+
+def test_when_nothing_at_all_can_be_read_the_marking_has_failed(tmp_path: Path) -> None:
+    said: dict[str, dict[str, Any]] = {id: dict(replies) for id, replies in answers().items()}
+    said["Sample_2025/tidewatch"] = {key: ["?", "??", "???"] for key in said["Sample_2025/tidewatch"]}
+    replay = write_replay(tmp_path / "r.jsonl", said)
+    assert run(tmp_path, "--judge", f"replay/{replay}", code=3)["failures"] == {"unreadable": 1}
+    assert (standing(tmp_path)["n"], standing(tmp_path)["expected"]) == (7, 8)
+
+
+def test_an_incomplete_batched_reply_is_asked_again_and_then_taken_as_it_is(tmp_path: Path) -> None:
+    every = {id: {str(n): letter for n, letter in enumerate(said.values(), 1)} for id, said in answers().items()}
+    lines: list[dict[str, Any]] = [{"id": id, "reply": said} for id, said in every.items()]
+    first = {number: letter for number, letter in every["Sample_2025/tidewatch"].items() if number != "7"}
+    lines[0] = {"id": "Sample_2025/tidewatch", "replies": ["no", first, first]}
+    replay = write(tmp_path / "r.jsonl", *lines)
+    assert run(tmp_path, "--judge", f"replay/{replay}", "--variant", "batched")["failed"] == 0
+    assert standing(tmp_path)["analyses"]["unanswered"] == {"component": 0, "topology": 0, "phase": 0, "semantics": 1}
+
+
+def test_remarks_stand_below_the_table_once_or_with_their_painter(tmp_path: Path) -> None:
+    said: dict[str, dict[str, Any]] = {id: dict(replies) for id, replies in answers().items()}
+    replay = write_replay(tmp_path / "r.jsonl", said)
+    lines = replay.read_text("utf-8").splitlines()
+    unsure = {"id": "Sample_2025/tidewatch", "ask": "phase/6", "painter": "control/blank", "replies": ["?"] * 3}
+    write(replay, *lines, unsure)
+    run(tmp_path, "--painter", "control/blank", "--judge", f"replay/{replay}")
+    shown = limner("scores", "sample/aibench", "--store", tmp_path / "store").out
+    assert shown.count("no aesthetics rating") == 1
+    assert "\nno aesthetics rating" in shown
+    assert f"control/blank: 1 of {TOTAL} questions have no readable answer" in shown
+
+
+def test_show_and_export(tmp_path: Path) -> None:
+    replay = write_replay(tmp_path / "r.jsonl", answers(WRONG))
+    run(tmp_path, "--judge", f"replay/{replay}")
+    shown = limner("show", "sample/aibench", "Sample_2025/tidewatch", "--store", tmp_path / "store").out
+    assert "Is the 'Gauge Encoder' component" in " ".join(shown.split())
+    rows = limner("export", "sample/aibench", "--store", tmp_path / "store").lines()
+    assert len(rows) == 8
+    first = next(row for row in rows if row["id"] == "Sample_2025/tidewatch")
+    assert first["scores"]["component"] == pytest.approx(100 * 2 / 3)
+
+
+def test_the_blank_sheet_is_as_small_as_the_papers(tmp_path: Path) -> None:
+    words = ("--painter", "control/blank", "--store", tmp_path / "store", "--json")
+    limner("draw", "sample/aibench", *words)
+    body = limner("show", "sample/aibench", "Sample_2025/tidewatch", "--store", tmp_path / "store", "--json").json()
+    assert [(drawing["width"], drawing["height"]) for drawing in body["drawings"]] == [(50, 50)]
+
+
+def test_what_the_solver_is_sent(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_settings(tmp_path, chat.base_url)
+    chat.configure(reply="B")
+    run(tmp_path, "--judge", JUDGE, "--limit", "1")
+    question = EXAM.questions[0]
+    assert chat.counts()["answered"] == len(question.rubric.checklist)
+    figure = hashlib.sha256((IMAGES / f"{question.id}.png").read_bytes()).hexdigest()
+    for record, item in zip(chat.records(100), question.rubric.checklist, strict=True):
+        system, user = record["body"]["messages"]
+        assert system == {
+            "role": "system",
+            "content": [{"type": "text", "text": "You are a plain, helpful assistant."}],
+        }
+        image, text = user["content"]
+        assert (image["type"], image["image_url"]["url"]["sha256"]) == ("image_url", figure)
+        assert item.question in text["text"]
+
+
+def test_an_estimate_knows_that_replies_are_short(tmp_path: Path) -> None:
+    words = ("--painter", "control/reference", "--judge", "openai/gpt-5", "--store", tmp_path / "store", "--json")
+    said = limner("estimate", "sample/aibench", *words).json()
+    judge = next(line for line in said["steps"] if line["role"] == "judge")
+    assert judge["calls"] == TOTAL
+    assert judge["tokens_out"] == 4 * TOTAL
+
+
+def test_drawing_with_stripped_latex_is_another_drawing(tmp_path: Path) -> None:
+    for option in ("latex=keep", "latex=strip"):
+        words = ("--painter", "control/text", "--store", tmp_path / "store", "--limit", "1", "--json")
+        limner("draw", "sample/aibench", "-O", option, *words)
+    body = limner("show", "sample/aibench", "Sample_2025/tidewatch", "--store", tmp_path / "store", "--json").json()
+    assert len({drawing["image"] for drawing in body["drawings"]}) == 2
+
+
+def details(wrong: str | None = None) -> list[dict[str, Any]]:
+    return [
+        {
+            "qid": one["id"],
+            "level": one["level"],
+            "gt": one["correct_option"],
+            "pred": "" if wrong == one["level"] else one["correct_option"],
+            "is_correct": wrong != one["level"],
+        }
+        for one in CHECKLIST
+    ]
+
+
+def test_importing_results(tmp_path: Path) -> None:
+    data = write(tmp_path / "AIBench.jsonl", ROW, {**ROW, "id": "ICLR_2025/2"})
+    results = write(
+        tmp_path / "out.jsonl",
+        {"prompt_id": ROW["id"], "steps": [{"task": "visual_qa", "details": details("Level 2: Local Topology")},
+                                           {"task": "aesthetic", "score": 40.0}]},
+        {"prompt_id": "ICLR_2025/2", "steps": [{"task": "visual_qa", "details": details()},
+                                               {"task": "aesthetic", "score": 60.0}]},
+    )  # fmt: skip
+    to = ("--painter", "wan", "--judge", "qwen", "--store", tmp_path / "store", "--json")
+    said = limner("import", "aibench", "--data", data, "--results", results, *to).json()
+    assert said == {"results": 2, "images": 0, "failures": {}}
+    for reading, remarks in (("careful", 1), ("release", 1)):
+        (found,) = limner(
+            "scores", "aibench", "--store", tmp_path / "store", "--reading", reading, "--format", "json"
+        ).json()
+        numbers = {name: body["value"] for name, body in found["scores"].items()}
+        assert numbers == pytest.approx(
+            {"component": 100, "topology": 50, "phase": 100, "semantics": 100, "aesthetics": 50, "overall": 80}
+        )
+        assert found["remarks"][:remarks] == ["1 of 10 questions have no readable answer; they count as not right"]
+        assert len(found["remarks"]) == 1
+
+
+def test_results_of_another_checklist_are_refused(tmp_path: Path) -> None:
+    data = write(tmp_path / "AIBench.jsonl", ROW)
+    other = [{**one, "gt": "A", "pred": "A"} for one in details()]
+    results = write(
+        tmp_path / "out.jsonl", {"prompt_id": ROW["id"], "steps": [{"task": "visual_qa", "details": other}]}
+    )
+    to = ("--painter", "wan", "--judge", "qwen", "--store", tmp_path / "store")
+    said = limner("import", "aibench", "--data", data, "--results", results, *to, code=1)
+    assert "made with another checklist: the right answer to component/1 is A there, B here" in said.err
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_folder_of_drawings_with_slashes_in_their_ids(tmp_path: Path) -> None:
+    data = write(tmp_path / "AIBench.jsonl", ROW)
+    drawing = tmp_path / "drawings" / f"{ROW['id']}.png"
+    drawing.parent.mkdir(parents=True)
+    drawing.write_bytes(picture(1))
+    replay = write(tmp_path / "r.jsonl", {"id": ROW["id"], "reply": "B"})
+    words = ("--painter", f"mine=folder/{tmp_path / 'drawings'}", "--judge", f"replay/{replay}", "--json")
+    said = limner("run", "aibench", "--data", data, *words, "--store", tmp_path / "store").json()
+    assert (said["done"], said["failed"]) == (2, 0)
+    (row,) = limner("export", "aibench", "--store", tmp_path / "store").lines()
+    assert json.loads(json.dumps(row["scores"]))["component"] == 50

@@ -1,0 +1,228 @@
+"""AIBench's reader: right data is read whole, wrong data is named by file, line and id, and nothing else happens."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from limner.errors import DataError
+from limner.exam import Exam, Question
+from limner.exams.aibench import AIBENCH
+from limner.exams.aibench.data import Rubric, read
+from tests.support import picture
+
+from .rows import CHECKLIST, ROW, item, variant, write
+
+FILE = "AIBench.jsonl"
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    """The row with other fields; ``...`` takes one away."""
+    row = copy.deepcopy(ROW) | fields
+    return {key: value for key, value in row.items() if value is not ...}
+
+
+def with_item(**fields: Any) -> dict[str, Any]:
+    """The row with another first question."""
+    first = {key: value for key, value in {**CHECKLIST[0], **fields}.items() if value is not ...}
+    return changed(id="V/2", checklist=[first, *CHECKLIST[1:]])
+
+
+@pytest.mark.parametrize("place", [".", FILE], ids=["folder", "file"])
+def test_a_row_in_full_from_folder_or_file(tmp_path: Path, place: str) -> None:
+    write(tmp_path / FILE, {**ROW, "image": "figures/a.png"}, "", changed(id="plain"))
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "a.png").write_bytes(picture(1))
+    exam = read(tmp_path / place, "mine")
+    assert (exam.name, exam.kind, exam.subsets) == ("mine", "aibench", {})
+    first, second = exam.questions
+    assert (first.id, first.prompt, dict(first.tags)) == (ROW["id"], ROW["method_text"], {"venue": "CVPR_2025"})
+    assert [one.key for one in first.rubric.checklist] == [
+        "component/1", "component/2", "topology/3", "phase/4", "semantics/5",
+    ]  # fmt: skip
+    assert [one.correct_option for one in first.rubric.checklist] == ["B", "A", "C", "D", "A"]
+    assert first.reference is not None
+    assert first.reference.path == tmp_path / "figures" / "a.png"
+    assert (dict(second.tags), second.reference) == ({}, None)
+    assert exam.notes == (
+        "1 of 2 original figures are absent: those questions can be drawn and marked, controls made from the "
+        "reference skip them",
+    )
+
+
+def test_options_as_a_list_of_one_mapping(tmp_path: Path) -> None:
+    listed = [{**one, "options": [one["options"]]} for one in CHECKLIST]
+    write(tmp_path / FILE, ROW, changed(id="V/listed", checklist=listed))
+    plain, other = read(tmp_path).questions
+    assert plain.rubric == other.rubric
+
+
+def test_ids_may_be_numbers_or_words_and_start_anew_at_each_level(tmp_path: Path) -> None:
+    checklist = [item("component", 1), item("topology", 1), item("topology", "1b"), item("phase", "p-2")]
+    write(tmp_path / FILE, changed(checklist=checklist))
+    (question,) = read(tmp_path).questions
+    assert [one.key for one in question.rubric.checklist] == ["component/1", "topology/1", "topology/1b", "phase/p-2"]
+
+
+def test_a_longer_row_is_no_fault(tmp_path: Path) -> None:
+    write(tmp_path / FILE, changed(title="More", checklist=[{**CHECKLIST[0], "rationale": "Because."}]))
+    assert len(read(tmp_path).questions) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "file"),
+    [
+        ({"image": "a.png"}, "a.png"),
+        ({"image": "V/a.png"}, "images/V/a.png"),
+        ({"image_url": "fig/a.jpg"}, "fig/a.jpg"),
+        ({"image_url": "https://example.org/a.png"}, "images/CVPR_2025/2506.07857v1.png"),
+        ({}, "images/CVPR_2025/2506.07857v1.jpeg"),
+        ({"image": None, "image_url": None}, "images/CVPR_2025/2506.07857v1.webp"),
+    ],
+)
+def test_where_figures_are_found(tmp_path: Path, fields: dict[str, Any], file: str) -> None:
+    write(tmp_path / FILE, changed(**fields))
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_bytes(picture(2))
+    exam = read(tmp_path)
+    assert exam.questions[0].reference is not None
+    assert (exam.questions[0].reference.path, exam.notes) == (tmp_path / file, ())
+
+
+def test_a_figure_behind_a_link_is_absent(tmp_path: Path) -> None:
+    write(tmp_path / FILE, changed(image_url="https://example.org/a.png"))
+    reference = read(tmp_path).questions[0].reference
+    assert reference is not None
+    assert (reference.name, reference.sha256) == ("https://example.org/a.png", None)
+
+
+WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
+    "no id": (changed(id=...), "id: Field required"),
+    "id that climbs": (changed(id="../b"), "an id names a file"),
+    "id with a backslash": (changed(id="a\\b"), "an id names a file"),
+    "same id": (changed(method_text="Other"), "id CVPR_2025/2506.07857v1: this id stands already in line 1"),
+    "no method": (changed(id="V/2", method_text=...), "id V/2: method_text: Field required"),
+    "empty method": (changed(id="V/2", method_text=""), "method_text: .*at least 1 character"),
+    "control character": (changed(id="V/2", method_text="a\x0cb"), "the control character U\\+000C"),
+    "no checklist": (changed(id="V/2", checklist=...), "id V/2: checklist: Field required"),
+    "empty checklist": (changed(id="V/2", checklist=[]), "checklist: .*at least 1 item"),
+    "checklist of another type": (changed(id="V/2", checklist="A"), "checklist: "),
+    "unknown level": (with_item(level="Level 5: Colour"), r"checklist\.0\.level: .*'Level 1: Component Existence'"),
+    "level as a number": (with_item(level=1), r"checklist\.0\.level: "),
+    "no question": (with_item(question=...), r"checklist\.0\.question: Field required"),
+    "empty question": (with_item(question=""), r"checklist\.0\.question: "),
+    "one option": (with_item(options={"B": "Yes"}), r"checklist\.0\.options: .*at least 2 items"),
+    "option beyond D": (with_item(options={"B": "Yes", "E": "No"}), r"checklist\.0\.options.E.*'C' or 'D'"),
+    "small letter": (with_item(options={"a": "No", "B": "Yes"}), r"checklist\.0\.options.a.*: "),
+    "empty option": (with_item(options={"A": "", "B": "Yes"}), r"checklist\.0\.options\.A: "),
+    "two mappings": (with_item(options=[{"A": "No", "B": "Yes"}] * 2), r"checklist\.0\.options: "),
+    "options as words": (with_item(options=["No", "Yes"]), r"checklist\.0\.options: "),
+    "answer that is no option": (with_item(correct_option="C"), r"correct_option C is none of the options A, B"),
+    "no answer": (with_item(correct_option=...), r"checklist\.0\.correct_option: Field required"),
+    "truth for an id": (with_item(id=True), r"checklist\.0\.id: "),
+    "fraction for an id": (with_item(id=1.5), r"checklist\.0\.id: "),
+    "two alike": (with_item(id=2), "two questions of 'Level 1: Component Existence' have the id 2"),
+    "figure that climbs": (changed(id="V/2", image="../a.png"), "image path '../a.png' leaves the folder"),
+    "figure from the root": (changed(id="V/2", image="/etc/passwd"), "leaves the folder"),
+    "figure that is none": (changed(id="V/2", image="text.png"), "text.png: not an image"),
+    "figure of another type": (changed(id="V/2", image={"bytes": "x"}), "image: "),
+    "a list": ("[1, 2]", "a JSON object is wanted, not list"),
+    "cut off": (json.dumps(ROW)[:90], "not JSON: "),
+    "too deep": ('{"id":' + "[" * 200_000, "not JSON: "),
+    "not UTF-8": (b'{"id": "\xff\xfe"}', "not UTF-8"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "said"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_named(tmp_path: Path, line: dict[str, Any] | str | bytes, said: str) -> None:
+    file = write(tmp_path / FILE, ROW, line)
+    (tmp_path / "text.png").write_text("no image")
+    with pytest.raises(DataError) as caught:
+        read(tmp_path)
+    assert re.search(said, str(caught.value)), str(caught.value)
+    assert f"{file}:2: " in str(caught.value)
+    assert len(str(caught.value)) < 2000
+
+
+def test_all_problems_at_once(tmp_path: Path) -> None:
+    file = write(tmp_path / FILE, changed(method_text=...), ROW, ROW, "{", with_item(level="?"))
+    with pytest.raises(DataError) as caught:
+        read(tmp_path)
+    assert str(caught.value).startswith("4 problems:\n")
+    assert [int(n) for n in re.findall(rf"{re.escape(str(file))}:(\d+):", str(caught.value))] == [1, 3, 4, 5]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf"])
+def test_an_empty_file(tmp_path: Path, content: bytes) -> None:
+    write(tmp_path / FILE).write_bytes(content)
+    with pytest.raises(DataError, match=r"AIBench\.jsonl: no question in this file"):
+        read(tmp_path)
+
+
+def test_a_folder_without_the_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"AIBench\.jsonl: cannot be read: No such file"):
+        read(tmp_path)
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 9) | st.just(10**40) | st.floats() | st.text(max_size=6)
+    | st.sampled_from(["\0", "\ud800", "A", "Level 2: Local Topology", "x" * 100_000, "..", "{{question}}"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["A", "B", "id"]), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+
+
+@st.composite
+def wrecked(draw: st.DrawFn) -> bytes:
+    """A line with some fields replaced or gone, or with bytes lost or added."""
+    row: dict[str, Any] = copy.deepcopy(ROW)
+    if draw(st.booleans()):
+        for _ in range(draw(st.integers(1, 3))):
+            place = row if draw(st.booleans()) else draw(st.sampled_from(row["checklist"])) if row["checklist"] else row
+            name = draw(st.sampled_from(sorted(place)))
+            if draw(st.booleans()) and name != "checklist":
+                del place[name]
+            elif name != "checklist" or place is row:
+                place[name] = draw(JUNK)
+            if not isinstance(row.get("checklist"), list) or not all(
+                isinstance(x, dict) and x for x in row["checklist"]
+            ):
+                break
+        return json.dumps(row).encode()
+    data, at = json.dumps(row).encode(), draw(st.integers(0, 400))
+    return (data[:at] + draw(st.binary(max_size=6)) + data[at + draw(st.integers(0, 9)) :]).replace(b"\n", b" ")
+
+
+def attempt(folder: Path) -> Exam[Rubric] | DataError:
+    """The exam, or the one error that may come instead."""
+    try:
+        return read(folder)
+    except DataError as error:
+        return error
+
+
+@given(line=wrecked(), place=st.integers(0, 2))
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_wrecked_lines_are_read_or_named(tmp_path: Path, line: bytes, place: int) -> None:
+    lines: list[dict[str, Any] | bytes] = [changed(id="V/1"), changed(id="V/2")]
+    lines.insert(place, line)
+    file = write(tmp_path / FILE, *lines)
+    found = attempt(tmp_path)
+    if isinstance(found, DataError):
+        assert f"{file}:{place + 1}: " in str(found)
+        assert len(str(found)) < 5000
+        return
+    for question in found.questions:
+        assert len(question.hash) == 64
+        again = Question.from_json(json.loads(json.dumps(question.to_json())), Rubric, None)
+        assert again.rubric == question.rubric
+        for name in AIBENCH.protocol.variants:
+            assert AIBENCH.protocol.asks(question, "0" * 64, {}, variant(name))
+        assert AIBENCH.protocol.drawing_prompt(question, None, {"latex": "strip"})

@@ -1,0 +1,232 @@
+"""From questions to asks, from replies to marks, from marks to scores; and what is said beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner.exams.aibench import AIBENCH
+from limner.marks import Mark, fill
+from limner.protocol import READINGS, Picture, Reply, Row, Text
+
+from .rows import CHECKLIST, item, question, replies, variant
+
+PROTOCOL = AIBENCH.protocol
+RATED = {"aesthetics": {"value": 51.0, "backend": "test"}}
+RIGHT = ("B", "A", "C", "D", "A")
+
+
+def row(
+    values: Sequence[int | None], evidence: dict[str, Any] | None = None, size: tuple[int, int] | None = None
+) -> Row:
+    """A row of the usual checklist; None is an unread answer."""
+    asked = question()
+    marks = [
+        Mark.unread(one.id, "?") if value is None else Mark(one.id, value)
+        for one, value in zip(PROTOCOL.criteria(asked), values, strict=True)
+    ]
+    scores = PROTOCOL.scores(asked, marks, evidence or {})
+    return Row(asked, tuple(marks), scores, evidence or {}, size)
+
+
+def test_one_call_for_each_question_the_image_first_and_as_it_is() -> None:
+    asks = PROTOCOL.asks(question(), "ab" * 32, {}, variant())
+    assert [ask.name for ask in asks] == ["component/1", "component/2", "topology/3", "phase/4", "semantics/5"]
+    for ask, one in zip(asks, CHECKLIST, strict=True):
+        picture, text = ask.shown
+        assert picture == Picture("ab" * 32)
+        assert isinstance(text, Text)
+        assert one["question"] in text.text
+        assert [text.text.count(f"{letter}. {words}") for letter, words in one["options"].items()] == [1] * len(
+            one["options"]
+        )
+        assert ask.system == "You are a plain, helpful assistant."
+        assert (ask.contract.required, ask.contract.schema) == (False, None)
+        assert [criterion.id for criterion in ask.criteria] == [ask.name]
+
+
+def test_letters_are_sorted() -> None:
+    mixed = item("topology", 1, options={"C": "third", "A": "first", "B": "second"})
+    (ask,) = PROTOCOL.asks(question([mixed]), "0" * 64, {}, variant())
+    assert isinstance(ask.shown[1], Text)
+    assert "A. first\nB. second\nC. third" in ask.shown[1].text
+
+
+def test_the_solver_never_sees_the_method_nor_the_answer() -> None:
+    for name in PROTOCOL.variants:
+        for ask in PROTOCOL.asks(question(), "0" * 64, {}, variant(name)):
+            text = "".join(part.text for part in ask.shown if isinstance(part, Text))
+            assert r"A \emph{method}" not in text
+            assert "Level" not in text
+            assert "correct" not in text
+
+
+def test_one_call_for_all_questions_when_batched() -> None:
+    (ask,) = PROTOCOL.asks(question(), "ab" * 32, {}, variant("batched"))
+    assert (ask.name, ask.shown[0], len(ask.criteria)) == ("all", Picture("ab" * 32), 5)
+    assert isinstance(ask.shown[1], Text)
+    for number, one in enumerate(CHECKLIST, 1):
+        assert f"{number}. {one['question']}\nA. {one['options']['A']}\n" in ask.shown[1].text
+    assert ask.contract.schema is not None
+    assert list(ask.contract.schema["properties"]) == ["1", "2", "3", "4", "5"]
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_answers_become_marks(reading: Any) -> None:
+    marks = PROTOCOL.marks(question(), replies("B", "B", "C.", "d", "A"), reading)
+    assert [mark.value for mark in marks] == [1, 0, 1, 1, 1]
+    assert marks[1].reason == "answered B; right is A"
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_batched_answers_become_the_same_marks(reading: Any) -> None:
+    text = '{"1": "B", "2": "B", "3": "C", "4": "d", "5": "A"}'
+    assert PROTOCOL.marks(question(), [Reply("all", text)], reading) == PROTOCOL.marks(
+        question(), replies("B", "B", "C", "d", "A"), reading
+    )
+
+
+def test_an_unread_answer_is_unread_or_wrong_by_the_reading() -> None:
+    given = replies("B", "I cannot say", "C", "D", "A")
+    careful, release, paper = (
+        PROTOCOL.marks(question(), given, reading) for reading in ("careful", "release", "paper")
+    )
+    assert [mark.verdict for mark in careful] == ["answer", "unread", "answer", "answer", "answer"]
+    assert release == paper
+    assert (release[1].value, release[1].verdict) == (0, "answer")
+    assert release[1].reason.startswith("no answer, which counts as wrong: ")
+
+
+@pytest.mark.parametrize("text", ["no JSON", '{"1": "B"}', "[]"])
+def test_what_a_batched_reply_leaves_out_is_unread(text: str) -> None:
+    marks = PROTOCOL.marks(question(), [Reply("all", text)], "careful")
+    assert [mark.value for mark in marks] == [1 if '"1"' in text else None, None, None, None, None]
+
+
+def test_a_reply_that_is_not_there() -> None:
+    marks = PROTOCOL.marks(question(), replies(*RIGHT)[:3], "careful")
+    assert [(mark.verdict, mark.reason) for mark in marks[3:]] == [("unread", "there is no reply")] * 2
+
+
+def test_scores_of_one_drawing() -> None:
+    found = row([1, 0, 1, 1, 0], RATED).scores
+    expected = {"component": 50, "topology": 100, "phase": 100, "semantics": 0, "aesthetics": 51}
+    assert found == {**expected, "overall": pytest.approx((50 + 100 + 100 + 0 + 51) / 5)}
+
+
+def test_without_aesthetics_overall_is_the_mean_of_four() -> None:
+    found = row([1, 0, 1, 1, 0]).scores
+    assert (found["aesthetics"], found["overall"]) == (None, 62.5)
+
+
+def test_unanswered_questions_stay_in_the_denominator() -> None:
+    assert row([1, None, None, 1, 1]).scores == {
+        "component": 50, "topology": 0, "phase": 100, "semantics": 100, "aesthetics": None, "overall": 62.5,
+    }  # fmt: skip
+
+
+def test_an_abstention_leaves_its_level_open() -> None:
+    asked = question()
+    marks = [Mark(one.id, 1) for one in PROTOCOL.criteria(asked)]
+    marks[2] = Mark.abstain("topology/3", "needs eyes")
+    found = PROTOCOL.scores(asked, marks, {})
+    assert (found["component"], found["topology"], found["overall"]) == (100, None, None)
+
+
+def test_a_level_without_questions_has_no_score() -> None:
+    asked = question(CHECKLIST[:3])
+    found = PROTOCOL.scores(asked, [Mark(one.id, 1) for one in PROTOCOL.criteria(asked)], RATED)
+    assert found == {
+        "component": 100, "topology": 100, "phase": None, "semantics": None, "aesthetics": 51, "overall": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", [None, {}, {"value": None}, {"value": "51"}, {"value": True}, 51])
+def test_an_odd_rating_is_none(wrong: Any) -> None:
+    assert row([1] * 5, {"aesthetics": wrong}).scores["aesthetics"] is None
+
+
+CHECKLISTS = st.lists(
+    st.tuples(st.sampled_from(["component", "topology", "phase", "semantics"]), st.sampled_from([0, 1, None])),
+    max_size=12,
+)
+
+
+@given(st.lists(st.tuples(CHECKLISTS, st.none() | st.floats(0, 100)), min_size=1, max_size=6))
+def test_every_question_counts_the_same_whatever_its_drawing(drawings: list[Any]) -> None:
+    """Micro averages, worked out by counting."""
+    rows, ratings = [], []
+    counts: dict[str, tuple[int, int]] = {}
+    for number, (answers, rating) in enumerate(drawings):
+        every = [*answers, ("component", 1), ("topology", 0), ("phase", 1), ("semantics", 1)]
+        checklist = [item(level, n) for n, (level, _) in enumerate(every)]
+        asked = question(checklist, f"V/{number}")
+        marks = tuple(
+            Mark.unread(one.id, "?") if value is None else Mark(one.id, value)
+            for one, (_, value) in zip(PROTOCOL.criteria(asked), every, strict=True)
+        )
+        evidence = {} if rating is None else {"aesthetics": {"value": rating, "backend": "test"}}
+        rows.append(Row(asked, marks, {}, evidence))
+        ratings += [] if rating is None else [rating]
+        for level, value in every:
+            right, asked_for = counts.get(level, (0, 0))
+            counts[level] = (right + (value == 1), asked_for + 1)
+    found = PROTOCOL.summary(rows)
+    expected = {level: 100 * right / asked_for for level, (right, asked_for) in counts.items()}
+    if ratings:
+        expected["aesthetics"] = sum(ratings) / len(ratings)
+    expected["overall"] = sum(expected.values()) / len(expected)
+    assert found == pytest.approx(expected)
+
+
+def test_overall_works_on_arrays() -> None:
+    means = {
+        name: np.array([value, value + 10])
+        for name, value in zip(PROTOCOL.dimensions, (10, 20, 30, 40, 50), strict=True)
+    }
+    assert PROTOCOL.derive(means)["overall"].tolist() == [30, 40]
+    assert "overall" not in PROTOCOL.derive({"component": 1.0})
+
+
+@given(st.lists(st.sampled_from([0, 1, None]), min_size=5, max_size=5), st.integers(0, 4))
+def test_a_better_mark_never_lowers_a_score(values: list[int | None], place: int) -> None:
+    better = [1 if n == place else value for n, value in enumerate(values)]
+    before, after = row(values, RATED).scores, row(better, RATED).scores
+    for score in PROTOCOL.scored:
+        low, high = before[score.name], after[score.name]
+        assert low is not None
+        assert high is not None
+        assert low <= high + 1e-9
+
+
+def test_everything_filled_in_has_every_score() -> None:
+    asked = question()
+    for best, value in ((True, 100.0), (False, 0.0)):
+        scores = PROTOCOL.scores(asked, fill([], PROTOCOL.criteria(asked), best), {})
+        assert [scores[name] for name in ("overall", "component", "semantics")] == [value] * 3
+
+
+def test_what_a_reader_is_told() -> None:
+    assert PROTOCOL.remarks([]) == []
+    assert PROTOCOL.remarks([row([1] * 5, RATED, (1024, 1024))]) == []
+    rows = [row([1, None, 1, None, 1], RATED, (1024, 512)), row([1] * 5), row([1] * 5)]
+    assert PROTOCOL.remarks(rows) == [
+        "2 of 15 questions have no readable answer; they count as not right",
+        "aesthetics is known of 1 of 3 drawings: overall counts the mean of those",
+        "1 of 3 drawings are smaller than 1024 x 1024, the paper's least size",
+    ]
+    assert PROTOCOL.remarks(rows[1:]) == [
+        "no aesthetics rating: overall is the mean of the four levels, not of five numbers"
+    ]
+
+
+def test_the_release_counts_unanswered_questions_too() -> None:
+    marks = PROTOCOL.marks(question(), replies("B", "?", "C", "??", "A"), "release")
+    told = PROTOCOL.analyses([Row(question(), tuple(marks), {})])
+    assert told["unanswered"] == {"component": 1, "topology": 0, "phase": 1, "semantics": 0}
+    assert told["questions"] == {"component": 2, "topology": 1, "phase": 1, "semantics": 1}

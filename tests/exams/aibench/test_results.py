@@ -1,0 +1,129 @@
+"""What the released scorer wrote is read back: answers, the rating, and what does not fit."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from limner.errors import DataError
+from limner.exams import ImportedReply
+from limner.exams.aibench.results import read_results
+
+from .rows import CHECKLIST, question, write
+
+
+def detail(one: dict[str, Any], pred: str | None) -> dict[str, Any]:
+    right = one["correct_option"]
+    return {"qid": one["id"], "level": one["level"], "gt": right, "pred": pred, "is_correct": pred == right}
+
+
+DETAILS = [detail(one, pred) for one, pred in zip(CHECKLIST, ("B", "B", "C", "", "A"), strict=True)]
+RECORD: dict[str, Any] = {
+    "prompt_id": "V/q",
+    "steps": [{"task": "visual_qa", "details": DETAILS}, {"task": "aesthetic", "score": 51.25}],
+}
+
+
+def test_a_record_in_full(tmp_path: Path) -> None:
+    file = write(tmp_path / "out.jsonl", RECORD)
+    for place in (file, tmp_path):
+        (found,) = read_results(place)
+        assert (found.question, found.file, found.fault, found.rubric) == ("V/q", file, None, None)
+        assert found.replies == (
+            ("component/1", "B"), ("component/2", "B"), ("topology/3", "C"), ("phase/4", ""), ("semantics/5", "A"),
+        )  # fmt: skip
+        assert found.evidence == {"aesthetics": 51.25}
+        assert found.misfit is not None
+        assert found.misfit(question()) is None
+
+
+def test_a_record_without_a_rating_or_without_answers(tmp_path: Path) -> None:
+    blank = {"prompt_id": "V/2", "steps": [{"task": "aesthetic", "score": None}]}
+    write(tmp_path / "out.jsonl", {"prompt_id": "V/q", "steps": RECORD["steps"][:1]}, blank)
+    first, second = read_results(tmp_path / "out.jsonl")
+    assert (first.evidence, first.fault) == ({}, None)
+    assert (second.evidence, second.fault) == ({}, "the record has no answers")
+
+
+def test_answers_in_several_steps(tmp_path: Path) -> None:
+    steps = [{"task": "visual_qa", "details": [one]} for one in DETAILS]
+    write(tmp_path / "out.jsonl", {"prompt_id": "V/q", "steps": steps})
+    (found,) = read_results(tmp_path)
+    assert len(found.replies) == 5
+
+
+def test_another_answer_key_or_another_checklist(tmp_path: Path) -> None:
+    other, unknown = copy.deepcopy(RECORD), copy.deepcopy(RECORD)
+    other["steps"][0]["details"][0] |= {"gt": "A", "is_correct": False}
+    unknown["steps"][0]["details"][2]["qid"] = 9
+    write(tmp_path / "out.jsonl", other, unknown)
+    first, second = read_results(tmp_path)
+    assert first.misfit is not None
+    assert second.misfit is not None
+    assert first.misfit(question()) == "made with another checklist: the right answer to component/1 is A there, B here"
+    assert second.misfit(question()) == "made with another checklist: there is no question topology/9 here"
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    return {**copy.deepcopy(RECORD), **fields}
+
+
+def with_detail(**fields: Any) -> dict[str, Any]:
+    return changed(steps=[{"task": "visual_qa", "details": [{**DETAILS[0], **fields}, DETAILS[1]]}])
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (changed(prompt_id=3), "prompt_id: "),
+        (changed(steps="x"), "steps: "),
+        (changed(steps=[{"details": []}]), r"steps\.0\.task: Field required"),
+        (changed(steps=[{"task": "aesthetic", "score": 101}]), r"steps\.0\.score: .*less than or equal to 100"),
+        (with_detail(level="Level 9"), "question 1 has the level 'Level 9', which is none of the four"),
+        (with_detail(qid=2), "question 2 stands there twice"),
+        (with_detail(is_correct=False), "question component/1: is_correct disagrees with pred and gt"),
+        (with_detail(gt=None), r"gt: Input should be a valid string"),
+        ("{", "not JSON"),
+        ("[]", "a JSON object is wanted"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, line: dict[str, Any] | str, said: str) -> None:
+    file = write(tmp_path / "out.jsonl", RECORD, line)
+    with pytest.raises(DataError, match=said) as caught:
+        list(read_results(file))
+    assert f"{file}:2:" in str(caught.value)
+
+
+def test_nothing_to_read(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no \*\.jsonl result in this folder"):
+        list(read_results(tmp_path))
+    with pytest.raises(DataError, match="no result in this file"):
+        list(read_results(write(tmp_path / "out.jsonl")))
+
+
+@given(at=st.integers(0, 700), junk=st.binary(max_size=5), lost=st.integers(0, 8))
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_wrecked_records_are_read_or_named(tmp_path: Path, at: int, junk: bytes, lost: int) -> None:
+    data = json.dumps(RECORD).encode()
+    file = write(tmp_path / "out.jsonl", (data[:at] + junk + data[at + lost :]).replace(b"\n", b" "))
+    found = attempt(file)
+    if isinstance(found, DataError):
+        assert str(file) in str(found)
+        return
+    for one in found:
+        assert one.misfit is not None
+        one.misfit(question())
+
+
+def attempt(file: Path) -> list[ImportedReply] | DataError:
+    """The results, or the one error that may come instead."""
+    try:
+        return list(read_results(file))
+    except DataError as error:
+        return error

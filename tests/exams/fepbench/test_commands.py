@@ -1,0 +1,241 @@
+"""The exam through the real commands: check, run, scores, show, export, import; both variants; regimes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner import settings
+from limner.exams.fepbench import FEPBENCH
+from limner.painters import PaintRequest
+from limner.painters.openai_images import OpenAIImages
+from limner.store import Store
+from tests.cli.invoke import limner
+from tests.fakes import ChatServer
+from tests.support import JUDGE, picture, write_settings
+
+from .atom_sets import SAMPLE, Flags, changed, question, unexpected, verification
+
+ATOMS = question().rubric
+SAMPLES = ("S1", "S2", "S3")
+Verdict = tuple[dict[str, Flags], list[tuple[str, str, str]]]
+VERDICTS: dict[str, Verdict] = {
+    "S1/free": ({}, []),
+    "S1/structured": ({"t1": (1, 0, 1), "r2": (0, 0, 0)}, [("text", "Sun", "top")]),
+    "S2/free": ({"t1": (0, 0, 0), "t2": (0, 1, 1)}, [("visual", "tree", "left"), ("visual", "Tree.", "left")]),
+    "S2/structured": ({"v1": (1, 0, 0)}, [("relation", "Sun to cell", "top"), ("text", "Sun", "top")]),
+    "S3/free": ({"v2": (1, 1, 0)}, [("text", "Moon", "top")]),
+    "S3/structured": ({"r1": (1, 1, 0)}, []),
+}
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three samples of two domains with tiny references; the working folder is the test's own."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "data"
+    (folder / "images").mkdir(parents=True)
+    rows = [
+        changed(id="S1", image_path="S1.png"),
+        changed(id="S2", image_path="S2.png", domain="Physics & Materials", aspect="portrait"),
+        changed("atoms.layout.panel_count", 2, id="S3", image_path="S3.png", panel_type="multi"),
+    ]
+    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    for number, row in enumerate(rows):
+        (folder / "images" / row["image_path"]).write_bytes(picture(number))
+    return folder
+
+
+def body(id: str) -> dict[str, Any]:
+    flags, items = VERDICTS[id]
+    return {"verify": verification(ATOMS, flags), "unexpected": unexpected(*items)}
+
+
+@pytest.fixture
+def replay(tmp_path: Path) -> str:
+    lines = [{"id": id, "ask": ask, "reply": reply} for id in VERDICTS for ask, reply in body(id).items()]
+    path = tmp_path / "replies.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return f"replay/{path}"
+
+
+def scored(*words: str) -> dict[str, Any]:
+    (standing,) = limner("scores", "fepbench", *words, "--format", "json").json()
+    found: dict[str, Any] = standing
+    return found
+
+
+def test_check(data: Path) -> None:
+    said = limner("exam", "check", "fepbench", "--data", data).out
+    assert "fepbench: 6 questions, all well-formed" in said
+    assert "regime: free 3, structured 3" in said
+    assert "panel_type: single 4, multi 2" in said
+
+
+def test_regimes_are_drawn_apart_and_add_up(data: Path, replay: str) -> None:
+    run = ("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", replay, "--json")
+    assert limner(*run, "-O", "regime=free").json()["done"] == 6
+    assert {row["tags"]["regime"] for row in limner("export", "fepbench").lines()} == {"free"}
+    table = limner("scores", "fepbench").out
+    assert "prompts behind these means: 3 free, 0 structured" in " ".join(table.split())
+    again = limner(*run).json()
+    assert (again["done"], again["stored"]) == (6, 6)
+    assert limner(*run, "-O", "regime=structured").json()["stored"] == 6
+    said = limner(*run, "-O", "regime=neither", code=2)
+    assert "regime=neither: fepbench takes both, free, structured" in said.err
+
+
+def test_scores_by_what_the_paper_breaks_down_by(data: Path, replay: str) -> None:
+    limner("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", replay, "--json")
+    tags = ("regime", "domain", "panel_type", "regime_domain", "dimension")
+    standing = scored(*(word for tag in tags for word in ("--by", tag)))
+    assert (standing["n"], standing["coverage"]) == (6, 1.0)
+    expected = {"if_text": (1 + 0.5 + 0 + 1 + 1 + 1) / 6, "sp_visual": (5 + 2 / 3) / 6, "sp_relation": (5 + 2 / 3) / 6}
+    expected["sp_text"] = (1 + 2 / 3 + 2 / 3 + 2 / 3 + 1) / 5
+    expected["re_relation"] = 5 / 6
+    for name, value in expected.items():
+        assert standing["scores"][name]["value"] == pytest.approx(value), name
+    # Every criterion is decided; unexpected items are findings beyond them.
+    assert standing["decided"]["share"] == 1.0
+    # Two drawings of one sample are one case.
+    assert standing["scores"]["if"]["n"] == 3
+    by = standing["by"]
+    assert {value: part["n"] for value, part in by["regime_domain"].items()} == {
+        "free / Biology & Medicine": 2, "free / Physics & Materials": 1,
+        "structured / Biology & Medicine": 2, "structured / Physics & Materials": 1,
+    }  # fmt: skip
+    assert by["regime"]["free"]["scores"]["if_text"]["value"] == pytest.approx(2 / 3)
+    assert by["panel_type"]["multi"]["scores"]["re_visual"]["value"] == pytest.approx(0.75)
+    assert set(by["dimension"]) == {score.name for score in FEPBENCH.protocol.scored}
+    assert standing["analyses"]["undefined_sp"] == {"visual": 0, "text": 1, "relation": 0}
+    assert standing["analyses"]["gaps"]["structured - free"]["if_text"] == pytest.approx(2.5 / 3 - 2 / 3)
+    assert "some show nothing (text 1)" in standing["remarks"][0]
+
+
+def test_every_reading_gives_the_same(data: Path, replay: str) -> None:
+    limner("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", replay, "--json")
+    found = [scored("--reading", reading)["scores"] for reading in ("careful", "paper", "release")]
+    assert found[0] == found[1] == found[2]
+
+
+def test_show_and_export_tell_every_item(data: Path, replay: str) -> None:
+    limner("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", replay, "--json")
+    said = limner("show", "fepbench", "S2/structured").out
+    assert "Sun to cell (top)" in said
+    assert "No text content is unexpected" in said
+    rows = {row["id"]: row for row in limner("export", "fepbench").lines()}
+    marks = rows["S2/free"]["marks"]
+    assert [marks[f"text/t2/{part}"] for part in ("exact", "readable", "attached")] == [0, 1, 1]
+    assert (marks["unexpected/visual"], marks["unexpected/visual/1"], "unexpected/visual/2" in marks) == (0, 1, False)
+    assert rows["S2/free"]["scores"]["sp_text"] is None
+
+
+def test_importing_gives_the_same_scores(data: Path, replay: str, tmp_path: Path) -> None:
+    limner("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", replay, "--json")
+    results = tmp_path / "results.jsonl"
+    results.write_text("".join(json.dumps({"id": id, **body(id)}) + "\n" for id in VERDICTS), "utf-8")
+    words = ("--painter", "theirs", "--judge", "gpt-5.4", "--store", "elsewhere", "--json")
+    said = limner("import", "fepbench", "--data", data, "--results", results, *words).json()
+    assert (said["results"], said["failures"]) == (6, {})
+    assert scored("--store", "elsewhere")["scores"] == scored()["scores"]
+
+
+def test_a_broken_import_is_no_zero(data: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    lines = [
+        {"id": "S1/free", **body("S1/free")},
+        {"id": "S2/free", "verify": "sorry"},
+        {"id": "S3/free", "verify": body("S3/free")["verify"]},
+    ]
+    results.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    words = ("--painter", "theirs", "--judge", "gpt-5.4")
+    limner("import", "fepbench", "--data", data, "--results", results, *words, code=3)
+    standing = scored()
+    assert (standing["n"], standing["expected"], standing["failures"]) == (2, 3, {"unreadable": 1})
+    assert (standing["scores"]["if"]["value"], standing["scores"]["if"]["n"]) == (1.0, 2)
+    assert (standing["scores"]["sp"]["value"], standing["scores"]["sp"]["n"]) == (1.0, 1)
+
+
+def test_the_papers_preset(data: Path, replay: str) -> None:
+    run = ("run", "fepbench", "--data", data, "--painter", "control/reference", "--preset", "paper", "--judge", replay)
+    said = limner(*run, "--limit", "2", "-O", "regime=free")
+    assert "differs from preset paper: judge replay/" in said.err
+    assert "differs from preset paper: regime=free instead of both" in said.err
+    assert "reading paper" in said.out
+    assert {row["seed"] for row in limner("export", "fepbench").lines()} == {42}
+
+
+def whole_reply() -> str:
+    """One object that answers both asks."""
+    return json.dumps(verification(ATOMS) | unexpected(("text", "Sun", "top")))
+
+
+@pytest.mark.parametrize("variant", ["paper", "ocr"])
+def test_a_model_is_asked_twice_and_told_the_text_where_wanted(
+    variant: str, data: Path, chat: ChatServer, tmp_path: Path
+) -> None:
+    from limner.exams.fepbench.sample.draw import IMAGES
+
+    write_settings(tmp_path, chat.base_url)
+    chat.configure(reply=whole_reply())
+    drawings = tmp_path / "drawings" / "S1"
+    drawings.mkdir(parents=True)
+    (drawings / "free.png").write_bytes((IMAGES / "Sample_Biology_2.png").read_bytes())
+    words = ("--painter", f"mine=folder/{drawings.parent}", "--judge", JUDGE, "--variant", variant, "--ids", "S1/free")
+    assert limner("run", "fepbench", "--data", data, *words, "--json").json()["failed"] == 0
+    sent = [record["body"]["messages"][0]["content"] for record in chat.records()]
+    assert len(sent) == 2
+    for parts in sent:
+        assert [part["type"] for part in parts] == ["text", "image_url"]
+        assert ("- Red blood cell" in parts[0]["text"]) == (variant == "ocr")
+    standing = scored()
+    assert standing["scores"]["sp_text"]["value"] == pytest.approx(2 / 3)
+    assert ("engine" in standing["setup"]) == (variant == "ocr")
+    assert standing["setup"]["variant"] == variant
+
+
+def test_a_judge_that_breaks_the_contract_is_told_and_then_a_failure(
+    data: Path, chat: ChatServer, tmp_path: Path
+) -> None:
+    write_settings(tmp_path, chat.base_url)
+    broken = verification(ATOMS)
+    broken["text"].pop()
+    chat.configure(reply=json.dumps(broken))
+    run = ("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", JUDGE, "--limit", "1")
+    assert limner(*run, "--json", code=3).json()["failures"] == {"unreadable": 1}
+    assert len(chat.records()) == 3
+    assert "text atoms without an answer: t2" in json.dumps(chat.records()[-1]["body"])
+
+
+def test_sizes_and_steps_of_the_open_models(store: Store) -> None:
+    options = FEPBENCH.preset("paper-open")["painter_args"]
+    painter = OpenAIImages("flux", "local/flux-2-dev", "flux-2-dev", options, settings.load(), store.blobs)
+    expected = {"square": "1920x1920", "landscape": "1920x1080", "portrait": "1080x1920"}
+    for question_ in ("landscape", "portrait", "square"):
+        asked = painter.body(PaintRequest("S1/free", "Draw.", 42, question_))
+        assert asked["size"] == expected[question_]
+        assert (asked["num_inference_steps"], asked["guidance_scale"]) == (50, 5.0)
+        assert "negative_prompt" not in asked
+
+
+def test_the_sample_by_the_text_examiner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ("--painter", "control/reference", "--judge", "ocr", "--where", "sample=Sample_Biology_2")
+    limner("run", "sample/fepbench", *words, "-O", "regime=free", "--json")
+    (standing,) = limner("scores", "sample/fepbench", "--format", "json").json()
+    assert standing["decided"]["met"] == 1.0
+    # All texts are read; whether they belong where they stand is not known to it.
+    assert standing["bounds"]["if_text"] == {"low": 0.5, "high": 1.0}
+    assert standing["bounds"]["if"]["low"] == pytest.approx(0.125)
+    assert "sp" not in standing["bounds"]
+    assert standing["scores"]["sp"]["value"] is None
+
+
+def test_prompts_are_those_of_the_regime(data: Path, replay: str) -> None:
+    limner("run", "fepbench", "--data", data, "--painter", "control/text", "--judge", replay, "--limit", "2", "--json")
+    rows = {row["id"]: row["image"] for row in limner("export", "fepbench").lines()}
+    assert rows["S1/free"] != rows["S1/structured"]
+    assert SAMPLE["prompts"]["free"] in limner("show", "fepbench", "S1/free").out.replace("\n", " ")

@@ -1,0 +1,294 @@
+"""The reader of atom sets: right data is read whole, wrong data is named by file, line, sample and atom."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from limner.errors import DataError
+from limner.exam import Exam, Question
+from limner.exams.fepbench import FEPBENCH
+from limner.exams.fepbench.atoms import MODALITIES, SCHEMA, Atoms, Sample, schema
+from limner.exams.fepbench.data import read
+from limner.judges import make_variant
+from tests.support import picture
+
+from .atom_sets import SAMPLE, changed
+
+
+def write(folder: Path, *lines: dict[str, Any] | str | bytes) -> Path:
+    """A data folder whose samples file has these lines; returns the file."""
+    file = folder / "samples.jsonl"
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = [line if isinstance(line, bytes) else _text(line).encode() for line in lines]
+    file.write_bytes(b"".join(part + b"\n" for part in parts))
+    return file
+
+
+def _text(line: dict[str, Any] | str) -> str:
+    return line if isinstance(line, str) else json.dumps(line)
+
+
+def test_a_sample_becomes_two_questions(tmp_path: Path) -> None:
+    write(tmp_path, SAMPLE, "", changed(id="deep/S2"))
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "S1.png").write_bytes(picture(1))
+    exam = read(tmp_path, "mine")
+    assert (exam.name, exam.kind, exam.subsets) == ("mine", "fepbench", {})
+    assert [q.id for q in exam.questions] == ["S1/free", "S1/structured", "deep/S2/free", "deep/S2/structured"]
+    free, structured = exam.questions[:2]
+    assert (free.prompt, structured.prompt) == (SAMPLE["prompts"]["free"], SAMPLE["prompts"]["structured"])
+    assert dict(structured.tags) == {
+        "sample": "S1", "regime": "structured", "domain": "Biology & Medicine", "panel_type": "single",
+        "aspect": "landscape", "regime_domain": "structured / Biology & Medicine",
+    }  # fmt: skip
+    assert free.rubric == structured.rubric == Atoms.model_validate(SAMPLE["atoms"])
+    assert free.hash != structured.hash
+    assert free.reference is not None
+    assert free.reference.path == tmp_path / "images" / "S1.png"
+
+
+def test_references_may_be_absent(tmp_path: Path) -> None:
+    write(tmp_path, SAMPLE, changed(id="S2", image_path=...), changed(id="S3", image_path=None))
+    exam = read(tmp_path)
+    assert exam.notes == ("3 of 3 references are absent: judges do not need them, controls skip them",)
+    assert [q.reference is None for q in exam.questions] == [False, False, True, True, True, True]
+
+
+def test_blanks_around_words_do_not_count(tmp_path: Path) -> None:
+    write(tmp_path, changed("atoms.text.0.text", "  Nucleus\n"))
+    assert read(tmp_path).questions[0].rubric.text[0].text == "Nucleus"
+
+
+def test_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
+    write(tmp_path, b"\xef\xbb\xbf" + json.dumps(SAMPLE).encode() + b"\r", json.dumps(changed(id="S2")) + "\r")
+    assert len(read(tmp_path).questions) == 4
+
+
+def test_atoms_are_counted_without_the_layout() -> None:
+    assert Atoms.model_validate(SAMPLE["atoms"]).count == 6
+
+
+@pytest.mark.parametrize("modality", MODALITIES)
+@pytest.mark.parametrize(("place", "role"), [(0, "instruction"), (1, "reasoning")])
+def test_every_mean_has_something_to_run_over(tmp_path: Path, modality: str, place: int, role: str) -> None:
+    file = write(tmp_path, changed(f"atoms.{modality}.{place}"))
+    with pytest.raises(DataError) as caught:
+        read(tmp_path)
+    assert str(caught.value) == (
+        f"{file}:1: id S1: atoms: there is no {role} atom among the {modality} atoms; the scores need at least one"
+    )
+
+
+WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
+    "same id": (changed(), "id S1: this id stands already in line 1"),
+    "no id": (changed(id=...), "id: Field required"),
+    "id that climbs": (changed(id="../S2"), "an id names a file"),
+    "id too long": (changed(id="x" * 181), "id: .*at most 180 characters"),
+    "number for an id": (changed(id=7), "id: Input should be a valid string"),
+    "no domain": (changed(id="S2", domain=...), "id S2: domain: Field required"),
+    "blank domain": (changed(id="S2", domain="  "), "id S2: domain: .*at least 1 character"),
+    "unknown panel type": (changed(id="S2", panel_type="double"), "id S2: panel_type: .*'single' or 'multi'"),
+    "unknown aspect": (changed(id="S2", aspect="wide"), "id S2: aspect: .*'landscape', 'portrait' or 'square'"),
+    "one prompt only": (changed("prompts.structured", id="S2"), "id S2: prompts.structured: Field required"),
+    "prompt as text": (changed(id="S2", prompts="Draw."), "id S2: prompts: "),
+    "unknown field": (changed(id="S2", licence="free"), "id S2: licence: Extra inputs are not permitted"),
+    "no atoms": (changed(id="S2", atoms=...), "id S2: atoms: Field required"),
+    "no relations": (changed("atoms.relation", id="S2"), "id S2: atoms.relation: Field required"),
+    "atoms of another type": (changed("atoms.text", "Nucleus", id="S2"), "id S2: atoms.text: "),
+    "no layout": (changed("atoms.layout", id="S2"), "id S2: atoms.layout: Field required"),
+    "no global layout": (changed("atoms.layout.global_layout", id="S2"), "atoms.layout.global_layout: Field required"),
+    "panels of no number": (changed("atoms.layout.panel_count", 0, id="S2"), "atoms.layout.panel_count: "),
+    "panels as truth": (changed("atoms.layout.panel_count", True, id="S2"), "atoms.layout.panel_count: "),
+    "panels against the type": (
+        changed("atoms.layout.panel_count", 3, id="S2"),
+        "id S2: panel_type is single, but atoms.layout.panel_count is 3",
+    ),
+    "panel against the type": (
+        changed(id="S2", panel_type="multi"),
+        "id S2: panel_type is multi, but atoms.layout.panel_count is 1",
+    ),
+    "unknown role": (changed("atoms.text.1.role", "hidden", id="S2"), "id S2: atoms.text.t2.role: "),
+    "atom without an id": (changed("atoms.text.1.id", id="S2"), "id S2: atoms.text.1.id: Field required"),
+    "atom id with a slash": (changed("atoms.text.1.id", "a/b", id="S2"), "id S2: atoms.text.a/b.id: "),
+    "atom id twice": (changed("atoms.text.1.id", "v1", id="S2"), "id S2: atoms: more than one atom is called v1"),
+    "text without its place": (changed("atoms.text.0.attached_to", id="S2"), "id S2: atoms.text.t1.attached_to: Field"),
+    "empty text": (changed("atoms.text.0.text", "", id="S2"), "id S2: atoms.text.t1.text: "),
+    "thing without a name": (changed("atoms.visual.1.name", id="S2"), "id S2: atoms.visual.v2.name: Field required"),
+    "thing of no number": (changed("atoms.visual.0.count", 0, id="S2"), "id S2: atoms.visual.v1.count"),
+    "half a thing": (changed("atoms.visual.0.count", 1.5, id="S2"), "id S2: atoms.visual.v1.count"),
+    "thing counted by truth": (changed("atoms.visual.0.count", True, id="S2"), "id S2: atoms.visual.v1.count"),
+    "thing without a place": (changed("atoms.visual.0.location", id="S2"), "id S2: atoms.visual.v1.location: Field"),
+    "relation from nothing": (changed("atoms.relation.0.source", id="S2"), "id S2: atoms.relation.r1.source: Field"),
+    "relation to nothing": (changed("atoms.relation.0.target", " ", id="S2"), "id S2: atoms.relation.r1.target: "),
+    "relation of no type": (changed("atoms.relation.1.type", id="S2"), "id S2: atoms.relation.r2.type: Field required"),
+    "unknown direction": (
+        changed("atoms.relation.0.direction", "up", id="S2"),
+        "atoms.relation.r1.direction: .*'both'",
+    ),
+    "field of another atom": (changed("atoms.text.0.count", 2, id="S2"), "id S2: atoms.text.t1.count: Extra inputs"),
+    "escape sequence in a text": (changed("atoms.text.0.text", "\x1b[31m", id="S2"), "t1.text: the control character"),
+    "half a surrogate pair": (changed("atoms.text.0.text", "\ud800", id="S2"), "atoms.text.t1.text: "),
+    "image path that climbs": (changed(id="S2", image_path="../x.png"), "image path '../x.png' leaves the folder"),
+    "image that is none": (changed(id="S2", image_path="text.png"), "text.png: not an image"),
+    "a list": ("[1, 2]", "a JSON object is wanted, not list"),
+    "cut off": (json.dumps(SAMPLE)[:200], "not JSON: "),
+    "too deep": ('{"id":' + "[" * 200_000, "not JSON: "),
+    "not UTF-8": (b'{"id": "\xff\xfe"}', "not UTF-8"),
+}
+
+
+@pytest.mark.parametrize(("line", "said"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_named(tmp_path: Path, line: dict[str, Any] | str | bytes, said: str) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "text.png").write_text("no image")
+    file = write(tmp_path, SAMPLE, line)
+    with pytest.raises(DataError) as caught:
+        read(tmp_path)
+    assert re.search(said, str(caught.value)), str(caught.value)
+    assert f"{file}:2: " in str(caught.value)
+    assert len(str(caught.value)) < 1500
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf"])
+def test_an_empty_file(tmp_path: Path, content: bytes) -> None:
+    write(tmp_path).write_bytes(content)
+    with pytest.raises(DataError, match=r"samples\.jsonl: no sample in this file"):
+        read(tmp_path)
+
+
+def test_a_folder_without_samples(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"samples\.jsonl: cannot be read: No such file"):
+        read(tmp_path)
+
+
+def test_all_problems_at_once(tmp_path: Path) -> None:
+    file = write(tmp_path, changed(aspect="odd", domain=...), SAMPLE, SAMPLE, "{", changed("atoms.text.1", id="S2"))
+    with pytest.raises(DataError) as caught:
+        read(tmp_path)
+    said = str(caught.value)
+    assert said.startswith("5 problems:\n")
+    assert [int(n) for n in re.findall(rf"{re.escape(str(file))}:(\d+):", said)] == [1, 1, 3, 4, 5]
+
+
+def test_the_schema_is_that_of_the_models() -> None:
+    """Where this fails, write the file anew: ``SCHEMA.write_text(schema())``."""
+    assert SCHEMA.read_text("utf-8") == schema()
+
+
+def test_the_schema_names_what_the_documentation_names() -> None:
+    body = json.loads(SCHEMA.read_text("utf-8"))
+    assert set(body["properties"]) == set(SAMPLE)
+    assert body["required"] == [name for name in SAMPLE if name != "image_path"]
+    parts = {"VisualAtom": "visual", "TextAtom": "text", "RelationAtom": "relation"}
+    for name, modality in parts.items():
+        assert set(body["$defs"][name]["properties"]) == set(SAMPLE["atoms"][modality][0])
+        assert body["$defs"][name]["additionalProperties"] is False
+        both = [
+            one["contains"]["properties"]["role"]["const"]
+            for one in body["$defs"]["Atoms"]["properties"][modality]["allOf"]
+        ]
+        assert both == ["instruction", "reasoning"]
+
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 2),
+    st.just(10**40),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(
+        ["\0", "\x1b[2J", "\ud800", "a\\b", "..", "/", "x" * 100_000, "{{prompt}}", "\u202e", "{text}", "NaN"]
+    ),
+)
+JUNK = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """Every place inside a value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, item in inner for place in places(item, (*path, key)))]
+
+
+PLACES = places(SAMPLE)[1:]
+
+
+@st.composite
+def wrecked_rows(draw: st.DrawFn) -> bytes:
+    row: dict[str, Any] = copy.deepcopy(SAMPLE)
+    *path, last = draw(st.sampled_from(PLACES))
+    inner: Any = row
+    for part in path:
+        inner = inner[part]
+    if draw(st.booleans()):
+        inner[last] = draw(JUNK)
+    else:
+        del inner[last]
+    return json.dumps(row).encode()
+
+
+@st.composite
+def wrecked_lines(draw: st.DrawFn) -> bytes:
+    data = json.dumps(SAMPLE).encode()
+    at = draw(st.integers(0, len(data)))
+    junk = draw(st.binary(max_size=6))
+    ways = [
+        data[:at],
+        data[:at] + junk + data[at:],
+        data[:at] + junk + data[at + 3 :],
+        data[:at] + b"[" * 50_000,
+        data * 2,
+    ]
+    return draw(st.sampled_from(ways)).replace(b"\n", b" ")
+
+
+def attempt(folder: Path) -> Exam[Atoms] | DataError:
+    """The exam, or the one error that may come instead."""
+    try:
+        return read(folder)
+    except DataError as error:
+        return error
+
+
+def use(question: Question[Atoms]) -> None:
+    """What is done with every question that was read: it must not fail later."""
+    assert len(question.hash) == 64
+    again = Question.from_json(json.loads(json.dumps(question.to_json())), Atoms, None)
+    assert again.rubric == question.rubric
+    asks = FEPBENCH.protocol.asks(question, "0" * 64, {}, make_variant(FEPBENCH, None, {}))
+    assert all(ask.criteria for ask in asks)
+    assert not (Path("/a") / question.id).is_relative_to("/b")
+
+
+@given(line=wrecked_rows() | wrecked_lines(), place=st.integers(0, 2))
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_wrecked_lines_are_read_or_named(tmp_path: Path, line: bytes, place: int) -> None:
+    lines: list[dict[str, Any] | bytes] = [changed(id="A1"), changed(id="A2")]
+    lines.insert(place, line)
+    file = write(tmp_path, *lines)
+    found = attempt(tmp_path)
+    if isinstance(found, DataError):
+        assert f"{file}:{place + 1}: " in str(found)
+        assert len(str(found)) < 5000
+    else:
+        for question in found.questions:
+            use(question)
+
+
+def test_the_schema_and_the_model_agree_on_the_sample() -> None:
+    assert FEPBENCH.sample is not None
+    for line in (FEPBENCH.sample / "samples.jsonl").read_text("utf-8").splitlines():
+        body = json.loads(line)
+        assert Sample.model_validate(body).model_dump(mode="json") == body

@@ -1,0 +1,112 @@
+"""The OCR examiner on FEPBench: held against labels given by hand to three drawings of every figure."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from limner.evidence.lines import Line
+from limner.evidence.ocr import RapidOcr
+from limner.exam import Question
+from limner.exams.fepbench import FEPBENCH
+from limner.exams.fepbench.data import read
+from limner.exams.fepbench.sample.draw import DRAWINGS, IMAGES
+from limner.judges.examine import examine
+from limner.painters import alter
+
+from .altered import INSTEAD, altered
+
+PROTOCOL = FEPBENCH.protocol
+Key = tuple[str, str, str]
+QUESTIONS: dict[str, Question[Any]] = {q.tags["sample"]: q for q in read(IMAGES.parent).questions}
+
+
+def by_hand() -> dict[str, dict[Key, int]]:
+    """Drawing -> sample, atom and part -> what a person saw."""
+    found: dict[str, dict[Key, int]] = {}
+    with (Path(__file__).parent / "labels.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            for part in ("exact", "readable"):
+                found.setdefault(row["drawing"], {})[row["sample"], row["atom"], part] = int(row[part])
+    return found
+
+
+TRUTH = by_hand()
+
+
+@pytest.fixture(scope="module")
+def text() -> Callable[[str, str], list[Line]]:
+    """The lines read in a drawing of a sample, each read once."""
+    engine = RapidOcr()
+
+    @cache
+    def lines(drawing: str, sample: str) -> list[Line]:
+        reference = Image.open(IMAGES / f"{sample}.png").convert("RGB")
+        if drawing == "altered":
+            return engine.read(altered(sample))
+        if drawing == "swapped":
+            # As control/swapped draws the free-form question.
+            seed = int.from_bytes(hashlib.sha256(f"{sample}/free".encode()).digest()[:4])
+            swapped = alter.swap(reference, lines("reference", sample), seed)
+            assert swapped is not None
+            return engine.read(swapped[0])
+        return engine.read(reference)
+
+    return lines
+
+
+def judged(drawing: str, text: Callable[[str, str], list[Line]]) -> tuple[list[tuple[int, int]], float]:
+    """Mark and truth of everything decided; the share of text flags (all but attachment) that was decided."""
+    pairs, flags = [], 0
+    for sample, question in QUESTIONS.items():
+        criteria = PROTOCOL.criteria(question)
+        for mark in examine(criteria, text(drawing, sample), PROTOCOL.label_kinds):
+            _, *path = mark.criterion.split("/")
+            if (sample, *path) not in TRUTH[drawing]:
+                assert mark.value is None, mark
+                continue
+            flags += 1
+            if mark.value is not None:
+                pairs.append((mark.value, TRUTH[drawing][sample, path[0], path[1]]))
+    return pairs, len(pairs) / flags
+
+
+def test_labels_are_those_of_the_sample() -> None:
+    atoms = {(sample, atom.id) for sample, question in QUESTIONS.items() for atom in question.rubric.text}
+    for drawing in ("reference", "swapped", "altered"):
+        assert {key[:2] for key in TRUTH[drawing]} == atoms
+    wrong = {(s, a) for (s, a, part), value in TRUTH["altered"].items() if not value and part == "exact"}
+    texts = {(s, a.id): a.text for s, q in QUESTIONS.items() for a in q.rubric.text}
+    assert {texts[key] for key in wrong} == set(INSTEAD)
+    assert set(DRAWINGS) == set(QUESTIONS)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "least"),
+    [
+        ("reference", 0.85),
+        ("altered", 0.5),
+        pytest.param("swapped", 0.8, marks=pytest.mark.slow),
+    ],
+)
+def test_what_it_decides_is_right(drawing: str, least: float, text: Callable[[str, str], list[Line]]) -> None:
+    pairs, share = judged(drawing, text)
+    yes = [truth for mark, truth in pairs if mark == 1]
+    no = [truth for mark, truth in pairs if mark == 0]
+    assert len(yes) >= 50
+    assert sum(yes) / len(yes) >= 0.95
+    assert sum(no) <= 0.05 * max(1, len(no))
+    assert share >= least
+
+
+def test_nothing_is_read_in_a_blank_drawing() -> None:
+    marks = [m for q in QUESTIONS.values() for m in examine(PROTOCOL.criteria(q), [], PROTOCOL.label_kinds)]
+    assert not any(mark.value == 1 for mark in marks)
+    assert any(mark.value == 0 for mark in marks)

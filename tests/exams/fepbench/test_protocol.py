@@ -1,0 +1,408 @@
+"""From replies to marks to scores: the contract is strict, readings agree, scores keep their bounds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from limner.exam import Question
+from limner.exams.fepbench import FEPBENCH
+from limner.exams.fepbench.atoms import MODALITIES, Atoms
+from limner.exams.fepbench.replies import LAYOUT, PARTS, UNEXPECTED, VERIFICATION, listed, normal, verified
+from limner.judges import make_variant
+from limner.marks import Mark, fill
+from limner.protocol import READINGS, Reading, Reply, Row, Unreadable
+
+from .atom_sets import (
+    FORMS,
+    PROTOCOL,
+    SAMPLE,
+    Flags,
+    Form,
+    many,
+    question,
+    read,
+    replies,
+    unexpected,
+    verdicts,
+    verification,
+)
+
+ASKED = question()
+ATOMS = ASKED.rubric
+MONOTONE = [score.name for score in PROTOCOL.scored if score.monotone]
+each_reading = pytest.mark.parametrize("reading", READINGS)
+
+
+def values(marks: list[Mark]) -> dict[str, int | None]:
+    return {mark.criterion: mark.value for mark in marks}
+
+
+def test_criteria_are_three_an_atom_the_layout_and_precision() -> None:
+    found = PROTOCOL.criteria(ASKED)
+    expected = [f"{m}/{atom.id}/{part}" for m in MODALITIES for atom in ATOMS.of(m) for part in PARTS[m]]
+    expected += [f"layout/{part}" for part in LAYOUT] + [f"unexpected/{m}" for m in MODALITIES]
+    assert [criterion.id for criterion in found] == expected
+    assert {criterion.top for criterion in found} == {1}
+    texts = {criterion.id: criterion.text for criterion in found}
+    assert texts["text/t1/attached"] == "This text belongs to the dark sphere: Nucleus"
+    assert texts["visual/v2/count"] == "As many as several: ribosomes"
+    assert texts["relation/r1/satisfied"] == "There is the relation: cell — contains — nucleus"
+
+
+def test_words_that_look_like_fields_stay_words() -> None:
+    atoms = json.loads(json.dumps(SAMPLE["atoms"]))
+    atoms["text"][0]["text"] = "{id} {0} {{text}}"
+    (first, *_) = [c for c in PROTOCOL.criteria(question(atoms)) if c.id == "text/t1/exact"]
+    assert first.text.endswith("{id} {0} {{text}}")
+    assert first.labels == ("{id} {0} {{text}}",)
+
+
+def test_the_text_examiner_gets_the_atoms_text() -> None:
+    found = {criterion.id: criterion for criterion in PROTOCOL.criteria(ASKED)}
+    for part in ("exact", "readable"):
+        criterion = found[f"text/t1/{part}"]
+        assert (criterion.labels, criterion.exact, criterion.kind) == (("Nucleus",), True, part)
+        assert criterion.kind in PROTOCOL.label_kinds
+    assert found["text/t1/attached"].kind not in PROTOCOL.label_kinds
+    assert not any(c.labels for c in found.values() if not c.id.startswith("text/"))
+
+
+def test_the_same_words_in_two_places_are_left_to_eyes() -> None:
+    atoms = json.loads(json.dumps(SAMPLE["atoms"]))
+    atoms["text"].append({**atoms["text"][0], "id": "t3", "text": "NUCLEUS "})
+    kinds = {c.id: c.kind for c in PROTOCOL.criteria(question(atoms))}
+    assert kinds["text/t1/exact"] not in PROTOCOL.label_kinds
+    assert kinds["text/t3/readable"] not in PROTOCOL.label_kinds
+    assert kinds["text/t2/exact"] in PROTOCOL.label_kinds
+
+
+@each_reading
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_replies_in_many_forms(reading: Reading, form: Form) -> None:
+    body, extra = verification(ATOMS, {"t1": (1, 0, 1)}), unexpected(("text", "Sun", "top"))
+    found = values(PROTOCOL.marks(ASKED, [Reply("verify", form(body)), Reply("unexpected", form(extra))], reading))
+    assert [found[f"text/t1/{part}"] for part in PARTS["text"]] == [1, 0, 1]
+    assert [found[f"unexpected/{m}"] for m in MODALITIES] == [1, 0, 1]
+    assert found["unexpected/text/1"] == 1
+
+
+def test_marks_carry_reasons_and_items() -> None:
+    found = {mark.criterion: mark for mark in read(ASKED, {}, [("relation", "Sun heats cell", "top")])}
+    assert found["text/t1/readable"].reason == "seen"
+    assert found["layout/panel_count"].reason == "seen"
+    assert found["unexpected/relation/1"].reason == "Sun heats cell (top)"
+    assert len(found) == len(PROTOCOL.criteria(ASKED)) + 1
+
+
+def test_an_empty_list_is_a_full_answer() -> None:
+    assert values(listed('{"unexpected": []}')) == {f"unexpected/{m}": 1 for m in MODALITIES}
+
+
+def entry(**fields: Any) -> dict[str, Any]:
+    return {"id": "t1", "reason": "", "exact": 1, "readable": 1, "attached": 1} | fields
+
+
+T2 = entry(id="t2")
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "no list": ({"text": {}}, '"text" must be a list'),
+    "nothing said of texts": ({"text": None}, '"text" must be a list'),
+    "an atom missing": ({"text": [T2]}, "text atoms without an answer: t1"),
+    "an atom twice": ({"text": [entry(), T2, entry()]}, "text atom t1 is answered twice"),
+    "an atom of our own": ({"text": [entry(), T2, entry(id="t9")]}, "there is no text atom 't9'"),
+    "an atom of another modality": ({"text": [entry(), T2, entry(id="v1")]}, "there is no text atom 'v1'"),
+    "no id": ({"text": [{"exact": 1}]}, 'entry 1 of "text" has no "id"'),
+    "a number for an id": ({"text": [entry(id=1)]}, 'entry 1 of "text" has no "id"'),
+    "no object": ({"text": ["t1"]}, 'entry 1 of "text" must be an object'),
+    "a flag missing": ({"text": [{"id": "t1", "exact": 1, "readable": 1}, T2]}, 'atom t1: "attached" must be 0 or 1'),
+    "a flag between": ({"text": [entry(exact=0.5), T2]}, 'text atom t1: "exact" must be 0 or 1, not 0.5'),
+    "a flag too large": ({"text": [entry(exact=2), T2]}, '"exact" must be 0 or 1, not 2'),
+    "a flag in words": ({"text": [entry(exact="1"), T2]}, "\"exact\" must be 0 or 1, not '1'"),
+    "no flag": ({"text": [entry(exact=None), T2]}, '"exact" must be 0 or 1, not None'),
+    "no layout": ({"layout": None}, '"layout" must be an object'),
+    "a layout flag missing": ({"layout": {"panel_count": 1}}, 'layout: "panel_structure" must be 0 or 1'),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), BROKEN.values(), ids=BROKEN)
+def test_a_verification_that_breaks_its_contract(change: dict[str, Any], said: str) -> None:
+    body = verification(ATOMS) | change
+    with pytest.raises(Unreadable) as caught:
+        verified(ATOMS, json.dumps(body))
+    assert said in str(caught.value)
+    marks = PROTOCOL.marks(ASKED, replies(body, unexpected()), "careful")
+    assert {mark.verdict for mark in marks} == {"unread"}
+    assert said in marks[0].reason
+    assert set(PROTOCOL.scores(ASKED, marks, {}).values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({}, '"unexpected" must be a list'),
+        ({"unexpected": 3}, '"unexpected" must be a list'),
+        ({"unexpected": {"text": 2}}, '"unexpected" must be a list'),
+        ({"unexpected": ["Sun"]}, "item 1 must be an object"),
+        ({"unexpected": [{"modality": "layout", "item": "a", "place": "b"}]}, '"modality" must be one of visual, text'),
+        ({"unexpected": [{"modality": ["text"], "item": "a", "place": "b"}]}, '"modality" must be one of'),
+        ({"unexpected": [{"modality": "text", "item": "a"}]}, 'item 1 needs an "item" and a "place"'),
+        ({"unexpected": [{"modality": "text", "item": " ", "place": "b"}]}, 'item 1 needs an "item" and a "place"'),
+        ({"unexpected": [{"modality": "text", "item": 3, "place": "b"}]}, 'item 1 needs an "item" and a "place"'),
+    ],
+)
+def test_a_list_that_breaks_its_contract(body: dict[str, Any], said: str) -> None:
+    with pytest.raises(Unreadable) as caught:
+        listed(json.dumps(body))
+    assert said in str(caught.value)
+    marks = PROTOCOL.marks(ASKED, replies(verification(ATOMS), body), "careful")
+    assert {mark.criterion for mark in marks if mark.verdict == "unread"} == {f"unexpected/{m}" for m in MODALITIES}
+    scores = PROTOCOL.scores(ASKED, marks, {})
+    assert (scores["if"], scores["re"], scores["sp"], scores["sp_text"]) == (1.0, 1.0, None, None)
+
+
+@each_reading
+def test_the_number_of_replies(reading: Reading) -> None:
+    verify, extra = replies(verification(ATOMS), unexpected())
+    for given_ in ([], [verify, verify, extra], [extra], [Reply("ocr", "")]):
+        assert {mark.verdict for mark in PROTOCOL.marks(ASKED, given_, reading)} == {"unread"}
+    for given_ in ([verify], [verify, extra, extra]):
+        marks = PROTOCOL.marks(ASKED, given_, reading)
+        assert [mark.criterion for mark in marks if mark.verdict == "unread"] == [f"unexpected/{m}" for m in MODALITIES]
+    marks = PROTOCOL.marks(ASKED, [Reply("ocr", ""), extra, verify], reading)
+    assert {mark.verdict for mark in marks} == {"answer"}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=12,
+)
+ENTRIES = st.lists(
+    st.fixed_dictionaries(
+        {"id": st.sampled_from(["t1", "t2", "v1", "r1"]) | JSON}, optional=dict.fromkeys(PARTS["text"], JSON)
+    ),
+    max_size=3,
+)
+NEARLY: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {},
+    optional={
+        "visual": ENTRIES | JSON,
+        "text": ENTRIES | JSON,
+        "relation": ENTRIES | JSON,
+        "layout": JSON,
+        "unexpected": st.lists(
+            st.fixed_dictionaries(
+                {}, optional={"modality": st.sampled_from(MODALITIES) | JSON, "item": JSON, "place": JSON}
+            ),
+            max_size=3,
+        )
+        | JSON,
+    },
+)
+
+
+@given(text=st.text() | NEARLY.map(json.dumps) | NEARLY.map(repr), wrecked=st.booleans())
+@settings(max_examples=200)
+def test_whatever_comes_is_read_whole_or_not_at_all(text: str, wrecked: bool) -> None:
+    good = replies(verification(ATOMS), unexpected())
+    given_ = [Reply("verify", text), good[1]] if wrecked else [good[0], Reply("unexpected", text)]
+    found = [PROTOCOL.marks(ASKED, given_, reading) for reading in READINGS]
+    assert found[0] == found[1] == found[2]
+    known = {criterion.id for criterion in PROTOCOL.criteria(ASKED)}
+    marks = {mark.criterion: mark for mark in found[0]}
+    assert known <= marks.keys()
+    gold = {marks[id].verdict for id in known if not id.startswith("unexpected")}
+    assert len(gold) == 1
+    assert all(mark.value in (0, 1, None) for mark in found[0])
+
+
+@given(text=NEARLY.map(json.dumps) | st.sampled_from([json.dumps(verification(ATOMS)), json.dumps(unexpected())]))
+@settings(max_examples=150)
+def test_the_contract_accepts_what_is_read_later(text: str) -> None:
+    """A reply is asked for again exactly when it could not be read."""
+    good = replies(verification(ATOMS), unexpected())
+    asks = PROTOCOL.asks(ASKED, "1" * 64, {}, make_variant(FEPBENCH, None, {}))
+    for place, ask in enumerate(asks):
+        given_ = [*good[:place], Reply(ask.name, text), *good[place + 1 :]]
+        unread = any(mark.verdict == "unread" for mark in PROTOCOL.marks(ASKED, given_, "careful"))
+        try:
+            ask.contract.parse(text)
+        except Unreadable:
+            assert unread
+        else:
+            assert not unread
+
+
+def fits(value: Any, schema: dict[str, Any]) -> bool:
+    """Whether a value has the shape a schema of these few words describes."""
+    if schema["type"] == "object":
+        named = isinstance(value, dict) and set(value) == set(schema["properties"])
+        return named and all(fits(value[name], inner) for name, inner in schema["properties"].items())
+    if schema["type"] == "array":
+        return isinstance(value, list) and all(fits(item, schema["items"]) for item in value)
+    kinds = {"string": str, "integer": int}
+    return isinstance(value, kinds[schema["type"]]) and ("enum" not in schema or value in schema["enum"])
+
+
+@given(verdict=verdicts())
+@settings(max_examples=50)
+def test_the_schema_describes_what_the_parser_takes(verdict: Any) -> None:
+    asked, flags, items, layout = verdict
+    assert fits(verification(asked.rubric, flags, layout), VERIFICATION)
+    assert fits(unexpected(*items), UNEXPECTED)
+
+
+def test_schemas_are_as_strict_as_services_want_them() -> None:
+    def check(schema: dict[str, Any]) -> None:
+        if schema["type"] == "object":
+            assert schema["additionalProperties"] is False
+            assert schema["required"] == list(schema["properties"])
+            for inner in schema["properties"].values():
+                check(inner)
+        elif schema["type"] == "array":
+            check(schema["items"])
+
+    check(VERIFICATION)
+    check(UNEXPECTED)
+
+
+@given(verdict=verdicts())
+@settings(max_examples=200)
+def test_scores_lie_between_0_and_1_and_agree_with_plain_counting(verdict: Any) -> None:
+    asked, flags, items, layout = verdict
+    found = PROTOCOL.scores(asked, read(asked, flags, items, layout), {})
+    assert list(found) == [score.name for score in PROTOCOL.scored]
+    assert all(value is None or 0 <= value <= 1 for value in found.values())
+    assert all(value is not None for name, value in found.items() if not name.startswith("sp"))
+    for modality in MODALITIES:
+        gates = sum(flags[atom.id][0] for atom in asked.rubric.of(modality))
+        extra = len({(normal(what), place) for kind, what, place in items if kind == modality})
+        expected = gates / (gates + extra) if gates + extra else None
+        assert found[f"sp_{modality}"] == (None if expected is None else pytest.approx(expected))
+        for role, name in (("instruction", "if"), ("reasoning", "re")):
+            matches = [
+                flags[a.id][0] * (flags[a.id][1] + flags[a.id][2]) / 2
+                for a in asked.rubric.of(modality)
+                if a.role == role
+            ]
+            assert found[f"{name}_{modality}"] == pytest.approx(sum(matches) / len(matches))
+
+
+def partial(draw: st.DataObject, marks: list[Mark]) -> list[Mark]:
+    """The marks with some of them taken back."""
+    kept = [draw.draw(st.booleans()) for _ in marks]
+    return [mark if keep else Mark.abstain(mark.criterion, "") for mark, keep in zip(marks, kept, strict=True)]
+
+
+@given(verdict=verdicts(), data=st.data())
+@settings(max_examples=150)
+def test_a_better_mark_never_lowers_if_or_re(verdict: Any, data: st.DataObject) -> None:
+    asked, flags, items, layout = verdict
+    marks = partial(data, read(asked, flags, items, layout))
+    place = data.draw(st.integers(0, len(marks) - 1))
+    if marks[place].value != 0:
+        return
+    better = [*marks[:place], Mark(marks[place].criterion, 1), *marks[place + 1 :]]
+    before, after = PROTOCOL.scores(asked, marks, {}), PROTOCOL.scores(asked, better, {})
+    for name in MONOTONE:
+        low, high = before[name], after[name]
+        assert low is None or high is None or high >= low - 1e-12
+
+
+@given(verdict=verdicts(), data=st.data())
+@settings(max_examples=150)
+def test_bounds_hold_the_truth(verdict: Any, data: st.DataObject) -> None:
+    asked, flags, items, layout = verdict
+    truth = read(asked, flags, items, layout)
+    some = partial(data, truth)
+    criteria = PROTOCOL.criteria(asked)
+    worst, best = (PROTOCOL.scores(asked, fill(some, criteria, way), {}) for way in (False, True))
+    settled, undecided = PROTOCOL.scores(asked, truth, {}), PROTOCOL.scores(asked, some, {})
+    for name in MONOTONE:
+        low, value, high, known = worst[name], settled[name], best[name], undecided[name]
+        assert low is not None
+        assert value is not None
+        assert high is not None
+        assert low - 1e-12 <= value <= high + 1e-12
+        # A score that is given in spite of abstentions is the only one possible.
+        assert known is None or (known == pytest.approx(low) and known == pytest.approx(high))
+
+
+def test_precision_is_not_bounded() -> None:
+    """Nobody knows how much unexpected content a judge that abstains would have found."""
+    assert [score.name for score in PROTOCOL.scored if not score.monotone] == [
+        "sp",
+        "sp_visual",
+        "sp_text",
+        "sp_relation",
+    ]
+    worst = PROTOCOL.scores(ASKED, fill([], PROTOCOL.criteria(ASKED), False), {})
+    assert worst["sp"] is None
+
+
+@pytest.mark.parametrize(("option", "taken"), [("both", 2), ("free", 1), ("structured", 1)])
+def test_regimes(option: str, taken: int) -> None:
+    both = [question(regime="free"), question(regime="structured")]
+    chosen = [q for q in both if PROTOCOL.takes(q, {"regime": option})]
+    assert len(chosen) == taken
+    assert option == "both" or chosen[0].tags["regime"] == option
+    assert PROTOCOL.draw_options == {"regime": ("both", "free", "structured")}
+    assert PROTOCOL.selecting == {"regime"}
+
+
+def test_both_drawings_of_a_sample_are_one_cluster() -> None:
+    assert PROTOCOL.cluster(question(regime="free")) == PROTOCOL.cluster(question(regime="structured")) == "S1"
+
+
+def row(
+    asked: Question[Atoms], flags: dict[str, Flags] | None = None, items: list[tuple[str, str, str]] | None = None
+) -> Row:
+    marks = read(asked, flags, items or [])
+    return Row(asked, tuple(marks), PROTOCOL.scores(asked, marks, {}))
+
+
+BLANK: dict[str, Flags] = {a.id: (0, 0, 0) for m in MODALITIES for a in ATOMS.of(m)}
+
+
+def test_undefined_precision_is_counted_and_left_out() -> None:
+    textless = BLANK | {"v1": (1, 1, 1), "r1": (1, 1, 1)}
+    rows = [row(question(id="A")), row(question(id="B"), textless), row(question(id="C"), BLANK)]
+    rows += [row(question(id=id, regime="structured")) for id in "ABC"]
+    assert PROTOCOL.analyses(rows)["undefined_sp"] == {"visual": 1, "text": 2, "relation": 1}
+    assert PROTOCOL.remarks(rows) == [
+        "sp: of 6 drawings some show nothing (visual 1, text 2, relation 1); those parts are left out of the mean"
+    ]
+    summary = PROTOCOL.summary(rows)
+    assert summary["sp_text"] == summary["sp"] == 1.0
+    assert PROTOCOL.remarks(rows[:1] + rows[3:4]) == []
+
+
+def test_an_abstaining_judge_leaves_nothing_undefined() -> None:
+    marks = tuple(Mark.abstain(c.id, "") for c in PROTOCOL.criteria(ASKED))
+    found = PROTOCOL.analyses([Row(ASKED, marks, PROTOCOL.scores(ASKED, marks, {}))])
+    assert set(found["undefined_sp"].values()) == {0}
+
+
+def test_uneven_regimes_are_told() -> None:
+    (said,) = PROTOCOL.remarks(
+        [row(question(id="A")), row(question(id="B")), row(question(id="A", regime="structured"))]
+    )
+    assert said.startswith("prompts behind these means: 2 free, 1 structured")
+
+
+def test_a_summary_is_the_mean_over_drawings() -> None:
+    rows = [row(question(id="A")), row(question(id="B"), BLANK, [("text", "Sun", "top")])]
+    summary = PROTOCOL.summary(rows)
+    assert summary["re"] == 0.5
+    assert summary["if"] == pytest.approx((1 + 0.25) / 2)
+    assert summary["sp_text"] == 0.5
+
+
+def test_many_makes_what_it_says() -> None:
+    found = many(text=(3, 2))
+    assert [atom.role for atom in found.text] == ["instruction"] * 3 + ["reasoning"] * 2
+    assert found.count == 5 + 2 + 2

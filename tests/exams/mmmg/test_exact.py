@@ -1,0 +1,102 @@
+"""The exact fidelity: the least distance, whatever the order, and never lower for one more yes."""
+
+from __future__ import annotations
+
+import random
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from limner.exams.mmmg import graph
+from limner.exams.mmmg.exact import resolve, similarity
+
+from .cases import graphs
+
+Case = tuple[dict[str, bool], dict[str, bool]]
+
+
+def of(elements: dict[str, bool], dependencies: dict[str, bool]) -> float:
+    reference = resolve(tuple(elements), tuple(dependencies))
+    return similarity(reference, list(elements.values()), list(dependencies.values()))
+
+
+@given(graphs(most=5, loops=True))
+@settings(max_examples=150)
+def test_it_equals_networkx_full_search(case: Case) -> None:
+    elements, dependencies = case
+    reference = graph.build(dict.fromkeys(elements, True), dict.fromkeys(dependencies, True))
+    generated = graph.build(elements, dependencies)
+    least = nx.graph_edit_distance(graph.drawn(reference), graph.drawn(generated))
+    assert of(elements, dependencies) == pytest.approx(1 - least / (reference.size + generated.size))
+
+
+@given(graphs(), st.randoms())
+def test_order_does_not_matter(case: Case, chance: random.Random) -> None:
+    shuffled = [dict(chance.sample(list(part.items()), len(part))) for part in case]
+    assert of(*case) == of(*shuffled)
+
+
+@given(graphs(loops=True), st.data())
+@settings(max_examples=200)
+def test_one_more_yes_never_lowers_it(case: Case, data: st.DataObject) -> None:
+    items = [(part, name) for part in case for name, yes in part.items() if not yes]
+    before = of(*case)
+    if items:
+        part, name = data.draw(st.sampled_from(items))
+        part[name] = True
+        assert of(*case) >= before
+
+
+@given(graphs())
+def test_never_below_the_release(case: Case) -> None:
+    elements, dependencies = case
+    reference = graph.build(dict.fromkeys(elements, True), dict.fromkeys(dependencies, True))
+    assert of(*case) >= graph.similarity(reference, graph.build(elements, dependencies)) - 1e-12
+
+
+@given(graphs(loops=True))
+def test_ends_of_the_scale(case: Case) -> None:
+    elements, dependencies = case
+    assert of(dict.fromkeys(elements, True), dict.fromkeys(dependencies, True)) == 1
+    assert of(dict.fromkeys(elements, False), dict.fromkeys(dependencies, True)) == 0
+    assert similarity(resolve((), ()), [], []) == 0
+
+
+def test_endpoints_are_resolved_in_the_full_graph() -> None:
+    """An endpoint that two entities could mean stays open, even where only one of them is shown."""
+    elements = {"cell wall": True, "cell core": False, "sun": True}
+    assert resolve(tuple(elements), ("Causes(sun, cell)",)).edges == ((),)
+    assert of(elements, {"Causes(sun, cell)": True}) == pytest.approx(2 * 2 / (2 + 3))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Contains(salt,sea water)", ((0, 1),)),
+        ("Contains( Salt ,  SEA water )", ((0, 1),)),
+        ("contains (salt, sea water)", ((0, 1),)),
+        ("Requires(salt,sea water)", ((1, 0),)),
+        ("Defines(salt, sea water)", ((0, 1), (1, 0))),
+        ("Causes(change(salt), change(sea water))", ((0, 1),)),
+        ("Causes(salt, water)", ((0, 1),)),
+        ("Causes(fish, whole, salt)", ((2, 0),)),
+        ("Causes(salt, fish, whole)", ((0, 2),)),
+        ("Causes(salt)", ()),
+        ("Causes(salt, moon)", ()),
+        ("salt causes water", ()),
+        ("Causes(", ()),
+        ("", ()),
+    ],
+)
+def test_what_the_release_cannot_read(text: str, expected: tuple[tuple[int, int], ...]) -> None:
+    assert resolve(("salt", "Sea Water", "fish, whole"), (text,)).edges == (expected,)
+
+
+@given(
+    st.lists(st.text(alphabet="ab ,()", max_size=8), min_size=1, max_size=4), st.text(alphabet="ab ,()C", max_size=14)
+)
+def test_any_text_is_resolved_or_left_open(names: list[str], text: str) -> None:
+    found = resolve(tuple(names), (text,))
+    assert all(0 <= end < len(names) for edges in found.edges for edge in edges for end in edge)

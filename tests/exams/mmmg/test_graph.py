@@ -1,0 +1,173 @@
+"""The released scorer's graphs and distance: every quirk that was found by running it."""
+
+from __future__ import annotations
+
+import itertools
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from limner.exams.mmmg.graph import Graph, Stops, build, distance, drawn, ends, similarity, stops
+
+from .cases import RELATIONS, graphs
+
+ALL = True
+
+
+def built(elements: list[str], *dependencies: str) -> Graph:
+    return build(dict.fromkeys(elements, ALL), dict.fromkeys(dependencies, ALL))
+
+
+def test_names_that_differ_in_case_alone_are_one_node() -> None:
+    assert built(["Cell", "cell", "CELL wall"]).nodes == ("cell", "cell wall")
+    assert build({"Cell": False, "cell": True}, {}).nodes == ("cell",)
+
+
+@pytest.mark.parametrize("relation", ["Causes", "Contains", "Entails", "TemporalOrder", "Invented", " Requires"])
+def test_most_relations_run_from_first_to_second(relation: str) -> None:
+    assert built(["a", "b"], f"{relation}(a, b)").edges == {("a", "b")}
+
+
+@pytest.mark.parametrize("word", ["Requires", "requires", "REQUIRES"])
+def test_requires_runs_the_other_way(word: str) -> None:
+    assert built(["a", "b"], f"{word}(a, b)").edges == {("b", "a")}
+
+
+@pytest.mark.parametrize("word", ["Defines", "defines"])
+def test_defines_counts_as_two_edges(word: str) -> None:
+    assert built(["a", "b"], f"{word}(a, b)").edges == {("a", "b"), ("b", "a")}
+
+
+def test_two_dependencies_over_one_pair_are_one_edge_and_either_suffices() -> None:
+    both = {"Causes(a, b)": True, "Entails(a, b)": False}
+    assert build({"a": True, "b": True}, both).edges == {("a", "b")}
+    assert len(built(["a", "b"], "Causes(a, b)", "Entails(a, b)", "Requires(b, a)").edges) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Causes(a, b", [("a", "b")]),
+        ("Causes(a, b))", [("a", "b)")]),
+        ("Contains(salt, fine, sea)", [("salt", "fine, sea")]),
+        ("Causes(Change(X), b)", [("x", "b")]),
+        ("Causes(change(x), change(y z))", [("x", "y z")]),
+        ("Causes(a, change(change(x)))", [("a", "x")]),
+        ("Causes(increase(x), decrease(y))", [("increase(x)", "decrease(y)")]),
+        ("a causes b", []),
+        ("", []),
+    ],
+)
+def test_how_a_dependency_is_cut(text: str, expected: list[tuple[str, str]]) -> None:
+    assert ends(text) == expected
+
+
+@pytest.mark.parametrize("text", ["Causes(a,b)", "Causes(a)", "Causes()", "Causes("])
+def test_the_released_scorer_stops(text: str) -> None:
+    with pytest.raises(Stops, match="no two arguments"):
+        build({"a": True, "b": True}, {text: True})
+    assert stops(["Causes(a, b)", text]) == f"{text!r} has no two arguments with a comma and a blank between them"
+    # Only what is judged yes is looked at; but the reference always is.
+    assert build({"a": True, "b": True}, {text: False}).edges == frozenset()
+    assert stops(["Causes(a, b)", "no bracket"]) is None
+
+
+def test_endpoints_by_containment() -> None:
+    assert built(["water vapour", "sun"], "Causes(sun, vapour)").edges == {("sun", "water vapour")}
+    assert built(["water", "sun"], "Causes(sun, warm water)").edges == {("sun", "water")}
+    assert built(["water", "sun"], "Causes(sun, waters)").edges == frozenset(), "no blank in it"
+    assert built(["cell wall", "cell core", "sun"], "Causes(sun, cell)").edges == frozenset(), "two candidates"
+    assert built(["cell", "cell wall", "sun"], "Causes(sun, Cell)").edges == {("sun", "cell")}, "an exact name wins"
+    assert built(["sun"], "Causes(sun, moon)").edges == frozenset()
+
+
+def test_fewer_nodes_can_make_an_endpoint_clear() -> None:
+    elements, dependency = {"cell wall": True, "cell core": False, "sun": True}, "Causes(sun, cell)"
+    assert build(elements, {dependency: True}).edges == {("sun", "cell wall")}
+    assert built(list(elements), dependency).edges == frozenset()
+
+
+def test_a_dependency_without_its_entity_adds_nothing() -> None:
+    assert build({"a": True, "b": False}, {"Causes(a, b)": True}) == Graph(("a",), frozenset())
+
+
+def first_value(reference: Graph, generated: Graph) -> int:
+    return int(next(nx.optimize_graph_edit_distance(drawn(reference), drawn(generated))))
+
+
+@given(graphs())
+@settings(max_examples=200)
+def test_the_distance_is_the_first_value_networkx_yields(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
+    elements, dependencies = case
+    reference = build(dict.fromkeys(elements, ALL), dict.fromkeys(dependencies, ALL))
+    generated = build(elements, dependencies)
+    assert distance(reference, generated) == first_value(reference, generated)
+
+
+@given(graphs(loops=True))
+@settings(max_examples=60)
+def test_with_loops_too(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
+    elements, dependencies = case
+    reference = build(dict.fromkeys(elements, ALL), dict.fromkeys(dependencies, ALL))
+    generated = build(elements, dependencies)
+    assert distance(reference, generated) == first_value(reference, generated)
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_a_generated_edge_the_reference_lacks(data: st.DataObject) -> None:
+    names = [f"n{i}" for i in range(data.draw(st.integers(2, 6)))]
+    edges = st.frozensets(st.tuples(st.sampled_from(names), st.sampled_from(names)).filter(lambda e: e[0] != e[1]))
+    kept = tuple(name for name in names if data.draw(st.booleans()))
+    free = frozenset(edge for edge in data.draw(edges) if set(edge) <= set(kept))
+    reference, generated = Graph(tuple(names), data.draw(edges)), Graph(kept, free)
+    assert distance(reference, generated) == first_value(reference, generated)
+
+
+def star(*shown: str, order: str = "abcd") -> float:
+    """What is left of a star around d, by the order of the names."""
+    dependencies = {f"Contains(d, {name})": name in shown for name in "abc"}
+    reference = build(dict.fromkeys(order, ALL), dict.fromkeys(dependencies, ALL))
+    return similarity(reference, build({name: name in shown or name == "d" for name in order}, dependencies))
+
+
+def test_it_overshoots_and_the_order_of_the_entities_matters() -> None:
+    values = {star("b", "c", order="".join(order)) for order in itertools.permutations("abcd")}
+    assert {round(value, 4) for value in values} == {0.5, 0.8333}
+
+
+def test_one_more_right_answer_can_lower_it() -> None:
+    elements = {"a": True, "b": True, "c": True, "d": False}
+    reference = build(dict.fromkeys(elements, ALL), {"Causes(a, b)": True, "Causes(a, c)": True})
+    one, two = (
+        similarity(reference, build(elements, {"Causes(a, b)": more, "Causes(a, c)": True})) for more in (False, True)
+    )
+    assert two < one
+
+
+def test_a_complete_answer_scores_one_and_two_empty_graphs_nothing() -> None:
+    full = built(["a", "b", "c"], "Causes(a, b)", "Defines(b, c)")
+    assert similarity(full, full) == 1
+    assert similarity(full, Graph((), frozenset())) == 0
+    assert similarity(Graph((), frozenset()), Graph((), frozenset())) == 0
+
+
+@given(graphs())
+@settings(max_examples=100)
+def test_where_it_is_the_least_distance(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
+    """With no entity missing, or no edge shown; otherwise it overshoots by an even number of edits."""
+    elements, dependencies = case
+    reference = build(dict.fromkeys(elements, ALL), dict.fromkeys(dependencies, ALL))
+    generated = build(elements, dependencies)
+    least = reference.size - generated.size
+    over = distance(reference, generated) - least
+    assert over >= 0
+    assert over % 2 == 0
+    if len(generated.nodes) == len(reference.nodes) or not generated.edges:
+        assert over == 0
+
+
+def test_the_relations_of_the_paper_are_all_known() -> None:
+    assert {len(ends(f"{relation}(a, b)")) for relation in RELATIONS if relation != "Defines"} == {1}

@@ -1,0 +1,228 @@
+"""MMMG's scores, averages, error analysis and remarks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner.errors import UsageError
+from limner.exam import Question
+from limner.exams.mmmg import MMMG
+from limner.exams.mmmg.data import LEVELS, Rubric
+from limner.exams.mmmg.errors import failures
+from limner.exams.mmmg.scores import readability
+from limner.marks import Mark, fill
+from limner.protocol import Reply, Row
+from limner.stats import bootstrap
+
+from .cases import DEPENDENCIES, ELEMENTS, graphs, marks, question, structured
+
+PROTOCOL = MMMG.protocol
+NAMES = (
+    "mmmg_release", "mmmg_exact", "fidelity_release", "fidelity_exact", "readability", "u_acc", "entity_recall",
+    "dependency_accuracy",
+)  # fmt: skip
+
+
+def regions(count: object) -> dict[str, Any]:
+    return {"regions": {"value": count, "backend": "test"}}
+
+
+def row(asked: Question[Rubric], given: list[Mark], count: object = 10) -> Row:
+    return Row(asked, tuple(given), PROTOCOL.scores(asked, given, regions(count)), regions(count))
+
+
+def test_every_score_is_there_and_only_those() -> None:
+    found = PROTOCOL.scores(question(), marks([1, 1, 1], [1, 1]), regions(0))
+    assert set(found) == set(NAMES)
+    assert found == dict.fromkeys(NAMES, 1.0)
+    summary_only = {"mmmg_release_avg", "mmmg_exact_avg"}
+    assert {score.name for score in PROTOCOL.scored} == set(NAMES) | summary_only
+    assert {score.name for score in PROTOCOL.scored if not score.monotone} == {
+        "mmmg_release", "mmmg_release_avg", "fidelity_release",
+    }  # fmt: skip
+
+
+def test_a_drawing_in_numbers() -> None:
+    found = PROTOCOL.scores(question(), marks([1, 1, 0], [1, 1]), regions(100))
+    assert (found["entity_recall"], found["dependency_accuracy"], found["u_acc"]) == (2 / 3, 1.0, 0.8)
+    assert found["fidelity_exact"] == 2 * 3 / (3 + 5), "two nodes and one edge; the turbine's needs the turbine"
+    assert found["readability"] == 60 / 90
+    assert found["mmmg_exact"] == 60 / 90 * 0.75
+    assert found["fidelity_release"] == 1 - 4 / 8, "the first value overshoots here"
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [(0, 1), (70, 1), (73, 0.97), (80, 0.89), (87, 0.81), (100, 0.67), (115, 0.5), (135, 0.28), (138, 0.24),
+     (156, 0.04), (160, 0), (163, 0), (10**9, 0)],
+)  # fmt: skip
+def test_readability(count: int, expected: float) -> None:
+    found = readability(count, 70, 160)
+    assert found is not None
+    assert f"{found:.2f}" == f"{expected:.2f}"
+
+
+@pytest.mark.parametrize("count", [None, -1, "83", True, math.nan, [83]])
+def test_without_a_count_there_is_no_mmmg_score(count: object) -> None:
+    found = PROTOCOL.scores(question(), marks([1, 1, 1], [1, 1]), regions(count))
+    assert found["readability"] is found["mmmg_release"] is found["mmmg_exact"] is None
+    assert found["fidelity_release"] == found["fidelity_exact"] == 1
+    assert PROTOCOL.scores(question(), marks([1, 1, 1], [1, 1]), {})["mmmg_exact"] is None
+
+
+def test_other_thresholds() -> None:
+    other = PROTOCOL.tuned({"n_min": 0, "n_max": 200})
+    given = marks([1, 1, 1], [1, 1])
+    assert other.scores(question(), given, regions(50))["readability"] == 0.75
+    assert PROTOCOL.scores(question(), given, regions(50))["readability"] == 1
+    assert other.remarks([]) == ["n_min is 0 instead of 70", "n_max is 200 instead of 160"]
+    assert PROTOCOL.tuned({}) is PROTOCOL
+    same = PROTOCOL.tuned({"n_max": 70})
+    assert [same.scores(question(), given, regions(n))["readability"] for n in (70, 71)] == [1, 0]
+    with pytest.raises(UsageError, match="no number 'n_mid' to be set; there is: n_min, n_max"):
+        PROTOCOL.tuned({"n_mid": 3})
+
+
+def test_what_is_not_answered_is_not_guessed() -> None:
+    given = [*marks([1, 1]), Mark.unread("entity/3", "not answered"), *marks([], [1, 1])]
+    found = PROTOCOL.scores(question(), given, regions(10))
+    assert found["dependency_accuracy"] == 1
+    assert {name for name, value in found.items() if value is None} == set(NAMES) - {
+        "dependency_accuracy",
+        "readability",
+    }
+    assert PROTOCOL.scores(question(["a"], []), marks([1]), regions(10))["dependency_accuracy"] is None
+
+
+def test_where_the_released_scorer_stops() -> None:
+    asked = question(dependencies=["Causes(boiler,steam)", DEPENDENCIES[1]])
+    given = marks([1, 1, 1], [1, 0])
+    found = PROTOCOL.scores(asked, given, regions(10))
+    assert found["fidelity_release"] is found["mmmg_release"] is None
+    assert found["fidelity_exact"] == found["mmmg_exact"] == 2 * 4 / (4 + 5)
+    rows = [row(asked, given)] * 2 + [
+        row(question(id=f"PhD_Math_{n}", dependencies=["X(a)"]), marks([1, 1, 1], [1])) for n in range(4)
+    ]
+    first, *_, last = PROTOCOL.remarks(rows)
+    assert first.startswith(
+        "highschool_Engineering_1: no fidelity_release, for the released scorer stops with an error: "
+    )
+    assert last == "… and 2 more questions without fidelity_release"
+    assert "fidelity_release" not in PROTOCOL.summary(rows)
+
+
+@given(graphs(loops=True), st.integers(0, 200), st.data())
+def test_scores_stay_on_their_scale_and_monotone_ones_rise(
+    case: tuple[dict[str, bool], dict[str, bool]], count: int, data: st.DataObject
+) -> None:
+    elements, dependencies = case
+    asked = question(list(elements), list(dependencies))
+    given = marks(list(elements.values()), list(dependencies.values()))
+    before = PROTOCOL.scores(asked, given, regions(count))
+    assert all(value is None or 0 <= value <= 1 for value in before.values())
+    at = data.draw(st.integers(0, len(given) - 1))
+    after = PROTOCOL.scores(asked, [*given[:at], Mark(given[at].criterion, 1), *given[at + 1 :]], regions(count))
+    for score in PROTOCOL.scored:
+        if score.monotone and (low := before.get(score.name)) is not None:
+            assert (after[score.name] or 0) >= low
+
+
+def test_a_drawing_never_made_counts_as_nothing() -> None:
+    found = PROTOCOL.nothing(question())
+    assert found == dict.fromkeys(NAMES, 0.0)
+
+
+def rows_of(values: Mapping[str, list[float]]) -> list[Row]:
+    """Drawings by level with the MMMG-Scores given."""
+    found = []
+    for level, scores in values.items():
+        for n, score in enumerate(scores):
+            named = {"mmmg_release": score, "fidelity_release": score / 2}
+            found.append(Row(question(id=f"{level}_Math_{n}"), (), named))
+    return found
+
+
+def test_the_average_over_levels_and_over_drawings() -> None:
+    rows = rows_of({"preschool": [0.9, 0.7, 0.8, 0.8], "PhD": [0.2]})
+    found = PROTOCOL.summary(rows)
+    assert found["mmmg_release"] == pytest.approx(3.4 / 5)
+    assert found["mmmg_release_avg"] == pytest.approx((0.8 + 0.2) / 2)
+    assert found["fidelity_release_avg"] == pytest.approx(0.25)
+    assert set(found) == {"mmmg_release", "mmmg_release_avg", "fidelity_release", "fidelity_release_avg"}
+
+
+def test_resamples_that_miss_a_level() -> None:
+    rows = rows_of({"preschool": [0.8], "PhD": [0.2]})
+    parts = {name: (np.zeros(2), np.zeros(2)) for r in rows for name in PROTOCOL.parts(r)}
+    for place, each in enumerate(rows):
+        for name, (top, bottom) in PROTOCOL.parts(each).items():
+            parts[name][0][place] += top
+            parts[name][1][place] += bottom
+    found = bootstrap(parts, PROTOCOL.derive)["mmmg_release_avg"]
+    assert [found.value, found.low, found.high] == pytest.approx([0.5, 0.2, 0.8])
+
+
+@given(st.dictionaries(st.sampled_from(LEVELS), st.lists(st.floats(0, 1), min_size=1, max_size=4), min_size=1))
+def test_averages_of_any_drawings(values: dict[str, list[float]]) -> None:
+    found = PROTOCOL.summary(rows_of(values))
+    everything = [score for scores in values.values() for score in scores]
+    assert found["mmmg_release"] == pytest.approx(sum(everything) / len(everything))
+    means = [sum(scores) / len(scores) for scores in values.values()]
+    assert found["mmmg_release_avg"] == pytest.approx(sum(means) / len(means))
+
+
+def test_the_error_analysis() -> None:
+    def one(mmmg: float | None, readable: float, recall: float | None, accuracy: float | None) -> Row:
+        scores = {
+            "mmmg_release": mmmg,
+            "readability": readable,
+            "entity_recall": recall,
+            "dependency_accuracy": accuracy,
+        }
+        return Row(question(), (), scores)
+
+    rows = [
+        one(0.5, 0.5, 0.3, 0.4),
+        one(0.2, 0.51, 0.31, 0.41),
+        one(0.1, 1.0, 0.2, None),
+        one(0.4, 0.1, 0.9, 0.1),
+        one(0.51, 0.1, 0.1, 0.1),
+        one(None, 0.1, 0.1, 0.1),
+    ]
+    assert failures(rows, "mmmg_release") == {
+        "drawings": 5, "low": 4, "readability": 0.5, "entity": 0.5, "dependency": 0.5,
+    }  # fmt: skip
+    empty = {"drawings": 0, "low": 0, "readability": None, "entity": None, "dependency": None}
+    assert PROTOCOL.analyses([]) == {"low_scores": {"mmmg_release": empty, "mmmg_exact": empty}}
+
+
+def test_unread_items_are_counted() -> None:
+    text = structured([1, 1], [1])
+    for reading, said in (("careful", "and stay undecided"), ("paper", "and count as no in this reading")):
+        given = PROTOCOL.marks(question(), [Reply("mark", text)], reading)  # type: ignore[arg-type]
+        assert PROTOCOL.remarks([row(question(), given)]) == [f"2 of 5 items have no readable answer {said}"]
+
+
+def test_replies_that_are_none_or_too_many() -> None:
+    for replies in ([], [Reply("mark", "{}"), Reply("checklist", "")], [Reply("ocr", "x")], [Reply("mark", "nothing")]):
+        given = PROTOCOL.marks(question(), replies, "release")
+        assert [mark.verdict for mark in given] == ["unread"] * 5
+
+
+def test_criteria() -> None:
+    criteria = PROTOCOL.criteria(question())
+    assert [(c.id, c.text, c.kind, c.labels) for c in criteria[2:4]] == [
+        ("entity/3", "turbine", "entity", ("turbine",)),
+        ("dependency/1", "Causes(boiler, steam)", "dependency", ()),
+    ]
+    assert [c.text for c in criteria] == [*ELEMENTS, *DEPENDENCIES]
+    assert all(
+        PROTOCOL.scores(question(), fill([], criteria, best), {})["u_acc"] == float(best) for best in (True, False)
+    )

@@ -1,0 +1,208 @@
+"""What a judge's reply says: structured, in free text, and as the released parser reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from limner.exams.mmmg.replies import FREE, MISSING, SCHEMA, STRUCTURED, complete, read, released, some, told
+from limner.protocol import READINGS, Reading, Unreadable
+
+from .cases import body, checklist, structured
+
+ITEMS = {"entity/1": "cell", "entity/2": "Cell Wall", "dependency/1": "Contains(cell, wall)"}
+
+
+def answers(text: str, reading: Reading = "release", ask: str = FREE, items: Mapping[str, str] = ITEMS) -> list[Any]:
+    return [mark.value for mark in read(items, ask, text, reading)]
+
+
+def only(text: str) -> list[Any]:
+    """Whether the released parser finds a yes for the first entity, and the careful reader one."""
+    return [
+        released(ITEMS, text).get("entity/1", [(None, "")])[-1][0],
+        told(ITEMS, text).get("entity/1", [(None, "")])[-1][0],
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cell: yes", "CELL: YES", "- cell: yes", "* cell: yes", "• cell: yes", "12. cell: yes", "`cell`: yes",
+        "- `cell` : yes", "**cell**: yes", "cell: [yes]", "**cell: yes**", "cell： yes", "cell:\nyes", "cell:yes.",
+        "  -  cell  :  Yes, it is there", "Some words.\ncell: yes", "cell: yes - clearly shown",
+    ],
+)  # fmt: skip
+def test_forms_that_both_take(text: str) -> None:
+    assert only(text) == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"cell": yes', "[cell]: yes", "1) cell: yes", "(1) cell: yes", "cell - yes", "cell — yes", "cell -> yes",
+        "cell → yes", "cell = yes", "cell: true", "cell: `yes`", "cell: *yes*", "cell: 'yes'", 'cell: "yes"',
+        "| cell | yes | seen |", "cell: [Yes]", "# cell: yes", "> cell: yes", "1. “cell”: Yes",
+    ],
+)  # fmt: skip
+def test_forms_that_the_released_parser_misses(text: str) -> None:
+    assert only(text) == [None, 1]
+
+
+@pytest.mark.parametrize(
+    "text", ["the cell: yes", "cell yes", "cell", "cells: yes", "cell: yesterday", "cell wall: yes"]
+)
+def test_forms_that_neither_takes(text: str) -> None:
+    assert only(text) == [None, None]
+
+
+def test_odd_answers() -> None:
+    assert only("cell: yes/no") == [1, None]
+    for letter in "yesno":
+        assert only(f"cell: {letter}") == [0, None], "a lone letter is a no to the released parser"
+    assert only("cell: no") == only("cell: NO") == [0, 0]
+
+
+def test_a_dependency_spaced_otherwise() -> None:
+    for text in ("Contains(cell,wall): yes", "Contains (cell, wall): yes", "contains( cell , wall ): yes"):
+        assert answers(text) == [0, 0, 0]
+        assert answers(text, "careful") == [None, None, 1]
+
+
+def test_the_last_judgement_wins_and_no_judgement_is_a_no() -> None:
+    text = "cell: yes\nCell Wall: no\ncell: no\ncell wall: yes"
+    assert answers(text) == answers(text, "paper") == [0, 1, 0]
+    assert [mark.source for mark in read(ITEMS, FREE, text, "release")] == ["", "", MISSING]
+    marks = read(ITEMS, FREE, text, "careful")
+    assert [mark.value for mark in marks] == [None, None, None]
+    assert [mark.reason for mark in marks] == ["answered both yes and no"] * 2 + ["not answered"]
+    assert all(mark.verdict == "unread" for mark in marks)
+
+
+def test_no_match_at_all_makes_everything_false() -> None:
+    assert answers("I cannot see this picture.") == [0, 0, 0]
+    assert answers("I cannot see this picture.", "careful") == [None, None, None]
+    with pytest.raises(Unreadable, match="a colon and yes or no"):
+        some(ITEMS, "I cannot see this picture.")
+
+
+def test_case_decides_between_items_that_differ_in_it_alone() -> None:
+    items = {"entity/1": "Cell", "entity/2": "cell"}
+    assert answers("cell: yes", items=items) == [0, 1]
+    assert answers("CELL: yes", items=items) == [1, 0], "the first of them"
+    assert answers("CELL: yes", "careful", items=items) == [1, 1], "they are one node"
+
+
+def test_reasons_are_kept() -> None:
+    text = "- cell: yes, in the middle\n- Contains(cell, wall): no. No wall is drawn."
+    for reading in READINGS:
+        marks = read(ITEMS, FREE, text, reading)
+        assert marks[0].reason.endswith("cell: yes, in the middle")
+        assert marks[2].reason.endswith("No wall is drawn.")
+
+
+def test_a_structured_reply() -> None:
+    text = structured([True, False], [True])
+    for reading in READINGS:
+        marks = read(ITEMS, STRUCTURED, text, reading)
+        assert [(mark.criterion, mark.value, mark.reason) for mark in marks] == [
+            ("entity/1", 1, "seen 1"),
+            ("entity/2", 0, "seen 2"),
+            ("dependency/1", 1, "seen 1"),
+        ]
+    assert complete(ITEMS, f"Here it is:\n```json\n{text}\n```")
+
+
+def changed(change: Any) -> str:
+    given = body([True, False], [True])
+    change(given)
+    return json.dumps(given)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (changed(lambda b: b["entities"].pop()), r"entity/2 \(not answered\)"),
+        (changed(lambda b: b.pop("dependencies")), r"dependency/1 \(not answered\)"),
+        (changed(lambda b: b.update(dependencies="all of them")), r"dependency/1 \(not answered\)"),
+        (changed(lambda b: b["entities"][0].update(answer="partly")), r"entity/1 \(not answered\)"),
+        (changed(lambda b: b["entities"][0].update(item=7)), r"entity/1 \(not answered\)"),
+        (changed(lambda b: b["entities"].append({"item": 1, "reason": "", "answer": "no"})), "both yes and no"),
+        ("[]", "no JSON object"),
+        ("", "no JSON object"),
+    ],
+)
+def test_what_a_judge_is_told_of_an_incomplete_reply(text: str, said: str) -> None:
+    with pytest.raises(Unreadable, match=said):
+        complete(ITEMS, text)
+
+
+def test_what_is_missing_from_a_structured_reply() -> None:
+    text = changed(lambda b: b["entities"].pop())
+    assert answers(text, "careful", STRUCTURED) == [1, None, 1]
+    assert answers(text, "paper", STRUCTURED) == answers(text, "release", STRUCTURED) == [1, 0, 1]
+
+
+@pytest.mark.parametrize("answer", ["Yes", " yes ", True, "true", "TRUE"])
+def test_ways_to_say_yes(answer: object) -> None:
+    text = changed(lambda b: b["entities"][1].update(answer=answer, item="2"))
+    assert answers(text, "careful", STRUCTURED) == [1, 1, 1]
+
+
+def test_the_shape_is_strict() -> None:
+    def walk(node: Any) -> None:
+        if isinstance(node, dict):
+            if node.get("type") == "object":
+                assert node["additionalProperties"] is False
+                assert list(node["properties"]) == node["required"]
+            for inner in node.values():
+                walk(inner)
+
+    walk(SCHEMA)
+    assert next(iter(SCHEMA["properties"])) == "description", "the description comes first"
+    assert SCHEMA["properties"]["entities"]["items"]["required"] == ["item", "reason", "answer"]
+
+
+NAMES = st.lists(st.text(alphabet="abC (),'-.:*`[]12", min_size=1, max_size=12), min_size=1, max_size=5, unique=True)
+REPLIES = st.one_of(
+    st.text(max_size=60),
+    st.text(alphabet="abC (),'-.:*`[]12yesno\n|", max_size=120),
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=4),
+        lambda x: st.lists(x) | st.dictionaries(st.sampled_from(["entities", "dependencies", "item", "answer"]), x),
+        max_leaves=8,
+    ).map(json.dumps),
+)
+
+
+@given(names=NAMES, text=REPLIES, reading=st.sampled_from(READINGS), ask=st.sampled_from([FREE, STRUCTURED]))
+@settings(max_examples=300)
+def test_any_reply_is_read_or_refused(names: list[str], text: str, reading: Reading, ask: str) -> None:
+    items = {f"entity/{n}": name for n, name in enumerate(names, 1)}
+    try:
+        marks = read(items, ask, text, reading)
+    except Unreadable:
+        assert ask == STRUCTURED
+        return
+    assert [mark.criterion for mark in marks] == list(items)
+    assert all(mark.value in (0, 1) or reading == "careful" for mark in marks)
+
+
+@given(chosen=st.lists(st.booleans(), min_size=3, max_size=3))
+def test_every_reading_agrees_on_the_release_s_own_form(chosen: list[bool]) -> None:
+    text = checklist(dict(zip(ITEMS.values(), chosen, strict=True)))
+    for reading in READINGS:
+        assert answers(text, reading) == [int(yes) for yes in chosen]
+
+
+@pytest.mark.parametrize("text", ["\n" * 150_000, "- " * 75_000, "cell" + " " * 150_000, "`" * 150_000, "1" * 150_000])
+def test_long_replies_take_no_time(text: str) -> None:
+    for reading in READINGS:
+        assert set(answers(text, reading)) <= {0, None}
+    with pytest.raises(Unreadable, match="longer than"):
+        read(ITEMS, FREE, text * 10, "release")

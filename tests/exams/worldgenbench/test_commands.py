@@ -1,0 +1,95 @@
+"""The exam through the real commands: replayed replies and a chat model, scores and breakdowns, one question."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner.exams import read, resolve
+from tests.cli.invoke import limner
+from tests.fakes import ChatServer
+from tests.support import JUDGE, write_settings
+
+QUESTIONS = read(resolve("sample/worldgenbench")).questions
+EXAM = "sample/worldgenbench"
+
+
+def marks(number: int) -> list[int]:
+    """So many ones as the question's number says, then zeros."""
+    count = len(QUESTIONS[number].rubric.checklist)
+    return [int(n <= number) for n in range(count)]
+
+
+@pytest.fixture
+def replies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    rows: list[dict[str, Any]] = [
+        {"id": question.id, "reply": f"The marks: {marks(n)}"} for n, question in enumerate(QUESTIONS)
+    ]
+    rows[3] = {"id": QUESTIONS[3].id, "replies": ["[1, 1]", "all met", "[2]"]}
+    Path("replies.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return "replay/replies.jsonl"
+
+
+def test_replayed_replies_through_all_commands(replies: str) -> None:
+    said = limner("run", EXAM, "--painter", "control/reference", "--judge", replies, "--json", code=3).json()
+    assert said["failed"] == 1
+    words = ("--by", "domain", "--by", "continent", "--by", "discipline", "--format", "json")
+    (standing,) = limner("scores", EXAM, *words).json()
+    assert (standing["n"], standing["coverage"], standing["failures"]) == (7, 0.875, {"unreadable": 1})
+    known = [n for n in range(8) if n != 3]
+    shares = {n: 100 * sum(marks(n)) / len(marks(n)) for n in known}
+    assert standing["scores"]["checklist"]["value"] == pytest.approx(sum(shares.values()) / 7)
+    micro = 100 * sum(sum(marks(n)) for n in known) / sum(len(marks(n)) for n in known)
+    assert standing["scores"]["checklist_items"]["value"] == pytest.approx(micro)
+    assert standing["scores"]["checklist_macro"]["value"] == pytest.approx(sum(shares.values()) / 7)
+    by = standing["by"]
+    assert {name: body["n"] for name, body in by["domain"].items()} == {"humanities": 3, "nature": 4}
+    assert by["domain"]["nature"]["scores"]["checklist"]["value"] == pytest.approx(
+        sum(shares[n] for n in (4, 5, 6, 7)) / 4
+    )
+    assert set(by["continent"]) == {"AS", "EU", "AF", "(none)"}
+    assert by["discipline"]["PHYS"]["scores"]["checklist"]["value"] == pytest.approx(shares[7])
+    for reading in ("paper", "release"):
+        (other,) = limner("scores", EXAM, "--reading", reading, "--format", "json").json()
+        assert other["scores"] == standing["scores"]
+
+    shown = limner("show", EXAM, QUESTIONS[7].id, "--json").json()
+    (marking,) = shown["markings"]
+    assert [mark["value"] for mark in marking["marks"]] == marks(7)
+    assert [criterion["text"] for criterion in shown["criteria"]] == [e.item for e in QUESTIONS[7].rubric.checklist]
+    rows = {row["id"]: row for row in limner("export", EXAM).lines()}
+    assert rows[QUESTIONS[3].id]["status"] == "unreadable"
+    assert rows[QUESTIONS[3].id]["scores"] == {}
+    assert rows[QUESTIONS[1].id]["scores"] == {"checklist": pytest.approx(shares[1])}
+
+
+@pytest.mark.parametrize("explain", ["false", "true"])
+def test_a_chat_model_is_shown_rules_picture_and_checklist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat: ChatServer, explain: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_settings(tmp_path, chat.base_url)
+    asked = QUESTIONS[0]
+    answers = [{"reason": f"seen {n}", "mark": mark} for n, mark in enumerate(marks(6)[: len(asked.rubric.checklist)])]
+    text = json.dumps({"answers": answers}) if explain == "true" else str([answer["mark"] for answer in answers])
+    chat.configure(reply=text)
+    words = ("--painter", "control/reference", "--ids", asked.id, "--judge", JUDGE, "-O", f"explain={explain}")
+    limner("run", EXAM, *words)
+    (record,) = chat.records(10)
+    first, picture, last = record["body"]["messages"][0]["content"]
+    assert "## Going back" in first["text"]
+    assert picture["type"] == "image_url"
+    assert f"1. Item: {asked.rubric.checklist[0].item}" in last["text"]
+    assert asked.prompt not in first["text"] + last["text"]
+    (marking,) = limner("show", EXAM, asked.id, "--json").json()["markings"]
+    assert [mark["value"] for mark in marking["marks"]] == [answer["mark"] for answer in answers]
+    assert [bool(mark["reason"]) for mark in marking["marks"]] == [explain == "true"] * len(answers)
+
+
+def test_there_are_no_released_results_to_import(tmp_path: Path) -> None:
+    words = ("--results", tmp_path, "--painter", "p", "--judge", "j", "--store", tmp_path / "store")
+    assert "has no reader for its release's results" in limner("import", EXAM, *words, code=2).err

@@ -1,0 +1,171 @@
+"""The reader: every layout of the data, and everything that can be wrong with it, by file, line and id."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner.errors import DataError
+from limner.exams.worldgenbench.data import CONTINENTS, DISCIPLINES, read
+from tests.support import picture
+
+ITEM = {"item": "A bell is shown.", "explanation": "It calls to prayer."}
+
+
+def humanities(**more: Any) -> dict[str, Any]:
+    return {"prompt": "A temple at dawn.", "country": "Nepal", "continent": "Asia", "checklist": [ITEM], **more}
+
+
+def nature(**more: Any) -> dict[str, Any]:
+    return {"prompt": "A titration curve.", "discipline": "Chemistry", "checklist": [ITEM, ITEM], **more}
+
+
+def lines(path: Path, *rows: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def listed(path: Path, *rows: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", "utf-8")
+    return path
+
+
+def wrong(path: Path) -> str:
+    with pytest.raises(DataError) as caught:
+        read(path)
+    return str(caught.value)
+
+
+def test_a_folder_with_a_file_per_domain(tmp_path: Path) -> None:
+    lines(tmp_path / "humanities.jsonl", humanities(id="a"), humanities(id="b", continent="AF"))
+    listed(tmp_path / "nature.json", nature(id="c"), nature(id="d", discipline="BIO&MED"))
+    exam = read(tmp_path, "mine")
+    assert (exam.name, exam.kind, exam.notes) == ("mine", "worldgenbench", ())
+    assert [(q.id, dict(q.tags), len(q.rubric.checklist)) for q in exam.questions] == [
+        ("a", {"domain": "humanities", "continent": "AS", "country": "Nepal"}, 1),
+        ("b", {"domain": "humanities", "continent": "AF", "country": "Nepal"}, 1),
+        ("c", {"domain": "nature", "discipline": "CHEM"}, 2),
+        ("d", {"domain": "nature", "discipline": "BIO&MED"}, 2),
+    ]
+
+
+@pytest.mark.parametrize("name", ["all.json", "all.jsonl"])
+@pytest.mark.parametrize("write", [lines, listed])
+def test_one_file_in_either_form_whatever_its_name(tmp_path: Path, name: str, write: Any) -> None:
+    path = write(tmp_path / name, humanities(), nature())
+    for place in (path, tmp_path):
+        exam = read(place)
+        assert [q.id for q in exam.questions] == ["all_1", "all_2"]
+        assert [q.tags["domain"] for q in exam.questions] == ["humanities", "nature"]
+
+
+def test_names_of_files_and_folders_tell_what_rows_leave_out(tmp_path: Path) -> None:
+    bare = {"prompt": "Something.", "checklist": [ITEM]}
+    listed(tmp_path / "Nature" / "Earth_Sciences.json", bare)
+    lines(tmp_path / "humanities" / "north america" / "cuba.jsonl", {**bare, "country": "Cuba"})
+    listed(tmp_path / "Physics.json", bare, {**bare, "discipline": "XDIS"})
+    assert {q.id: dict(q.tags) for q in read(tmp_path).questions} == {
+        "Nature/Earth_Sciences_1": {"domain": "nature", "discipline": "EASC"},
+        "humanities/north america/cuba_1": {"domain": "humanities", "continent": "NA", "country": "Cuba"},
+        "Physics_1": {"domain": "nature", "discipline": "PHYS"},
+        "Physics_2": {"domain": "nature", "discipline": "XDIS"},
+    }
+
+
+@pytest.mark.parametrize(("short", "name"), [*CONTINENTS.items(), *DISCIPLINES.items()])
+def test_names_and_abbreviations(tmp_path: Path, short: str, name: str) -> None:
+    field = "continent" if short in CONTINENTS else "discipline"
+    base = {"prompt": "Something.", "checklist": [ITEM]}
+    spelt = [short, name, name.upper(), name.replace("&", "and"), name.replace(" ", "_"), name.replace("-", " ")]
+    path = lines(tmp_path / "all.jsonl", *({**base, field: spelling} for spelling in spelt))
+    assert {q.tags[field] for q in read(path).questions} == {short}
+
+
+def test_the_abbreviations_are_the_papers() -> None:
+    assert list(CONTINENTS) == ["AF", "AN", "AS", "EU", "NA", "OC", "SA"]
+    assert list(DISCIPLINES) == ["ASTR", "BIO&MED", "CHEM", "EASC", "PHYS", "XDIS"]
+
+
+def test_references_are_optional(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "a.png").write_bytes(picture(1))
+    rows = [nature(id="a", image_path="a.png"), nature(id="b", image_path="b.png"), nature(id="c", image_path=None)]
+    exam = read(lines(tmp_path / "nature.jsonl", *rows))
+    found = {q.id: q.reference for q in exam.questions}
+    assert found["a"] is not None
+    assert found["a"].sha256
+    assert found["b"] is not None
+    assert found["b"].sha256 is None
+    assert found["c"] is None
+    assert exam.notes == ("1 of 3 reference images are absent: controls skip those questions",)
+
+
+def test_a_country_without_its_continent_is_noted(tmp_path: Path) -> None:
+    exam = read(lines(tmp_path / "humanities.jsonl", humanities(continent=None), humanities()))
+    assert exam.notes == ("1 of 2 prompts name no continent: --by continent has them as (none)",)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (nature(prompt=""), "prompt: String should have at least 1 character"),
+        (nature(prompt=3), "prompt: Input should be a valid string"),
+        (nature(prompt="\x1b[31m"), "prompt: the control character U+001B"),
+        (nature(checklist=[]), "checklist: there is no item in it"),
+        (nature(checklist="all"), "checklist: "),
+        (nature(checklist=[{"item": "", "explanation": "x"}]), "checklist.0.item: "),
+        (nature(checklist=[ITEM, {"item": "x"}]), "checklist.1.explanation: Field required"),
+        (nature(checklist=[["x", "y"]]), "checklist.0: "),
+        (nature(discipline="Alchemy"), "discipline: 'Alchemy' is none of: Astronomy, Biology & Medicine"),
+        (nature(discipline=7), "discipline: "),
+        (humanities(continent="Atlantis"), "continent: 'Atlantis' is none of: Africa, Antarctica"),
+        (humanities(domain="magic"), "domain: 'magic' is none of: Humanities, Nature"),
+        (nature(domain="humanities"), "a prompt of the domain humanities has a country or continent"),
+        (humanities(domain="nature"), "a prompt of the domain nature has a discipline"),
+        (nature(country="Peru"), "a prompt of the domain nature has a discipline, and no country"),
+        ({"prompt": "x", "checklist": [ITEM]}, "domain: Field required"),
+        (nature(id="../up"), "id: an id names a file"),
+        (nature(id=5), "id: Input should be a valid string"),
+        (nature(image_path="../../secret.png"), "leaves the folder"),
+        ([1, 2], "a JSON object is wanted, not list"),
+        (None, "a JSON object is wanted, not NoneType"),
+    ],
+)
+@pytest.mark.parametrize("write", [lines, listed])
+def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, write: Any, row: Any, said: str) -> None:
+    path = write(tmp_path / "all.json", nature(id="good"), row)
+    number = 2 if write is lines else 3
+    told = wrong(path)
+    assert told.startswith(f"{path}:{number}: ")
+    assert said in told
+
+
+def test_an_id_twice(tmp_path: Path) -> None:
+    lines(tmp_path / "a.jsonl", nature(id="x"))
+    lines(tmp_path / "b.jsonl", nature(id="y"), nature(id="x"))
+    assert wrong(tmp_path) == f"{tmp_path / 'b.jsonl'}:2: id x: this id stands already in a.jsonl:1"
+
+
+def test_nothing_to_read(tmp_path: Path) -> None:
+    assert "no prompt here" in wrong(tmp_path)
+    assert "no prompt here" in wrong(listed(tmp_path / "all.json"))
+    assert "cannot be read" in wrong(tmp_path / "nowhere.json")
+    (tmp_path / "all.json").write_bytes(b"[\n\xff]")
+    assert "all.json:2: not UTF-8" in wrong(tmp_path)
+    (tmp_path / "all.json").write_text('[\n{"prompt": ]', "utf-8")
+    assert "all.json:2: not JSON" in wrong(tmp_path)
+    (tmp_path / "all.json").write_text("[" * 100_000, "utf-8")
+    assert "not JSON" in wrong(tmp_path)
+
+
+def test_all_problems_at_once(tmp_path: Path) -> None:
+    lines(tmp_path / "a.jsonl", nature(prompt=""), nature(), nature(checklist=[]))
+    lines(tmp_path / "b.jsonl", humanities(continent="?"))
+    told = wrong(tmp_path)
+    assert told.startswith("3 problems:")
+    assert [place in told for place in ("a.jsonl:1", "a.jsonl:3", "b.jsonl:1")] == [True] * 3

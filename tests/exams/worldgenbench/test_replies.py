@@ -1,0 +1,141 @@
+"""Exactly so many zeros and ones: taken in any wrapping, refused in any other number or value."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from limner.exams.worldgenbench import WORLDGENBENCH
+from limner.exams.worldgenbench.replies import read_list, read_reasons
+from limner.judges import make_variant
+from limner.protocol import READINGS, Reply, Unreadable
+
+from .replies import FORMS, MARKS, WRONG, plain, question
+
+PROTOCOL = WORLDGENBENCH.protocol
+
+
+@pytest.mark.parametrize("form", FORMS)
+@settings(max_examples=25)
+@given(marks=MARKS)
+def test_every_wrapping_gives_the_list(form: str, marks: list[int]) -> None:
+    assert read_list(FORMS[form](marks), len(marks)) == marks
+
+
+@pytest.mark.parametrize("form", WRONG)
+@settings(max_examples=25)
+@given(marks=MARKS.filter(lambda marks: len(marks) > 1))
+def test_whatever_breaks_the_contract_is_unread_and_never_a_zero(form: str, marks: list[int]) -> None:
+    text, asked = WRONG[form](marks), question(len(marks))
+    with pytest.raises(Unreadable):
+        read_list(text, len(marks))
+    for reading in READINGS:
+        found = PROTOCOL.marks(asked, [Reply("mark", text)], reading)
+        assert [mark.verdict for mark in found] == ["unread"] * len(marks)
+        assert PROTOCOL.scores(asked, found, {}) == {"checklist": None}
+
+
+@settings(max_examples=400)
+@given(text=st.text(st.sampled_from("[]01,2 \n`{}\"'a</think>-.:;#\\"), max_size=60), count=st.integers(1, 5))
+def test_any_text_gives_so_many_marks_or_is_unreadable(text: str, count: int) -> None:
+    try:
+        found = read_list(text, count)
+    except Unreadable:
+        return
+    assert len(found) == count
+    assert set(found) <= {0, 1}
+    # Nothing is guessed: the very list stands in the reply.
+    assert ",".join(map(str, found)) in re.sub(r"#[^\n]*|//[^\n]*|\s", "", text)
+
+
+@given(st.text(max_size=200))
+def test_no_text_breaks_the_readers(text: str) -> None:
+    for read in (read_list, read_reasons):
+        try:
+            read(text, 3)
+        except Unreadable:
+            continue
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[1, 0]", "the list has 2 values; the checklist has 3 items"),
+        ("[1, 0, 1, 1]", "the list has 4 values; the checklist has 3 items"),
+        ("[1, 0, 2]", "value 3 must be 0 or 1, not 2"),
+        ("[1, true, 0]", "value 2 must be 0 or 1, not True"),
+        ("yes, no, yes", "no list of 3 zeros and ones found"),
+        ("[1, 0, 0] [1, 0, 1]", "the reply holds different lists"),
+        ("[1, 0", "the list is broken"),
+        ("<think>[1, 0, 1]", "ends inside its thinking"),
+        ("1" * 500_000, "longer than"),
+    ],
+)
+def test_the_objection_says_what_is_wrong(text: str, said: str) -> None:
+    with pytest.raises(Unreadable, match=said):
+        read_list(text, 3)
+
+
+def test_a_footnote_is_not_the_answer() -> None:
+    for text in ("[0], as item [1] is missing", "see [1] and [2]", "[1, 0, [1]]", "[x, [1]"):
+        with pytest.raises(Unreadable):
+            read_list(text, 1)
+
+
+def test_hostile_brackets_take_little_time() -> None:
+    for text in ("[" * 200_000, "[1," * 100_000, "[a]" * 100_000, "```" * 100_000):
+        with pytest.raises(Unreadable):
+            read_list(text, 3)
+
+
+def reasons(marks: list[int]) -> str:
+    return json.dumps({"answers": [{"reason": f"part {n}", "mark": mark} for n, mark in enumerate(marks, 1)]})
+
+
+@given(marks=MARKS)
+def test_reasons_come_with_exactly_as_many_marks(marks: list[int]) -> None:
+    for text in (reasons(marks), f"Here:\n```json\n{reasons(marks)}\n```"):
+        assert read_reasons(text, len(marks)) == [(mark, f"part {n}") for n, mark in enumerate(marks, 1)]
+        for count in (len(marks) - 1, len(marks) + 1):
+            with pytest.raises(Unreadable, match=f"the checklist has {count} items"):
+                read_reasons(text, count)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[1, 0]", "no JSON object found"),
+        ('{"marks": [1, 0]}', '"answers" must be a list'),
+        ('{"answers": [1, 0]}', 'answer 1 must be an object with "mark"'),
+        ('{"answers": [{"mark": 1}, {"reason": "x"}]}', 'answer 2 must be an object with "mark"'),
+        ('{"answers": [{"mark": 1}, {"mark": true}]}', "value 2 must be 0 or 1, not True"),
+        ('{"answers": [{"mark": 1}, {"mark": 2}]}', "value 2 must be 0 or 1, not 2"),
+    ],
+)
+def test_reasons_that_break_the_contract(text: str, said: str) -> None:
+    with pytest.raises(Unreadable, match=re.escape(said)):
+        read_reasons(text, 2)
+    found = PROTOCOL.marks(question(2), [Reply("explain", text)], "careful")
+    assert [mark.verdict for mark in found] == ["unread", "unread"]
+
+
+@pytest.mark.parametrize("explain", ["false", "true"])
+def test_the_contract_is_the_reading(explain: str) -> None:
+    (ask,) = PROTOCOL.asks(question(3), "0" * 64, {}, make_variant(WORLDGENBENCH, None, {"explain": explain}))
+    text = reasons([1, 0, 1]) if explain == "true" else plain([1, 0, 1])
+    wrong = plain([1, 0, 1]) if explain == "true" else reasons([1, 0, 1])
+    for reading in READINGS:
+        assert ask.contract.parse(text) == PROTOCOL.marks(question(3), [Reply(ask.name, text)], reading)
+    assert [mark.value for mark in ask.contract.parse(text)] == [1, 0, 1]
+    with pytest.raises(Unreadable):
+        ask.contract.parse(wrong)
+
+
+def test_one_reply_is_wanted() -> None:
+    for replies in ([], [Reply("mark", "[1, 0]")] * 2):
+        found = PROTOCOL.marks(question(2), replies, "careful")
+        assert [mark.reason for mark in found] == [f"{len(replies)} replies where one is wanted"] * 2
