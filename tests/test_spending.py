@@ -16,9 +16,11 @@ from limner.store import Store
 from limner.store.records import Drawing, Marking, save_drawing, save_marking, save_setup
 from tests.cli.invoke import limner
 
-OPENAI = {"usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}}
-IMAGES = {"data": [{}], "usage": {"input_tokens": 7, "output_tokens": 1000}}
-GEMINI = {"usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 1290, "thoughtsTokenCount": 40}}
+OPENAI: dict[str, Any] = {"usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}}
+IMAGES: dict[str, Any] = {"data": [{}], "usage": {"input_tokens": 7, "output_tokens": 1000}}
+GEMINI: dict[str, Any] = {
+    "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 1290, "thoughtsTokenCount": 40}
+}
 
 
 def make(

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from limner.calls import Limits
+from limner.calls.lanes import Lane
 from tests.cli.invoke import Said, limner
 from tests.fakes.jobs_client import JobServer
 from tests.support import SmallExam, picture, write_exam
@@ -238,13 +240,25 @@ def test_what_costs_nothing_needs_no_price(here: Path, exam: SmallExam) -> None:
     assert limner(*words, "--budget", "0.001", "--json").json()["failed"] == 0
 
 
-def test_the_limit_per_minute_in_the_settings_holds(here: Path, exam: SmallExam, judge: BilledChat) -> None:
-    write_toml(here, judging(judge, requests_per_minute=300))
-    limner(*marking(exam, limit=16))
-    arrived = judge.counts()["arrived"]
-    assert len(arrived) == 16
-    # Five a second: at most six at once, the others one after another. The first may be slow to arrive.
-    assert arrived[-1] - arrived[0] >= (16 - 6) / 5 - 0.6
+def test_the_limits_in_the_settings_are_those_of_the_lane(
+    here: Path, exam: SmallExam, judge: BilledChat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered: list[tuple[Limits, int]] = []
+
+    class Seen(Lane):
+        async def enter(self, tokens: int = 0) -> None:
+            entered.append((self.limits, tokens))
+            await super().enter(tokens)
+
+    monkeypatch.setattr("limner.calls.journal.Lane", Seen)
+    given = {"requests_per_minute": 6000, "tokens_per_minute": 10**9, "timeout_s": 20, "call_timeout_s": 50}
+    write_toml(here, judging(judge, **given))
+    limner(*marking(exam, limit=5))
+    assert {limits for limits, _ in entered} == {Limits(6000, 10**9, 20, 50)}
+    # Each attempt went through it, with no fewer tokens than the service counts.
+    bill = judge.counts()["bill"]
+    assert len(entered) == bill["replies"] == 5
+    assert sum(tokens for _, tokens in entered) >= bill["tokens_in"]
 
 
 def estimated(*words: str) -> Any:
@@ -258,7 +272,7 @@ def test_after_a_first_run_the_estimate_is_close(here: Path, judge: BilledChat) 
     count = 60
     exam = write_exam(here, 2 * count)
     write_toml(here, judging(judge))
-    judge.configure(seed=5, thinking=[0, 1200], faults={"prose": 0.06, "wrong_count": 0.06}, fault_first=1)
+    judge.configure(seed=5, thinking=[100, 900], faults={"prose": 0.06, "wrong_count": 0.06}, fault_first=1)
     words = marking(exam)
     before = estimated(*words[1:])
     assert (before["steps"], before["basis"]) == (2 * count, "rule of thumb")

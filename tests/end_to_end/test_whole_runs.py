@@ -75,6 +75,7 @@ class Shape:
 
     Attributes:
         truth: The image for a prompt, by how often the same request had come before it was answered.
+        at_once: Whether drawn and marked by one command, or by one after the other.
     """
 
     service: str
@@ -84,6 +85,7 @@ class Shape:
     truth: Callable[[str, int], bytes]
     words: tuple[str, ...] = ()
     plan: Mapping[str, Any] = field(default_factory=dict)
+    at_once: bool = True
 
 
 SHAPES = {
@@ -116,6 +118,7 @@ SHAPES = {
         GEMINI_FAULTS,
         lambda prompt, nth: painted(prompt, 0, nth + 1),
         plan={"thoughts": 1},
+        at_once=False,
     ),
     "dashscope": Shape(
         "jobs",
@@ -158,17 +161,12 @@ def test_a_run_through_faults_ends_complete_and_right(
     prices = {f"painters.{spec}": {"image_price": PRICE}}
     write_toml(tmp_path, {"providers.drawing": {"base_url": url, **shape.provider}, **judging(judge), **prices})
 
-    words = ["run", "genexam", "--data", str(exam.data), "--painter", f"mine={spec}", "--judge", JUDGE, "--json"]
-    codes = []
-    for more in [(), *[("--retry-failed",)] * (RUNS - 1)]:
-        ended = limner(*words, *shape.words, *more, cwd=tmp_path, code=None)
-        codes.append(ended.code)
-        body = ended.json()
-        assert body["done"] + body["stored"] + body["failed"] <= 2 * QUESTIONS
-        assert (ended.code == 0) == (body["failed"] == 0)
-        if ended.code != 3:
-            break
-    assert codes[-1] == 0, codes
+    painted = ["genexam", "--data", str(exam.data), "--painter", f"mine={spec}", *shape.words]
+    if shape.at_once:
+        to_the_end(tmp_path, "run", *painted, "--judge", JUDGE)
+    else:
+        to_the_end(tmp_path, "draw", *painted)
+        to_the_end(tmp_path, "mark", "genexam", "--judge", JUDGE)
     went_wrong = service.counts()["faults"], judge.counts()["faults"]
     assert all(sum(faults.values()) >= QUESTIONS // 20 for faults in went_wrong), went_wrong
 
@@ -187,6 +185,19 @@ def test_a_run_through_faults_ends_complete_and_right(
         mean = sum(scores[score] for scores in expected.values()) / QUESTIONS
         assert number["value"] == pytest.approx(mean, abs=1e-6), score
     check_the_books(judge, service)
+
+
+def to_the_end(folder: Path, *words: str) -> None:
+    """Run a command until everything is done."""
+    codes: list[int] = []
+    while not codes or (codes[-1] == 3 and len(codes) < RUNS):
+        again = ["--retry-failed"] if codes else []
+        ended = limner(*words, *again, "--json", cwd=folder, code=None)
+        codes.append(ended.code)
+        body = ended.json()
+        assert body["done"] + body["stored"] + body["failed"] <= 2 * QUESTIONS
+        assert (ended.code == 0) == (body["failed"] == 0)
+    assert codes[-1] == 0, codes
 
 
 def check_the_books(judge: BilledChat, service: Server) -> None:
