@@ -156,10 +156,15 @@ def load_groups(
         if marking.setup in setups:
             marked.setdefault((marking.setup, marking.drawing), []).append(marking)
     groups = []
-    for (painter, strategy), drawings in slots.items():
+    for (painter, strategy), found_slots in slots.items():
+        # In the order of their ids, not of their making: resampling must not depend on who was first.
+        drawings = dict(sorted(found_slots.items()))
         ids = [drawing.id for drawing in drawings.values()]
         for judge, id in _chosen(setups, marked, ids).items():
-            picked = [(d, m) for d in drawings.values() for m in marked.get((id, d.id), [None])]
+            picked: list[tuple[Drawing, Marking | None]] = []
+            for drawing in drawings.values():
+                repeats = sorted(marked.get((id, drawing.id), []), key=lambda marking: marking.repeat)
+                picked += [(drawing, marking) for marking in repeats] or [(drawing, None)]
             entries = _entries(store, found, questions, picked, reading)
             groups.append(Group(painter, strategy, judge, setups[id], tuple(entries)))
     return sorted(groups, key=lambda group: (group.judge, group.painter, group.strategy))
