@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from limner.exams.fepbench.sample import earth, life, physics
 from limner.exams.genexam.sample.canvas import Canvas
+from limner.exams.redraw import draw_into, redraw
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -25,20 +25,12 @@ DRAWINGS: dict[str, Callable[[], Canvas]] = {
 
 def draw_all(folder: Path) -> list[Path]:
     """Draws every reference into `folder` and returns the files written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for sample, drawing in DRAWINGS.items():
-        target = folder / f"{sample}.png"
-        drawing().finish().save(target, optimize=True)
-        written.append(target)
-    return written
+    return draw_into(folder, DRAWINGS)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Draws into the folder named on the command line, or over the bundled images."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    for path in draw_all(Path(given[0]) if given else IMAGES):
-        print(path)
+    redraw(draw_all, IMAGES, arguments)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from limner.exams.genexam.sample.canvas import Canvas
+from limner.exams.redraw import draw_into, redraw
 from limner.exams.worldgenbench.sample import festivals, landscapes, science
 
 IMAGES = Path(__file__).parent / "images"
@@ -25,21 +25,13 @@ DRAWINGS: dict[str, Callable[[], Canvas]] = {
 
 def draw_all(folder: Path) -> list[Path]:
     """Draws every reference into `folder` and returns the files written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for question, drawing in DRAWINGS.items():
-        target = folder / f"{question}.png"
-        # A palette halves the bytes and loses nothing that shows.
-        drawing().finish().quantize(128).save(target, optimize=True)
-        written.append(target)
-    return written
+    # A palette halves the bytes and loses nothing that shows.
+    return draw_into(folder, DRAWINGS, colours=128)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Draws into the folder named on the command line, or over the bundled images."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    for path in draw_all(Path(given[0]) if given else IMAGES):
-        print(path)
+    redraw(draw_all, IMAGES, arguments)
 
 
 if __name__ == "__main__":
