@@ -1,0 +1,31 @@
+"""docs/svg.md tells the truth about the limits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from limner.svg import Limits
+from limner.svg.attributes import _FILTER_REACH
+from limner.svg.names import FILTER_LIMITS, GEOMETRY
+from limner.svg.references import _PRIMITIVE
+from tests.docs.blocks import ROOT
+from tests.docs.tables import code, number, table
+from tests.svg.corpus import CORPUS
+
+PAGE = ROOT / "docs" / "svg.md"
+
+
+def test_limits() -> None:
+    rows = table(PAGE, "limit", "at most").rows
+    assert {code(name): number(value) for name, value, _ in rows} == asdict(Limits())
+
+
+def test_numbers_in_the_text() -> None:
+    words = " ".join(PAGE.read_text("utf-8").split())
+    assert f"each step of a filter as {_PRIMITIVE}," in words
+    assert f"a reach of {_FILTER_REACH} times" in words
+    assert "blur 500, morphology 20, turbulence 8 octaves, convolution 9 by 9" in words
+    assert sorted(FILTER_LIMITS.values()) == [8, 9, 20, 500, 500]
+    assert f"hold {len(CORPUS)} pictures" in words
+    assert ", ".join(f"`{name}`" for name in ("x", "y", "width", "height", "cx", "cy", "r", "rx", "ry")) in words
+    assert len(GEOMETRY) == 9

@@ -1,0 +1,81 @@
+"""Hostile files are refused or come out harmless, in bounded time and memory."""
+
+from __future__ import annotations
+
+import re
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from limner.svg import BadSvg, clean, render
+from limner.svg.limits import LIMITS
+from tests.svg import harmless
+from tests.svg.hostile import FORBIDDEN, HEAVY, HOSTILE, Case
+
+SECONDS = 5.0
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def processor_time() -> float:
+    """Of this process and of those it has waited for: a busy machine does not count."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def cases(of: dict[str, Case], *marks: pytest.MarkDecorator) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("case", [pytest.param(case, id=name, marks=marks) for name, case in of.items()])
+
+
+@cases(HOSTILE)
+def test_refused_or_harmless(case: Case) -> None:
+    data = case.make()
+    before = processor_time()
+    if case.refused:
+        with pytest.raises(BadSvg, match=case.refused):
+            clean(data)
+    else:
+        done = clean(data)
+        harmless.check(done)
+        plain = done.lower().replace('xmlns="http://www.w3.org/2000/svg"', "")
+        assert not [word for word in FORBIDDEN if word in plain]
+        assert render(data).startswith(b"\x89PNG")
+    assert processor_time() - before < SECONDS
+
+
+@cases(HEAVY, pytest.mark.slow)
+def test_the_renderer_is_stopped(case: Case) -> None:
+    data = case.make()
+    harmless.check(clean(data))
+    before = processor_time()
+    with pytest.raises(BadSvg, match=str(case.refused)):
+        render(data)
+    assert processor_time() - before < SECONDS
+
+
+ALONE = """
+import resource
+from limner.svg import BadSvg, render
+from tests.svg.hostile import HEAVY
+try:
+    render(HEAVY["giant tile"].make())
+except BadSvg:
+    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+"""
+
+
+def test_memory_stays_within_the_limit() -> None:
+    # In a process of its own: the largest of all children would be another test's.
+    done = subprocess.run([sys.executable, "-c", ALONE], cwd=ROOT, capture_output=True, check=True, text=True)
+    assert 2**20 < int(done.stdout) <= LIMITS.memory
+
+
+def test_every_refusal_fits_on_a_line_or_two() -> None:
+    for name, case in HOSTILE.items():
+        if case.refused:
+            with pytest.raises(BadSvg) as told:
+                clean(case.make())
+            assert len(str(told.value)) < 200, name
+            assert not re.search(r"Traceback|0x[0-9a-f]{8}", str(told.value)), name
