@@ -1,0 +1,12 @@
+"""The papers' tables: what the papers print, and beside it what a store holds.
+
+A layout (TOML) says what a table shows; `build` fills it from the published figures and from a store; the renderers in
+``report/render`` write it down.
+"""
+
+from .build import Choice, build
+from .layout import find, known
+from .schema import Layout
+from .sheet import Cell, Column, Group, Line, Sheet, Table
+
+__all__ = ["Cell", "Choice", "Column", "Group", "Layout", "Line", "Sheet", "Table", "build", "find", "known"]

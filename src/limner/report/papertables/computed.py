@@ -1,0 +1,88 @@
+"""The part of a table that comes from a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .columns import Slot
+from .facts import shown
+from .measures import measure
+from .own import Holdings, Own
+from .sheet import BETWEEN, Cell
+
+
+def painter_cell(own: Own, slot: Slot, others: Sequence[Own]) -> Cell:
+    """A painter's cell; `others` are the same painter's rows under other judges."""
+    figure = slot.figure
+    if slot.value.judge is not None:
+        under = [one for one in others if one.group.judge == slot.value.judge]
+        return _score(under[0], slot) if under else Cell()
+    if figure.score is not None:
+        return _score(own, slot)
+    if figure.fact is not None:
+        known = shown(own.facts, figure.fact) or (own.size if figure.fact == "resolution" else None)
+        return Cell(figure.words.get(known, known)) if known else Cell()
+    if figure.mean is not None:
+        return _number(_mean([own], figure.mean), slot)
+    return Cell()
+
+
+def judge_cell(rows: Sequence[Own], slot: Slot) -> Cell:
+    """A judge's cell: `rows` are all painters it marked, asked in one way."""
+    figure = slot.figure
+    if figure.option is not None:
+        said: str = (rows[0].group.setup.get("options") or {}).get(figure.option, "")
+        return Cell(figure.words.get(said, said)) if said else Cell()
+    return _number(_mean(rows, figure.mean), slot) if figure.mean is not None else Cell()
+
+
+def exam_cell(held: Holdings, slot: Slot) -> Cell:
+    """A statistic of the stored exam."""
+    if held.exam is None or slot.figure.measure is None:
+        return Cell()
+    where = {**slot.value.where, **slot.figure.where}
+    return _number(measure(slot.figure.measure, held.exam.questions, where, held.protocol.cluster), slot)
+
+
+def _score(own: Own, slot: Slot) -> Cell:
+    standing = own.scores[slot.part.subset]
+    body: Mapping[str, Any] = standing.to_json()
+    if slot.part.tag is not None:
+        body = standing.by.get(slot.part.tag, {}).get(slot.tagged or "", {})
+    name = slot.figure.score or ""
+    interval = body.get("scores", {}).get(name) or {}
+    cell = _number(interval.get("value"), slot, interval.get("low"), interval.get("high"))
+    bounds = body.get("bounds", {}).get(name)
+    if cell.value is not None or not bounds:
+        return cell
+    least, most = (_text(bounds[end], slot) for end in ("low", "high"))
+    return Cell(f"{least}{BETWEEN}{most}", least=least, most=most)
+
+
+def _text(value: float, slot: Slot) -> str:
+    return f"{value * slot.scale:.{slot.digits}f}"
+
+
+def _number(value: float | None, slot: Slot, low: float | None = None, high: float | None = None) -> Cell:
+    if value is None:
+        return Cell()
+    text = _text(value, slot)
+    below, above = (None if end is None else _text(end, slot) for end in (low, high))
+    # What is ranked is what is printed: no reader can see which of two equal numbers is the larger.
+    return Cell(text, float(text), below, above)
+
+
+def _mean(rows: Sequence[Own], what: str) -> float | None:
+    entries = [entry for own in rows for entry in own.group.entries]
+    if what == "drawing cost":
+        drawings = {entry.drawing.id: entry.drawing for entry in entries}.values()
+        done = sum(drawing.status == "done" for drawing in drawings)
+        # What an imported drawing has cost is not known.
+        costs = [None if drawing.origin == "import" else drawing.cost for drawing in drawings]
+    else:
+        markings = [entry.marking for entry in entries if entry.marking is not None]
+        done = sum(marking.status == "done" for marking in markings)
+        costs = [marking.cost if what == "marking cost" else marking.seconds for marking in markings]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) / done if done and len(known) == len(costs) else None

@@ -1,0 +1,99 @@
+"""A store's rows: one for each painter and strategy, for each judge, or for the exam itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ... import exams
+from ...calls import canonical
+from .columns import Slot
+from .computed import exam_cell, judge_cell, painter_cell
+from .differences import differences
+from .own import Holdings, Own
+from .schema import JUDGES, Layout
+from .sheet import Line
+
+DIRECT = "direct"
+OwnLine = tuple[Own | None, Line]
+"""A row, with the painter it is about where it is about one."""
+
+
+@dataclass
+class Lines:
+    """Makes the rows of one table; collects the footnotes they need."""
+
+    layout: Layout
+    held: Holdings | None
+    footnotes: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def by_judge(self) -> bool:
+        """Whether the columns are judges."""
+        return any(part.values == JUDGES for part in self.layout.columns)
+
+    @property
+    def judges(self) -> list[str]:
+        """The store's judges."""
+        return sorted({own.group.judge for own in self.held.rows}) if self.held else []
+
+    def make(self, slots: Sequence[Slot]) -> list[OwnLine]:
+        """The rows in their order: best first, or painter by painter."""
+        held = self.held
+        if held is None or held.exam is None:
+            return []
+        if self.layout.rows == "exam":
+            label = f"{held.exam.name} in this store ({len(held.exam.questions)} questions)"
+            return [(None, Line(label, tuple(exam_cell(held, slot) for slot in slots), about={"exam": held.exam.name}))]
+        if self.layout.rows == "judges":
+            ways: dict[str, list[Own]] = {}
+            for own in held.rows:
+                ways.setdefault(canonical(own.group.setup), []).append(own)
+            return [(None, _judge_line(rows, slots)) for rows in ways.values()]
+        if self.by_judge:
+            painters: dict[str, list[Own]] = {}
+            for own in held.rows:
+                painters.setdefault(own.name, []).append(own)
+            return self._ordered([(rows[0], self._line(rows[0], slots, rows)) for rows in painters.values()], slots)
+        return self._ordered([(own, self._line(own, slots, [own])) for own in held.rows], slots)
+
+    def _line(self, own: Own, slots: Sequence[Slot], others: Sequence[Own]) -> Line:
+        assert self.held is not None
+        group, judged = own.group, not self.by_judge
+        label = f"{own.name} · {group.judge}" if judged and len(self.judges) > 1 else own.name
+        about = {"painter": group.painter, "strategy": group.strategy, "reading": self.held.reading}
+        about |= {"judge": group.judge if judged else "", "n": str(own.scores[None].n)}
+        cells = tuple(painter_cell(own, slot, others) for slot in slots)
+        return Line(label, cells, notes=self._notes(own) if judged else (), coverage=own.coverage, about=about)
+
+    def _notes(self, own: Own) -> tuple[int, ...]:
+        """The footnote that says how this row's marks differ from the paper's."""
+        assert self.held is not None
+        said = differences(exams.kind(self.layout.exam), own.group.setup, self.held.reading)
+        questions = self.layout.paper.questions
+        if questions is not None and own.asked != questions:
+            said.append(f"{own.asked} questions where the paper has {questions}")
+        return (self.footnotes.setdefault("; ".join(said), len(self.footnotes) + 1),) if said else ()
+
+    def _ordered(self, lines: list[OwnLine], slots: Sequence[Slot]) -> list[OwnLine]:
+        if self.layout.by_painter:
+            return sorted(lines, key=_by_painter)
+        place = next((n for n, slot in enumerate(slots) if slot.column.path == self.layout.order), None)
+
+        def best_first(pair: OwnLine) -> tuple[bool, float, str]:
+            value = None if place is None else pair[1].cells[place].value
+            return (value is None, -(value or 0.0), pair[1].label)
+
+        return sorted(lines, key=best_first)
+
+
+def _judge_line(rows: Sequence[Own], slots: Sequence[Slot]) -> Line:
+    judge = rows[0].group.judge
+    return Line(judge, tuple(judge_cell(rows, slot) for slot in slots), about={"judge": judge})
+
+
+def _by_painter(pair: OwnLine) -> tuple[str, bool, str, str]:
+    own, line = pair
+    if own is None:
+        return ("", False, "", line.label)
+    return (own.group.painter, own.group.strategy != DIRECT, own.group.strategy, line.label)

@@ -1,0 +1,71 @@
+"""What stands above and below a table: sources, judge, reading, and what a reader must know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .own import Holdings, Own
+from .printed import judges, published
+from .schema import Layout
+from .sheet import Group
+
+STORE = "This store"
+REMARKS = 8
+"""More remarks than this are for `limner scores` to tell."""
+
+
+def caption(layout: Layout, held: Holdings | None, with_published: bool, intervals: bool) -> list[str]:
+    """The title, where the figures come from, and how a store's were marked."""
+    tables = layout.tables(None)
+    place = tables[0] if len(tables) == 1 else "Tables " + " and ".join(one.removeprefix("Table ") for one in tables)
+    name = layout.paper.cite.partition(" ")[0]
+    found = [f"{name}, {place}: {layout.title}." if tables else f"{name}: {layout.title}."]
+    if with_published:
+        marked = [judge for section in layout.sections or (None,) for judge in judges(published(layout, section))]
+        # A number made of two judges' marks names both.
+        alone = [judge for judge in dict.fromkeys(marked) if not set(judge.split(" + ")) <= {*marked} - {judge}]
+        by = f", judge {' and '.join(alone)}" if alone and layout.rows == "painters" else ""
+        found.append(f"Published figures: {layout.paper.cite}{by}.")
+    if held is None or held.exam is None or (layout.rows != "exam" and not held.rows):
+        return found
+    said = f"{STORE}: exam {held.exam.name}, {len(held.exam.questions)} questions"
+    if layout.rows == "painters":
+        said += f", judge {', '.join(dict.fromkeys(own.group.judge for own in held.rows))}, reading {held.reading}"
+        if intervals:
+            said += "; [low, high]: 95% bootstrap interval over questions"
+    return [*found, f"{said}."]
+
+
+def notes(layout: Layout, held: Holdings | None, groups: Sequence[Group]) -> list[str]:
+    """What a reader must know; only what applies."""
+    found = [note for note in (layout.note, layout.paper.note if layout.rows == "painters" else "") if note]
+    lines = [line for group in groups for line in group.lines if not line.published]
+    if held is None or not lines or layout.rows != "painters":
+        return found
+    if held.common:
+        number = " or ".join(map(str, held.common))
+        each = "" if len(held.common) == 1 else ", judge by judge"
+        found.append(
+            f"This store's rows are compared on the {number} questions that all of them have a score for{each}; "
+            "with --no-common each has all its own."
+        )
+    elif held.uneven:
+        found.append("This store's rows rest on different questions.")
+    if any(line.covered for line in lines):
+        found.append("Covered: questions with a score of those drawn or tried; failures are left out, never zeros.")
+    if any(cell.least is not None for line in lines for cell in line.cells):
+        found.append("least … most: where the judge abstained a score is not known, only what it could be.")
+    return found + _remarks(held.rows)
+
+
+def _remarks(rows: Sequence[Own]) -> list[str]:
+    said: dict[str, list[str]] = {}
+    for own in rows:
+        for remark in own.scores[None].remarks:
+            said.setdefault(remark, []).append(own.name)
+    found = [
+        remark if len(names) == len(rows) else f"{', '.join(dict.fromkeys(names))}: {remark}"
+        for remark, names in said.items()
+    ]
+    more = len(found) - REMARKS
+    return found if more <= 0 else [*found[:REMARKS], f"… and {more} more remarks; `limner scores` tells them all."]

@@ -1,0 +1,260 @@
+"""Every table from a made-up store: who stands where, with what, and what is said of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner.errors import UsageError
+from limner.report.papertables import Choice, Line, Table, build, find, known
+from limner.report.papertables.sheet import MISSING
+from limner.store import Store
+from tests.report import synthetic
+
+KEYS = list(known())
+PAINTERS = [painter.name for painter in synthetic.cast(9)]
+UNDECIDED = PAINTERS[synthetic.ABSTAINS]
+WITH_PAINTERS = [
+    key for key, layout in known().items() if layout.rows == "painters" and layout.only is None and not layout.apart
+]
+
+
+def own(table: Table) -> list[Line]:
+    return [line for sheet in table.flat for line in sheet.lines() if not line.published]
+
+
+_MADE: dict[tuple[str, str], Table] = {}
+
+
+def made(filled: dict[str, Store], key: str, **choice: Any) -> Table:
+    """The table from the made-up store of its exam; made once, for it takes a while."""
+    layout, name = find(key), (key, repr(choice))
+    if name not in _MADE:
+        _MADE[name] = build(layout, filled[layout.exam], Choice(**choice))
+    return _MADE[name]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_table_has_rows_of_the_store(filled: dict[str, Store], key: str) -> None:
+    table = made(filled, key)
+    assert own(table)
+    for line in own(table):
+        # Of the painter whose marks are not all there, a score that no bounds are known of has nothing to show.
+        assert any(cell.text != MISSING for cell in line.cells) or line.label == UNDECIDED, line.label
+    for sheet in table.sheets:
+        assert len({column.path for column in sheet.columns}) == len(sheet.columns) or find(key).turn == "columns"
+        assert all(len(line.cells) == len(sheet.columns) for line in sheet.lines())
+
+
+@pytest.mark.parametrize("key", WITH_PAINTERS)
+def test_every_painter_has_its_rows(filled: dict[str, Store], key: str) -> None:
+    table = made(filled, key)
+    sections = len(find(key).sections) or 1
+    ways = 2 if key.startswith("aibench") else 1
+    for painter in [*PAINTERS, "control/reference"]:
+        rows = [line for line in own(table) if line.about["painter"] == painter]
+        assert len(rows) == sections * ways, painter
+
+
+@pytest.mark.parametrize(
+    ("key", "groups"),
+    [
+        ("genexam:table2", "Closed-source models, Open-source T2I models, Open-source unified MLLMs, Controls"),
+        ("worldgenbench:table1", "Proprietary models, Diffusion models, Auto-regressive models, Controls"),
+        ("fepbench:table2", "Closed-source models, Open-source models, Open-source models, Controls"),
+        ("aibench:table3", "Closed-source models, Open-source T2I models, Open-source unified models, "),
+    ],
+)
+def test_painters_stand_in_the_papers_groups(filled: dict[str, Store], key: str, groups: str) -> None:
+    (sheet,) = made(filled, key).flat
+    homes = {line.label: group.title for group in sheet.groups for line in group.lines if not line.published}
+    one_of_each = ("openai/gpt-image-1", "dashscope/qwen-image", "BAGEL", "control/reference")
+    assert [homes[name] for name in one_of_each] == groups.split(", ")
+
+
+def test_a_stores_rows_come_after_the_published_ones_best_first(filled: dict[str, Store]) -> None:
+    (sheet,) = made(filled, "genexam:table2").flat
+    for group in sheet.groups:
+        sides = [line.published for line in group.lines]
+        assert sides == sorted(sides, reverse=True)
+        values = [line.cells[-1].value for line in group.lines if not line.published]
+        known_values = [value for value in values if value is not None]
+        assert known_values == sorted(known_values, reverse=True)
+
+
+def test_without_the_published_figures(filled: dict[str, Store]) -> None:
+    table = made(filled, "genexam:table2", published=False)
+    assert not [line for sheet in table.flat for line in sheet.lines() if line.published]
+    assert not [said for said in table.caption if "Published" in said]
+
+
+def test_without_a_store() -> None:
+    table = build(find("genexam:table2"))
+    assert not own(table)
+    assert not table.footnotes
+    assert len(table.caption) == 2
+
+
+def test_intervals_hold_the_number_and_can_be_left_out(filled: dict[str, Store]) -> None:
+    for line in own(made(filled, "genexam:table2")):
+        for cell in line.cells:
+            if cell.low is not None and cell.high is not None and cell.value is not None:
+                assert float(cell.low) <= cell.value <= float(cell.high)
+    bare = own(made(filled, "genexam:table2", intervals=False))
+    assert all(cell.low is None and cell.high is None for line in bare for cell in line.cells)
+
+
+def test_the_caption_names_judge_and_reading(filled: dict[str, Store]) -> None:
+    (said,) = [said for said in made(filled, "genexam:table2", reading="paper").caption if said.startswith("This")]
+    assert said.startswith("This store: exam genexam, 80 questions, judge fake/judge, reading paper")
+
+
+def test_rows_marked_otherwise_than_in_the_paper_are_footnoted(filled: dict[str, Store]) -> None:
+    table = made(filled, "genexam:table2")
+    assert {line.notes for line in own(table)} == {(1,)}
+    (said,) = table.footnotes
+    for words in (
+        "judge fake/judge instead of openai/gpt-5-2025-08-07",
+        "reading careful instead of paper",
+        "variant release instead of paper",
+        "no reasoning_effort=low",
+        "80 questions where the paper has 1000",
+    ):
+        assert words in said
+
+
+def test_coverage_is_told_where_something_is_missing(filled: dict[str, Store]) -> None:
+    table = made(filled, "genexam:table2")
+    partly = [line for line in own(table) if line.covered]
+    assert partly
+    assert all(line.coverage is not None and line.coverage < 1 for line in partly)
+    assert any(note.startswith("Covered:") for note in table.notes)
+
+
+def test_painters_are_compared_on_common_questions(filled: dict[str, Store]) -> None:
+    table = made(filled, "genexam:table2")
+    assert any("compared on the" in note for note in table.notes)
+    (n,) = {line.about["n"] for line in own(table)}
+    each = own(made(filled, "genexam:table2", common=False))
+    assert all(int(line.about["n"]) >= int(n) for line in each)
+    assert len({line.about["n"] for line in each}) > 1
+    one = made(filled, "genexam:table2", painters=["BAGEL"])
+    assert not any("compared on" in note for note in one.notes)
+
+
+def test_what_is_not_decided_is_shown_as_bounds_and_not_ranked(filled: dict[str, Store]) -> None:
+    rows = [line for line in own(made(filled, "genexam:table2")) if line.label == UNDECIDED]
+    bounded = [cell for line in rows for cell in line.cells if cell.least is not None]
+    assert bounded
+    for cell in bounded:
+        assert cell.text == f"{cell.least} … {cell.most}"
+        assert (cell.value, cell.rank) == (None, 0)
+
+
+def test_only_some_painters_or_judges(filled: dict[str, Store], tmp_path: Path) -> None:
+    assert {line.label for line in own(made(filled, "genexam:table2", painters=["BAGEL", "Janus-Pro"]))} == {
+        "BAGEL",
+        "Janus-Pro",
+    }
+    with pytest.raises(UsageError, match="nobody"):
+        made(filled, "genexam:table2", painters=["nobody"])
+    with Store(tmp_path / "two") as store:
+        synthetic.fill(store, "genexam", painters=2, judges=("one", "two"), images=False)
+        both = own(build(find("genexam:table2"), store))
+        assert {line.label.partition(" · ")[2] for line in both} == {"one", "two"}
+        assert len(both) == 4
+        alone = own(build(find("genexam:table2"), store, Choice(judges=["one"])))
+        assert [line.label for line in alone] == ["openai/gpt-image-1.5", "openai/gpt-image-1"]
+        with pytest.raises(UsageError, match="three"):
+            build(find("genexam:table2"), store, Choice(judges=["three"]))
+
+
+def test_which_of_several_exams(tmp_path: Path) -> None:
+    with Store(tmp_path / "store") as store:
+        synthetic.fill(store, "mmmg", painters=1, images=False)
+        # There is nothing of this kind: the published figures stand alone.
+        assert not own(build(find("genexam:table2"), store))
+        assert own(build(find("mmmg:table2"), store, Choice(exam="mmmg")))
+        with pytest.raises(UsageError, match="no exam 'other' of kind mmmg; it has: mmmg"):
+            build(find("mmmg:table2"), store, Choice(exam="other"))
+
+
+def test_one_section() -> None:
+    (sheet,) = build(find("mmmg:by-discipline"), None, Choice(section="chemistry")).flat
+    assert [group.title for group in sheet.groups] == ["Chemistry"]
+    with pytest.raises(UsageError, match="no section 'Alchemy'; it has: Biology"):
+        build(find("mmmg:by-discipline"), None, Choice(section="Alchemy"))
+
+
+def test_strategies_stand_beside_the_plain_way(filled: dict[str, Store]) -> None:
+    table = made(filled, "aibench:table4")
+    (sheet,) = table.flat
+    (group,) = [group for group in sheet.groups if group.title == "openai/gpt-image-1"]
+    assert [line.label for line in group.lines] == ["openai/gpt-image-1", "openai/gpt-image-1 + rewrite"]
+    assert sheet.columns[-1].head == "$ per drawing"
+    # Every group has a best of its own, as in the paper.
+    assert {cell.rank for line in group.lines for cell in line.cells} == {0, 1}
+    assert not any(cell.rank for line in group.lines for cell in line.cells[-1:])
+
+
+def test_judges_as_rows(filled: dict[str, Store]) -> None:
+    (line,) = own(made(filled, "genexam:table4"))
+    assert line.label == "fake/judge"
+    assert [cell.text for cell in line.cells[:6]] == ["Img", *[MISSING] * 5]
+    assert float(line.cells[6].text) == pytest.approx(0.012, rel=0.1)
+    assert 1 <= float(line.cells[7].text) <= 9
+
+
+def test_judges_as_lines_of_their_own_sheet(tmp_path: Path) -> None:
+    with Store(tmp_path / "store") as store:
+        synthetic.fill(store, "mmmg", painters=3, questions=24, judges=("one", "two"), images=False, faults=False)
+        table = build(find("mmmg:table17"), store)
+    published, mine = table.sheets
+    assert (published.title, mine.title) == ("As published", "This store")
+    assert [line.label for line in mine.lines()] == ["one", "two"]
+    assert {column.head for column in mine.columns} == set(PAINTERS[:3])
+    assert len({line.cells for line in mine.lines()}) == 2
+
+
+def test_only_the_references_where_the_paper_has_only_those(filled: dict[str, Store]) -> None:
+    (line,) = own(made(filled, "mmmg:table16"))
+    assert line.label == "control/reference"
+    titles = [group.title for group in made(filled, "mmmg:table16").sheets[0].groups]
+    assert titles[0] == "Reference images"
+    assert titles[1].startswith("control/reference")
+
+
+def test_references_are_not_ranked(filled: dict[str, Store]) -> None:
+    (sheet,) = made(filled, "aibench:table3").flat
+    first = sheet.groups[0]
+    labels = {"Original Image", "control/reference", "control/reference + rewrite"}
+    assert {line.label for line in first.lines} == labels
+    assert not any(cell.rank for line in first.lines for cell in line.cells)
+
+
+def test_facts_in_columns(filled: dict[str, Store]) -> None:
+    lines = {line.label: [cell.text for cell in line.cells[:2]] for line in own(made(filled, "mmmg:table2"))}
+    assert lines["openai/gpt-image-1"] == ["1024", "MM"]
+    assert lines["dashscope/qwen-image"] == ["1328", "DM"]
+    assert lines["BAGEL"] == ["1024", "MM"]
+    sizes = {line.label: line.cells[0].text for line in own(made(filled, "aibench:table3"))}
+    assert (sizes["dashscope/qwen-image"], sizes["openai/gpt-image-1"]) == ("27", MISSING)
+
+
+def test_every_order_names_a_column() -> None:
+    for key, layout in known().items():
+        if layout.order is not None:
+            assert layout.order in {column.path for sheet in build(layout).flat for column in sheet.columns}, key
+
+
+def test_a_painter_with_nothing_does_not_keep_the_others_from_being_compared(store: Store) -> None:
+    synthetic.fill(store, "genexam", painters=2, images=False, faults=False)
+    theirs = "SELECT id FROM drawings WHERE painter = 'openai/gpt-image-1'"
+    failed = f"UPDATE markings SET status = 'failed', fault = 'unreadable' WHERE drawing IN ({theirs})"
+    store.write(lambda connection: connection.exec_driver_sql(failed))
+    lines = {line.label: line for line in own(build(find("genexam:table2"), store))}
+    assert {cell.text for cell in lines["openai/gpt-image-1"].cells} == {MISSING}
+    assert lines["openai/gpt-image-1"].covered == "0% covered"
+    assert lines["openai/gpt-image-1.5"].about["n"] == "13"
