@@ -3,71 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from .calls import digest
 from .errors import Lacking
+from .estimate_strategy import BYTES_PER_TOKEN, PICTURE_TOKENS, by_strategy
 from .exam import Question
+from .expected import Estimate, image_price
 from .judges import Judge, ModelJudge
-from .painters import ApiPainter
+from .painters import Painter
 from .protocol import Ask, Picture, Text
 from .runner import Plan, Runner
 from .settings import Settings
 from .spending import mean_drawing, mean_marking, mean_use
 from .store import Store
+from .strategies import DIRECT_STRATEGY
 
-BYTES_PER_TOKEN = 4
-PICTURE_TOKENS = 800
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What one painter or judge would still do.
-
-    Attributes:
-        basis: Where the numbers come from: ``stored calls`` like these, the ``price list``, an ``upper bound``, or a
-            ``rule of thumb``.
-        dollars: None when the price is not known.
-    """
-
-    who: str
-    role: str
-    steps: int
-    calls: int
-    tokens_in: int
-    tokens_out: int
-    dollars: float | None
-    basis: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return asdict(self)
+__all__ = ["Estimate", "estimate", "total"]
 
 
 def estimate(plan: Plan, store: Store, settings: Settings) -> list[Estimate]:
     """One line per painter and judge, for what the store does not have yet."""
     runner = Runner(plan, store)
     found: list[Estimate] = []
-    for painter in plan.painters:
-        alone = Runner(replace(plan, painters=[painter], judges=[]), store)
-        count, _ = alone.missing()
-        found.append(_drawing(painter, count, mean_drawing(store, painter.spec, alone.options_of(painter))))
+    for way in plan.ways:
+        alone = Runner(replace(plan, painters=[way.painter], chosen_ways=[way], judges=[]), store)
+        prompts = [alone.request(slot).prompt for slot in alone.missing_drawings()]
+        each = mean_drawing(store, way.painter.spec, way.strategy.name, alone.options_of(way.painter))
+        if way.strategy is DIRECT_STRATEGY:
+            found.append(_drawing(way.painter, len(prompts), each))
+        else:
+            found += by_strategy(way, prompts, each, store, settings)
     missing = list(runner.missing_markings())
     for judge in plan.judges:
         found.append(_marking(judge, [question for who, question in missing if who is judge], store, settings))
     return found
 
 
-def _drawing(painter: Any, count: int, each: float | None) -> Estimate:
-    if not isinstance(painter, ApiPainter):
-        return Estimate(painter.name, "painter", count, 0, 0, 0, 0.0, "free")
-    known = {
-        "stored calls": each,
-        "price list": painter.facts.image_price,
-        "upper bound": painter.bound,
-    }
-    basis, price = next(((basis, price) for basis, price in known.items() if price is not None), ("no price", None))
+def _drawing(painter: Painter, count: int, each: float | None) -> Estimate:
+    price, basis = image_price(painter)
+    if basis == "free":
+        return Estimate(painter.name, "painter", count, 0, 0, 0, 0.0, basis)
+    if each is not None:
+        price, basis = each, "stored calls"
     dollars = None if price is None else price * count
     return Estimate(painter.name, "painter", count, count, 0, 0, dollars, basis)
 

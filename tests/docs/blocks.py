@@ -21,6 +21,7 @@ from typing import Self
 
 from tests.fakes.client import ChatServer, Server
 from tests.fakes.images_client import ImageServer
+from tests.fakes.studio import StudioServer
 from tests.support import environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +34,7 @@ NOTES = (
     "arithmetic",
 )  # fmt: skip
 NOTE = re.compile(rf"<!-- ({'|'.join(NOTES)})(?:: (.+))? -->")
-STAND_INS: dict[str, type[Server]] = {"chat": ChatServer, "images": ImageServer}
+STAND_INS: dict[str, type[Server]] = {"chat": ChatServer, "images": ImageServer, "studio": StudioServer}
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 SECONDS = 300
 

@@ -20,7 +20,7 @@ from limner.images import MAX_BYTES, MAX_PIXELS
 from limner.judges import layout, matching, spelling
 from tests.docs.blocks import PAGES, ROOT, Block, Session, blocks, demo_table, near, plain
 
-SLOW = {"tutorial.md"}
+SLOW = {"statistics.md", "tutorial.md"}
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 INLINE = re.compile(r"`([^`\n]+)`")
 LARGEST = 100_000
@@ -109,7 +109,7 @@ def test_commands_and_options_exist(page: Path) -> None:
 
 @each_page
 def test_options_named_alone_exist(page: Path) -> None:
-    known = {option for command in _commands(limner) for param in command.params for option in param.opts}
+    known = {option for command in _commands(limner) for option in _options(command)}
     text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     for span in INLINE.findall(text):
         if re.match(r"--?[A-Za-z]", span) and not span.endswith(".md"):
@@ -135,10 +135,15 @@ def _check(words: list[str]) -> None:
         inner = command.get_command(context, words[0])
         assert inner is not None, f"no command {words[0]}"
         command, words = inner, words[1:]
-    known = {option for param in command.params for option in param.opts} | {"--help", "-h", "--version"}
+    known = {*_options(command), "--help", "-h", "--version"}
     for word in words:
         if word.startswith("-") and word != "-":
             assert word.split("=")[0] in known, f"{command.name}: no option {word}"
+
+
+def _options(command: click.Command) -> set[str]:
+    """Every option of a command, those that switch something off among them."""
+    return {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
 
 
 def _commands(group: click.Group) -> Iterator[click.Command]:

@@ -23,6 +23,7 @@ from limner.images import MAX_BYTES, MAX_PIXELS
 from limner.models.openai_faults import CREDITS, REFUSALS, kind_of, retry_after
 from limner.painters import SHAPES, api, bfl, chat_images, dashscope, gemini, gemini_faults, http, openai_images, own
 from limner.painters.base import PaintRequest
+from limner.painters.diffusion import options as pipelines
 from limner.painters.jobs import POLLING
 from limner.painters.polling import LONGEST_PAUSE_S
 from limner.settings import ModelFacts, PainterFacts, Provider
@@ -66,7 +67,7 @@ def test_every_provider_has_its_page_and_its_row() -> None:
         assert draws == ("yes" if known.image_shape else "no")
         assert marks == ("yes" if "shape" in KNOWN["providers"][name] else "no")
         assert key == (f"`{known.key_env}`" if known.key_env else "none")
-    assert {file.stem for file in PROVIDERS.glob("*.md")} == {*NAMES, "index", "python"}
+    assert {file.stem for file in PROVIDERS.glob("*.md")} == {*NAMES, "diffusers", "index", "python"}
 
 
 @pytest.mark.parametrize(
@@ -128,6 +129,20 @@ def test_options_are_those_of_the_code_with_their_defaults(name: str) -> None:
             value = sent[option]
             written = ",".join(value) if isinstance(value, list) else str(value).lower()
             assert code(default) == written.removesuffix(".0"), option
+
+
+def test_options_of_pipelines_are_those_of_the_code() -> None:
+    told = table(page("diffusers"), "option", "meaning", "default", "makes another drawing")
+    rows = {code(name): row for row in told.rows for name in row[0].split(", ")}
+    assert set(rows) == set(pipelines.READERS)
+    assert {name for name, row in rows.items() if row[3] == "no"} == set(pipelines.EXECUTION)
+    for other, name in pipelines.ALIASES.items():
+        assert other in ("device",) or f"`{other}`" in rows[name][1]
+    (sizes,) = table(page("diffusers"), "painter", "square", "landscape", "portrait").rows
+    assert tuple(code(size) for size in sizes[1:]) == tuple(pipelines.SIZES[aspect] for aspect in _ASPECTS)
+    usual = pipelines.parse({}, "diffusers/x")
+    assert (code(rows["dtype"][2]), rows["batch_size"][2]) == (usual.dtype, str(usual.batch_size))
+    assert code(rows["offload"][2]) == usual.offload
 
 
 def _leaves(body: dict[str, Any]) -> Iterator[tuple[str, Any]]:

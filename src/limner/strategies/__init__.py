@@ -1,13 +1,231 @@
-"""Strategies: how a drawing comes about, as plain async functions over painters."""
+"""Strategies: how a drawing comes about, as chains of plain async functions over painters and models."""
 
 from __future__ import annotations
 
-from ..calls import Calls
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..calls import Calls, Fault
+from ..errors import StoreError, UsageError
 from ..painters import Painter, Painting, PaintRequest
+from ..protocol import Prompts
+from ..store import Blobs
+from .base import Canvas, Drawer, Guess, Mind, Stage, Studio, joined
+from .choosing import BEST_OF, MOST
+from .drawing import DIRECT, SVG, SVG_PRIOR
+from .editing import EDIT
+from .ordering import STRUCTURE
+from .wording import REASON, RECAPTION, REWRITE
 
-__all__ = ["direct"]
+__all__ = ["DIRECT_STRATEGY", "STAGES", "Canvas", "Guess", "Stage", "Strategy", "Studio", "open_strategy", "parse"]
+
+STAGES: Mapping[str, Stage] = {
+    stage.name: stage for stage in (DIRECT, REWRITE, STRUCTURE, RECAPTION, REASON, SVG, SVG_PRIOR, BEST_OF, EDIT)
+}
+SHARED = {"prompts": "a folder with your own wording of the strategies' prompts"}
+PLACES = ("words", "drawing", "several", "finishing")
 
 
-async def direct(request: PaintRequest, painter: Painter, calls: Calls) -> Painting:
-    """The question's own prompt, sent as it is."""
-    return await painter.paint(request, calls)
+@dataclass(frozen=True)
+class Strategy:
+    """A chain of stages: words first, then the drawing, then what is done with it.
+
+    Attributes:
+        name: The row it gets in tables: the chain, and the options it was given.
+        stages: The links, in order, the drawing one among them.
+        n: How many candidates a best-of stage draws.
+    """
+
+    name: str
+    stages: tuple[Stage, ...]
+    n: int = 1
+    models: Mapping[str, Mind] = field(default_factory=dict)
+    editor: Painter | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    prompts: Prompts | None = None
+
+    @property
+    def paints(self) -> bool:
+        """Whether it needs a painter."""
+        return all(stage.paints for stage in self.stages)
+
+    def check(self) -> None:
+        """Raise early when a model or editor cannot work at all."""
+        for one in self._others():
+            one.check()
+
+    def unpriced(self) -> str | None:
+        """Why nobody knows what its own calls can cost, or None."""
+        return next((why for one in self._others() if (why := one.unpriced()) is not None), None)
+
+    def _others(self) -> list[Mind | Painter]:
+        return [*self.models.values(), *([self.editor] if self.editor is not None else [])]
+
+    def fits(self, painter: Painter) -> None:
+        """Check that the painter can do its part.
+
+        Raises:
+            UsageError: It cannot edit, and no other editor is named.
+        """
+        if any(stage is EDIT for stage in self.stages) and not (self.editor or painter).edits:
+            who = (self.editor or painter).name
+            raise UsageError(f"edit: {who} takes no pictures to start from; name an editor: -S editor=PROVIDER/MODEL")
+
+    async def draw(self, request: PaintRequest, painter: Painter, calls: Calls, blobs: Blobs, exam: str) -> Painting:
+        """Make one drawing; run again, it finds every step already made.
+
+        Raises:
+            Fault: With the calls and costs of all that was done before.
+        """
+        if self.stages == (DIRECT,):
+            return await painter.paint(request, calls)
+        studio = Studio(painter, calls, blobs, self.models, self.editor, self.options, exam)
+        if self.prompts is not None:
+            studio.prompts = self.prompts
+        try:
+            canvas = await self._chain(request, studio)
+        except Fault as fault:
+            raise joined(fault, studio) from fault
+        try:
+            image = blobs.get(canvas.image)
+        except StoreError as error:
+            raise Fault("missing", str(error)) from error
+        notes = {**canvas.notes, "steps": studio.steps}
+        return Painting(image, canvas.prompt_sent, tuple(studio.calls_made), studio.cost, notes)
+
+    async def _chain(self, request: PaintRequest, studio: Studio) -> Canvas:
+        drawer: Drawer | None = None
+        canvas: Canvas | None = None
+        for stage in self.stages:
+            if stage.words is not None:
+                request = await stage.words(request, studio)
+            elif stage.draw is not None:
+                drawer = stage.draw
+            elif stage.many is not None:
+                assert drawer is not None
+                canvas = await stage.many(request, studio, drawer, self.n)
+            elif stage.finish is not None:
+                assert drawer is not None
+                canvas = canvas or await self._first(request, studio, drawer)
+                canvas = await stage.finish(canvas, request, studio)
+        assert drawer is not None
+        return canvas or await drawer(request, studio)
+
+    async def _first(self, request: PaintRequest, studio: Studio, drawer: Drawer) -> Canvas:
+        canvas = await drawer(request, studio)
+        studio.note("draft", image=canvas.image)
+        return canvas
+
+    def guesses(self, tokens: int) -> list[Guess]:
+        """What one drawing takes, for a prompt of so many tokens."""
+        found: list[Guess] = []
+        for stage in self.stages:
+            made = stage.guess(tokens, self.options, self.n)
+            if stage.place == "several":
+                # The drawing stage before it happens n times.
+                found = [_times(g, self.n) if g.who in ("painter", "coder") else g for g in found]
+            found += made
+            if stage.place == "words":
+                tokens = made[0].tokens_out if made else tokens
+        return found
+
+
+def _times(guess: Guess, n: int) -> Guess:
+    return Guess(guess.who, guess.calls * n, guess.tokens_in, guess.tokens_out, guess.pictures)
+
+
+DIRECT_STRATEGY = Strategy("direct", (DIRECT,))
+
+
+def parse(word: str) -> tuple[tuple[Stage, ...], int]:
+    """The stages behind a word such as ``rewrite+best-of-4``, with the drawing one put in, and best-of's n.
+
+    Raises:
+        UsageError: No such stage, or an order that makes no sense.
+    """
+    stages: list[Stage] = []
+    n = 1
+    for name in word.split("+"):
+        if many := re.fullmatch(r"best-of-(\d+)", name):
+            n = int(many[1])
+            if not 2 <= n <= MOST:
+                raise UsageError(f"--strategy {word}: best-of-N takes N from 2 to {MOST}")
+            name = BEST_OF.name
+        if name not in STAGES or (name == BEST_OF.name and not many):
+            raise UsageError(f"--strategy {word}: no strategy {name!r}; there is: {', '.join(STAGES)}")
+        stages.append(STAGES[name])
+    if not any(stage.place == "drawing" for stage in stages):
+        first = next((i for i, stage in enumerate(stages) if stage.place != "words"), len(stages))
+        stages.insert(first, DIRECT)
+    places = [PLACES.index(stage.place) for stage in stages]
+    if places != sorted(places) or any(places.count(place) > 1 for place in (1, 2)):
+        raise UsageError(
+            f"--strategy {word}: first what works on the words (rewrite, structure, recaption, reason), then one that "
+            "draws (direct, svg, svg-prior), then best-of-N, then edit"
+        )
+    return tuple(stages), n
+
+
+def open_strategy(word: str, given: Mapping[str, str], open_mind: Any, open_editor: Any) -> Strategy:
+    """The strategy behind a word.
+
+    Args:
+        word: Such as ``rewrite+best-of-4``.
+        given: ``-S`` options: a model for each role (``planner``), arguments for it (``planner.temperature``), an
+            ``editor``, and the stages' own.
+        open_mind: Makes a model of a spec and its arguments.
+        open_editor: Makes a painter of a spec and its options.
+
+    Raises:
+        UsageError: A role has no model, or an option is not known.
+    """
+    stages, n = parse(word)
+    if stages == (DIRECT,):
+        return DIRECT_STRATEGY
+    roles = list(dict.fromkeys(role for stage in stages for role in stage.roles))
+    known = {name for stage in stages for name in stage.options} | set(SHARED)
+    used: dict[str, str] = {}
+    arguments: dict[str, dict[str, str]] = {}
+    for name, value in given.items():
+        role, dot, argument = name.partition(".")
+        if dot and (role in roles or (role == "editor" and "editor" in known)):
+            arguments.setdefault(role, {})[argument] = value
+        elif name not in known and name not in roles:
+            continue
+        used[name] = value
+    for role in roles:
+        if role not in used:
+            raise UsageError(f"--strategy {word}: name its {role}: -S {role}=PROVIDER/MODEL")
+    models = {role: open_mind(used[role], arguments.get(role, {})) for role in roles}
+    editor = open_editor(used["editor"], arguments.get("editor", {})) if "editor" in used else None
+    _choices(word, used)
+    options = {name: value for name, value in used.items() if name in known and name not in ("editor", "prompts")}
+    prompts = Prompts(Path(__file__).parent / "prompts", Path(used["prompts"])) if "prompts" in used else None
+    told = ",".join(f"{name}={value}" for name, value in sorted(used.items()))
+    return Strategy(f"{word}[{told}]", stages, n, models, editor, options, prompts)
+
+
+def known_options(words: list[str]) -> set[str]:
+    """Every ``-S`` name that one of these strategies reads, without the arguments of models."""
+    stages = [stage for word in words for stage in parse(word)[0]]
+    return {name for stage in stages for name in (*stage.options, *stage.roles)} | set(SHARED)
+
+
+CHOICES = {
+    "style": ("o3", "r1", "r1-7b"),
+    "send": ("description", "both"),
+    "prior": ("auto", "image", "text"),
+    "choose": ("listwise", "pairwise"),
+}
+
+
+def _choices(word: str, used: Mapping[str, str]) -> None:
+    for name, allowed in CHOICES.items():
+        if name in used and used[name] not in allowed:
+            raise UsageError(f"--strategy {word}: -S {name}={used[name]}: there is: {', '.join(allowed)}")
+    for name in ("tokens", "limit", "rounds"):
+        if name in used and not used[name].isdigit():
+            raise UsageError(f"--strategy {word}: -S {name}={used[name]}: wanted is a whole number")

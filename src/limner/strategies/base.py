@@ -1,0 +1,167 @@
+"""What a strategy works with: the request, a painter, models by role; every step noted, every call journalled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from ..calls import Calls, Fault
+from ..errors import UsageError
+from ..images import BadImage
+from ..models import ChatModel, Context, ReplayModel, complete
+from ..painters import Painter, PaintRequest
+from ..protocol import Contract, Part, Prompts
+from ..store import Blobs
+
+T = TypeVar("T")
+Mind = ChatModel | ReplayModel
+PROMPTS = Prompts(Path(__file__).parent / "prompts")
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """An image on the way: its content hash, and the words it was drawn from."""
+
+    image: str
+    prompt_sent: str | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Studio:
+    """Everything a strategy may use. There is no rubric in it.
+
+    Attributes:
+        painter: Who draws.
+        models: Models by role: ``planner``, ``coder``, ``chooser``, ``critic``.
+        editor: Who edits; the painter itself where no other is named.
+        options: The strategy's own options, as words.
+        steps: How the picture came about, step by step, as plain JSON.
+        calls_made: Keys of the calls made or found.
+    """
+
+    painter: Painter
+    calls: Calls
+    blobs: Blobs
+    models: Mapping[str, Mind] = field(default_factory=dict)
+    editor: Painter | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    exam: str = ""
+    prompts: Prompts = PROMPTS
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    calls_made: list[str] = field(default_factory=list)
+    cost: float | None = 0.0
+
+    def note(self, step: str, **what: Any) -> None:
+        """Remember a step: ``text``, ``image`` (a content hash), ``call`` and whatever else tells it."""
+        self.steps.append({"step": step} | {name: value for name, value in what.items() if value not in (None, "")})
+
+    def paid(self, cost: float | None, *keys: str) -> None:
+        """Count calls towards the drawing."""
+        self.calls_made += [key for key in keys if key not in self.calls_made]
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
+
+    async def ask(
+        self,
+        role: str,
+        step: str,
+        request: PaintRequest,
+        shown: Sequence[Part],
+        contract: Contract[T],
+        repeat: int = 0,
+    ) -> tuple[T, str]:
+        """What a model of this role replies, read by its contract, and the call's key.
+
+        Raises:
+            Fault: The call failed, or no reply kept the contract.
+        """
+        context = Context(self.exam, request.question, self.painter.name, step, repeat)
+        answer = await complete(self.models[role], tuple(shown), contract, context, self.calls)
+        assert answer.reply.call is not None
+        self.paid(answer.cost, answer.reply.call)
+        return answer.value, answer.reply.call
+
+    async def paint(self, request: PaintRequest, painter: Painter | None = None) -> Canvas:
+        """Draw, and keep the image.
+
+        Raises:
+            Fault: No image came.
+        """
+        painting = await (painter or self.painter).paint(request, self.calls)
+        self.paid(painting.cost, *painting.calls)
+        try:
+            sha256, _ = await asyncio.to_thread(self.blobs.put, painting.image)
+        except BadImage as error:
+            raise Fault("image", str(error)) from error
+        return Canvas(sha256, painting.prompt_sent, painting.notes)
+
+    def number(self, name: str, usual: int, low: int = 1, high: int = 100_000) -> int:
+        """An option that is a whole number.
+
+        Raises:
+            UsageError: It is none, or out of bounds.
+        """
+        word = self.options.get(name, str(usual))
+        if not word.isdigit() or not low <= int(word) <= high:
+            raise UsageError(f"-S {name}={word}: wanted is a whole number from {low} to {high}")
+        return int(word)
+
+
+Drawer = Callable[[PaintRequest, Studio], Awaitable[Canvas]]
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What a stage will do once, for estimates: who (a role, ``painter`` or ``editor``), how often, how many tokens."""
+
+    who: str
+    calls: float
+    tokens_in: int = 0
+    tokens_out: int = 0
+    pictures: int = 0
+
+
+Place = Literal["words", "drawing", "several", "finishing"]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One link of a strategy's chain.
+
+    Attributes:
+        place: Where it stands: it changes the ``words``, makes the ``drawing``, makes ``several`` and keeps one, or
+            works on what is drawn.
+        roles: The models it asks.
+        options: Its own options, with a word about each.
+        words: For the first place: the request it makes of a request.
+        draw: For the second.
+        many: For the third, given the drawer to use and how many.
+        finish: For the fourth.
+        guess: What it does once, for estimates, by the request's size in tokens and the options.
+    """
+
+    name: str
+    about: str
+    place: Place
+    roles: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    words: Callable[[PaintRequest, Studio], Awaitable[PaintRequest]] | None = None
+    draw: Drawer | None = None
+    many: Callable[[PaintRequest, Studio, Drawer, int], Awaitable[Canvas]] | None = None
+    finish: Callable[[Canvas, PaintRequest, Studio], Awaitable[Canvas]] | None = None
+    guess: Callable[[int, Mapping[str, str], int], list[Guess]] = lambda tokens, options, n: []
+    paints: bool = True
+
+
+def facts_of(painter: Painter) -> Any:
+    """What is known of a painter behind a service; None of others."""
+    return getattr(painter, "facts", None)
+
+
+def joined(fault: Fault, studio: Studio) -> Fault:
+    """The fault, with all that was done and paid before it."""
+    cost = None if studio.cost is None or fault.cost is None else studio.cost + fault.cost
+    return Fault(fault.kind, fault.detail, calls=(*studio.calls_made, *fault.calls), cost=cost)

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from limner.calls import Fault
+from limner.errors import UsageError
+from limner.strategies import DIRECT_STRATEGY, STAGES, open_strategy, parse
+from tests.strategies.support import Brush, Mind, draw, made, said_by_studio
+
+
+def names(word: str) -> list[str]:
+    return [stage.name for stage in parse(word)[0]]
+
+
+@pytest.mark.parametrize(
+    ("word", "chain"),
+    [
+        ("direct", ["direct"]),
+        ("rewrite", ["rewrite", "direct"]),
+        ("rewrite+best-of-4", ["rewrite", "direct", "best-of-N"]),
+        ("best-of-2+edit", ["direct", "best-of-N", "edit"]),
+        ("edit", ["direct", "edit"]),
+        ("reason+svg-prior", ["reason", "svg-prior"]),
+        ("structure+recaption+svg+best-of-3+edit+edit", [
+            "structure", "recaption", "svg", "best-of-N", "edit", "edit",
+        ]),
+    ],
+)  # fmt: skip
+def test_the_drawing_stage_stands_where_it_belongs(word: str, chain: list[str]) -> None:
+    assert names(word) == chain
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("", "no strategy ''"),
+        ("dream", "no strategy 'dream'"),
+        ("best-of-N", "no strategy"),
+        ("best-of-1", "N from 2"),
+        ("best-of-99", "N from 2"),
+        ("edit+rewrite", "first what works on the words"),
+        ("svg+rewrite", "first what works on the words"),
+        ("svg+svg-prior", "first what works on the words"),
+        ("best-of-2+best-of-2", "first what works on the words"),
+        ("best-of-2+svg", "first what works on the words"),
+    ],
+)
+def test_a_chain_that_makes_no_sense_is_refused(word: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse(word)
+
+
+def test_a_missing_model_is_named() -> None:
+    with pytest.raises(UsageError, match="name its chooser: -S chooser=PROVIDER/MODEL"):
+        open_strategy("best-of-2", {"planner": "fake/mind"}, None, None)
+
+
+@pytest.mark.parametrize(
+    ("word", "options", "said"),
+    [
+        ("reason", {"style": "r2"}, "there is: o3, r1, r1-7b"),
+        ("best-of-2", {"choose": "dice"}, "there is: listwise, pairwise"),
+        ("recaption", {"tokens": "many"}, "wanted is a whole number"),
+    ],
+)
+def test_options_are_checked_before_anything_is_drawn(word: str, options: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        made(word, None, **options)
+
+
+def test_the_name_carries_the_options_in_order() -> None:
+    strategy = made("recaption", None, tokens="64", **{"planner.temperature": "0"})
+    assert strategy.name == "recaption[planner=fake/mind,planner.temperature=0,tokens=64]"
+    assert made("direct", None) is DIRECT_STRATEGY
+
+
+def test_an_editor_must_edit() -> None:
+    made("edit", None).fits(Brush())
+    made("edit", None, Brush()).fits(Brush(edits=False))
+    with pytest.raises(UsageError, match="takes no pictures"):
+        made("edit", None).fits(Brush(edits=False))
+
+
+def test_a_fault_carries_what_was_paid_before_it(tmp_path: Path) -> None:
+    mind = Mind(said_by_studio)
+    with pytest.raises(Fault) as caught:
+        draw(made("recaption", mind), tmp_path, Brush(faults={0: "refusal"}))
+    assert (caught.value.kind, len(caught.value.calls)) == ("refusal", 2)
+    assert caught.value.cost == pytest.approx(0.03)
+
+
+def test_every_stage_says_what_it_is() -> None:
+    for stage in STAGES.values():
+        assert stage.about
+        assert sum(part is not None for part in (stage.words, stage.draw, stage.many, stage.finish)) == 1
+        assert stage.guess(100, {}, 4)
