@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from limner.stats import Interval, bootstrap, ratios
+from limner.stats import Interval, as_parts, bootstrap, ratios, spreads
 
 NUMBERS = st.lists(st.floats(0, 100, allow_nan=False), min_size=1, max_size=30)
 
@@ -114,3 +114,29 @@ def test_large_exams_are_drawn_in_steps() -> None:
 
 def test_json() -> None:
     assert Interval(1.0, 0.5, 1.5, 3).to_json() == {"value": 1.0, "low": 0.5, "high": 1.5, "n": 3}
+
+
+def test_several_are_drawn_together() -> None:
+    """Two painters get the same resamples: whoever is better by one on every question is so in all of them."""
+    one, other = as_parts([3.0, 7.0, 1.0, 9.0]), as_parts([2.0, 6.0, 0.0, 8.0])
+    first, second, missing = spreads([one, other, {}], resamples=50)
+    assert first["value"] - second["value"] == pytest.approx(np.ones(50))
+    assert missing == {}
+    (alone,) = spreads([one], resamples=50)
+    assert np.array_equal(alone["value"], first["value"])
+
+
+def test_sets_over_different_clusters_are_refused() -> None:
+    with pytest.raises(ValueError, match="cannot be drawn together"):
+        spreads([as_parts([1.0]), as_parts([1.0, 2.0])])
+
+
+def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
+    generator = np.random.default_rng(8)
+    held = []
+    for numbers in generator.exponential(10, (300, 60)):
+        found = bootstrap(as_parts(numbers.tolist()), resamples=400)["value"]
+        assert found.low is not None
+        assert found.high is not None
+        held.append(found.low <= 10 <= found.high)
+    assert 0.89 <= np.mean(held) <= 0.98

@@ -1,0 +1,33 @@
+"""Painters, judges and exams held against each other, from what a store has.
+
+>>> import limner.compare as compare
+>>> compare.painters("sample/genexam", store="results")  # doctest: +SKIP
+>>> compare.judges("sample/genexam", store="results")  # doctest: +SKIP
+>>> compare.exams(["sample/genexam", "sample/mmmg"], store="results")  # doctest: +SKIP
+"""
+
+from .across import Across, Column, exams
+from .agreed import Agreement, Order, Twosome
+from .fields import MET, Field, fields
+from .pairs import painters
+from .raters import Rater
+from .results import Comparison, Pair, Place
+from .twosomes import judges
+
+__all__ = [
+    "MET",
+    "Across",
+    "Agreement",
+    "Column",
+    "Comparison",
+    "Field",
+    "Order",
+    "Pair",
+    "Place",
+    "Rater",
+    "Twosome",
+    "exams",
+    "fields",
+    "judges",
+    "painters",
+]

@@ -1,0 +1,80 @@
+"""What an exam's paper reports beyond its scores, as sheets: any plain JSON of one or two levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..calls import canonical
+from ..scoring import Standing
+from .sheets import NOTHING, Sheet
+
+Line = tuple[str | None, Mapping[str, Any]]
+"""A row's own name, where it has one, and its numbers."""
+
+
+def analysis_sheets(standings: Sequence[Standing]) -> list[Sheet]:
+    """One sheet for every analysis under every judge and way of asking, with all its painters."""
+    ways: dict[str, list[Standing]] = {}
+    for standing in standings:
+        ways.setdefault(canonical(standing.setup), []).append(standing)
+    sheets = []
+    for rows in ways.values():
+        for name in dict.fromkeys(name for row in rows for name in row.analyses):
+            title = f"{rows[0].exam} · judge {rows[0].judge} · {name.replace('_', ' ')}"
+            sheets.append(_sheet(title, [(_painter(row), row.analyses[name]) for row in rows if name in row.analyses]))
+    return sheets
+
+
+def _painter(row: Standing) -> str:
+    return row.painter if row.strategy == "direct" else f"{row.painter} ({row.strategy})"
+
+
+def _sheet(title: str, bodies: Sequence[tuple[str, Any]]) -> Sheet:
+    lines = [(painter, key, item) for painter, body in bodies for key, item in _lines(body)]
+    columns = list(dict.fromkeys(name for _, _, item in lines for name in item))
+    if not columns:
+        return Sheet(title, [], [], ["nothing to show: what it is made of is not known"])
+    keyed = any(key is not None for _, key, _ in lines)
+    rows = [
+        [painter, *([key or ""] if keyed else []), *(_cell(item.get(name)) for name in columns)]
+        for painter, key, item in lines
+    ]
+    return Sheet(title, ["painter", *([""] if keyed else []), *columns], rows, _notes(lines, columns), 1 + keyed)
+
+
+def _lines(body: Any) -> list[Line]:
+    if isinstance(body, Mapping) and body and all(isinstance(item, Mapping) for item in body.values()):
+        return [(str(key), item) for key, item in body.items()]
+    if isinstance(body, Mapping):
+        return [(None, body)]
+    if isinstance(body, Sequence) and not isinstance(body, str) and all(isinstance(item, Mapping) for item in body):
+        return [(None, item) for item in body]
+    return [(None, {"value": body})]
+
+
+def _notes(lines: Sequence[tuple[str, str | None, Mapping[str, Any]]], columns: Sequence[str]) -> list[str]:
+    """What stands in cells of several numbers, in their order."""
+    inner: dict[str, list[str]] = {}
+    for column in columns:
+        found = [item[column] for _, _, item in lines if isinstance(item.get(column), Mapping)]
+        if found:
+            inner.setdefault(" / ".join(map(str, found[0])), []).append(column)
+    return [f"{', '.join(names)}: {words}" for words, names in inner.items()]
+
+
+def _cell(value: Any) -> str:
+    """A number, a range, or several numbers in short.
+
+    >>> _cell(0.12345), _cell([3, 8]), _cell({"mean": 0.5, "median": 0.25}), _cell(None)
+    ('0.123', '3 to 8', '0.500 / 0.250', '–')
+    """
+    if value is None:
+        return NOTHING
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, Mapping):
+        return " / ".join(map(_cell, value.values()))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return (" to " if len(value) == 2 else ", ").join(map(_cell, value))
+    return str(value)

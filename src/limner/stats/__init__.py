@@ -1,0 +1,55 @@
+"""How sure a number is, and how far judges, painters and exams agree. Pure functions.
+
+Nothing depends on the order of what is given, with one exception: `bootstrap` and `spreads` draw clusters by their
+place, so their callers keep clusters in the order of their names. Where there is no number, there is None and a reason
+in words.
+"""
+
+from .agreement import MarkAgreement, cohen_kappa, krippendorff_alpha, mark_agreement
+from .exchange import sign_flip
+from .flips import Flips, flips
+from .icc import FORMS, icc
+from .kinds import ALPHA, RESAMPLES, SEED, Interval, Measure, Parts, as_parts
+from .many import holm
+from .paired import Paired, paired, spread_of_differences
+from .power import POWER, questions_needed
+from .proportion import wilson
+from .ranks import RankInterval, kendall, ordinal, rank_agreement, rank_intervals, spearman, spearman_spread
+from .resample import bootstrap, interval, ratios, spreads
+
+__all__ = [
+    "ALPHA",
+    "FORMS",
+    "POWER",
+    "RESAMPLES",
+    "SEED",
+    "Flips",
+    "Interval",
+    "MarkAgreement",
+    "Measure",
+    "Paired",
+    "Parts",
+    "RankInterval",
+    "as_parts",
+    "bootstrap",
+    "cohen_kappa",
+    "flips",
+    "holm",
+    "icc",
+    "interval",
+    "kendall",
+    "krippendorff_alpha",
+    "mark_agreement",
+    "ordinal",
+    "paired",
+    "questions_needed",
+    "rank_agreement",
+    "rank_intervals",
+    "ratios",
+    "sign_flip",
+    "spearman",
+    "spearman_spread",
+    "spread_of_differences",
+    "spreads",
+    "wilson",
+]
