@@ -23,6 +23,7 @@ class Provider(BaseModel):
         image_url: Where image calls go, when not to `base_url`.
         seeds: Whether image calls take a seed.
         structured: What it takes as a description of a reply's shape.
+        image_input: Whether its models see pictures, and its painters start from them.
         max_image_side: The longer side of the largest picture it takes.
         link_hosts: Hosts that links to finished images may lead to, beside the service's own; ``*.name`` for all
             below a name.
@@ -66,6 +67,7 @@ class ModelFacts(BaseModel):
     Attributes:
         max_output_tokens: The most it writes in one reply, where no argument limits it.
         image_tokens: The most one picture is counted as.
+        image_input_price: Dollars per million tokens of pictures sent to an image model, where not `input_price`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -74,6 +76,7 @@ class ModelFacts(BaseModel):
     output_price: float | None = Field(default=None, ge=0)
     max_output_tokens: int | None = Field(default=None, gt=0)
     image_tokens: int = Field(default=3000, ge=0)
+    image_input_price: float | None = Field(default=None, ge=0)
     priced_on: str | None = None
     source: str | None = None
 
@@ -87,6 +90,8 @@ class PainterFacts(BaseModel):
         parameters: Its size in words, such as ``12B``.
         sizes: Width and height as the service writes them, by aspect.
         prompt_limit: The longest prompt it takes, in characters.
+        encoder_tokens: How many tokens of a prompt its text encoder reads.
+        image_input: Whether it starts from pictures; as the provider says, where nothing is said here.
         aibench_group: Which of AIBench's two drawing prompts it gets.
         image_price: Dollars per image; where tokens are charged, see `ModelFacts`.
         image_bound: The most one image can cost, where tokens are charged.
@@ -100,11 +105,33 @@ class PainterFacts(BaseModel):
     resolution: str | None = None
     sizes: dict[Literal["square", "landscape", "portrait"], str] = {}
     prompt_limit: int | None = None
+    encoder_tokens: int | None = Field(default=None, gt=0)
+    image_input: bool | None = None
     aibench_group: Literal["closed", "open"] | None = None
     image_price: float | None = Field(default=None, ge=0)
     image_bound: float | None = Field(default=None, ge=0)
     priced_on: str | None = None
     source: str | None = None
+
+
+class Measures(BaseModel):
+    """How drawings are measured where no option says otherwise; see `limner.evidence.backends`.
+
+    Attributes:
+        ocr: What reads text, but for the OCR examiner, which keeps to its own.
+        regions: What counts regions.
+        aesthetics: What rates looks.
+        ocr_timeout_s: Seconds one image may take.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ocr: str = "rapidocr"
+    regions: str = "classical"
+    aesthetics: str | None = None
+    ocr_timeout_s: float = Field(default=120.0, gt=0)
+    regions_timeout_s: float = Field(default=600.0, gt=0)
+    aesthetics_timeout_s: float = Field(default=600.0, gt=0)
 
 
 class Settings(BaseModel):
@@ -115,6 +142,7 @@ class Settings(BaseModel):
     providers: dict[str, Provider]
     models: dict[str, ModelFacts] = {}
     painters: dict[str, PainterFacts] = {}
+    evidence: Measures = Measures()
 
     def provider(self, name: str) -> Provider:
         """The service called `name`."""
@@ -123,12 +151,20 @@ class Settings(BaseModel):
             raise UsageError(f"no provider {name!r}; known: {known}. Add [providers.{name}] to {OWN}")
         return self.providers[name]
 
-    def price(self, target: str, tokens_in: int, tokens_out: int) -> float | None:
-        """Dollars for a chat call, or None when the model's price is not known."""
+    def price(self, target: str, tokens_in: int, tokens_out: int, *, of_pictures: int = 0) -> float | None:
+        """Dollars for a call, or None when the model's price is not known.
+
+        Args:
+            target: The model.
+            tokens_in: All tokens sent.
+            tokens_out: All tokens written or drawn.
+            of_pictures: How many of those sent are a picture's, where these have a price of their own.
+        """
         facts = self.models.get(target)
         if facts is None or facts.input_price is None or facts.output_price is None:
             return None
-        return (tokens_in * facts.input_price + tokens_out * facts.output_price) / 1e6
+        dearer = 0.0 if facts.image_input_price is None else facts.image_input_price - facts.input_price
+        return (tokens_in * facts.input_price + of_pictures * dearer + tokens_out * facts.output_price) / 1e6
 
 
 def load(own: Path | None = None) -> Settings:
@@ -155,6 +191,7 @@ def load(own: Path | None = None) -> Settings:
 def _fields(place: tuple[int | str, ...]) -> list[str]:
     """The fields that may stand where a wrong one does."""
     known: dict[str, type[BaseModel]] = {"providers": Provider, "models": ModelFacts, "painters": PainterFacts}
+    known["evidence"] = Measures
     return list((known[str(place[0])] if len(place) > 1 else Settings).model_fields)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from limner import estimate
+from limner import estimate, estimate_strategy, expected
 from limner.calls.budget import BudgetReached
 from limner.exams.genexam import GENEXAM
 from limner.models.base import TURNS
@@ -127,8 +127,12 @@ def test_a_marking_takes_so_many_turns() -> None:
 
 
 def test_bases_are_those_of_the_program() -> None:
-    source = Path(estimate.__file__).read_text("utf-8")
-    named = set(re.findall(r'"(stored calls|price list|upper bound|rule of thumb|free|no price)"', source))
+    source = "".join(
+        Path(str(module.__file__)).read_text("utf-8") for module in (estimate, estimate_strategy, expected)
+    )
+    named = set(
+        re.findall(r'"(stored calls|stored drawings|price list|upper bound|rule of thumb|free|no price)"', source)
+    )
     assert {row[0] for row in table(PAGE, "basis", "meaning").rows} == named
 
 

@@ -43,6 +43,7 @@ class Billing(Service[Any]):
         check: Callable[[Any, Any], A],
         choose: Callable[[A, Any, Turn], str | None],
         reply: Callable[[A, Any, str | None, Turn], Reply],
+        *more: Any,
     ) -> web.StreamResponse:
         def answer(ask: A, plan: Any, fault: str | None, turn: Turn) -> Reply:
             made = reply(ask, plan, fault, turn)
@@ -61,7 +62,7 @@ class Billing(Service[Any]):
                     bill["tokens_out"] += usage[_name(usage, OUT)]
             return fault
 
-        return await super().attend(request, check, chosen, answer)
+        return await super().attend(request, check, chosen, answer, *more)
 
 
 def _name(usage: Json, names: tuple[str, ...]) -> str:

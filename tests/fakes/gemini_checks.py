@@ -5,10 +5,13 @@ Stricter in one thing: field names are taken as the documentation spells them, i
 
 from __future__ import annotations
 
+import binascii
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
 from .gemini_errors import Refused, invalid
+from .images import media_of
 
 Json = dict[str, Any]
 REQUEST = frozenset(
@@ -39,6 +42,7 @@ class Ask:
     prompt: str
     seed: int | None
     ratio: str
+    pictures: tuple[str, ...] = ()
 
 
 def check(body: Any, model: str, models: list[str] | None, unsupported: list[str]) -> Ask:
@@ -50,7 +54,10 @@ def check(body: Any, model: str, models: list[str] | None, unsupported: list[str
     contents = body.get("contents")
     if not (isinstance(contents, list) and contents):
         raise invalid("* GenerateContentRequest.contents: contents is not specified", "contents")
-    texts = [text for n, content in enumerate(contents) for text in _content(content, f"contents[{n}]")]
+    read = [_content(content, f"contents[{n}]") for n, content in enumerate(contents)]
+    texts = [part["text"] for parts in read for part in parts if "text" in part]
+    pictures = tuple(part["inlineData"]["sha256"] for parts in read for part in parts if "inlineData" in part)
+    shown = {**body, "contents": [{**content, "parts": parts} for content, parts in zip(contents, read, strict=True)]}
     config = body.get("generationConfig", {})
     _known(config, CONFIG - set(unsupported), "generation_config")
     if "IMAGE" not in config.get("responseModalities", []):
@@ -66,20 +73,35 @@ def check(body: Any, model: str, models: list[str] | None, unsupported: list[str
             "* GenerateContentRequest.generation_config.temperature: temperature must be in the range [0.0, 2.0]."
         )
     _thinking(config.get("thinkingConfig", {}))
-    return Ask(body, "\n".join(texts), seed, _image(config.get("imageConfig", {})))
+    return Ask(shown, "\n".join(texts), seed, _image(config.get("imageConfig", {})), pictures)
 
 
-def _content(content: Any, at: str) -> list[str]:
+def _content(content: Any, at: str) -> list[Json]:
+    """The parts, with pictures by their hashes."""
     _known(content, CONTENT, at)
     if content.get("role", "user") not in ("user", "model"):
         raise invalid("Please use a valid role: user, model.")
-    texts = []
+    parts = []
     for n, part in enumerate(content.get("parts", [])):
         _known(part, PART, f"{at}.parts[{n}]")
+        if "inlineData" in part:
+            parts.append({"inlineData": _picture(part["inlineData"], f"{at}.parts[{n}].inline_data")})
+            continue
         if not isinstance(part.get("text"), str):
             raise _value(f"{at}.parts[{n}].text", "TYPE_STRING", part.get("text"))
-        texts.append(part["text"])
-    return texts
+        parts.append(part)
+    return parts
+
+
+def _picture(blob: Any, at: str) -> Json:
+    _known(blob, frozenset(("mimeType", "data")), at)
+    try:
+        data = binascii.a2b_base64(blob.get("data", ""), strict_mode=True)
+    except (TypeError, ValueError):
+        raise _value(f"{at}.data", "TYPE_BYTES", "Base64 decoding failed") from None
+    if not data or blob.get("mimeType") != media_of(data):
+        raise invalid("Unable to process input image. Please retry or report.")
+    return {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "media": blob["mimeType"]}
 
 
 def _thinking(config: Any) -> None:

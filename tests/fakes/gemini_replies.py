@@ -36,7 +36,7 @@ BROKEN = (
 FAULTS = frozenset(
     (*HTTP, *BROKEN, *(f"block_{r}" for r in BLOCKS), *(f"finish_{r}" for r in FINISHES), "drop", "hang")
 )
-IMAGE_TOKENS, THOUGHT_TOKENS = 1290, 40
+IMAGE_TOKENS, THOUGHT_TOKENS, PICTURE_TOKENS = 1290, 40, 258
 SIGNATURE = "c2lnbmF0dXJl"
 
 
@@ -57,7 +57,9 @@ class GeminiPlan(BasePlan):
     images: int = 1
 
 
-def painted(prompt: str, seed: int | None, time: int, ratio: str = "1:1", draft: int = 0) -> bytes:
+def painted(
+    prompt: str, seed: int | None, time: int, ratio: str = "1:1", draft: int = 0, shown: tuple[str, ...] = ()
+) -> bytes:
     """The one right image for a request.
 
     Args:
@@ -66,9 +68,10 @@ def painted(prompt: str, seed: int | None, time: int, ratio: str = "1:1", draft:
         time: The how-manieth time this very request came, from 1.
         ratio: The aspect ratio asked for.
         draft: Counts images that are not the answer.
+        shown: The hashes of the pictures that came with the request.
     """
     wide, high = (8 * int(side) for side in ratio.split(":"))
-    text = "\x00".join(map(str, (prompt, seed, time, draft)))
+    text = "\x00".join(map(str, (prompt, seed, time, draft, *shown)))
     root = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     # The whole hash stands in a corner of the picture, so that no two are alike.
     image = Image.new("RGB", (wide, high), (root[0], root[1], root[2]))
@@ -96,7 +99,7 @@ def reply(ask: Ask, plan: GeminiPlan, fault: str | None, turn: Turn) -> Reply:
 
 def _answer(ask: Ask, plan: GeminiPlan, fault: str | None, turn: Turn) -> Json:
     kind, _, reason = (fault or "").partition("_")
-    sent = -(-len(ask.prompt) // 4)
+    sent = -(-len(ask.prompt) // 4) + PICTURE_TOKENS * len(ask.pictures)
     body: Json = {"modelVersion": "fake-image-1", "responseId": turn.id}
     if kind == "block":
         return {"promptFeedback": {"blockReason": reason}, "usageMetadata": _usage(sent, 0, 0), **body}
@@ -118,7 +121,7 @@ def _answer(ask: Ask, plan: GeminiPlan, fault: str | None, turn: Turn) -> Json:
 
 def _images(ask: Ask, plan: GeminiPlan, fault: str | None, time: int) -> list[Json]:
     drafts = plan.thoughts + plan.images - 1
-    found = [painted(ask.prompt, ask.seed, time, ask.ratio, draft) for draft in range(drafts, -1, -1)]
+    found = [painted(ask.prompt, ask.seed, time, ask.ratio, draft, ask.pictures) for draft in range(drafts, -1, -1)]
     if fault == "not_an_image":
         found[-1] = b"This is no image at all."
     if fault == "truncated_image":

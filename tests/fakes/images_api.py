@@ -1,4 +1,4 @@
-"""A fake of image services, for loopback only: images/generations, chat/completions with images, linked files.
+"""A fake of image services, for loopback only: images/generations and edits, chat/completions with images, files.
 
 Run it with `python -m tests.fakes.images_api --port 0`; it prints `{"port": N}` when it is ready.
 """
@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from aiohttp import web
 
+from .checks import decode
 from .faults import drawn
-from .images_checks import Ask, check_chat, check_images
+from .forms import decode_form
+from .images_checks import Ask, check_chat, check_edits, check_images
 from .images_plan import ImagePlan
 from .images_replies import Link, reply_chat, reply_images
 from .service import Json, Reply, Service, Turn, main, vanish
@@ -31,6 +34,7 @@ class Images(Service[ImagePlan]):
 
     def routes(self, app: web.Application) -> None:
         app.router.add_post("/v1/images/generations", self.images)
+        app.router.add_post("/v1/images/edits", self.edits)
         app.router.add_post("/v1/chat/completions", self.chat)
         app.router.add_get("/files/{name}", self.file)
 
@@ -45,6 +49,10 @@ class Images(Service[ImagePlan]):
     async def images(self, request: web.Request) -> web.StreamResponse:
         return await self._attend(request, check_images, reply_images)
 
+    async def edits(self, request: web.Request) -> web.StreamResponse:
+        kind = request.headers.get("Content-Type", "")
+        return await self._attend(request, check_edits, reply_images, partial(decode_form, kind))
+
     async def chat(self, request: web.Request) -> web.StreamResponse:
         return await self._attend(request, check_chat, reply_chat)
 
@@ -53,6 +61,7 @@ class Images(Service[ImagePlan]):
         request: web.Request,
         check: Callable[[Any, ImagePlan], Ask],
         reply: Callable[[Ask, ImagePlan, str | None, Turn, Link], Reply],
+        read: Callable[[bytes], Any] = decode,
     ) -> web.StreamResponse:
         def answer(ask: Ask, plan: ImagePlan, fault: str | None, turn: Turn) -> Reply:
             def link(kind: str | None, data: bytes) -> str:
@@ -63,7 +72,7 @@ class Images(Service[ImagePlan]):
 
             return reply(ask, plan, fault, turn, link)
 
-        return await self.attend(request, check, _choose, answer)
+        return await self.attend(request, check, _choose, answer, read)
 
     async def file(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["name"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .checks import check
@@ -38,6 +39,7 @@ CHOICES: dict[str, dict[str, tuple[Any, ...]]] = {
 FIELDS = {"gpt-image": ALWAYS | GPT, "dall-e": ALWAYS | DALL_E, "open": ALWAYS | OPEN}
 LONGEST = {"gpt-image": 32_000, "dall-e": 4_000, "open": 100_000}
 
+MOST_PICTURES, PICTURE_TOKENS = 16, 323
 CHAT_ONLY = frozenset({"image_config", "provider", "reasoning"})
 RATIOS = ("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
 CONFIG: dict[str, tuple[Any, ...] | None] = {
@@ -53,7 +55,7 @@ CONFIG: dict[str, tuple[Any, ...] | None] = {
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a request comes to."""
+    """What a request comes to; `tokens` are those of pictures too."""
 
     model: str
     prompt: str
@@ -63,6 +65,8 @@ class Ask:
     linked: bool
     shown: Json
     tokens: int
+    pictures: tuple[str, ...] = ()
+    picture_tokens: int = 0
 
 
 def check_images(body: Any, plan: ImagePlan) -> Ask:
@@ -94,6 +98,29 @@ def check_images(body: Any, plan: ImagePlan) -> Ask:
     return Ask(model, prompt, body.get("seed"), size, kind, linked, dict(body), len(prompt) // 4 + 1)
 
 
+def check_edits(body: Any, plan: ImagePlan) -> Ask:
+    """Reads a form of images/edits: the fields are those of images/generations, as text."""
+    pictures = body.get("image[]", [])
+    missing = "Missing required parameter: 'image'."
+    need(isinstance(pictures, list) and bool(pictures), missing, "image", "missing_required_parameter")
+    need(len(pictures) <= MOST_PICTURES, f"Too many images: at most {MOST_PICTURES}.", "image", "invalid_value")
+    family = "gpt-image" if str(body.get("model")).startswith("gpt-image") else "open"
+    known = {"gpt-image": ALWAYS | GPT - {"moderation"} | {"input_fidelity"}, "open": ALWAYS | OPEN}[family]
+    for name in sorted(set(body) - known - {"image[]"}):
+        raise RefusedError(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
+    fidelity = body.get("input_fidelity", "low")
+    need(fidelity in ("low", "high"), choice_message(fidelity, ("low", "high")), "input_fidelity", "invalid_value")
+    plain = {name: value for name, value in body.items() if name not in ("image[]", "input_fidelity")}
+    for name in ("n", "seed", "output_compression", "num_inference_steps"):
+        if name in plain:
+            need(str(plain[name]).isdecimal(), f"Invalid type for '{name}'.", name, "invalid_type")
+            plain[name] = int(plain[name])
+    ask = check_images(plain, plan)
+    seen = PICTURE_TOKENS * len(pictures)
+    hashes = tuple(picture["sha256"] for picture in pictures)
+    return replace(ask, shown=body, tokens=ask.tokens + seen, pictures=hashes, picture_tokens=seen)
+
+
 def check_chat(body: Any, plan: ImagePlan) -> Ask:
     """Reads a body of chat/completions that asks for an image."""
     need(isinstance(body, dict), "We could not parse the JSON body of your request as an object.")
@@ -111,7 +138,16 @@ def check_chat(body: Any, plan: ImagePlan) -> Ask:
         need(good, choice_message(value, values or ()), f"image_config.{name}", "invalid_value")
     need(type(body.get("seed", 0)) is int, "Invalid type for 'seed'.", "seed", "invalid_type")
     size, kind = config.get("aspect_ratio", "1:1"), config.get("output_format", "png")
-    return Ask(body["model"], seen.text, body.get("seed"), size, kind, plan.links, dict(body), seen.prompt_tokens)
+    shown = {**body, "messages": seen.shown["messages"]}
+    hashes = tuple(_hashes(shown["messages"]))
+    return Ask(body["model"], seen.text, body.get("seed"), size, kind, plan.links, shown, seen.prompt_tokens, hashes)
+
+
+def _hashes(messages: list[Json]) -> Iterator[str]:
+    parts = [part for message in messages if isinstance(message["content"], list) for part in message["content"]]
+    for part in parts:
+        if part["type"] == "image_url":
+            yield part["image_url"]["url"]["sha256"]
 
 
 def _known(model: str, plan: ImagePlan) -> None:

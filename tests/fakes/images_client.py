@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from .client import Server
+from .images_checks import PICTURE_TOKENS
 from .images_replies import DOLLARS, OUTPUT_TOKENS, revised
 from .images_truth import picture
 
-__all__ = ["DOLLARS", "OUTPUT_TOKENS", "ImageServer", "picture", "revised"]
+__all__ = ["DOLLARS", "OUTPUT_TOKENS", "PICTURE_TOKENS", "ImageServer", "picture", "revised"]
 
 
 class ImageServer(Server):

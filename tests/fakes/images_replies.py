@@ -36,7 +36,10 @@ def reply_images(ask: Ask, plan: ImagePlan, fault: str | None, turn: Turn, link:
             "input_tokens": ask.tokens,
             "output_tokens": OUTPUT_TOKENS,
             "total_tokens": ask.tokens + OUTPUT_TOKENS,
-            "input_tokens_details": {"text_tokens": ask.tokens, "image_tokens": 0},
+            "input_tokens_details": {
+                "text_tokens": ask.tokens - ask.picture_tokens,
+                "image_tokens": ask.picture_tokens,
+            },
         }
         return {"created": 1754524800, "data": [] if fault == "empty" else [first], "usage": usage}
 
@@ -93,7 +96,8 @@ def _reply(
     if fault in HTTP:
         status, body = HTTP[fault]
         return Reply(fault, status, body, str(plan.retry_after) if fault == "http_429_retry_after" else None)
-    data = picture(ask.prompt, turn.attempt if ask.seed is None else ask.seed, ask.size, ask.kind)
+    which = turn.attempt if ask.seed is None else ask.seed
+    data = picture(ask.prompt, which, ask.size, ask.kind, ask.pictures)
     if ask.linked or fault in LINKS:
         return Reply(outcome, 200, good(link(fault, data), True))
     if fault in BROKEN:

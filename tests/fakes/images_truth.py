@@ -8,11 +8,14 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+from collections.abc import Sequence
 
 from PIL import Image
 
 
-def picture(prompt: str, which: int = 0, size: str = "1024x1024", kind: str = "png") -> bytes:
+def picture(
+    prompt: str, which: int = 0, size: str = "1024x1024", kind: str = "png", shown: Sequence[str] = ()
+) -> bytes:
     """The one right image for a request.
 
     Args:
@@ -20,10 +23,12 @@ def picture(prompt: str, which: int = 0, size: str = "1024x1024", kind: str = "p
         which: The seed where one was sent; else how often this very request came before under the plan.
         size: Width and height, as "1536x1024" or "3:2"; the picture is small and has this shape.
         kind: The image format.
+        shown: The hashes of the pictures that came with the request, in their order.
     """
     wide, high = (int(side) for side in re.split("[x:]", size))
     scale = 16 / min(wide, high)
-    root = hashlib.sha256(f"{prompt}\x00{which}\x00{size}".encode("utf-8", "surrogatepass")).digest()
+    words = "\x00".join((prompt, str(which), size, *shown))
+    root = hashlib.sha256(words.encode("utf-8", "surrogatepass")).digest()
     image = Image.new("RGB", (round(wide * scale), round(high * scale)), (root[0], root[1], root[2]))
     # The whole hash stands in a corner, so that no two pictures are alike.
     for n, shade in enumerate(root):

@@ -104,6 +104,7 @@ class Service(ABC, Generic[P]):
         check: Callable[[Any, P], A],
         choose: Callable[[A, P, Turn], str | None],
         reply: Callable[[A, P, str | None, Turn], Reply],
+        read: Callable[[bytes], Any] = decode,
     ) -> web.StreamResponse:
         """Checks a request, counts it, waits as the plan says, and answers it or lets it down."""
         raw = await request.read()
@@ -111,7 +112,7 @@ class Service(ABC, Generic[P]):
         body: Any = None
         try:
             self.admit(request, plan)
-            body = decode(raw)
+            body = read(raw)
             ask = check(body, plan)
         except RefusedError as refused:
             tally.reject(request_key(body) if body else hashlib.sha256(raw).hexdigest(), shorten(body))

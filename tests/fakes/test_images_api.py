@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import urllib.request
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,7 @@ import openai
 import pytest
 from openai import OpenAI
 
-from .images_client import ImageServer, picture, revised
+from .images_client import PICTURE_TOKENS, ImageServer, picture, revised
 from .images_plan import HTTP, USER
 
 KEY = "sk-test-0123456789abcdef"
@@ -132,3 +133,36 @@ def test_every_request_ends_in_one_count(server: ImageServer, sdk: OpenAI) -> No
 def test_no_two_pictures_are_alike() -> None:
     asks = [(prompt, which, size) for prompt in ("a", "b") for which in (0, 1) for size in ("1:1", "3:2", "1536x1024")]
     assert len({picture(*ask) for ask in asks}) == len(asks)
+
+
+def test_the_edits_shape_is_the_sdk_s(server: ImageServer, sdk: OpenAI) -> None:
+    files = [picture("one"), picture("two", kind="jpeg")]
+    named = [("one.png", files[0], "image/png"), ("two.jpeg", files[1], "image/jpeg")]
+    reply = sdk.images.edit(model="gpt-image-2", image=named, prompt=PROMPT, size="1024x1024", input_fidelity="high")
+    shown = [hashlib.sha256(data).hexdigest() for data in files]
+    assert reply.data is not None
+    assert base64.b64decode(reply.data[0].b64_json or "") == picture(PROMPT, shown=shown)
+    assert reply.usage is not None
+    assert reply.usage.input_tokens_details.image_tokens == 2 * PICTURE_TOKENS
+    (body,) = server.requests()
+    assert [file["sha256"] for file in body.pop("image[]")] == shown
+    assert body == {"model": "gpt-image-2", "prompt": PROMPT, "size": "1024x1024", "input_fidelity": "high"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"image": [("one.png", b"no image", "image/png")]}, "invalid_image_file"),
+        ({"image": [("one.png", picture("one"), "image/jpeg")]}, "invalid_image_file"),
+        ({"image": []}, "missing_required_parameter"),
+        ({"image": [("1.png", picture("one"), "image/png")] * 17}, "invalid_value"),
+        ({"input_fidelity": "some"}, "invalid_value"),
+        ({"extra_body": {"moderation": "low"}}, "unknown_parameter"),
+    ],
+)
+def test_what_is_wrong_with_an_edit_is_told(server: ImageServer, sdk: OpenAI, changes: Any, code: str) -> None:
+    words: dict[str, Any] = {"model": "gpt-image-2", "prompt": PROMPT}
+    words["image"] = [("one.png", picture("one"), "image/png")]
+    with pytest.raises(openai.BadRequestError) as raised:
+        sdk.images.edit(**words | changes)
+    assert raised.value.code == code

@@ -355,3 +355,45 @@ def test_the_working_folder_is_on_the_path_for_the_import_only(open_own: Open, m
 def test_installed_modules_are_found(store: Store) -> None:
     with pytest.raises(UsageError, match="no function 'nothing'"):
         OwnPainter("mine", "python/PIL.Image:nothing", store.blobs, {})
+
+
+EDITS = """
+def draw(prompt, images, seed=0):
+    seen.append([(image.mode, image.size, image.getpixel((0, 0))) for image in images])
+    return png(len(images))
+"""
+
+
+def test_a_function_that_names_images_starts_from_them(open_own: Open, store: Store, module: Path) -> None:
+    first, second = (store.blobs.put(png(shade, size))[0] for shade, size in ((50, (8, 8)), (90, (6, 4))))
+    painter = open_own(EDITS)
+    assert painter.edits
+    requests = [ask(), ask(images=(first,)), ask(images=(second, first))]
+    paintings = [paint(painter, store, request)[0] for request in requests]
+    assert [painting.image for painting in paintings] == [png(0), png(1), png(2)]
+    one, other = ("RGB", (8, 8), (50, 0, 0)), ("RGB", (6, 4), (90, 0, 0))
+    assert seen(module) == [[], [one], [other, one]]
+    assert [painting.notes["body"].get("images") for painting in paintings] == [None, [first], [second, first]]
+    # Every one of them is in the journal by its pictures' hashes.
+    assert [paint(painter, store, request)[0].calls for request in requests] == [each.calls for each in paintings]
+    assert len(seen(module)) == 3
+
+
+def test_a_function_that_does_not_name_images_is_given_none(open_own: Open, store: Store, module: Path) -> None:
+    painter = open_own("def draw(prompt):\n    seen.append(prompt)\n    return png(1)")
+    assert not painter.edits
+    with pytest.raises(Fault, match="draws from words alone") as raised:
+        paint(painter, store, ask(images=(store.blobs.put(png(3))[0],)))
+    assert (raised.value.kind, seen(module)) == ("bad_request", [])
+
+
+def test_a_picture_that_is_not_there_is_not_the_function_s_fault(open_own: Open, store: Store, module: Path) -> None:
+    with pytest.raises(Fault, match="is not among the blobs") as raised:
+        paint(open_own(EDITS), store, ask(images=("ab" * 32,)))
+    assert (raised.value.kind, seen(module)) == ("missing", [])
+
+
+def test_an_option_called_images_goes_before(open_own: Open, store: Store) -> None:
+    painter = open_own("def draw(prompt, images=0):\n    return png(images)", images=7)
+    assert not painter.edits
+    assert paint(painter, store, ask())[0].image == png(7)

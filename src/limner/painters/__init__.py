@@ -29,6 +29,7 @@ __all__ = [
     "Painter",
     "Painting",
     "open_painter",
+    "with_devices",
 ]
 
 
@@ -53,7 +54,8 @@ def open_painter(
 ) -> Painter:
     """The painter behind a word, with a short name by ``mine=…``.
 
-    ``folder/PATH``, ``control/NAME``, ``python/module:function``, or ``provider/model`` for an image service.
+    ``folder/PATH``, ``control/NAME``, ``python/module:function``, ``diffusers/REPO_OR_PATH``, or ``provider/model`` for
+    an image service.
     """
     named = re.match(r"([\w.:+-]+)=(.+)", word)
     name, spec = (named[1], named[2]) if named else (word, word)
@@ -66,11 +68,21 @@ def open_painter(
         from .own import OwnPainter
 
         return OwnPainter(name, spec, blobs, options)
+    if kind == "diffusers" and rest:
+        from .diffusion import DiffusersPainter
+
+        return DiffusersPainter(name, spec, blobs, options, settings.painters.get(spec))
     if rest and kind in settings.providers:
         return _service(name, spec, settings, blobs, options)
     services = ", ".join(f"{name}/MODEL" for name, p in settings.providers.items() if p.image_shape)
-    kinds = f"folder/PATH, control/{{{','.join(CONTROLS)}}}, python/MODULE:FUNCTION, {services}"
+    kinds = f"folder/PATH, control/{{{','.join(CONTROLS)}}}, python/MODULE:FUNCTION, diffusers/REPO_OR_PATH, {services}"
     raise UsageError(f"{spec!r} is no painter: write {kinds}")
+
+
+def with_devices(word: str, options: Mapping[str, Any], devices: str | None) -> Mapping[str, Any]:
+    """The options of a painter with where it runs, if it is one that runs here."""
+    runs_here = re.match(r"([\w.:+-]+=)?diffusers/", word)
+    return {**options, "devices": devices} if devices is not None and runs_here else options
 
 
 def _service(name: str, spec: str, settings: Settings, blobs: Blobs, options: Mapping[str, Any]) -> Painter:

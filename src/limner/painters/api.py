@@ -6,15 +6,18 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from ..calls import Attempt, Calls, Fault, Request, Result
-from ..errors import UsageError
-from ..images import BadImage, decode
-from ..settings import PainterFacts, Settings
+from ..errors import StoreError, UsageError
+from ..images import BadImage, Prepared, Preparer, decode
+from ..settings import ModelFacts, PainterFacts, Settings
 from ..store import Blobs
-from .base import Painting, PaintRequest
+from .base import Painting, PaintRequest, refuse_pictures
+
+PICTURE_BYTES = 64 * 2**20
+"""How much of prepared pictures a painter holds: a few are started from again and again."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Drawn:
     """What a service sent: the image, the rest of its reply, and token counts or dollars where it gives them.
 
     Attributes:
+        picture_tokens: How many of the tokens in are those of pictures sent along.
         counted: Whether an earlier try has counted what the image cost.
     """
 
@@ -29,15 +33,21 @@ class Drawn:
     raw: Mapping[str, Any] = field(default_factory=dict)
     tokens_in: int | None = None
     tokens_out: int | None = None
+    picture_tokens: int = 0
     prompt: str | None = None
     cost: float | None = None
     counted: bool = False
 
 
 class ApiPainter(ABC):
-    """A painter behind an image service. A new one says what its request body is and how to send it."""
+    """A painter behind an image service. A new one says what its request body is and how to send it.
+
+    Attributes:
+        most_pictures: How many pictures its wire format takes to start from; 0 for one that only draws.
+    """
 
     changeable = False
+    most_pictures: ClassVar[int] = 0
 
     def __init__(
         self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
@@ -49,11 +59,14 @@ class ApiPainter(ABC):
         self.provider = settings.provider(provider)
         self.facts = settings.painters.get(self.target, PainterFacts())
         self.group: str | None = self.facts.aibench_group
+        told = self.facts.image_input
+        self.edits = self.most_pictures > 0 and (self.provider.image_input if told is None else told)
         self.url = (self.provider.image_url or self.provider.base_url).rstrip("/")
         host = urlsplit(self.url).hostname or ""
         self.hosts = (host, *self.provider.link_hosts)
         self.poll_hosts = (host, *self.provider.poll_hosts)
         self._settings, self._blobs = settings, blobs
+        self._pictures = Preparer(lambda sha256: blobs.get(sha256), PICTURE_BYTES)
 
     @abstractmethod
     def body(self, request: PaintRequest) -> dict[str, Any]:
@@ -73,6 +86,25 @@ class ApiPainter(ABC):
         if isinstance(asked, Mapping):
             asked = asked.get(request.aspect)
         return asked or self.facts.sizes.get(request.aspect)
+
+    def pictures(self, request: PaintRequest) -> list[dict[str, Any]]:
+        """The pictures to start from as they stand in the body and the key: by hash, with how they are prepared."""
+        limit = self.provider.max_image_side
+        how: dict[str, Any] = {"format": "native"} | ({} if limit is None else {"max_side": limit})
+        return [{"sha256": sha256, **how} for sha256 in request.images]
+
+    async def prepared(self, picture: Mapping[str, Any]) -> Prepared:
+        """A picture as it is sent.
+
+        Raises:
+            Fault: It is not among the blobs, or no image.
+        """
+        try:
+            return await self._pictures.get(picture["sha256"], picture.get("max_side"), picture["format"])
+        except BadImage as error:
+            raise Fault("image", f"{picture['sha256']}: {error}") from error
+        except StoreError as error:
+            raise Fault("missing", str(error)) from error
 
     def seed(self, request: PaintRequest) -> dict[str, int]:
         """The seed as a field of the body, where the service takes one."""
@@ -96,6 +128,7 @@ class ApiPainter(ABC):
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
+        refuse_pictures(self, request, self.most_pictures)
         limit = self.facts.prompt_limit
         if limit is not None and len(request.prompt) > limit:
             raise Fault("bad_request", f"the prompt has {len(request.prompt)} characters; {self.target} takes {limit}")
@@ -114,11 +147,19 @@ class ApiPainter(ABC):
                     await attempt.save({} if drawn.counted else {**left, "counted": True})
                 raise
 
-        outcome = await calls.do(call, perform, bound=self.bound)
+        outcome = await calls.do(call, perform, bound=self._bound(len(request.images)))
         data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
         sent = outcome.payload.get("prompt") or request.prompt
         price = outcome.payload.get("price", outcome.cost)
         return Painting(data, sent, (outcome.key,), price, {"body": body})
+
+    def _bound(self, pictures: int) -> float | None:
+        """The most one image can cost that starts from so many pictures."""
+        if self.facts.image_price is not None or self.bound is None:
+            return self.bound
+        tokens = pictures * self._settings.models.get(self.target, ModelFacts()).image_tokens
+        more = self._settings.price(self.target, tokens, 0, of_pictures=tokens)
+        return None if more is None and pictures else self.bound + (more or 0.0)
 
     async def _keep(self, drawn: Drawn) -> Result:
         cost = self._cost(drawn)
@@ -146,7 +187,7 @@ class ApiPainter(ABC):
             return self.facts.image_price
         if drawn.tokens_in is None or drawn.tokens_out is None:
             return None
-        return self._settings.price(self.target, drawn.tokens_in, drawn.tokens_out)
+        return self._settings.price(self.target, drawn.tokens_in, drawn.tokens_out, of_pictures=drawn.picture_tokens)
 
 
 def wanted_options(options: Mapping[str, Any], known: frozenset[str], spec: str) -> dict[str, Any]:

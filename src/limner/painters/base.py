@@ -7,20 +7,25 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
-from ..calls import Calls
+from ..calls import Calls, Fault
 
 Aspect = Literal["square", "landscape", "portrait"]
 
 
 @dataclass(frozen=True)
 class PaintRequest:
-    """What is to be drawn. A painter never sees the rubric."""
+    """What is to be drawn. A painter never sees the rubric.
+
+    Attributes:
+        images: Pictures to start from, by content hash in the store's blobs; only for painters that say `edits`.
+    """
 
     question: str
     prompt: str
     seed: int = 0
     aspect: Aspect = "square"
     options: Mapping[str, Any] = field(default_factory=dict)
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class Painter(Protocol):
             looked at again (a folder).
         options: What was asked of it beyond the question; other options are another row.
         group: ``closed`` or ``open``, for exams that word their drawing prompts by it.
+        edits: Whether it takes pictures to start from.
     """
 
     name: str
@@ -51,6 +57,7 @@ class Painter(Protocol):
     changeable: bool
     options: Mapping[str, Any]
     group: str | None
+    edits: bool
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw.
@@ -69,11 +76,25 @@ class Painter(Protocol):
         ...
 
 
+def refuse_pictures(painter: Painter, request: PaintRequest, most: int = 1) -> None:
+    """Turn a request down that comes with pictures the painter cannot start from.
+
+    Raises:
+        limner.calls.Fault: ``bad_request``.
+    """
+    given = len(request.images)
+    if given and not painter.edits:
+        raise Fault("bad_request", f"{painter.spec} draws from words alone; it cannot start from a picture")
+    if given > most:
+        raise Fault("bad_request", f"{painter.spec} starts from at most {most} pictures, not from {given}")
+
+
 class Free:
     """For painters that cost nothing, need no key and have no options."""
 
     options: Mapping[str, Any] = MappingProxyType({})
     group: str | None = None
+    edits = False
 
     def check(self) -> None:
         """Nothing can be missing."""

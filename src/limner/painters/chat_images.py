@@ -37,6 +37,7 @@ class ChatImages(OneReplyPainter):
     """
 
     path = "/chat/completions"
+    most_pictures = 16
 
     def __init__(
         self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
@@ -51,12 +52,28 @@ class ChatImages(OneReplyPainter):
         kinds = self.options.get("modalities", "image,text")
         return {
             "model": self.model,
-            "messages": [{"role": "user", "content": request.prompt}],
+            "messages": [{"role": "user", "content": self._content(request)}],
             "modalities": [kind.strip() for kind in kinds.split(",")] if isinstance(kinds, str) else list(kinds),
             **({"image_config": config} if config else {}),
             **self.seed(request),
             **{name: self.options[name] for name in NATIVE if name in self.options},
         }
+
+    def _content(self, request: PaintRequest) -> str | list[dict[str, Any]]:
+        if not request.images:
+            return request.prompt
+        shown = [{"type": "image_url", "image_url": {"url": picture}} for picture in self.pictures(request)]
+        return [{"type": "text", "text": request.prompt}, *shown]
+
+    async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """See `limner.painters.one_reply.OneReplyPainter`."""
+        (message,) = body["messages"]
+        if isinstance(message["content"], str):
+            return self.path, {"body": body}
+        text, *pictures = message["content"]
+        urls = [(await self.prepared(part["image_url"]["url"])).url for part in pictures]
+        content = [text, *({"type": "image_url", "image_url": {"url": url}} for url in urls)]
+        return self.path, {"body": {**body, "messages": [{**message, "content": content}]}}
 
     def read(self, reply: dict[str, Any], drawn: Drawn) -> tuple[str, Drawn]:
         """See `limner.painters.one_reply.OneReplyPainter`."""

@@ -13,7 +13,7 @@ from ..evidence.probe import OcrProbe
 from ..exam import Exam, Question
 from ..images import BadImage, decode, encode_png
 from ..store import Blobs
-from .base import Free, Painting, PaintRequest
+from .base import Free, Painting, PaintRequest, refuse_pictures
 
 NAMES = ("reference", "blank", "text", "shuffled", "erased", "swapped")
 SIZE = (1024, 1024)
@@ -44,6 +44,7 @@ class ControlPainter(Free):
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """The control's image; see `limner.painters.base.Painter`."""
+        refuse_pictures(self, request)
         painting: Painting = await self._draw(request, calls)
         return painting
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..calls import Calls, Fault
 from ..errors import UsageError
 from ..images import BadImage, inspect
-from .base import Free, Painting, PaintRequest
+from .base import Free, Painting, PaintRequest, refuse_pictures
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 
@@ -39,6 +39,7 @@ class FolderPainter(Free):
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """The finished image; see `limner.painters.base.Painter`."""
+        refuse_pictures(self, request)
         file = self.find(request.question)
         try:
             # The header first: a file beyond the limits is not read into memory.

@@ -27,6 +27,8 @@ class Gemini(ApiPainter):
     ``image_size`` is 1K, 2K or 4K. Models that think take either ``thinking_level`` or ``thinking_budget``.
     """
 
+    most_pictures = 14
+
     def __init__(
         self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
     ) -> None:
@@ -45,7 +47,19 @@ class Gemini(ApiPainter):
             config["temperature"] = self.options["temperature"]
         if thinking := {field: self.options[name] for name, field in THINKING.items() if name in self.options}:
             config["thinkingConfig"] = thinking
-        return {"contents": [{"role": "user", "parts": [{"text": request.prompt}]}], "generationConfig": config}
+        parts = [*({"inlineData": picture} for picture in self.pictures(request)), {"text": request.prompt}]
+        return {"contents": [{"role": "user", "parts": parts}], "generationConfig": config}
+
+    async def _wire(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The body with its pictures by their bytes."""
+        (content,) = body["contents"]
+        parts: list[dict[str, Any]] = []
+        for part in content["parts"]:
+            if "inlineData" in part:
+                media, data = (await self.prepared(part["inlineData"])).parts
+                part = {"inlineData": {"mimeType": media, "data": base64.b64encode(data).decode()}}
+            parts.append(part)
+        return {**body, "contents": [{**content, "parts": parts}]}
 
     async def send(self, body: dict[str, Any], attempt: Attempt) -> Drawn:
         """See `limner.painters.api.ApiPainter`."""
@@ -53,7 +67,8 @@ class Gemini(ApiPainter):
         key = self.provider.key()
         headers = {"x-goog-api-key": key} if key else {}
         try:
-            reply = await exchange("POST", url, headers=headers, body=body, timeout=self.provider.timeout_s)
+            sent = await self._wire(body)
+            reply = await exchange("POST", url, headers=headers, body=sent, timeout=self.provider.timeout_s)
         except Fault as fault:
             raise fault_of(fault) from fault
         if "error" in reply:

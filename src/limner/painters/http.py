@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +19,14 @@ from ..models.openai_faults import kind_of, retry_after
 
 CONNECT_S = 30.0
 LINK_TIMEOUT_S = 120.0
+
+
+@dataclass(frozen=True)
+class Form:
+    """A multipart form: fields by name, and files as name, file name, bytes and media type."""
+
+    fields: Mapping[str, str]
+    files: Sequence[tuple[str, tuple[str, bytes, str]]]
 
 
 @lru_cache(maxsize=4)
@@ -33,6 +42,7 @@ async def exchange(
     *,
     headers: Mapping[str, str],
     body: Any = None,
+    form: Form | None = None,
     timeout: float = 600.0,
     kinds: Callable[[int, Any], Kind] = kind_of,
 ) -> dict[str, Any]:
@@ -43,6 +53,7 @@ async def exchange(
         url: Where to.
         headers: With the key.
         body: JSON to send.
+        form: Fields and files to send instead.
         timeout: Seconds to wait for the reply.
         kinds: Tells the kind of fault by status and body, where a service has its own words.
 
@@ -53,7 +64,8 @@ async def exchange(
     client = _client(asyncio.get_running_loop())
     limit = httpx2.Timeout(timeout, connect=CONNECT_S)
     try:
-        reply = await client.request(method, url, headers=dict(headers), json=body, timeout=limit)
+        sent: dict[str, Any] = {"json": body} if form is None else {"data": form.fields, "files": form.files}
+        reply = await client.request(method, url, headers=dict(headers), timeout=limit, **sent)
     except httpx2.TimeoutException as error:
         raise Fault("timeout", f"no reply within {timeout:g} s ({type(error).__name__})", cost=None) from error
     except httpx2.HTTPError as error:

@@ -34,6 +34,10 @@ class OneReplyPainter(ApiPainter):
             Fault: There is no image, by why.
         """
 
+    async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Where the body goes, and what of it `limner.painters.http.exchange` is given: pictures now by their bytes."""
+        return self.path, {"body": body}
+
     async def send(self, body: dict[str, Any], attempt: Attempt) -> Drawn:
         """See `limner.painters.api.ApiPainter`."""
         progress = attempt.progress or {}
@@ -61,9 +65,8 @@ class OneReplyPainter(ApiPainter):
     async def _ask(self, body: dict[str, Any]) -> dict[str, Any]:
         key = self.provider.key()
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        reply = await exchange(
-            "POST", self.url + self.path, headers=headers, body=body, timeout=self.provider.timeout_s
-        )
+        path, sent = await self.wire(body)
+        reply = await exchange("POST", self.url + path, headers=headers, timeout=self.provider.timeout_s, **sent)
         if reply.get("error"):
             raise error_within(reply["error"], slim(reply))
         return reply

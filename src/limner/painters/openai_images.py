@@ -1,7 +1,8 @@
-"""The OpenAI images shape: one call of images/generations, the image as base64 or behind a link."""
+"""The OpenAI images shape: one call of images/generations or images/edits, the image as base64 or behind a link."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ from ..settings import Settings
 from ..store import Blobs
 from .api import Drawn, wanted_options
 from .base import PaintRequest
+from .http import Form
 from .one_reply import OneReplyPainter, number
 
 SIZES = {"square": "1024x1024", "landscape": "1536x1024", "portrait": "1024x1536"}
@@ -20,16 +22,20 @@ NATIVE = (
     "negative_prompt", "num_inference_steps", "guidance_scale", "true_cfg_scale",  # servers of open models
 )  # fmt: skip
 """Options that go into the body as they are."""
-OPTIONS = frozenset({"size", *NATIVE})
+DRAWING_ONLY, EDITING_ONLY = frozenset({"moderation", "style"}), frozenset({"input_fidelity"})
+"""Options that one of the two endpoints does not take, and is not given."""
+OPTIONS = frozenset({"size", *NATIVE, *EDITING_ONLY})
 
 
 class OpenAIImages(OneReplyPainter):
     """A model behind images/generations: OpenAI's own, or a server that speaks like it.
 
-    ``response_format`` is sent only when it is given: GPT image models refuse it, others need ``b64_json``.
+    ``response_format`` is sent only when it is given: GPT image models refuse it, others need ``b64_json``. A request
+    with pictures goes to images/edits, as a form.
     """
 
-    path = "/images/generations"
+    path, edits_path = "/images/generations", "/images/edits"
+    most_pictures = 16
 
     def __init__(
         self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
@@ -39,8 +45,21 @@ class OpenAIImages(OneReplyPainter):
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """See `limner.painters.api.ApiPainter`."""
         size = self.size(request) or SIZES[request.aspect]
-        native = {name: self.options[name] for name in NATIVE if name in self.options}
-        return {"model": self.model, "prompt": request.prompt, "n": 1, "size": size, **self.seed(request), **native}
+        unwanted = DRAWING_ONLY if request.images else EDITING_ONLY
+        native = {name: value for name, value in self.options.items() if name != "size" and name not in unwanted}
+        body = {"model": self.model, "prompt": request.prompt, "n": 1, "size": size, **self.seed(request), **native}
+        return body | ({"image": self.pictures(request)} if request.images else {})
+
+    async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """See `limner.painters.one_reply.OneReplyPainter`."""
+        if "image" not in body:
+            return self.path, {"body": body}
+        fields = {name: _word(value) for name, value in body.items() if name != "image"}
+        files = []
+        for place, picture in enumerate(body["image"], 1):
+            media, data = (await self.prepared(picture)).parts
+            files.append(("image[]", (f"{place}.{media.removeprefix('image/')}", data, media)))
+        return self.edits_path, {"form": Form(fields, files)}
 
     def read(self, reply: dict[str, Any], drawn: Drawn) -> tuple[str, Drawn]:
         """See `limner.painters.one_reply.OneReplyPainter`."""
@@ -50,4 +69,11 @@ class OpenAIImages(OneReplyPainter):
             raise Fault("server", "no image in the reply", cost=None, result=dict(drawn.raw))
         usage = reply.get("usage") or {}
         sent, made = number(usage.get("input_tokens")), number(usage.get("output_tokens"))
-        return where, replace(drawn, tokens_in=sent, tokens_out=made, prompt=first.get("revised_prompt") or None)
+        shown = number((usage.get("input_tokens_details") or {}).get("image_tokens")) or 0
+        counts = {"tokens_in": sent, "tokens_out": made, "picture_tokens": shown}
+        return where, replace(drawn, **counts, prompt=first.get("revised_prompt") or None)
+
+
+def _word(value: Any) -> str:
+    """A value as a form has it."""
+    return value if isinstance(value, str) else json.dumps(value)

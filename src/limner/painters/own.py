@@ -11,19 +11,22 @@ from pathlib import Path
 from typing import Any
 
 from ..calls import Attempt, Calls, Fault, Request, Result
+from ..errors import StoreError
 from ..images import MAX_BYTES, BadImage, decode, encode_png, flatten
 from ..store import Blobs
-from .base import Free, Painting, PaintRequest
+from .base import Free, Painting, PaintRequest, refuse_pictures
 from .own_function import accepted, find
 
-GIVEN = frozenset({"seed", "aspect", "question"})
+GIVEN = frozenset({"seed", "aspect", "question", "images"})
+MOST_PICTURES = 16
 
 
 class OwnPainter(Free):
     """Calls a function ``(prompt, **options)`` that returns the bytes of an image, a PIL image, or a path to one.
 
-    ``seed``, ``aspect`` and ``question`` (its id) are passed to a function that names them. A plain function runs in a
-    thread, one call at a time; an async one as often at once as the run goes. Either may raise `limner.calls.Fault`.
+    ``seed``, ``aspect``, ``question`` (its id) and ``images`` (PIL images to start from) are passed to a function that
+    names them. A plain function runs in a thread, one call at a time; an async one as often at once as the run goes.
+    Either may raise `limner.calls.Fault`.
     """
 
     changeable = True  # A changed source draws anew; the journal answers for an unchanged one.
@@ -32,19 +35,22 @@ class OwnPainter(Free):
         self.name, self.spec, self.options, self._blobs = name, spec, dict(options), blobs
         self._function, self._source = find(spec)
         self._named = accepted(spec, self._function, GIVEN, self.options)
+        self.edits = "images" in self._named - self.options.keys()
         self._plain = not inspect.iscoroutinefunction(self._function)
         self._turn, self._thread = asyncio.Lock(), ThreadPoolExecutor(1, thread_name_prefix=spec)
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
+        refuse_pictures(self, request, MOST_PICTURES)
         options = {**self.options, **request.options}
-        given = {"seed": request.seed, "aspect": request.aspect, "question": request.question}
+        given = {"seed": request.seed, "aspect": request.aspect, "question": request.question, "images": ()}
         passed = {name: given[name] for name in self._named} | options
         body = {"prompt": request.prompt, "seed": request.seed, "aspect": request.aspect, "options": options}
         body |= {"source": self._source} | ({"question": request.question} if "question" in self._named else {})
+        body |= {"images": list(request.images)} if request.images else {}
 
         async def perform(_attempt: Attempt) -> Result:
-            found = await self._call(request.prompt, passed)
+            found = await self._call(request.prompt, passed | await asyncio.to_thread(self._shown, request))
             return Result({"image": await asyncio.to_thread(self._keep, found)})
 
         # The wait for the thread stands before the call, so that it is not counted among the seconds the call takes.
@@ -52,6 +58,16 @@ class OwnPainter(Free):
             outcome = await calls.do(Request("paint", self.spec, body), perform)
         data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
         return Painting(data, request.prompt, (outcome.key,), outcome.cost, {"body": body})
+
+    def _shown(self, request: PaintRequest) -> dict[str, Any]:
+        if not self.edits:
+            return {}
+        try:
+            return {"images": [decode(self._blobs.get(sha256)) for sha256 in request.images]}
+        except BadImage as error:
+            raise Fault("image", f"a picture to start from: {error}") from error
+        except StoreError as error:
+            raise Fault("missing", str(error)) from error
 
     async def _call(self, prompt: str, passed: Mapping[str, Any]) -> Any:
         def run() -> Any:
