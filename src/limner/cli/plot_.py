@@ -1,0 +1,52 @@
+"""`limner plot`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import options
+
+
+@click.command("plot")
+@click.argument("name", required=False, metavar="[NAME")
+@click.argument("exams", nargs=-1, metavar="EXAM…]")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Write here; the name ends in .svg, .pdf or .png.",
+)  # fmt: skip
+@click.option("--judge", "judges", multiple=True, metavar="NAME", help="Whose marks. Repeatable for `judges`.")
+@options.reading
+@click.option("--score", metavar="NAME", help="This score; by default the first that most painters have.")
+@click.option("--by", metavar="TAG", help="The categories; by default those of the exam's paper.")
+@options.painters
+@click.option(
+    "--width", type=click.Choice(["single", "double"]), default="double", show_default=True,
+    help="One column of a paper (3.3 inches) or both (7).",
+)  # fmt: skip
+@options.store
+def command(name: str | None, exams: tuple[str, ...], **given: Any) -> None:
+    """Draw a plot of an exam's scores for print; several exams stand below each other. Without a name: list them.
+
+    Needs the store alone. Painters are compared on the questions that all of them have; a line below the plot says
+    who judged, by which reading, and on how many questions.
+    """
+    from ..report.plots import PLOTS, Choice, find, plot
+
+    if name is None:
+        width = max(map(len, PLOTS))
+        for key, each in PLOTS.items():
+            click.echo(f"{key:{width}}  {each.about}" + (f" ({each.only} only)" if each.only else ""))
+        return
+    find(name)
+    if not exams:
+        raise click.UsageError(f"name the exam: limner plot {name} EXAM -o FILE.pdf")
+    if given["output"] is None:
+        raise click.UsageError("say where to: -o FILE.svg, FILE.pdf or FILE.png")
+    which = {key: given[key] for key in ("judges", "reading", "score", "painters", "store", "by")}
+    if given["by"] and name not in ("categories", "heatmap"):
+        raise click.UsageError("--by goes with categories and heatmap")
+    plot(name, exams, given["output"], Choice(**which), given["width"])
+    click.echo(f"{given['output']}: {name} of {', '.join(exams)}")

@@ -1,0 +1,111 @@
+"""Scores by category, dimension and level. Pure."""
+
+from __future__ import annotations
+
+from ....compare.fields import MET
+from ....errors import UsageError
+from ....exams.aibench.protocol import LEVEL_NAMES
+from ....exams.mmmg.data import LEVELS
+from ....protocol import Score
+from ..source import Source, within
+from .cells import Cell, Grid, cells, plain, shown, tops
+
+OVERALL = "all"
+LADDERS = {"mmmg": ("level", LEVELS), "genexam": ("difficulty", ("easy", "medium", "hard"))}
+"""Exam kind -> the tag of its levels and their order, the easiest first."""
+
+
+def values_of(source: Source, tag: str) -> list[str]:
+    """A tag's values among the common questions, in the exam's order; questions without the tag are left out.
+
+    Raises:
+        UsageError: No question has it.
+    """
+    questions = [entry.question for entry in source.field.inside[0]]
+    there = {question.tags[tag] for question in questions if tag in question.tags}
+    if not there:
+        tags = sorted({name for question in questions for name in question.tags})
+        raise UsageError(f"--by {tag}: {source.exam} has questions by {', '.join(tags) or 'no tag at all'}")
+    known = source.field.protocol.orders.get(tag) or dict(LADDERS.values()).get(tag, ())
+    order = {value: place for place, value in enumerate(known)}
+    return sorted(there, key=lambda value: (order.get(value, len(order)), value))
+
+
+def by_tag(source: Source, tag: str, whole: bool = False) -> Grid:
+    """The score by the values of a tag; with `whole`, that over all questions first."""
+    columns: dict[str, list[Cell]] = {OVERALL: cells(source.field, source.score)} if whole else {}
+    for value in values_of(source, tag):
+        inside = [[e for e in entries if e.question.tags.get(tag) == value] for entries in source.field.inside]
+        columns[plain(value)] = cells(within(source.field, inside), source.score)
+    return _grid(source, columns, shown(source.score), source.score.top)
+
+
+def categories(source: Source) -> Grid:
+    """The score by category."""
+    return by_tag(source, _tag(source))
+
+
+def heatmap(source: Source) -> Grid:
+    """The same, with all categories together in the first column."""
+    return by_tag(source, _tag(source), whole=True)
+
+
+def _tag(source: Source) -> str:
+    if source.choice.by:
+        return source.choice.by
+    # Only some questions may have the first one: WorldGenBench has continents for one half, disciplines for the other.
+    questions = [entry.question for entry in source.field.inside[0]]
+    usual = source.field.protocol.breakdowns
+    for tag in usual:
+        if any(tag in question.tags for question in questions):
+            return tag
+    raise UsageError(f"{source.exam} names no categories; say which tag with --by")
+
+
+def profile(source: Source) -> Grid:
+    """Every dimension of the exam as a share of its best value."""
+    protocol = source.field.protocol
+    # A dimension that nobody has a number for, because the judge decides none of it, is no part of a profile.
+    known = {name for values in source.field.values for name in values}
+    names = [name for name in protocol.dimensions if name in known]
+    if not names:
+        why = "no dimension is settled by this judge" if protocol.dimensions else "has no dimensions"
+        raise UsageError(f"{source.exam}: {why}; `limner plot categories` shows scores by category")
+    return _dimensions(source, names)
+
+
+def levels(source: Source) -> Grid:
+    """The score by level, the easiest first; AIBench's levels are scores of their own.
+
+    Raises:
+        UsageError: The exam has no levels.
+    """
+    if source.kind == "aibench":
+        return _dimensions(source, list(LEVEL_NAMES))
+    if source.kind not in LADDERS:
+        known = ", ".join(sorted([*LADDERS, "aibench"]))
+        raise UsageError(f"{source.exam} has no levels; there are some in {known}")
+    grid = by_tag(source, LADDERS[source.kind][0])
+    scaled = tuple(tuple(cell.scaled(1 / source.score.top) for cell in row) for row in grid.cells)
+    label = f"{source.score.name}, share of the best value"
+    return Grid(grid.rows, grid.columns, scaled, label, 1.0, grid.caption, grid.controls)
+
+
+def _dimensions(source: Source, names: list[str]) -> Grid:
+    best, columns = tops(source.field.protocol), {}
+    for name in names:
+        score = next((each for each in source.field.protocol.scored if each.name == name), Score(name, 1.0, ""))
+        columns[plain(name)] = [cell.scaled(1 / best.get(name, 1.0)) for cell in cells(source.field, score)]
+    return _grid(source, columns, "share of the best value", 1.0)
+
+
+def _grid(source: Source, columns: dict[str, list[Cell]], label: str, top: float) -> Grid:
+    rows = tuple(zip(*columns.values(), strict=True))
+    caption = source.caption
+    if any(cell.value is None and cell.ends for row in rows for cell in row):
+        caption += " · grey: the judge abstained; what the score could be"
+    if any(cell.value is None and not cell.ends for row in rows for cell in row):
+        caption += " · empty: no settled score"
+    if source.score is MET and label.startswith(MET.name):
+        caption += " · met: percent of the criteria decided for all painters"
+    return Grid(source.names, tuple(columns), rows, label, top, caption, source.controls)

@@ -1,0 +1,71 @@
+"""`limner plot`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from limner.report.plots import PLOTS
+from limner.store import Store
+from tests.cli.invoke import limner
+from tests.needs import need
+from tests.report import synthetic
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a store of a small exam in it, under the usual name."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        need("plots", False, "matplotlib is not installed: pip install 'limner[plots]'")
+    monkeypatch.chdir(tmp_path)
+    with Store("limner-store") as store:
+        synthetic.fill(store, "genexam", painters=3, judges=("one", "two"), images=False)
+    return tmp_path
+
+
+def test_the_list() -> None:
+    lines = limner("plot").out.splitlines()
+    assert [line.split()[0] for line in lines] == list(PLOTS)
+    assert all(len(line.split("  ", 1)[1].strip()) > 10 for line in lines)
+    assert any("(mmmg only)" in line for line in lines)
+
+
+def test_a_plot_in_every_format(here: Path) -> None:
+    starts = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
+    for form, start in starts.items():
+        said = limner("plot", "heatmap", "genexam", "--judge", "one", "--width", "single", "-o", f"out/map.{form}")
+        assert said.out == f"out/map.{form}: heatmap of genexam\n"
+        assert (here / "out" / f"map.{form}").read_bytes().startswith(start)
+
+
+def test_options_reach_the_plot(here: Path) -> None:
+    words = ["plot", "heatmap", "genexam", "--judge", "one", "-o"]
+    limner(*words, "usual.svg")
+    for name, more in {
+        "score": ["--score", "relaxed"],
+        "painter": ["--painter", "openai/gpt-image-1"],
+        "by": ["--by", "difficulty"],
+        "reading": ["--reading", "paper"],
+        "width": ["--width", "single"],
+    }.items():
+        limner(*words, f"{name}.svg", *more)
+        assert (here / f"{name}.svg").read_bytes() != (here / "usual.svg").read_bytes(), name
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nonsense", "genexam", "-o", "a.svg"], "no plot 'nonsense'"),
+        (["heatmap", "-o", "a.svg"], "name the exam: limner plot heatmap EXAM"),
+        (["heatmap", "genexam"], "say where to: -o FILE.svg"),
+        (["heatmap", "genexam", "-o", "a.svg"], "name one with --judge: one, two"),
+        (["levels", "genexam", "-o", "a.svg", "--by", "subject"], "--by goes with categories and heatmap"),
+        (["regions", "genexam", "-o", "a.svg", "--judge", "one"], "regions shows exams of the kind mmmg"),
+    ],
+)
+def test_what_is_wrong_is_said(words: list[str], said: str, here: Path) -> None:
+    assert said in limner("plot", *words, code=2).err
+    assert not (here / "a.svg").exists()

@@ -1,0 +1,61 @@
+"""Makes the pictures of docs/plots.md from made-up results: ``python -m tests.docs.plots``."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from limner.report.plots import PLOTS, Choice
+from limner.report.plots.style import compose, look
+from limner.store import Store
+from tests.docs.blocks import ROOT
+from tests.report import synthetic
+
+SHOWN: tuple[tuple[str, str, str, dict[str, Any], dict[str, Any]], ...] = (
+    ("categories", "genexam", "double", {"questions": 120}, {"score": "relaxed"}),
+    ("heatmap", "genexam", "double", {"questions": 120, "painters": 25}, {"score": "relaxed"}),
+    ("profile", "genexam", "double", {"questions": 120}, {}),
+    ("levels", "mmmg", "double", {"questions": 120}, {"score": "mmmg_exact"}),
+    ("distribution", "fepbench", "double", {"questions": 48}, {}),
+    ("failures", "mmmg", "single", {"questions": 120}, {}),
+    ("cost", "genexam", "double", {"questions": 120, "painters": 14}, {"score": "relaxed"}),
+    ("judges", "genexam", "double", {"questions": 24, "judges": ("openai/gpt-5", "gemini/gemini-2.5-pro", "ocr")}, {}),
+    ("atoms", "fepbench", "double", {"questions": 48}, {}),
+    ("if-re", "fepbench", "single", {"questions": 48}, {}),
+    ("panels", "fepbench", "double", {"questions": 48}, {}),
+    ("logic-aesthetics", "aibench", "double", {"questions": 24, "strategies": ("direct", "rewrite")}, {}),
+    ("regions", "mmmg", "single", {"questions": 120}, {}),
+)
+"""Plot, exam, width, how the store is filled, what is chosen."""
+
+
+def pictures() -> Iterator[tuple[str, bytes]]:
+    """File names and PNGs, in few colours."""
+    for name, exam, width, filling, choosing in SHOWN:
+        with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
+            synthetic.fill(store, exam, **filling)
+            frame = PLOTS[name].frame(exam, Choice(store=store, **choosing))
+            with look():
+                figure = compose([PLOTS[name].draw(frame, width)], width)
+                raw = io.BytesIO()
+                figure.savefig(raw, format="png")
+        small = io.BytesIO()
+        few = Image.open(raw).convert("RGB").quantize(200, dither=Image.Dither.NONE)
+        few.save(small, "PNG", optimize=True)
+        yield f"plot-{name}.png", small.getvalue()
+
+
+def main() -> None:
+    """Write them all."""
+    for file, content in pictures():
+        Path(ROOT / "docs" / "images" / file).write_bytes(content)
+        print(file, len(content))
+
+
+if __name__ == "__main__":
+    main()

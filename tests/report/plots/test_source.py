@@ -1,0 +1,82 @@
+"""Which painters, in which order, on which questions; and what the caption says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from limner import api
+from limner.compare.fields import MET
+from limner.errors import UsageError
+from limner.report.plots.source import Choice, Source, load
+from limner.store import Store
+from tests.report import synthetic
+
+Sources = Callable[..., Source]
+
+
+def test_the_best_first_and_controls_last(source: Sources) -> None:
+    found = source("worldgenbench")
+    assert found.names[-1] == "control/reference"
+    assert found.controls == {"control/reference"}
+    values = [each.get(found.score.name) for each in found.field.values][:-1]
+    known = [value for value in values if value is not None]
+    assert known == sorted(known, reverse=True)
+    assert values[: len(known)] == known, "painters without the score come after the others"
+
+
+def test_strategies_have_rows_of_their_own(source: Sources) -> None:
+    names = source("aibench").names
+    assert {"BAGEL", "BAGEL + rewrite", "openai/gpt-image-1 + rewrite"} <= set(names)
+    assert len(names) == 2 * 9 + 2
+
+
+def test_all_painters_have_the_same_questions(source: Sources) -> None:
+    found = source("genexam")
+    inside = [{entry.question.id for entry in entries} for entries in found.field.inside]
+    assert all(ids == found.field.questions for ids in inside)
+    whole = api.scores("genexam", store=found.choice.store)
+    assert {standing.common["n"] for standing in whole if standing.common} == {len(found.field.questions)}
+
+
+def test_the_caption_names_judge_reading_n_and_coverage(source: Sources) -> None:
+    found = source("genexam", reading="paper")
+    shares = [standing.coverage for standing in api.scores("genexam", store=found.choice.store, reading="paper")]
+    low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
+    n = len(found.field.questions)
+    assert found.caption == (
+        f"genexam · judge fake/judge · reading paper · n = {n} questions common to 10 painters"
+        f" · coverage {low} to {high}"
+    )
+
+
+def test_the_score_is_the_first_that_most_painters_have(source: Sources) -> None:
+    assert source("mmmg").score.name == "mmmg_release"
+    assert source("mmmg", score="mmmg_exact").score.name == "mmmg_exact"
+    with pytest.raises(UsageError, match="--score nonsense: there is: mmmg_release"):
+        source("mmmg", score="nonsense")
+
+
+def test_a_judge_that_settles_no_score_is_shown_by_what_it_decided(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        synthetic.fill(store, "fepbench", painters=3, judges=("ocr",), images=False)
+        assert load("fepbench", Choice(store=store)).score == MET
+
+
+def test_one_of_several_judges_must_be_named(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        synthetic.fill(store, "genexam", painters=2, judges=("one", "two"), images=False)
+        with pytest.raises(UsageError, match="several judges; name one with --judge: one, two"):
+            load("genexam", Choice(store=store))
+        assert load("genexam", Choice(store=store, judges=("two",))).field.judge == "two"
+        with pytest.raises(UsageError, match="no judge 'three'"):
+            load("genexam", Choice(store=store, judges=("three",)))
+
+
+def test_nothing_marked_says_what_to_run(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        synthetic.fill(store, "genexam", painters=1, judges=(), images=False)
+        with pytest.raises(UsageError, match="nothing is marked yet; `limner run`"):
+            load("genexam", Choice(store=store))
