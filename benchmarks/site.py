@@ -1,0 +1,149 @@
+"""How long does a site of 20,000 drawings take to build and to open?
+
+    python -m benchmarks.site [--painters 20] [--questions 1000] [--side 512] [--folder DIR] [--workers 2]
+
+Fills a store with distinct PNG drawings and one judge's marks, builds the site twice in a process of its own (the
+second time every small picture is there already), and opens its pages in a headless browser. What is in the folder
+already is used again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from PIL import Image, ImageDraw
+from tests.report import synthetic
+
+from benchmarks.material import diagram
+from limner.fonts import font
+from limner.store import Store
+
+BASES = 60
+SWITCHES = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+BUILD = """
+import json, resource, sys
+from limner.report.site import build
+if __name__ == "__main__":
+    built = build(sys.argv[1], store=sys.argv[2], workers=int(sys.argv[3]))
+    own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    print(json.dumps({
+        "seconds": round(built.seconds, 1), "pictures": built.pictures,
+        "cpu seconds": round(sum(u.ru_utime + u.ru_stime for u in (own, others)), 1),
+        "peak MiB": own.ru_maxrss // 1024, "peak MiB of a worker": others.ru_maxrss // 1024,
+    }))
+"""
+
+
+@cache
+def base(number: int, side: int) -> Image.Image:
+    return diagram(f"base{number}").resize((side, side))
+
+
+def drawing(*of_what: object, side: int) -> bytes:
+    """A diagram with boxes and words of its own."""
+    dice = random.Random(repr(of_what))
+    image = base(dice.randrange(BASES), side).copy()
+    brush = ImageDraw.Draw(image)
+    for _ in range(4):
+        x, y = (dice.randrange(side - side // 5) for _ in range(2))
+        brush.rectangle((x, y, x + side // 5, y + side // 12), fill=tuple(dice.randrange(256) for _ in range(3)))
+        brush.text((x + 4, y + 4), str(dice.randrange(10**6)), font=font(side // 24), fill="black")
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", compress_level=3)
+    return buffer.getvalue()
+
+
+def fill(folder: Path, painters: int, questions: int, side: int) -> None:
+    if (folder / "filled").exists():
+        return
+    shutil.rmtree(folder / "store", ignore_errors=True)
+    with (
+        Store(folder / "store") as store,
+        mock.patch.object(synthetic, "picture", lambda *of_what, size=(0, 0): drawing(*of_what, side=side)),
+        mock.patch("os.fsync"),
+    ):
+        synthetic.fill(store, "genexam", painters=painters, questions=questions)
+    (folder / "filled").touch()
+
+
+def build(folder: Path, workers: int) -> dict[str, Any]:
+    script = folder / "build.py"
+    script.write_text(BUILD)
+    words = [sys.executable, str(script), str(folder / "site"), str(folder / "store"), str(workers)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def opened(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """When each page shows something, and when it can be used, in milliseconds."""
+    from playwright.sync_api import sync_playwright
+
+    site, exam = folder / "site", folder / "site" / "exams" / "genexam"
+    question = next(path.stem for path in sorted((exam / "data" / "q").glob("*.js")))
+    pages = {"first page": site / "index.html", "leaderboard": exam / "index.html", "gallery": exam / "gallery.html"}
+    pages |= {"questions": exam / "questions.html", "question": exam / "question.html"}
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=SWITCHES)
+        for name, path in pages.items():
+            page = browser.new_page()
+            page.goto(path.as_uri() + (f"#q={question}" if name == "question" else ""))
+            page.wait_for_selector("html[data-ready=yes]")
+            page.wait_for_selector("table, .tile, .drawing")
+            ready = "performance.getEntriesByName('limner-ready')[0].startTime"
+            paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
+            yield name, {"painted": round(page.evaluate(paint)), "ready": round(page.evaluate(ready))}
+            page.close()
+        browser.close()
+
+
+def size(folder: Path) -> str:
+    found = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return f"{found / 2**20:.0f} MiB" if found > 2**20 else f"{found / 2**10:.0f} KiB"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--painters", type=int, default=20)
+    parser.add_argument("--questions", type=int, default=1000)
+    parser.add_argument("--side", type=int, default=512)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--folder", type=Path)
+    given = parser.parse_args()
+    folder = given.folder or Path(tempfile.mkdtemp(prefix="limner-site-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    clock = time.perf_counter()
+    fill(folder, given.painters, given.questions, given.side)
+    print(f"filled in {time.perf_counter() - clock:.0f} s:", size(folder / "store"), flush=True)
+    shutil.rmtree(folder / "site", ignore_errors=True)
+    print("first build: ", build(folder, given.workers), flush=True)
+    print("second build:", build(folder, given.workers), flush=True)
+    for part in ("thumbs", "exams", "static"):
+        print(f"{part}:", size(folder / "site" / part))
+    for name, found in opened(folder):
+        print(f"{name}:", found)
+
+
+if __name__ == "__main__":
+    main()

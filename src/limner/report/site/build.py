@@ -1,0 +1,211 @@
+"""Builds the site: a folder of files that opens from disk, with no server and no network."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from ... import api
+from ...errors import StoreError, UsageError
+from ...protocol import READINGS, Reading
+from ...store import DEFAULT, Store
+from ...store.schema import exams as exam_table
+from .chunks import Chunks
+from .examined import Examined
+from .names import key
+from .overlays import write_boxes
+from .pages import PAGES, exam_page, index_page
+from .pictures import SIDE, How, Pictures
+from .provenance import Foot, place
+from .survey import Survey
+
+MARKER = ".limner-site.json"
+"""Says that a folder is a site of ours and may be written over, and how its pictures were made."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """What was built."""
+
+    index: Path
+    exams: int
+    drawings: int
+    pictures: int
+    unshown: Mapping[str, str]
+    seconds: float
+
+
+def build(
+    output: Path | str,
+    exams: Sequence[str] = (),
+    *,
+    store: Store | str | Path = DEFAULT,
+    judges: Sequence[str] = (),
+    reading: str = "careful",
+    images: bool = True,
+    max_side: int | None = None,
+    workers: int | None = None,
+    watch: Callable[[str], None] = lambda _: None,
+) -> Built:
+    """Build the site; pictures that an earlier build made are taken again.
+
+    Args:
+        output: A new or empty folder, or a site built before.
+        exams: Names of exams in the store; all of them by default.
+        store: A folder or database URL.
+        judges: Only these judges' marks.
+        reading: How stored replies are read.
+        images: Whether drawings can be looked at in their full size; without, there are small pictures alone.
+        max_side: Full-size pictures with a longer side are scaled down to this.
+        workers: Processes that make pictures; as many as there are processors, up to 8, by default.
+        watch: Told what is being done.
+
+    Raises:
+        UsageError: The folder holds something else, or the store has no such exam or judge.
+    """
+    clock, folder = time.perf_counter(), Path(output)
+    with api.opened(store) as opened:
+        surveys = [Survey(opened, name) for name in _names(opened, exams)]
+        _judges_known(opened, judges)
+        _prepare(folder, {"small": SIDE, "images": images, "max_side": max_side})
+        how = How(opened.blobs.root, folder / "thumbs", folder / "images" if images else None, max_side)
+        pictures = Pictures(how, workers)
+        try:
+            pictures.make(image for survey in surveys for image in survey.images())
+            slugs = _slugs([survey.name for survey in surveys])
+            made = []
+            for survey in surveys:
+                watch(f"scores of {survey.name}")
+                new = folder / "exams" / slugs[survey.name] / ".data"
+                shutil.rmtree(new, ignore_errors=True)
+                made.append(Examined(survey, new, _reading(reading)))
+                made[-1].judge(judges)
+            pictures.finish(lambda count: watch(f"{count} pictures"))
+        finally:
+            pictures.close()
+        watch("pages")
+        feet = [exam.write(pictures) for exam in made]
+        write_boxes(opened, _wanted(made))
+        _write(folder, made, feet, slugs, place(opened))
+    drawings = sum(len(survey.slots) for survey in surveys)
+    seconds = time.perf_counter() - clock
+    return Built(folder / "index.html", len(made), drawings, pictures.made, pictures.bad, seconds)
+
+
+def _names(store: Store, wanted: Sequence[str]) -> list[str]:
+    if wanted:
+        return list(dict.fromkeys(api.stored(exam, store).name for exam in wanted))
+    with store.reading() as connection:
+        found = [row.name for row in connection.execute(sa.select(exam_table).order_by(exam_table.c.created))]
+    if not found:
+        raise StoreError(f"{store.url} has no exam yet; `limner run` brings one in")
+    return found
+
+
+def _judges_known(store: Store, judges: Sequence[str]) -> None:
+    from ...store.records import load_setups
+
+    known = {setup["judge"] for setup in load_setups(store).values()}
+    if unknown := sorted(set(judges) - known):
+        listed = ", ".join(sorted(known)) or "none"
+        raise UsageError(f"no judge {unknown[0]!r} in {store.url}; there is: {listed}")
+
+
+def _reading(word: str) -> Reading:
+    for reading in READINGS:
+        if word == reading:
+            return reading
+    raise UsageError(f"no reading {word!r}; there is: {', '.join(READINGS)}")
+
+
+def _slugs(names: Sequence[str]) -> dict[str, str]:
+    """Folders for exams: their own names where these are fit for it, with a hash behind where they are not."""
+    found: dict[str, str] = {}
+    for name in names:
+        plain = name.replace("/", "-")
+        fit = re.fullmatch(r"[a-z][a-z0-9_-]{3,40}", plain) and plain not in found.values()
+        found[name] = plain if fit else key(name).lower()
+    return found
+
+
+def _prepare(folder: Path, how: Mapping[str, Any]) -> None:
+    """Make the folder ours, and clear away pictures that were made in another way."""
+    marker = folder / MARKER
+    try:
+        before = json.loads(marker.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+            raise UsageError(f"-o {folder}: holds something that is no site of Limner's; name a new folder") from None
+        before = {}
+    folder.mkdir(parents=True, exist_ok=True)
+    if before and before.get("small") != how["small"]:
+        shutil.rmtree(folder / "thumbs", ignore_errors=True)
+    if before and any(before.get(name) != how[name] for name in ("images", "max_side")):
+        shutil.rmtree(folder / "images", ignore_errors=True)
+    marker.write_text(json.dumps(how) + "\n", encoding="utf-8")
+    static = folder / "static"
+    shutil.rmtree(static, ignore_errors=True)
+    _copy(files(__package__) / "static", static)
+
+
+def _copy(source: Any, target: Path) -> None:
+    target.mkdir(parents=True)
+    for item in source.iterdir():
+        if item.is_dir():
+            _copy(item, target / item.name)
+        else:
+            (target / item.name).write_bytes(item.read_bytes())
+
+
+def _wanted(made: Sequence[Examined]) -> dict[str, list[tuple[Chunks, str]]]:
+    """Every image with the questions on whose pages it is shown."""
+    found: dict[str, list[tuple[Chunks, str]]] = {}
+    for exam in made:
+        survey = exam.survey
+        shown = {(slot.image, slot.question) for slot in survey.slots.values()}
+        shown |= {(q.reference.sha256, n) for n, q in enumerate(survey.questions) if q.reference}
+        for image, question in shown:
+            if image is not None:
+                found.setdefault(image, []).append((exam.chunks, survey.keys[question]))
+    return found
+
+
+def _write(folder: Path, made: Sequence[Examined], feet: Sequence[Foot], slugs: Mapping[str, str], store: str) -> None:
+    """Put the new data in the old one's place, and write the pages."""
+    built = time.time()
+    others = list(slugs.items())
+    for exam, foot in zip(made, feet, strict=True):
+        home = folder / "exams" / slugs[exam.survey.name]
+        exam.chunks.flush()
+        shutil.rmtree(home / "data", ignore_errors=True)
+        (home / ".data").rename(home / "data")
+        for page, (file, _) in PAGES.items():
+            (home / file).write_text(exam_page(page, foot, others, built, store), encoding="utf-8")
+    for old in (folder / "exams").iterdir():
+        if old.name not in slugs.values():
+            shutil.rmtree(old)
+    index = Chunks(folder / "data")
+    shutil.rmtree(index.folder, ignore_errors=True)
+    index.add("site", {"exams": [_summary(exam, slugs[exam.survey.name]) for exam in made]})
+    index.flush()
+    (folder / "index.html").write_text(index_page(feet, built, store), encoding="utf-8")
+
+
+def _summary(exam: Examined, slug: str) -> dict[str, Any]:
+    """What the first page says of an exam."""
+    body = exam.body
+    names = ("name", "kind", "title", "reading", "counts", "scores")
+    found: dict[str, Any] = {name: body[name] for name in names} | {"slug": slug}
+    shown = ("key", "name", "strategy", "control")
+    found["painters"] = [{name: painter[name] for name in shown} for painter in body["painters"]]
+    found["ways"] = body["ways"]
+    return found

@@ -1,0 +1,106 @@
+"""The data behind one exam's pages: survey, then the judges one by one, then drawings and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...exam import Question
+from ...protocol import Reading
+from ...store.records import Drawing
+from .chunks import Chunks
+from .graphs import graph
+from .lists import write_differences, write_failures, write_gallery, write_questions
+from .marked import LONGEST, Marked, criteria_json, judges_of
+from .papers import published
+from .pictures import Pictures
+from .portraits import write_painters
+from .provenance import Foot, foot
+from .rows import by_json, way_json
+from .shown import picture, step_json, steps_of
+from .survey import Slot, Survey
+
+
+class Examined:
+    """One exam on its way to the site."""
+
+    def __init__(self, survey: Survey, folder: Path, reading: Reading) -> None:
+        self.survey, self.reading = survey, reading
+        self.chunks = Chunks(folder)
+        self.marked = Marked(survey, self.chunks, reading)
+        self.body: dict[str, Any] = {}
+        self._failed: list[list[Any]] = []
+
+    def judge(self, wanted: Sequence[str]) -> None:
+        """Take every judge's marks; at least the numbers must be there before `write`."""
+        for judge in judges_of(self.survey, wanted):
+            self.marked.add(judge)
+            self.chunks.flush()
+
+    def write(self, pictures: Pictures) -> Foot:
+        """Write everything else; returns what stands at the pages' foot."""
+        survey, marked, chunks = self.survey, self.marked, self.chunks
+        for key, question in zip(survey.keys, survey.questions, strict=True):
+            chunks.add(f"q/{key}", {"question": self._question(question, pictures)})
+        for slot, drawing in survey.drawings():
+            chunks.add(f"q/{survey.keys[slot.question]}", {"drawing": self._drawing(slot, drawing, pictures)})
+        write_gallery(survey, marked, pictures, chunks)
+        write_questions(survey, marked, pictures, chunks)
+        write_painters(survey, marked, pictures, chunks)
+        failures = write_failures(survey, marked, self._failed, chunks)
+        self.body = self._exam(failures.total(), write_differences(survey, marked, chunks))
+        chunks.add("exam", self.body)
+        return foot(survey, marked.ways, self.reading, failures)
+
+    def _question(self, question: Question[Any], pictures: Pictures) -> dict[str, Any]:
+        reference = question.reference
+        body: dict[str, Any] = {
+            "id": question.id,
+            "prompt": question.prompt,
+            "tags": dict(question.tags),
+            "hash": question.hash[:12],
+        }
+        body |= {"criteria": criteria_json(self.survey.criteria(question)), "graph": graph(question)}
+        body |= {"reference": picture(reference.sha256, pictures) if reference else None}
+        body |= {"reference_name": reference.name if reference else None}
+        return body | {"rubric": question.rubric.model_dump(mode="json")}
+
+    def _drawing(self, slot: Slot, drawing: Drawing, pictures: Pictures) -> dict[str, Any]:
+        body: dict[str, Any] = {"d": drawing.id[:12], "p": slot.painter, "seed": drawing.seed, "status": drawing.status}
+        detail = (drawing.detail or "")[:LONGEST]
+        body |= {"fault": drawing.fault, "detail": detail or None, "cost": drawing.cost, "time": drawing.created}
+        body |= {"origin": drawing.origin, "calls": [call[:12] for call in drawing.calls][:40]}
+        if drawing.prompt_sent and drawing.prompt_sent != self.survey.versions[drawing.question_hash].prompt:
+            body["sent"] = drawing.prompt_sent
+        if drawing.image:
+            body |= {"image": picture(drawing.image, pictures), "size": [drawing.width, drawing.height]}
+        body["steps"] = [step_json(step, pictures) for step in steps_of(drawing.notes)]
+        body["notes"] = {name: value for name, value in (drawing.notes or {}).items() if name != "steps"}
+        if drawing.status not in ("done", "not_applicable"):
+            place = [slot.question, slot.painter, slot.seed, body["d"]]
+            self._failed.append(["drawing", *place, -1, drawing.fault or drawing.status, detail, drawing.created])
+        return body
+
+    def _exam(self, failures: int, differences: int) -> dict[str, Any]:
+        survey, marked = self.survey, self.marked
+        by = by_json(marked.ways, survey)
+        # A sample, or an exam of one's own, is not what the paper's painters drew.
+        paper = published(survey.kind.name, survey.tags) if survey.name == survey.kind.name else []
+        self.chunks.add("by", by)
+        self.chunks.add("published", {"rows": paper})
+        body: dict[str, Any] = {"name": survey.name, "kind": survey.kind.name, "title": survey.kind.title}
+        body |= {"reading": self.reading, "tags": survey.tags, "published": len(paper)}
+        body["scores"] = [
+            {"name": s.name, "top": s.top, "about": s.about, "digits": s.digits, "main": s.main}
+            for s in survey.protocol.scored
+        ]  # fmt: skip
+        body["painters"] = [
+            {"key": p.key, "name": p.label, "strategy": p.strategy, "spec": p.what, "control": p.control,
+             "done": p.done, "failed": p.failed, "absent": p.absent, "cost": p.cost, "seeds": len(p.seeds)}
+            for p in survey.painters
+        ]  # fmt: skip
+        body["ways"] = [way_json(way, survey) for way in marked.ways]
+        body["by"] = {tag: list(values) for tag, values in by.items()}
+        counts = {"questions": len(survey.questions), "drawings": len(survey.slots), "failures": failures}
+        return body | {"counts": counts | {"differences": differences}}

@@ -1,0 +1,195 @@
+"""A knowledge graph laid out in layers: where its boxes and arrows stand. What was found is coloured in by the page."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from ...exam import Question
+from ...exams.mmmg import exact
+from ...exams.mmmg.data import Graph
+
+LETTER, LINE, PAD = 7.2, 17, 10
+"""Width of a letter, height of a line, and what is left free around the words, in the drawing's own units."""
+GAP, BETWEEN = 28, 58
+"""Between two boxes of a row, and between two rows."""
+WIDEST = 900
+"""A row that would be wider is broken into several."""
+SIDE = 46
+"""Room at both sides for arrows that run around the boxes."""
+LINES, WORDS = 3, 20
+"""A box has so many lines of so many letters; a longer name ends in dots."""
+
+Pair = tuple[int, int]
+
+
+@dataclass
+class Box:
+    """An entity's box: its lines of words and its size, and later its place."""
+
+    lines: list[str]
+    width: float
+    height: float
+    x: float = 0
+    y: float = 0
+
+
+def graph(question: Question[Any]) -> dict[str, Any] | None:
+    """The layout of a question's reference graph, or None where it has none.
+
+    Returns:
+        ``width``, ``height``; ``nodes`` with the numbers of the ``entities`` that are this node; ``edges`` with the
+        number of the ``dependency`` each stands for, from 0, and ``both`` where it points both ways. ``lost`` lists
+        dependencies that name no entity of the graph.
+    """
+    rubric = question.rubric
+    if not isinstance(rubric, Graph):
+        return None
+    reference = exact.resolve(rubric.elements, rubric.dependencies)
+    count = max(reference.nodes) + 1
+    members: list[list[int]] = [[] for _ in range(count)]
+    for entity, node in enumerate(reference.nodes):
+        members[node].append(entity)
+    boxes = [_box(rubric.elements[entities[0]]) for entities in members]
+    arrows = [(pairs[0], len(pairs) > 1, number) for number, pairs in enumerate(reference.edges) if pairs]
+    width, height, turns = _place(boxes, [pair for pair, _, _ in arrows if pair[0] != pair[1]])
+    nodes = [
+        {"x": round(box.x, 1), "y": round(box.y, 1), "w": round(box.width, 1), "h": box.height, "lines": box.lines,
+         "name": rubric.elements[entities[0]], "entities": entities}
+        for box, entities in zip(boxes, members, strict=False)  # Behind the entities' boxes come those of arrows.
+    ]  # fmt: skip
+    edges = [
+        {"path": _path([boxes[n] for n in (a, *turns.get((a, b), ()), b)], boxes), "from": a, "to": b,
+         "dependency": number, "both": both,
+         "name": rubric.dependencies[number]}
+        for (a, b), both, number in arrows
+    ]  # fmt: skip
+    lost = [number for number, pairs in enumerate(reference.edges) if not pairs]
+    return {"width": round(width), "height": round(height), "nodes": nodes, "edges": edges, "lost": lost}
+
+
+def _box(name: str) -> Box:
+    lines = textwrap.wrap(name, WORDS, max_lines=LINES, placeholder=" …") or ["?"]
+    longest = max(len(line) for line in lines)
+    return Box(lines, max(60, longest * LETTER + 2 * PAD), len(lines) * LINE + 2 * PAD)
+
+
+def _place(boxes: list[Box], pairs: Sequence[Pair]) -> tuple[float, float, dict[Pair, list[int]]]:
+    """Give every box its place; returns the size of the whole, and where long arrows go through."""
+    layers = _layers(len(boxes), pairs)
+    links, turns = _linked(layers, pairs, boxes)
+    rows = _broken(_ordered(layers, links), boxes)
+    widths = [sum(boxes[n].width for n in row) + GAP * (len(row) - 1) for row in rows]
+    whole = max(widths) + 2 * SIDE
+    top = PAD + 24.0
+    for row, width in zip(rows, widths, strict=True):
+        left = (whole - width) / 2
+        height = max(boxes[n].height for n in row)
+        for n in row:
+            boxes[n].x, boxes[n].y = left + boxes[n].width / 2, top + height / 2
+            left += boxes[n].width + GAP
+        top += height + BETWEEN
+    return whole, top - BETWEEN + PAD, turns
+
+
+def _linked(
+    layers: list[list[int]], pairs: Sequence[Pair], boxes: list[Box]
+) -> tuple[list[Pair], dict[Pair, list[int]]]:
+    """Room for arrows that pass a layer by: an empty box in each, so that no arrow runs behind an entity's box."""
+    depth = {n: place for place, layer in enumerate(layers) for n in layer}
+    links, turns = [], {}
+    for source, target in dict.fromkeys(pairs):
+        chain = [source]
+        for place in range(depth[source] + 1, depth[target]):
+            chain.append(len(boxes))
+            layers[place].append(len(boxes))
+            boxes.append(Box([], 12, 10))
+        turns[source, target] = chain[1:]
+        links += list(pairwise([*chain, target]))
+    return links, turns
+
+
+def _layers(count: int, pairs: Sequence[Pair]) -> list[list[int]]:
+    """Every node one layer below the lowest that leads to it; an edge that would close a circle is not counted."""
+    import networkx
+
+    straight = networkx.DiGraph()
+    straight.add_nodes_from(range(count))
+    for source, target in pairs:
+        if not networkx.has_path(straight, target, source):
+            straight.add_edge(source, target)
+    depth: dict[int, int] = {}
+    for node in networkx.topological_sort(straight):
+        depth[node] = max((depth[before] + 1 for before in straight.predecessors(node)), default=0)
+    alone = {n for n in range(count) if not any(n in pair for pair in pairs)}
+    lowest = max(depth.values(), default=0)
+    layers: list[list[int]] = [[] for _ in range(lowest + 2)]
+    for node in range(count):
+        layers[lowest + 1 if node in alone else depth[node]].append(node)
+    return [layer for layer in layers if layer]
+
+
+def _ordered(layers: list[list[int]], pairs: Sequence[Pair]) -> list[list[int]]:
+    """Each layer in the order of the middle of its neighbours, a few times down and up: fewer crossings."""
+    near: dict[int, list[int]] = {}
+    for source, target in pairs:
+        near.setdefault(source, []).append(target)
+        near.setdefault(target, []).append(source)
+    for turn in range(6):
+        place = {n: (spot + 0.5) / len(layer) for layer in layers for spot, n in enumerate(layer)}
+        for layer in layers if turn % 2 else reversed(layers):
+            middles = {n: sum(place[m] for m in near[n]) / len(near[n]) if n in near else place[n] for n in layer}
+            layer.sort(key=middles.__getitem__)
+            place |= {n: (spot + 0.5) / len(layer) for spot, n in enumerate(layer)}
+    return layers
+
+
+def _broken(layers: Sequence[Sequence[int]], boxes: Sequence[Box]) -> list[list[int]]:
+    rows: list[list[int]] = []
+    for layer in layers:
+        row: list[int] = []
+        for n in layer:
+            if row and sum(boxes[m].width + GAP for m in [*row, n]) > WIDEST:
+                rows.append(row)
+                row = []
+            row.append(n)
+        rows.append(row)
+    return rows
+
+
+def _path(through: Sequence[Box], boxes: Sequence[Box]) -> str:
+    """A curve from one box to the other: straight down, over the top within a row, around a side when up."""
+    start, end = through[0], through[-1]
+    if start is end:
+        x, y = start.x + start.width / 2, start.y
+        return f"M{x:.0f} {y - 8:.0f}C{x + 34:.0f} {y - 22:.0f} {x + 34:.0f} {y + 22:.0f} {x:.0f} {y + 8:.0f}"
+    if end.y - end.height / 2 > start.y + start.height / 2:
+        path = f"M{start.x:.0f} {start.y + start.height / 2:.0f}"
+        for one, other in pairwise(through):
+            y1, y2 = one.y + one.height / 2 * (one is start), other.y - other.height / 2 * (other is end)
+            half = (y1 + y2) / 2
+            path += f"C{one.x:.0f} {half:.0f} {other.x:.0f} {half:.0f} {other.x:.0f} {y2:.0f}"
+        return path
+    if abs(end.y - start.y) < 1:
+        x1, y1, x2, y2 = start.x, start.y - start.height / 2, end.x, end.y - end.height / 2
+        return f"M{x1:.0f} {y1:.0f}C{x1:.0f} {y1 - 40:.0f} {x2:.0f} {y2 - 40:.0f} {x2:.0f} {y2:.0f}"
+    way = _side(start, end, boxes)
+    x1, x2 = start.x + way * start.width / 2, end.x + way * end.width / 2
+    between = [box for box in boxes if end.y - 1 <= box.y <= start.y + 1]
+    # The curve comes three quarters of the way to where its handles are.
+    far = max(way * box.x + box.width / 2 for box in between) + 22
+    handle = way * (max(way * x1, way * x2) + (far - max(way * x1, way * x2)) * 4 / 3)
+    return f"M{x1:.0f} {start.y:.0f}C{handle:.0f} {start.y:.0f} {handle:.0f} {end.y:.0f} {x2:.0f} {end.y:.0f}"
+
+
+def _side(start: Box, end: Box, boxes: Sequence[Box]) -> int:
+    """Right (1) or left (-1): where fewer boxes stand beside the two in their rows."""
+    beside = [0, 0]
+    for one in (start, end):
+        for other in boxes:
+            if abs(other.y - one.y) < 1 and other is not one:
+                beside[other.x > one.x] += 1
+    return 1 if beside[1] <= beside[0] else -1

@@ -1,0 +1,142 @@
+// Loading data, addresses, numbers in words. Everything the other scripts share hangs on `L`.
+"use strict";
+
+// Data files call this: one call for each part of a file, which is JSON.
+function limner(name, text) {
+  L.received(name, JSON.parse(text));
+}
+
+const L = (() => {
+  const html = htm.bind(preact.h);
+  const root = document.documentElement.dataset.root;
+  const built = document.documentElement.dataset.built;
+  const parts = new Map();
+  const loading = new Map();
+
+  function received(name, part) {
+    if (!parts.has(name)) parts.set(name, []);
+    parts.get(name).push(part);
+  }
+
+  // The parts of a data file. Names come from the address bar too, so only plain ones are taken.
+  function load(name) {
+    if (!/^[a-z]+(\/[A-Za-z0-9_-]{1,60})?$/.test(name)) return Promise.reject(new Error("This address names nothing."));
+    if (!loading.has(name)) {
+      loading.set(
+        name,
+        new Promise((resolve, reject) => {
+          const script = document.createElement("script");
+          script.src = `data/${name}.js?v=${built}`;
+          script.onload = () => resolve(parts.get(name) || []);
+          script.onerror = () => reject(new Error(`There is no file data/${name}.js. Was the whole folder copied?`));
+          document.head.append(script);
+        }),
+      );
+    }
+    return loading.get(name);
+  }
+
+  const one = (name) => load(name).then((found) => found[0]);
+
+  // Columns that came in several parts, joined: {start, a: [...], b: {x: [...]}, c: [[...], ...]}.
+  function joined(found) {
+    const whole = {};
+    for (const part of found) {
+      for (const [name, value] of Object.entries(part)) {
+        if (name === "start") continue;
+        if (name === "tags") {
+          whole.tags = whole.tags || Object.create(null); // A tag may have any name.
+          for (const tag of Object.keys(value)) whole.tags[tag] = (whole.tags[tag] || []).concat(value[tag]);
+        } else if (name === "met") {
+          whole.met = value.map((column, way) => (whole.met ? whole.met[way] : []).concat(column));
+        } else {
+          whole[name] = (whole[name] || []).concat(value);
+        }
+      }
+    }
+    return whole;
+  }
+
+  // What the address bar says after the #, as a plain object; and the way to say something else there.
+  const params = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+  function address(found) {
+    const kept = Object.entries(found).filter(([, value]) => value !== "" && value != null && value !== false);
+    return "#" + new URLSearchParams(kept).toString();
+  }
+  function go(found, replace) {
+    if (replace) location.replace(address(found));
+    else location.hash = address(found);
+  }
+  function useParams() {
+    const [now, set] = preactHooks.useState(params);
+    preactHooks.useEffect(() => {
+      const changed = () => set(params());
+      addEventListener("hashchange", changed);
+      return () => removeEventListener("hashchange", changed);
+    }, []);
+    return now;
+  }
+
+  const number = (value, digits) => (value == null ? "–" : value.toFixed(digits));
+  const percent = (value) => (value == null ? "–" : `${Math.round(value * 100)}%`);
+  const count = (value) => value.toLocaleString("en");
+  const many = (value, what) => `${count(value)} ${what}${value === 1 ? "" : "s"}`;
+  const money = (value) => (value == null ? "not known" : `$${value.toFixed(value >= 100 ? 0 : value >= 1 ? 2 : 4)}`);
+  const day = (time) =>
+    time == null ? "–" : new Date(time * 1000).toISOString().slice(0, 16).replace("T", " ") + " UTC";
+  const words = (name) => String(name).replaceAll("_", " ");
+  const label = (painter) => painter.name + (painter.strategy === "direct" ? "" : ` · ${painter.strategy}`);
+  const ordinal = (n) => n + (n % 100 > 10 && n % 100 < 14 ? "th" : { 1: "st", 2: "nd", 3: "rd" }[n % 10] || "th");
+
+  const small = (sha) => `${root}thumbs/${sha.slice(0, 2)}/${sha}.webp`;
+  const large = (picture) =>
+    picture.large ? `${root}images/${picture.sha.slice(0, 2)}/${picture.sha}.${picture.large}` : small(picture.sha);
+
+  // Show a page: wait for its data, then hand them to its component; say so when something is missing.
+  function show(Page, ...names) {
+    const main = document.getElementById("main");
+    const skip = document.querySelector(".skip");
+    skip.addEventListener("click", (event) => {
+      event.preventDefault(); // The part after the # is the page's own.
+      main.focus();
+    });
+    return Promise.all(names.map((name) => (typeof name === "string" ? load(name) : name)))
+      .then((found) => {
+        main.replaceChildren();
+        preact.render(html`<${Page} data=${found} />`, main);
+        performance.mark("limner-ready");
+        document.documentElement.dataset.ready = "yes";
+      })
+      .catch((error) => {
+        main.replaceChildren(
+          Object.assign(document.createElement("p"), { className: "wrong", textContent: error.message }),
+        );
+        document.documentElement.dataset.ready = "no";
+      });
+  }
+
+  return {
+    html,
+    root,
+    received,
+    load,
+    one,
+    joined,
+    params,
+    address,
+    go,
+    useParams,
+    show,
+    number,
+    percent,
+    count,
+    many,
+    money,
+    day,
+    words,
+    label,
+    ordinal,
+    small,
+    large,
+  };
+})();

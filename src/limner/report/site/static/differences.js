@@ -1,0 +1,128 @@
+// Where judges, or one judge's repeats, gave different marks for the same drawing.
+"use strict";
+
+(() => {
+  const { html, Name, Filter, Table } = L;
+  const { useMemo } = preactHooks;
+
+  function columnsOf(exam, list) {
+    const painter = (r) => L.label(exam.painters[r.p]);
+    const link = (r) => L.questionLink(list.key[r.q], r.d);
+    const named = (r) => r.names.join(", ") + (r.differ > r.names.length ? " …" : "");
+    return [
+      {
+        id: "question",
+        name: "Question",
+        first: true,
+        value: (r) => list.id[r.q],
+        cell: (r) => html`<a href=${link(r)}><${Name}>${list.id[r.q]}<//></a>`,
+      },
+      { id: "painter", name: "Painter", value: painter, cell: (r) => html`<${Name}>${painter(r)}<//>` },
+      { id: "differ", name: "Differ", number: true, help: "Criteria with different marks", value: (r) => r.differ },
+      {
+        id: "both",
+        name: "Decided twice",
+        number: true,
+        help: "Criteria that two markings or more decided",
+        value: (r) => r.both,
+      },
+      {
+        id: "share",
+        name: "Share",
+        number: true,
+        value: (r) => r.differ / r.both,
+        cell: (r) => L.percent(r.differ / r.both),
+      },
+      { id: "between", name: "Between", value: (r) => r.between.join(", ") },
+      { id: "names", name: "Criteria", cell: (r) => html`<span class="clip"><${Name}>${named(r)}<//></span>` },
+    ];
+  }
+
+  function Agreement({ pairs, exam }) {
+    const name = (n) => L.wayName(exam.ways[n], exam.ways);
+    const line = ({ ways: [a, b], both, alike }) => html`<tr>
+      <th scope="row"><${Name}>${a === b ? `${name(a)}, repeats` : `${name(a)} and ${name(b)}`}<//></th>
+      <td class="number">${L.count(alike)}</td>
+      <td class="number">${L.count(both)}</td>
+      <td class="number">${((100 * alike) / both).toFixed(1)}%</td>
+    </tr>`;
+    return html`<div class="scroll" tabindex="0" role="region" aria-label="Agreement">
+      <table>
+        <caption>
+          How often two markings agree, over criteria that both decided
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Between</th>
+            <th scope="col" class="number">Alike</th>
+            <th scope="col" class="number">Both decided</th>
+            <th scope="col" class="number">Agreement</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${pairs.map(line)}
+        </tbody>
+      </table>
+    </div>`;
+  }
+
+  function Page({ data: [[exam], questionParts, parts] }) {
+    const params = L.useParams();
+    const list = useMemo(() => L.joined(questionParts), []);
+    const all = useMemo(() => {
+      const rows = parts.flatMap((part) => part.rows);
+      return rows.map(([q, p, , d, both, differ, between, names]) => ({ q, p, d, both, differ, between, names }));
+    }, []);
+    const rows = useMemo(
+      () =>
+        all.filter(
+          (r) =>
+            (!params.between || r.between.includes(params.between)) &&
+            (!params.painter || exam.painters[r.p].key === params.painter),
+        ),
+      [params],
+    );
+    const columns = useMemo(() => columnsOf(exam, list), []);
+    const change = (what) => L.go({ ...params, ...what }, true);
+    const { agreement } = parts[0];
+    const between = [
+      ["judges", "Judges"],
+      ["repeats", "Repeats of one judge"],
+    ];
+    const painters = L.paintersToChoose(exam);
+    const head = html`<h1>Differences <span class="of"><${Name}>${exam.name}<//></span></h1>
+      <p class="lead">
+        Drawings about which judges, or repeats of one judge, gave different marks. Follow a question to see both marks
+        with their reasons.
+      </p>`;
+    if (!agreement.length) {
+      return html`${head}
+        <p>
+          No criterion was decided twice, so there is nothing to compare. Another <code>--judge</code>, or${" "}
+          <code>--repeats 2</code>, gives more.
+        </p>`;
+    }
+    return html`${head}
+      <${Agreement} pairs=${agreement} exam=${exam} />
+      <form class="bar" onSubmit=${(event) => event.preventDefault()}>
+        <${Filter} name="Between" at="between" params=${params} options=${between} onChange=${change} />
+        <${Filter}
+          name="Painter"
+          at="painter"
+          params=${params}
+          options=${painters}
+          onChange=${change}
+          any="All painters"
+        />
+      </form>
+      <${Table}
+        columns=${columns}
+        rows=${rows}
+        caption=${`Differences in ${exam.name}`}
+        sort=${{ id: "differ", desc: true }}
+        empty="No marks differ."
+      />`;
+  }
+
+  L.show(Page, "exam", "questions", "differences");
+})();

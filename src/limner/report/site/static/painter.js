@@ -1,0 +1,240 @@
+// One painter: its numbers and how sure they are, what it is good and bad at, what it typically gets wrong.
+"use strict";
+
+(() => {
+  const { html, Name, Score, Choice, Pic, Mark, Table } = L;
+  const { useMemo, useState, useEffect } = preactHooks;
+
+  const FEWEST = 3; // A category of fewer questions says too little to be called strong or weak.
+  const ENDS = 4; // So many of the strongest and of the weakest categories are shown.
+  const SORTS = 6; // And so many sorts of faults.
+
+  const at = (view, score) => (view.scores[score.name] || view.bounds[score.name] || [undefined])[0];
+
+  function Ends({ name, some, score }) {
+    const item = (r) => html`<li>
+      <span><${Name}>${L.words(r.value)}<//><span class="soft"> ${L.words(r.tag)}, n ${r.view.n}</span></span>
+      <${Score} view=${r.view} score=${score} whisker />
+    </li>`;
+    return html`<div class="card">
+      <h3>${name}</h3>
+      ${some.length
+        ? html`<ol class="ranked">${some.map(item)}</ol>`
+        : html`<p class="soft">Too few categories have ${FEWEST} questions or more.</p>`}
+    </div>`;
+  }
+
+  function Categories({ part, score }) {
+    const tags = Object.keys(part.by);
+    const [tag, setTag] = useState(tags[0]);
+    const rows = useMemo(() => Object.entries(part.by[tag] || {}).map(([value, view]) => ({ value, view })), [tag]);
+    const all = useMemo(() => {
+      const values = (one) => Object.entries(part.by[one]).map(([value, view]) => ({ tag: one, value, view }));
+      const found = tags.flatMap(values).filter((r) => r.view.n >= FEWEST && at(r.view, score) != null);
+      return found.sort((a, b) => at(b.view, score) - at(a.view, score));
+    }, []);
+    const columns = useMemo(
+      () => [
+        {
+          id: "value",
+          name: L.words(tag),
+          first: true,
+          value: (r) => r.value,
+          cell: (r) => html`<${Name}>${L.words(r.value)}<//>`,
+        },
+        {
+          id: "score",
+          name: L.words(score.name),
+          number: true,
+          value: (r) => at(r.view, score),
+          cell: (r) => html`<${Score} view=${r.view} score=${score} whisker />`,
+        },
+        {
+          id: "met",
+          name: "Met of decided",
+          number: true,
+          value: (r) => r.view.decided.met,
+          cell: (r) => L.percent(r.view.decided.met),
+        },
+        { id: "n", name: "n", number: true, value: (r) => r.view.n },
+      ],
+      [tag],
+    );
+    if (!tags.length) return html`<p class="soft">The questions have no categories.</p>`;
+    const half = Math.min(ENDS, Math.floor(all.length / 2));
+    const options = tags.map((one) => [one, L.words(one)]);
+    return html`<div class="cards two">
+        <${Ends} name="Strongest" some=${all.slice(0, half)} score=${score} />
+        <${Ends} name="Weakest" some=${all.slice(all.length - half).reverse()} score=${score} />
+      </div>
+      ${tags.length > 1 &&
+      html`<div class="bar">
+        <${Choice} name="All categories by" value=${tag} options=${options} onChange=${setTag} />
+      </div>`}
+      <${Table}
+        key=${tag}
+        columns=${columns}
+        rows=${rows}
+        caption=${`By ${L.words(tag)}`}
+        sort=${{ id: "score", desc: true }}
+      />`;
+  }
+
+  function Example({ one }) {
+    const link = L.questionLink(one.key, one.d);
+    return html`<li class="card example">
+      <a href=${link}><${Pic} sha=${one.image} alt=${`Drawing of ${one.id}`} /></a>
+      <div>
+        <p><${Mark} value=${one.value} top=${one.top} />${" "}<${Name}>${one.text}<//></p>
+        ${one.reason && html`<p class="soft"><${Name}>${one.reason}<//></p>`}
+        <p>
+          <a href=${link}><${Name}>${one.id}<//></a>
+        </p>
+      </div>
+    </li>`;
+  }
+
+  function Faults({ part }) {
+    const found = part.faults.filter((sort) => sort.failed);
+    if (!found.length) return html`<p class="soft">This judge found no fault, or could decide nothing.</p>`;
+    return found.slice(0, SORTS).map(
+      (sort) => html`<section class="fault">
+        <h3>
+          ${sort.sort}${" "}
+          <span class="soft">${L.count(sort.failed)} of ${L.count(sort.decided)} decided not fully met</span>
+        </h3>
+        <ul class="examples">
+          ${sort.examples.map((one) => html`<${Example} one=${one} />`)}
+        </ul>
+      </section>`,
+    );
+  }
+
+  function Tile({ shown }) {
+    return html`<a class="tile" href=${L.questionLink(shown.key, shown.d)}>
+      <${Pic} sha=${shown.image} alt="" />
+      <span class="tiletext"><${Name}>${shown.id}<//><span class="soft">${L.percent(shown.met)} met</span></span>
+    </a>`;
+  }
+
+  // How well and how sure: every known score with its interval, coverage, failures, cost.
+  function Facts({ known, view, row }) {
+    const failures = Object.entries(row.failures);
+    const fact = (name, value, more) => html`<div class="card fact">
+      <h3>${name}</h3>
+      <span class="score"><b>${value}</b>${more && html`<span class="ends">${more}</span>`}</span>
+    </div>`;
+    const open = view.decided.share != null && view.decided.share < 1;
+    const failed = failures.reduce((sum, [, count]) => sum + count, 0);
+    return html`<div class="cards facts">
+      ${known.map(
+        (score) => html`<div class="card fact" title=${score.about}>
+          <h3>${L.words(score.name)}</h3>
+          <${Score} view=${view} score=${score} whisker />
+        </div>`,
+      )}
+      ${open && fact("decided", L.percent(view.decided.share), "of all criteria")}
+      ${open && fact("met of decided", L.percent(view.decided.met))}
+      ${fact("coverage", L.percent(row.coverage), `${L.count(row.n)} of ${L.count(row.expected)} questions`)}
+      ${fact("failed", failed, failures.map(([kind, count]) => `${count} ${kind}`).join(", "))}
+      ${fact("cost", L.money(row.cost))}
+    </div>`;
+  }
+
+  function Under({ exam, place, part, params }) {
+    const way = exam.ways[part.way];
+    const row = way.rows.find((one) => one.p === place);
+    const view = row.views.common && row.views.common.n ? row.views.common : row.views.all;
+    const known = exam.scores.filter((score) => view.scores[score.name] || view.bounds[score.name]);
+    const lead = exam.scores.find((score) => score.name === way.lead) || exam.scores[0];
+    // Where the leading score is nearly nothing or nearly everything, it tells no strength from a weakness.
+    const middling = (score) => view.scores[score.name] && Math.abs(view.scores[score.name][0] / score.top - 0.5) < 0.45;
+    const chosen = known.find((score) => score.name === params.score);
+    const score = chosen || known.find((one) => one.main && middling(one)) || lead;
+    const rank = row.ranks[lead.name];
+    const places = rank && (rank[0] === rank[1] ? L.ordinal(rank[0]) : `${L.ordinal(rank[0])} to ${L.ordinal(rank[1])}`);
+    const common = view === row.views.common ? " that all painters have" : "";
+    const options = known.map((one) => [one.name, L.words(one.name)]);
+    return html`<h2>How well, and how sure</h2>
+      <p>
+        Judge <b><${Name}>${way.judge}<//></b>, reading <b>${exam.reading}</b>, on ${L.many(view.n, "question")}${common}.
+        ${rank &&
+        html` By ${L.words(lead.name)} it stands <b>${places}</b> of ${way.rows.length}: 95% of resamples leave no other
+          place open.`}
+      </p>
+      <${Facts} known=${known} view=${view} row=${row} />
+      ${row.remarks.length > 0 &&
+      html`<ul class="notes">
+        ${row.remarks.map((remark) => html`<li><${Name}>${remark}<//></li>`)}
+      </ul>`}
+      <h2>Strong and weak</h2>
+      ${known.length > 1 &&
+      html`<div class="bar">
+        <${Choice}
+          name="By score"
+          value=${score.name}
+          options=${options}
+          onChange=${(name) => L.go({ ...params, score: name }, true)}
+        />
+      </div>`}
+      <${Categories} key=${score.name} part=${part} score=${score} />
+      <h2>Typical faults</h2>
+      <${Faults} part=${part} />
+      <h2>Best and worst drawings</h2>
+      <h3>Best <span class="soft">by criteria met of those decided</span></h3>
+      <div class="tiles">${part.best.map((one) => html`<${Tile} shown=${one} />`)}</div>
+      <h3>Worst</h3>
+      <div class="tiles">${part.worst.map((one) => html`<${Tile} shown=${one} />`)}</div>
+      ${Object.keys(part.analyses).length > 0 &&
+      html`<h2>What the paper reports beyond scores</h2>
+        <pre class="box">${JSON.stringify(part.analyses, null, 1)}</pre>`}`;
+  }
+
+  function Painter({ exam, place, params }) {
+    const painter = exam.painters[place];
+    const [found, setFound] = useState(null);
+    const [wrong, setWrong] = useState(null);
+    useEffect(() => {
+      L.load(`painters/${painter.key}`).then(setFound, (error) => setWrong(error.message));
+    }, []);
+    if (wrong) return html`<p class="wrong">${wrong}</p>`;
+    const parts = (found || []).filter((part) => part.way !== undefined);
+    const part = parts.find((one) => one.way === Number(params.way)) || parts[0];
+    const ways = parts.map((one) => [String(one.way), L.wayName(exam.ways[one.way], exam.ways)]);
+    return html`<h1>
+        <${Name}>${painter.name}<//>
+        ${painter.strategy !== "direct" && html`${" "}<span class="of">strategy ${painter.strategy}</span>`}
+        ${painter.control && html`${" "}<span class="badge">control</span>`}
+      </h1>
+      <p class="lead">
+        ${L.many(painter.done, "drawing")} of <${Name}>${exam.name}<//>
+        ${painter.seeds > 1 && `, ${painter.seeds} for each question`}.${" "}
+        <a href=${`gallery.html${L.address({ painter: painter.key })}`}>Look at all of them.</a>
+      </p>
+      ${!found && html`<p class="wait" role="status">Loading …</p>`}
+      ${found && !part && html`<p>No judge has marked its drawings yet.</p>`}
+      ${parts.length > 1 &&
+      html`<div class="bar">
+        <${Choice}
+          name="Judge"
+          value=${String(part.way)}
+          options=${ways}
+          onChange=${(way) => L.go({ ...params, way }, true)}
+        />
+      </div>`}
+      ${part && html`<${Under} key=${part.way} exam=${exam} place=${place} part=${part} params=${params} />`}`;
+  }
+
+  function Page({ data: [[exam]] }) {
+    const params = L.useParams();
+    const place = exam.painters.findIndex((one) => one.key === params.p);
+    L.useTitle(place < 0 ? exam.name : `${L.label(exam.painters[place])} · ${exam.name}`);
+    if (place >= 0) return html`<${Painter} key=${params.p} exam=${exam} place=${place} params=${params} />`;
+    return html`<h1>Painters</h1>
+      <ul>
+        ${exam.painters.map((one) => html`<li><a href=${L.painterLink(one)}><${Name}>${L.label(one)}<//></a></li>`)}
+      </ul>`;
+  }
+
+  L.show(Page, "exam");
+})();

@@ -1,0 +1,252 @@
+// Small pieces that several pages are made of.
+"use strict";
+
+(() => {
+  const { html } = L;
+  const { useState, useEffect, useRef } = preactHooks;
+
+  // Words that anybody may have written: kept apart, whatever their direction.
+  const Name = ({ children }) => html`<bdi>${children}</bdi>`;
+
+  // A mark: a sign and a word, so that colour is never all there is.
+  function state(value, top, verdict) {
+    if (value == null) {
+      return verdict === "unread" ? ["unread", "!", "reply not readable"] : ["open", "?", "not decided"];
+    }
+    if (value === top) return ["met", "✓", top > 1 ? `${value} of ${top}` : "met"];
+    if (value > 0) return ["part", "◐", `${value} of ${top}`];
+    return ["unmet", "✗", top > 1 ? `0 of ${top}` : "not met"];
+  }
+
+  function Mark({ value, top, verdict, bare }) {
+    const [sort, sign, said] = state(value, top, verdict);
+    return html`<span class=${`mark ${sort}`}>
+      <span aria-hidden="true">${sign}</span>
+      <span class=${bare ? "hidden" : ""}>${said}</span>
+    </span>`;
+  }
+
+  // A number with its interval, or the least and the most it could be.
+  function Score({ view, score, whisker }) {
+    const found = view && view.scores[score.name];
+    const ends = view && view.bounds[score.name];
+    const shown = (number) => L.number(number, score.digits);
+    if (found) {
+      const [value, low, high] = found;
+      return html`<span class="score">
+        <b>${shown(value)}</b>
+        ${low != null && html`<span class="ends">[${shown(low)}, ${shown(high)}]</span>`}
+        ${whisker && low != null && html`<${Whisker} value=${value} low=${low} high=${high} top=${score.top} />`}
+      </span>`;
+    }
+    if (ends) {
+      return html`<span class="score">
+        <span class="ends">${shown(ends[0])} … ${shown(ends[1])}</span>
+        ${whisker && html`<${Whisker} low=${ends[0]} high=${ends[1]} top=${score.top} open />`}
+      </span>`;
+    }
+    return html`<span class="none">–</span>`;
+  }
+
+  function Whisker({ value, low, high, top, open }) {
+    const at = (number) => 2 + (96 * Math.max(0, Math.min(top, number))) / top;
+    const sort = `whisker${open ? " open" : ""}`;
+    return html`<svg class=${sort} viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+      <line class="track" x1="2" x2="98" y1="5" y2="5" />
+      <line class="range" x1=${at(low)} x2=${Math.max(at(high), at(low) + 0.5)} y1="5" y2="5" />
+      ${value != null && html`<line class="point" x1=${at(value)} x2=${at(value)} y1="1" y2="9" />`}
+    </svg>`;
+  }
+
+  // A small picture; a note where there is none.
+  function Pic({ sha, alt, children, eager }) {
+    const [gone, setGone] = useState(false);
+    if (!sha || gone) {
+      return html`<span class="nopic">${children || (gone ? "The picture is missing" : "No picture")}</span>`;
+    }
+    return html`<img
+      src=${L.small(sha)}
+      alt=${alt}
+      loading=${eager ? "eager" : "lazy"}
+      decoding="async"
+      onError=${() => setGone(true)}
+    />`;
+  }
+
+  // Lines and regions over a picture, in its own pixels; turned where the browser has turned it.
+  function Overlay({ size, boxes, turned }) {
+    const [width, height] = turned ? [size[1], size[0]] : size;
+    const shapes = boxes.flatMap((found) =>
+      found.boxes.map(
+        ([corners, words]) => html`<polygon class=${found.sort === "ocr" ? "line" : "region"} points=${corners.join(" ")}>
+          <title>${words || found.sort}</title>
+        </polygon>`,
+      ),
+    );
+    const box = `0 0 ${width} ${height}`;
+    return html`<svg class="overlay" viewBox=${box} preserveAspectRatio="none" aria-hidden="true">${shapes}</svg>`;
+  }
+
+  // A reference graph: what was found, what is missing, what nobody decided. Without marks, what must be shown.
+  function Graph({ graph, entities, marks }) {
+    const id = useRef(`g${Math.random().toString(36).slice(2)}`).current;
+    const SIGNS = { met: "✓ ", unmet: "✗ ", open: "? ", plain: "" };
+    const TOLD = { met: ": shown", unmet: ": missing", open: ": not decided", plain: "" };
+    const sort = (...places) => {
+      if (!marks) return "plain";
+      const values = places.map((place) => marks.get(place)?.value).filter((value) => value != null);
+      return values.length ? (Math.max(...values) > 0 ? "met" : "unmet") : "open";
+    };
+    const edges = graph.edges.map((edge) => {
+      const name = sort(entities + edge.dependency);
+      const arrow = `url(#${id}${name})`;
+      return html`<path
+        class=${`edge ${name}`}
+        d=${edge.path}
+        marker-end=${arrow}
+        marker-start=${edge.both ? arrow : undefined}
+      >
+        <title>${edge.name}${TOLD[name]}</title>
+      </path>`;
+    });
+    const nodes = graph.nodes.map((node) => {
+      const name = sort(...node.entities);
+      const y = (n) => node.y + (n - (node.lines.length - 1) / 2) * 17 + 4.5;
+      const line = (words, n) => (n === 0 ? SIGNS[name] : "") + words;
+      return html`<g class=${`node ${name}`}>
+        <title>${node.name}${TOLD[name]}</title>
+        <rect x=${node.x - node.w / 2} y=${node.y - node.h / 2} width=${node.w} height=${node.h} rx="7" />
+        ${node.lines.map((words, n) => html`<text x=${node.x} y=${y(n)} text-anchor="middle">${line(words, n)}</text>`)}
+      </g>`;
+    });
+    const arrows = ["plain", "met", "unmet", "open"].map(
+      (name) => html`<marker
+        id=${id + name}
+        class=${name}
+        viewBox="0 0 10 10"
+        refX="9"
+        refY="5"
+        markerWidth="8"
+        markerHeight="8"
+        orient="auto-start-reverse"
+      >
+        <path d="M0 0L10 5L0 10z" />
+      </marker>`,
+    );
+    const counted = `${graph.nodes.length} entities and ${graph.edges.length} dependencies`;
+    return html`<div class="scroll graphbox" tabindex="0" role="region" aria-label="Knowledge graph">
+        <svg
+          class="graph"
+          width=${graph.width}
+          height=${graph.height}
+          viewBox=${`0 0 ${graph.width} ${graph.height}`}
+          role="img"
+          aria-label=${`Graph of ${counted}; the list of criteria tells the same in words`}
+        >
+          <defs>${arrows}</defs>
+          ${edges}${nodes}
+        </svg>
+      </div>
+      ${marks &&
+      html`<p class="legend">
+          <span class="mark met">✓ shown</span>
+          <span class="mark unmet">✗ missing, dashed</span>
+          <span class="mark open">? not decided, dotted</span>
+        </p>
+        <p class="soft">A dependency counts only where both its entities are shown.</p>`}`;
+  }
+
+  // Long words: the beginning, and a button for the rest.
+  function Long({ children, limit = 900 }) {
+    const [all, setAll] = useState(false);
+    const words = String(children ?? "");
+    if (words.length <= limit * 1.3) return html`<p class="prose"><${Name}>${words}<//></p>`;
+    return html`<p class="prose"><${Name}>${all ? words : words.slice(0, limit) + " …"}<//></p>
+      <button type="button" onClick=${() => setAll(!all)} aria-expanded=${all}>
+        ${all ? "Show less" : "Show all of it"}
+      </button>`;
+  }
+
+  // Choices with their names. An option is a pair of value and words, or a group of such pairs with a name.
+  function Choice({ name, value, options, onChange }) {
+    const pick = ([key, shown]) => html`<option value=${key}>${shown}</option>`;
+    const one = (option) =>
+      option.options ? html`<optgroup label=${option.name}>${option.options.map(pick)}</optgroup>` : pick(option);
+    return html`<label class="field">
+      <span>${name}</span>
+      <select value=${value} onChange=${(event) => onChange(event.target.value)}>
+        ${options.map(one)}
+      </select>
+    </label>`;
+  }
+
+  // One of the filters that the part of the address behind the # remembers under `key`.
+  function Filter({ name, at, params, options, onChange, any = "All" }) {
+    const change = (value) => onChange({ [at]: value });
+    const all = [["", any], ...options];
+    return html`<${Choice} name=${name} value=${params[at] || ""} options=${all} onChange=${change} />`;
+  }
+
+  const Check = ({ name, on, onChange }) =>
+    html`<label class="check">
+      <input type="checkbox" checked=${on} onChange=${(event) => onChange(event.target.checked)} />${" "}
+      <span>${name}</span>
+    </label>`;
+
+  const Search = ({ name, value, onInput, hint }) =>
+    html`<label class="field grow">
+      <span>${name}</span>
+      <input
+        type="search"
+        value=${value}
+        placeholder=${hint || ""}
+        onInput=${(event) => onInput(event.target.value)}
+      />
+    </label>`;
+
+  // Filters beyond the first: open where there is room, out of the way on a phone.
+  function More({ children, on }) {
+    const wide = useRef(matchMedia("(min-width: 700px)").matches).current;
+    return html`<details class="filters" open=${wide || on}>
+      <summary>Filters</summary>
+      <div class="bar">${children}</div>
+    </details>`;
+  }
+
+  // Which questions fit the tags and the words that are asked for.
+  function fitting(exam, questions, texts, params) {
+    const tags = Object.keys(params)
+      .filter((name) => name.startsWith("t.") && exam.tags[name.slice(2)])
+      .map((name) => [questions.tags[name.slice(2)], exam.tags[name.slice(2)].indexOf(params[name])]);
+    const words = (params.s || "").toLocaleLowerCase().split(/\s+/).filter(Boolean);
+    const text = (q) => (texts ? texts[q] : `${questions.id[q]} ${questions.prompt[q]}`.toLocaleLowerCase());
+    return questions.id.map(
+      (id, q) => tags.every(([column, value]) => column[q] === value) && words.every((word) => text(q).includes(word)),
+    );
+  }
+
+  const questionLink = (key, drawing) => `question.html${L.address({ q: key, d: drawing })}`;
+  const painterLink = (painter) => `painter.html${L.address({ p: painter.key })}`;
+  const paintersToChoose = (exam) => exam.painters.map((painter) => [painter.key, L.label(painter)]);
+  const toChoose = (values) => values.map((value) => [value, L.words(value)]);
+
+  // A judge's name, with what tells it from itself where it was asked in several ways.
+  function wayName(way, ways) {
+    const alike = ways.filter((other) => other !== way && other.judge === way.judge);
+    if (!alike.length) return way.judge;
+    const same = alike.some((other) => other.setup.variant === way.setup.variant);
+    return `${way.judge} (${same || !way.setup.variant ? way.id : way.setup.variant})`;
+  }
+  const waysToChoose = (exam) => exam.ways.map((way) => [String(way.number), wayName(way, exam.ways)]);
+
+  function useTitle(words) {
+    useEffect(() => {
+      document.title = words;
+    }, [words]);
+  }
+
+  Object.assign(L, {
+    Name, Mark, Score, Pic, Overlay, Graph, Long, Choice, Filter, Check, Search, More,
+    fitting, questionLink, painterLink, paintersToChoose, toChoose, wayName, waysToChoose, useTitle,
+  }); // prettier-ignore
+})();

@@ -1,0 +1,171 @@
+// One question: prompt, reference, all drawings side by side, every mark with its reason.
+"use strict";
+
+(() => {
+  const { html, Name, Choice, Check, Long, Graph, Picture, Card, Matrix, Closer } = L;
+  const { useState, useEffect, useMemo } = preactHooks;
+
+  function Neighbours({ id }) {
+    const [list, setList] = useState(null);
+    useEffect(() => {
+      L.load("questions").then((found) => setList(L.joined(found)));
+    }, []);
+    if (!list) return null;
+    const at = list.key.indexOf(id);
+    const to = (n, words) => list.key[n] && html`<a href=${L.questionLink(list.key[n])}>${words}</a>`;
+    return html`<nav class="neighbours" aria-label="Questions">
+      ${to(at - 1, "← Question before")}
+      <span class="soft">${at + 1} of ${list.key.length}</span>
+      ${to(at + 1, "Question after →")}
+    </nav>`;
+  }
+
+  function Tags({ question, exam }) {
+    const where = (tag, value) => L.address(exam.tags[tag] ? { [`t.${tag}`]: value } : { s: value });
+    return html`<ul class="tags">
+      ${Object.entries(question.tags).map(
+        ([tag, value]) => html`<li>
+          <span class="soft">${L.words(tag)}</span>${" "}
+          <a href=${`gallery.html${where(tag, value)}`}><${Name}>${L.words(value)}<//></a>
+        </li>`,
+      )}
+    </ul>`;
+  }
+
+  function Asked({ question, boxes, size }) {
+    const { reference, graph } = question;
+    const absent = question.reference_name ? "The data names one, but it is absent." : "This question has none.";
+    const entities = question.criteria.filter((criterion) => criterion.kind === "entity").length;
+    return html`<div class="ask">
+      <section aria-labelledby="prompt">
+        <h2 id="prompt">Prompt</h2>
+        <${Long}>${question.prompt}<//>
+        ${graph &&
+        html`<h2>What must be shown</h2>
+          <${Graph} graph=${graph} entities=${entities} />`}
+        <details class="box">
+          <summary>The rubric as it is stored</summary>
+          <pre>${JSON.stringify(question.rubric, null, 1)}</pre>
+        </details>
+      </section>
+      <section aria-labelledby="reference">
+        <h2 id="reference">Reference</h2>
+        ${reference && !reference.wrong
+          ? html`<a class="reference" href=${L.large(reference)}>
+              <${Picture} picture=${reference} size=${size} boxes=${boxes} full alt="The reference image" />
+            </a>`
+          : html`<p class="soft">
+              ${reference ? html`Cannot be shown: <${Name}>${reference.wrong}<//>` : absent}
+            </p>`}
+      </section>
+    </div>`;
+  }
+
+  function Question({ found, exam, params }) {
+    const { question, drawings } = found;
+    const marked = [...new Set(found.markings.map((one) => one.way))].sort((a, b) => a - b);
+    const way = params.way !== undefined && marked.includes(Number(params.way)) ? Number(params.way) : marked[0];
+    const [layers, setLayers] = useState(() => new Set());
+    const [boxes, setBoxes] = useState([]);
+    const [order, setOrder] = useState("painter");
+    const sorts = [...new Set(found.boxes.map((box) => box.sort))].sort();
+    const layer = (sort, on) => {
+      const after = new Set(layers);
+      if (on) after.add(sort);
+      else after.delete(sort);
+      setLayers(after);
+      if (on && !boxes.length) L.load(`boxes/${params.q}`).then(setBoxes);
+    };
+    const over = (image) => boxes.filter((box) => image && box.image === image.sha && layers.has(box.sort));
+    const shown = useMemo(() => {
+      const met = (drawing) => {
+        const marking = drawing.markings.find((one) => one.way === way);
+        const count = L.tally(marking, drawing.criteria);
+        return count && count.decided ? count.met / count.decided : -1;
+      };
+      return order === "met" ? drawings.slice().sort((a, b) => met(b) - met(a)) : drawings;
+    }, [found, order, way]);
+    const open = drawings.find((drawing) => drawing.d === params.d);
+    const { reference } = question;
+    const same = reference && drawings.find((drawing) => drawing.image && drawing.image.sha === reference.sha);
+    const go = (what, replace) => L.go({ ...params, ...what }, replace);
+    const judges = marked.map((n) => [String(n), L.wayName(exam.ways[n], exam.ways)]);
+    const orders = [
+      ["painter", "By painter"],
+      ["met", "Most criteria met first"],
+    ];
+    return html`<${Neighbours} id=${params.q} />
+      <h1><${Name}>${question.id}<//></h1>
+      <${Tags} question=${question} exam=${exam} />
+      <${Asked} question=${question} boxes=${over(reference)} size=${same && same.size} />
+      <h2>Drawings</h2>
+      <form class="bar" onSubmit=${(event) => event.preventDefault()}>
+        ${marked.length > 1 &&
+        html`<${Choice} name="Judge" value=${String(way)} options=${judges} onChange=${(v) => go({ way: v }, true)} />`}
+        <${Choice} name="Order" value=${order} options=${orders} onChange=${setOrder} />
+        ${sorts.length > 0 &&
+        html`<div class="checks">
+          ${sorts.map(
+            (sort) =>
+              html`<${Check} name=${L.layerName(sort)} on=${layers.has(sort)} onChange=${(on) => layer(sort, on)} />`,
+          )}
+        </div>`}
+      </form>
+      ${way === undefined
+        ? html`<p class="soft">Nothing is marked yet.</p>`
+        : html`<p class="soft">Marks by judge <b><${Name}>${exam.ways[way].judge}<//></b>, reading ${exam.reading}.</p>`}
+      <div class="cards drawings">
+        ${shown.map(
+          (drawing) => html`<${Card}
+            key=${drawing.d}
+            drawing=${drawing}
+            exam=${exam}
+            way=${way}
+            boxes=${over(drawing.image)}
+            onOpen=${(one) => go({ d: one.d })}
+          />`,
+        )}
+      </div>
+      ${way !== undefined &&
+      html`<h2>Criteria</h2>
+        <p class="soft">Choose a criterion to read the reasons. The numbers are those of the drawings above.</p>
+        <${Matrix} question=${question} drawings=${drawings} exam=${exam} way=${way} />`}
+      ${open &&
+      html`<${Closer}
+        drawing=${open}
+        all=${shown}
+        exam=${exam}
+        question=${question}
+        boxes=${boxes}
+        sorts=${sorts}
+        layers=${layers}
+        setLayers=${layer}
+        way=${way}
+        onClose=${() => go({ d: "" }, true)}
+        onMove=${(one) => go({ d: one.d }, true)}
+      />`}`;
+  }
+
+  function Page({ data: [[exam]] }) {
+    const params = L.useParams();
+    const [found, setFound] = useState(null);
+    const [wrong, setWrong] = useState(null);
+    useEffect(() => {
+      setFound(null);
+      setWrong(null);
+      if (!params.q) return;
+      const take = (parts) => setFound({ key: params.q, ...L.gathered(parts) });
+      L.load(`q/${params.q}`).then(take, (error) => setWrong(error.message));
+    }, [params.q]);
+    L.useTitle(found ? `${found.question.id} · ${exam.name}` : exam.name);
+    if (!params.q) {
+      return html`<h1>Question</h1>
+        <p>Choose one from the <a href="questions.html">list of questions</a>.</p>`;
+    }
+    if (wrong) return html`<p class="wrong">${wrong}</p>`;
+    if (!found || found.key !== params.q) return html`<p class="wait" role="status">Loading …</p>`;
+    return html`<${Question} key=${found.key} found=${found} exam=${exam} params=${params} />`;
+  }
+
+  L.show(Page, "exam");
+})();

@@ -1,0 +1,78 @@
+// All questions of an exam: which they are, and how hard they turned out.
+"use strict";
+
+(() => {
+  const { html, Name, Filter, Search, More, Table } = L;
+  const { useState, useEffect, useMemo } = preactHooks;
+
+  const TAGS = 3; // So many tags have a column of their own.
+
+  function columnsOf(exam, list, way) {
+    const tag = (name) => {
+      const value = (r) => exam.tags[name][list.tags[name][r.q]];
+      const cell = (r) => html`<${Name}>${L.words(value(r) ?? "–")}<//>`;
+      return { id: `tag ${name}`, name: L.words(name), value, cell };
+    };
+    const met = (r) => list.met[way.number][r.q];
+    return [
+      {
+        id: "id",
+        name: "Question",
+        first: true,
+        value: (r) => list.id[r.q],
+        cell: (r) => html`<a href=${L.questionLink(list.key[r.q])}><${Name}>${list.id[r.q]}<//></a>`,
+      },
+      {
+        id: "prompt",
+        name: "Prompt",
+        value: (r) => list.prompt[r.q],
+        cell: (r) => html`<span class="clip"><${Name}>${list.prompt[r.q]}<//></span>`,
+      },
+      ...Object.keys(exam.tags).slice(0, TAGS).map(tag), // prettier-ignore
+      { id: "criteria", name: "Criteria", number: true, value: (r) => list.criteria[r.q] },
+      { id: "drawn", name: "Drawings", number: true, value: (r) => list.drawn[r.q] },
+      way && {
+        id: "met",
+        name: "Criteria met",
+        number: true,
+        help: "Mean share of decided criteria that are met, over all painters but controls",
+        value: (r) => met(r) ?? undefined,
+        cell: (r) => L.percent(met(r)),
+      },
+    ].filter(Boolean);
+  }
+
+  function Page({ data: [[exam], parts] }) {
+    const params = L.useParams();
+    const list = useMemo(() => L.joined(parts), []);
+    const [texts, setTexts] = useState(null);
+    const way = exam.ways[Number(params.way) || 0] || exam.ways[0];
+    const change = (what) => L.go({ ...params, ...what }, true);
+    useEffect(() => {
+      if (params.s && !texts) L.load("words").then((found) => setTexts(L.joined(found).words));
+    }, [params.s]);
+    const rows = useMemo(() => {
+      const fits = L.fitting(exam, list, texts, params);
+      return list.id.map((id, q) => ({ q })).filter(({ q }) => fits[q]);
+    }, [params, texts]);
+    const columns = useMemo(() => columnsOf(exam, list, way), [way]);
+    const filter = (name, at, options, any) =>
+      html`<${Filter} name=${name} at=${at} params=${params} options=${options} onChange=${change} any=${any} />`;
+    return html`<h1>Questions <span class="of"><${Name}>${exam.name}<//></span></h1>
+      <form class="bar" onSubmit=${(event) => event.preventDefault()}>
+        <${Search}
+          name="Search"
+          hint="words of a prompt, an id, a tag"
+          value=${params.s || ""}
+          onInput=${(s) => change({ s })}
+        />
+        <${More} on=${Object.keys(params).some((name) => name !== "s")}>
+          ${Object.entries(exam.tags).map(([tag, values]) => filter(L.words(tag), `t.${tag}`, L.toChoose(values)))}
+          ${exam.ways.length > 1 && filter("Judge", "way", L.waysToChoose(exam).slice(1), L.waysToChoose(exam)[0][1])}
+        <//>
+      </form>
+      <${Table} columns=${columns} rows=${rows} caption=${`Questions of ${exam.name}`} />`;
+  }
+
+  L.show(Page, "exam", "questions");
+})();

@@ -1,0 +1,112 @@
+// One table for all pages: TanStack's table-core sorts and pages; the markup is a plain <table>.
+"use strict";
+
+(() => {
+  const { html } = L;
+  const { useState, useEffect, useMemo, useRef } = preactHooks;
+  const core = TableCore;
+
+  function useTable(options) {
+    const table = useRef(null);
+    if (!table.current) {
+      table.current = core.createTable({ state: {}, onStateChange() {}, renderFallbackValue: null, ...options });
+    }
+    const [state, setState] = useState(() => ({ ...table.current.initialState, ...options.initial }));
+    table.current.setOptions((before) => ({ ...before, ...options, state, onStateChange: setState }));
+    return table.current;
+  }
+
+  function compared(a, b, id) {
+    const [x, y] = [a.getValue(id), b.getValue(id)];
+    if (typeof x === "string") return x.localeCompare(y, "en", { numeric: true, sensitivity: "base" });
+    return x < y ? -1 : x > y ? 1 : 0;
+  }
+
+  function Head({ header }) {
+    const { column } = header;
+    const { meta } = column.columnDef;
+    const sorted = column.getIsSorted();
+    const order = { asc: "ascending", desc: "descending" }[sorted] || "none";
+    const sort = `${meta.number ? "number" : ""} ${meta.first ? "first" : ""}`;
+    if (!column.getCanSort()) return html`<th scope="col" class=${sort} title=${meta.help}>${meta.name}</th>`;
+    return html`<th scope="col" class=${sort} aria-sort=${order} title=${meta.help}>
+      <button type="button" onClick=${column.getToggleSortingHandler()}>
+        ${meta.name}<span class="arrow" aria-hidden="true">${{ asc: "▲", desc: "▼" }[sorted] || "↕"}</span>
+      </button>
+    </th>`;
+  }
+
+  function Cell({ cell }) {
+    const { meta } = cell.column.columnDef;
+    const shown = meta.cell ? meta.cell(cell.row.original) : (cell.getValue() ?? "–");
+    if (meta.first) return html`<th scope="row" class="first">${shown}</th>`;
+    return html`<td class=${meta.number ? "number" : ""}>${shown}</td>`;
+  }
+
+  function Pager({ table, caption, total }) {
+    const { pageIndex, pageSize } = table.getState().pagination;
+    const to = Math.min(total, (pageIndex + 1) * pageSize);
+    const button = (words, can, go) => html`<button type="button" disabled=${!can} onClick=${go}>${words}</button>`;
+    return html`<nav class="pager" aria-label=${`Pages of ${caption}`}>
+      ${button("← Before", table.getCanPreviousPage(), () => table.previousPage())}
+      <span role="status">${L.count(pageIndex * pageSize + 1)} to ${L.count(to)} of ${L.count(total)}</span>
+      ${button("After →", table.getCanNextPage(), () => table.nextPage())}
+    </nav>`;
+  }
+
+  // Columns: {id, name, value(row), cell(row), number, help, first}. Values that are undefined come last, whichever way
+  // the table is sorted; a column without values is not sorted by.
+  function Table({ columns, rows, sort, caption, size = 50, rowClass, empty }) {
+    const defs = useMemo(
+      () =>
+        columns.map((column) => ({
+          id: column.id,
+          accessorFn: column.value || (() => undefined),
+          enableSorting: Boolean(column.value),
+          sortingFn: compared,
+          sortUndefined: "last",
+          sortDescFirst: Boolean(column.number),
+          meta: column,
+        })),
+      [columns],
+    );
+    const table = useTable({
+      data: rows,
+      columns: defs,
+      getCoreRowModel: core.getCoreRowModel(),
+      getSortedRowModel: core.getSortedRowModel(),
+      getPaginationRowModel: core.getPaginationRowModel(),
+      autoResetPageIndex: true,
+      enableSortingRemoval: false,
+      initial: { sorting: sort ? [sort] : [], pagination: { pageIndex: 0, pageSize: size } },
+    });
+    const total = table.getPrePaginationRowModel().rows.length;
+    const last = Math.max(0, table.getPageCount() - 1);
+    useEffect(() => {
+      if (table.getState().pagination.pageIndex > last) table.setPageIndex(last);
+    });
+    return html`<div class="scroll" tabindex="0" role="region" aria-label=${caption}>
+        <table>
+          <caption class="hidden">
+            ${caption}
+          </caption>
+          <thead>
+            <tr>
+              ${table.getHeaderGroups()[0].headers.map((header) => html`<${Head} header=${header} />`)}
+            </tr>
+          </thead>
+          <tbody>
+            ${table.getRowModel().rows.map(
+              (row) => html`<tr key=${row.id} class=${rowClass ? rowClass(row.original) : ""}>
+                ${row.getVisibleCells().map((cell) => html`<${Cell} cell=${cell} />`)}
+              </tr>`,
+            )}
+            ${!total && html`<tr><td colspan=${columns.length} class="none">${empty || "Nothing fits."}</td></tr>`}
+          </tbody>
+        </table>
+      </div>
+      ${total > size && html`<${Pager} table=${table} caption=${caption} total=${total} />`}`;
+  }
+
+  Object.assign(L, { Table });
+})();
