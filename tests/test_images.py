@@ -179,6 +179,74 @@ def test_png_round_trip() -> None:
     assert decode(encode_png(image)).tobytes() == image.tobytes()
 
 
+def test_several_pictures_in_one_file_are_a_jpeg() -> None:
+    other = Image.new("RGB", (16, 8), "blue")
+    data = save(Image.new("RGB", (16, 8), "red"), "MPO", save_all=True, append_images=[other])
+    info = inspect(data)
+    assert (info.format, info.suffix, info.width) == ("JPEG", "jpg", 16)
+    assert info.notes == ("of several frames the first counts",)
+    red, _, blue = decode(data).getpixel((4, 4))  # type: ignore[misc]
+    assert red > 200 > 50 > blue
+
+
+@pytest.mark.parametrize(("orientation", "size"), [(1, (16, 8)), (3, (16, 8)), (6, (8, 16)), (9, (16, 8))])
+def test_the_header_tells_the_upright_size(orientation: int, size: tuple[int, int]) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    data = save(Image.new("RGB", (16, 8)), "JPEG", exif=exif)
+    info = inspect(data)
+    assert (info.width, info.height) == decode(data).size == size
+    assert bool(info.notes) == (orientation in (3, 6))
+
+
+def test_what_it_is_instead_is_told() -> None:
+    for data, said in (
+        (b"<svg/>", "this is SVG"),
+        (b"%PDF-1.7", "this is PDF"),
+        (b"{}", "this is JSON"),
+        (b"x", "not"),
+    ):
+        with pytest.raises(BadImage, match=said):
+            inspect(data)
+
+
+def test_what_others_may_show_differently_is_not_sent_as_it_is() -> None:
+    glass, solid = (save(Image.new("RGBA", (8, 8), (0, 0, 0, alpha)), "PNG") for alpha in (0, 255))
+    exif = Image.Exif()
+    exif[0x0112] = 3
+    turned = save(Image.new("RGB", (8, 8)), "PNG", exif=exif)
+    plain = save(Image.new("RGB", (8, 8)), "WEBP")
+    same = {name: base64.b64decode(prepare(data, None, "native").url.partition(",")[2]) == data
+            for name, data in (("glass", glass), ("solid", solid), ("turned", turned), ("plain", plain))}  # fmt: skip
+    assert same == {"glass": False, "solid": True, "turned": False, "plain": True}
+
+
+def test_large_images_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "BIG_PIXELS", 63)
+    inside, most, all_in = 0, 0, threading.Barrier(4)
+    flatten = images.flatten
+
+    def slowly(image: Image.Image) -> Image.Image:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        found = flatten(image.resize((500, 500)))
+        inside -= 1
+        return found
+
+    def work() -> None:
+        all_in.wait(10)
+        decode(picture(1))
+
+    monkeypatch.setattr(images, "flatten", slowly)
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert most == 1
+
+
 SIZES = st.integers(1, 3000)
 
 

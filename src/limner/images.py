@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import io
+import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -19,6 +21,17 @@ MAX_PIXELS = 100_000_000
 MAX_JPEG_SIDE = 65_500
 SUFFIXES = {"PNG": "png", "JPEG": "jpg", "WEBP": "webp", "GIF": "gif", "BMP": "bmp"}
 """Formats taken, with the suffix their blobs get."""
+
+
+BIG_PIXELS = 25_000_000
+"""Larger images are decoded one at a time: many at once would take all memory."""
+ORIENTATION = 0x0112
+"""The EXIF field that says how an image is to be turned."""
+OTHERS = (
+    (b"%PDF", "PDF"), (b"II*\0", "TIFF"), (b"MM\0*", "TIFF"), (b"\0\0\1\0", "an icon"), (b"PK\3\4", "a ZIP archive"),
+    (b"\x1f\x8b", "gzip"), (b"{", "JSON"), (b"<!doctype html", "HTML"), (b"<html", "HTML"), (b"<svg", "SVG"),
+)  # fmt: skip
+"""How files begin that are taken for images by mistake."""
 
 
 WEB_FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
@@ -31,11 +44,17 @@ class BadImage(ValueError):
 
 @dataclass(frozen=True)
 class Info:
-    """What an image's header says."""
+    """What an image's header says.
+
+    Attributes:
+        width: Of the upright image, as `height` is.
+        notes: What is done with it beyond decoding, in words.
+    """
 
     format: str
     width: int
     height: int
+    notes: tuple[str, ...] = ()
 
     @property
     def suffix(self) -> str:
@@ -57,14 +76,47 @@ def inspect(source: bytes | Path) -> Info:
     stream = io.BytesIO(source) if isinstance(source, bytes) else source
     try:
         with Image.open(stream, formats=list(SUFFIXES)) as image:
-            info = Info(image.format or "", image.width, image.height)
+            info = _header(image)
     except UnidentifiedImageError as error:
-        raise BadImage(f"not an image ({', '.join(SUFFIXES)} are taken)") from error
+        found = _other(source)
+        said = f"this is {found}, not an image" if found else "not an image"
+        raise BadImage(f"{said} ({', '.join(SUFFIXES)} are taken)") from error
     except Exception as error:  # Whatever a header can be made to do to its reader.
         raise BadImage(f"not a readable image: {error}") from error
     if info.width * info.height > MAX_PIXELS:
         raise BadImage(f"{info.width} x {info.height} pixels; at most {MAX_PIXELS:,} in all are taken")
     return info
+
+
+def _header(image: Any) -> Info:
+    # Several pictures in one JPEG file have a format of their own; the first is a plain JPEG.
+    kind = "JPEG" if image.format == "MPO" else image.format or ""
+    width, height, notes = image.width, image.height, []
+    if min(width, height) < 1:
+        raise BadImage(f"{width} x {height} pixels: there is nothing to see")
+    if image.info.get("exif"):
+        turned = image.getexif().get(ORIENTATION)
+        if turned in range(2, 9):
+            notes.append(f"turned upright by its EXIF orientation, {turned}")
+            width, height = (height, width) if turned > 4 else (width, height)
+    if getattr(image, "is_animated", False):
+        notes.append("of several frames the first counts")
+    return Info(kind, width, height, tuple(notes))
+
+
+def _other(source: bytes | Path) -> str | None:
+    """What a file that is no image seems to be."""
+    if isinstance(source, bytes):
+        head = source[:512]
+    else:
+        with source.open("rb") as file:
+            head = file.read(512)
+    head = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower() if head[:1] in b"\xef \t\r\n<" else head
+    if head.startswith(b"<?xml"):
+        return "SVG" if b"<svg" in head else "XML"
+    if head[4:8] == b"ftyp":
+        return "AVIF, HEIC or a film"
+    return next((name for start, name in OTHERS if head.startswith(start)), None)
 
 
 def decode(data: bytes) -> Image:
@@ -73,15 +125,43 @@ def decode(data: bytes) -> Image:
     Raises:
         BadImage: It cannot be decoded within the limits.
     """
+    return _decode(data)[0]
+
+
+_one_big = threading.Semaphore()
+
+
+@contextmanager
+def _room(info: Info) -> Iterator[None]:
+    if info.width * info.height <= BIG_PIXELS:
+        yield
+        return
+    with _one_big:
+        yield
+
+
+def _decode(data: bytes) -> tuple[Image, bool]:
+    """The image, and whether every viewer makes the same of the bytes as they are."""
     from PIL import Image, ImageOps
 
-    inspect(data)
+    info = inspect(data)
     try:
-        with Image.open(io.BytesIO(data), formats=list(SUFFIXES)) as opened:
+        with _room(info), Image.open(io.BytesIO(data), formats=list(SUFFIXES)) as opened:
             opened.load()
-            return flatten(ImageOps.exif_transpose(opened))
+            upright = ImageOps.exif_transpose(opened)
+            turned = opened.getexif().get(ORIENTATION) in range(2, 9)
+            same = not turned and not getattr(opened, "is_animated", False) and _opaque(opened)
+            return flatten(upright), same and opened.mode in ("RGB", "RGBA", "L", "LA", "P", "1")
     except Exception as error:  # Broken metadata raises almost anything.
         raise BadImage(f"cannot be decoded: {error}") from error
+
+
+def _opaque(image: Image) -> bool:
+    """Whether nothing shows through."""
+    if not image.has_transparency_data:
+        return True
+    least = image.convert("RGBA").getchannel("A").getextrema()[0]
+    return least == 255
 
 
 def flatten(image: Image) -> Image:
@@ -92,7 +172,7 @@ def flatten(image: Image) -> Image:
     if image.mode == "RGB" and not image.has_transparency_data:
         return image
     if image.mode in ("I", "F") or image.mode.startswith("I;16"):
-        values = np.nan_to_num(np.asarray(image, dtype=np.float64))
+        values = np.nan_to_num(np.asarray(image, dtype=np.float32))
         deep = image.mode.startswith("I;16") or values.max(initial=0) > 255
         image = Module.fromarray(np.clip(values / (257 if deep else 1), 0, 255).round().astype(np.uint8))
     if image.has_transparency_data:
@@ -117,6 +197,12 @@ class Prepared:
     width: int
     height: int
 
+    @property
+    def parts(self) -> tuple[str, bytes]:
+        """The media type and the bytes in the URL."""
+        head, _, payload = self.url.partition(",")
+        return head.removeprefix("data:").removesuffix(";base64"), base64.b64decode(payload)
+
 
 Form = Literal["jpeg", "native"]
 
@@ -128,13 +214,14 @@ def prepare(data: bytes, max_side: int | None, form: Form = "jpeg") -> Prepared:
         data: The image's bytes.
         max_side: The longer side is scaled down to this; never up.
         form: ``jpeg`` flattens and encodes; ``native`` sends the bytes as they are where the web's formats and the
-            size allow it, and a PNG otherwise.
+            size allow it and every service must see the same in them, and a PNG otherwise: what is turned by its
+            EXIF orientation, transparent, animated, or in colours for print may be shown differently elsewhere.
     """
     info = inspect(data)
-    image = decode(data)
+    image, same = _decode(data)
     longer = max(image.size)
     fits = max_side is None or longer <= max_side
-    if form == "native" and fits and info.format in WEB_FORMATS and (info.width, info.height) == image.size:
+    if form == "native" and fits and same and info.format in WEB_FORMATS:
         return _url(data, WEB_FORMATS[info.format], image)
     if not fits:
         from PIL import Image

@@ -1,1 +1,1 @@
-"""Evidence: what is measured on a drawing without asking a model."""
+"""Evidence: what is measured on a drawing without asking a judge: its text, its regions, its looks."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from statistics import median
 from typing import Any
 
 from PIL import Image
 
-from ..images import flatten
+from ..images import decode, flatten
 from .lines import Line, Point
 
 DETECTOR = "PP-OCRv6-small"
@@ -87,6 +87,13 @@ class RapidOcr:
         if engine is None:
             engine = self._local.engine = _make_engine()
         return engine
+
+
+def reader() -> Callable[[bytes], list[dict[str, Any]]]:
+    """What a worker reads images with; the engine is loaded before the first one comes."""
+    engine = RapidOcr()
+    engine._engine()
+    return lambda data: [line.to_json() for line in engine.read(decode(data))]
 
 
 def _make_engine() -> Any:

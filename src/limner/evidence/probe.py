@@ -1,64 +1,122 @@
-"""Probes measure an image through the call journal: once per image, in worker threads."""
+"""The seam behind which everything that measures stands: each image once per backend, through the journal."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any, Protocol
 
 from ..calls import Attempt, Calls, Fault, Request, Result
-from ..images import BadImage, decode
 from .lines import Line
 from .ocr import RapidOcr
+from .pools import pool_of
+from .workers import Recipe
+
+OCR_S = 120.0
+"""Seconds that reading one image may take."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The lines of text in one image, and the call that found them."""
+    """What was measured on one image.
 
-    lines: list[Line]
+    Attributes:
+        value: Plain JSON: lines of text, a count, a rating.
+        backend: What measured it, with everything that decides the value.
+        call: The key of the call that found it.
+    """
+
+    value: Any
+    backend: str
     call: str
 
+    @property
+    def lines(self) -> list[Line]:
+        """The lines of text, where that is what was measured."""
+        return [Line.from_json(line) for line in self.value]
 
-class OcrProbe:
-    """Reads the text in images: one engine per worker, results by image hash."""
 
-    def __init__(self, workers: int | None = None) -> None:
-        self._engine = RapidOcr()
-        self._workers = workers or min(8, os.cpu_count() or 1)
+class Probe(Protocol):
+    """What measures.
+
+    Attributes:
+        evidence: What: ``ocr``, ``regions`` or ``aesthetics``.
+        name: The backend, with everything that decides the value; values of different names never mix.
+    """
+
+    evidence: str
 
     @property
     def name(self) -> str:
-        """Backend and version: part of what identifies a reading."""
-        return f"{self._engine.name}/{self._engine.version}"
+        """See the class."""
+        ...
 
-    @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self._workers, thread_name_prefix="limner-ocr")
-
-    async def measure(self, data: bytes, calls: Calls) -> Finding:
-        """The text in the image behind `data`.
+    async def measure(self, image: bytes, calls: Calls) -> Finding:
+        """Measure one image.
 
         Raises:
-            Fault: ``image`` when it cannot be decoded, ``probe`` when the engine fails.
+            limner.calls.Fault: ``image`` when it cannot be decoded, ``probe`` when the backend fails on it.
         """
-        sha256 = hashlib.sha256(data).hexdigest()
+        ...
+
+    def check(self) -> None:
+        """Raise early when it cannot work at all, such as for want of a program, weights or a key."""
+        ...
+
+    def unpriced(self) -> str | None:
+        """Why nobody knows what one of its calls can cost, or None when that is known."""
+        ...
+
+
+class Local:
+    """For probes that measure on this machine, in workers: they cost nothing, and can die of an image."""
+
+    field = "value"
+    """Under which name the journal has the value."""
+
+    def __init__(self, evidence: str, name: str, recipe: Recipe, seconds: float) -> None:
+        self.evidence, self._name, self._recipe, self.seconds = evidence, name, recipe, seconds
+
+    @property
+    def name(self) -> str:
+        """The backend and what decides its values."""
+        return self._name
+
+    def check(self) -> None:
+        """Nothing can be missing."""
+
+    def unpriced(self) -> str | None:
+        """It costs nothing."""
+        return None
+
+    async def ask(self, image: bytes, calls: Calls, **given: Any) -> tuple[Any, str]:
+        """What a worker measures, or has measured before, and the key of the call."""
+        sha256 = hashlib.sha256(image).hexdigest()
 
         async def perform(_attempt: Attempt) -> Result:
-            loop = asyncio.get_running_loop()
-            lines = await loop.run_in_executor(self._pool, self._read, data)
-            return Result({"lines": [line.to_json() for line in lines]})
+            job = pool_of(self._recipe).submit(image, given, self.seconds)
+            try:
+                return Result({self.field: await asyncio.wrap_future(job)})
+            except Fault as fault:
+                raise Fault(fault.kind, f"image {sha256[:12]}: {fault.detail}") from fault
 
-        outcome = await calls.do(Request("probe", f"ocr/{self.name}", {"image": sha256}), perform)
-        return Finding([Line.from_json(line) for line in outcome.payload["lines"]], outcome.key)
+        # What is given beside the image follows from it and from the name.
+        outcome = await calls.do(Request("probe", f"{self.evidence}/{self.name}", {"image": sha256}), perform)
+        return outcome.payload[self.field], outcome.key
 
-    def _read(self, data: bytes) -> list[Line]:
-        try:
-            return self._engine.read(decode(data))
-        except BadImage as error:
-            raise Fault("image", str(error)) from error
-        except Exception as error:
-            raise Fault("probe", f"{self.name}: {error!r}") from error
+    async def measure(self, image: bytes, calls: Calls) -> Finding:
+        """See `Probe`."""
+        value, call = await self.ask(image, calls)
+        return Finding(value, self.name, call)
+
+
+class OcrProbe(Local):
+    """Reads the text in images with RapidOCR: the default everywhere, and what the OCR examiner goes by."""
+
+    field = "lines"
+
+    def __init__(self, seconds: float = OCR_S) -> None:
+        engine = RapidOcr()
+        recipe = Recipe(engine.name, "limner.evidence.ocr:reader")
+        super().__init__("ocr", f"{engine.name}/{engine.version}", recipe, seconds)

@@ -1,0 +1,99 @@
+"""UniPercept's rating of a drawing's looks, which AIBench's paper uses: in workers, with a Python that has it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+
+from ..calls import Calls, Fault
+from ..errors import UsageError
+from ..images import BadImage, inspect
+from .probe import Finding, Local
+from .unipercept import KEY
+from .workers import Recipe
+
+PACKAGE = "unipercept-reward"
+MODEL = "Thunderbolt215215/UniPercept"
+"""What the package loads where no model is named."""
+AESTHETICS_S = 600.0
+"""Seconds that rating one image may take."""
+LOAD_S = 3600.0
+"""Seconds that loading the model may take; it may have to be fetched first."""
+ASK = "from importlib.metadata import version; print(version('unipercept-reward'))"
+HELP = (
+    f"make an environment for it (`python -m venv uni && uni/bin/pip install {PACKAGE}`) and say "
+    "--aesthetics unipercept:uni/bin/python"
+)
+
+
+class UniPercept(Local):
+    """Rates with UniPercept; the value is its rating of image aesthetics, 0 to 100.
+
+    Args:
+        python: The Python that has the package; this one by default.
+        device: Where the model computes.
+        model: A folder or repository of weights; the package's own choice by default.
+        seconds: What one image may take.
+    """
+
+    def __init__(
+        self,
+        python: str | None = None,
+        device: str = "cuda",
+        model: str | None = None,
+        seconds: float = AESTHETICS_S,
+    ) -> None:
+        self._python, self._model = python, model
+        args = {"device": device} if model is None else {"device": device, "model": model}
+        script = Path(__file__).with_name("unipercept.py")
+        recipe = Recipe(
+            "unipercept", f"{script}:rater", json.dumps(args, sort_keys=True),
+            python=None if python is None else _program(python), workers=1, start_s=LOAD_S, single=False,
+        )  # fmt: skip
+        super().__init__("aesthetics", "", recipe, seconds)
+
+    @property
+    def name(self) -> str:
+        """The package's version, which of its ratings, and the weights."""
+        return f"unipercept/{self._version} {KEY} model={self._model or MODEL}"
+
+    def check(self) -> None:
+        """The package must be there; whether the weights are is seen when they are loaded."""
+        _ = self._version
+
+    @cached_property
+    def _version(self) -> str:
+        if self._python is None:
+            try:
+                return metadata.version(PACKAGE)
+            except metadata.PackageNotFoundError as error:
+                raise UsageError(f"{PACKAGE} is not installed beside Limner; {HELP}") from error
+        words = [_program(self._python), "-c", ASK]
+        try:
+            done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        except (OSError, subprocess.SubprocessError) as error:
+            raise UsageError(f"{self._python} cannot be run: {error}") from error
+        if done.returncode:
+            raise UsageError(f"{self._python} has no package {PACKAGE}; {HELP}")
+        return done.stdout.strip()
+
+    async def measure(self, image: bytes, calls: Calls) -> Finding:
+        """See `limner.evidence.probe.Probe`."""
+        try:
+            inspect(image)  # Limits first: the far end has none.
+        except BadImage as error:
+            raise Fault("image", str(error)) from error
+        found, call = await self.ask(image, calls)
+        return Finding(found[KEY], self.name, call)
+
+
+def _program(python: str) -> str:
+    found = shutil.which(str(Path(python).expanduser()))
+    if found is None:
+        raise UsageError(f"unipercept:{python}: no such program; {HELP}")
+    # Not resolved: a virtual environment's Python is a link that knows where it lies.
+    return str(Path(found).absolute())

@@ -1,0 +1,282 @@
+"""`limner evidence`, and evidence on demand in `run` and `mark`: what is missing is measured, and by whom is told."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import select
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import sqlalchemy as sa
+
+from limner import api
+from limner.evidence.probe import Local, Probe
+from limner.evidence.workers import Recipe
+from limner.runner import Runner
+from limner.store import Store
+from limner.store.schema import evidence as table
+from tests.cli.invoke import limner
+from tests.exams.mmmg.cases import DEPENDENCIES, ELEMENTS, structured
+from tests.support import SmallExam, picture, start_limner
+
+
+@pytest.fixture(autouse=True)
+def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def drawn(small: SmallExam) -> None:
+    limner("draw", "genexam", "--data", small.data, "--painter", f"mine=folder/{small.drawings}", "--json")
+
+
+def stored() -> list[Any]:
+    with Store("limner-store", create=False) as store, store.reading() as connection:
+        return list(connection.execute(sa.select(table).order_by(table.c.name, table.c.subject)))
+
+
+def faulty(name: str = "ocr", seconds: float = 30.0, **words: str) -> Local:
+    """A probe that crashes on the second drawing and fails on the third, or does as it is told."""
+    todo = words or {hashlib.sha256(picture(n)).hexdigest(): word for n, word in ((1, "exit"), (2, "raise"))}
+    recipe = Recipe("faulty", "tests.evidence.faulty:by_image", json.dumps({"words": todo}), workers=2)
+    return Local(name, "faulty/1", recipe, seconds)
+
+
+def test_what_is_missing_is_measured_once(small_exam: SmallExam) -> None:
+    drawn(small_exam)
+    assert limner("evidence", "genexam", "--dry-run").out == "to measure: 4 ocr\n"
+    said = limner("evidence", "genexam", "--json")
+    assert said.err.startswith("ocr: rapidocr/")
+    counts = said.json()
+    assert (counts["done"], counts["stored"], counts["failed"]) == (4, 4, 0)
+    rows = stored()
+    assert [(row.name, row.value) for row in rows] == [("ocr", [])] * 4
+    again = limner("evidence", "genexam", "--json").json()
+    assert (again["done"], again["stored"]) == (0, 8)
+    assert limner("evidence", "genexam", "--dry-run", "--json").json() == {"ocr": 0}
+    small_exam.drawing(small_exam.ids[0]).write_bytes(picture(77))
+    drawn(small_exam)
+    assert limner("evidence", "genexam", "--dry-run").out == "to measure: 1 ocr\n"
+
+
+def test_a_part_of_the_drawings(small_exam: SmallExam) -> None:
+    drawn(small_exam)
+    limner("evidence", "genexam", "--limit", "1", "--json")
+    limner("evidence", "genexam", "--probe", "regions", "--ids", small_exam.ids[2], "--json")
+    assert [row.name for row in stored()] == ["ocr", "regions"]
+    assert "no drawing of genexam by 'you'" in limner("evidence", "genexam", "--painter", "you", code=2).err
+
+
+def test_a_crash_is_stored_and_the_rest_goes_on(small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn(small_exam)
+    monkeypatch.setattr(api, "open_probes", lambda *_: [faulty()])
+    said = limner("evidence", "genexam", code=3)
+    assert said.err.count("failed: probe: ") == 2
+    assert f"{small_exam.ids[1]}: ocr: image " in said.err
+    assert "faulty: its worker died (exit code 3)" in said.err
+    assert "faulty: ZeroDivisionError('by nothing')" in said.err
+    assert [row.value for row in stored()] == [{"word": "fine"}] * 2
+    counts = limner("evidence", "genexam", "--json", code=3).json()
+    assert (counts["failures"], counts["stored"], counts["done"]) == ({"probe": 2}, 6, 0)
+
+
+def test_a_drawing_that_cannot_be_measured_is_marked_all_the_same(
+    small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "open_probes", lambda *_: [faulty("regions")])
+    how = ("--data", small_exam.data, "--painter", f"mine=folder/{small_exam.drawings}", "--judge", "ocr")
+    counts = limner("run", "genexam", *how, "--json", code=3).json()
+    assert (counts["done"], counts["failures"]) == (4 + 2 + 4, {"probe": 2})
+    (standing,) = limner("scores", "genexam", "--format", "json").json()
+    assert (standing["coverage"], standing["evidence"]) == (1.0, {"regions": {"faulty/1": 2}})
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--probe", "eyes"), "--probe eyes: there is ocr, regions, aesthetics"),
+        (("--probe", "aesthetics"), "name what rates"),
+        (("--regions", "sam9"), "no region counter 'sam9'"),
+        (("--ocr", "nobody"), "--ocr nobody"),
+        (("--ocr", "lines.csv"), "only tables of aesthetics and regions are taken"),
+        (("--ids", "none"), "none"),
+        (("--regions", "sam2-tiny:/nowhere"), "not in /nowhere"),
+    ],
+)
+def test_wrong_words(small_exam: SmallExam, words: tuple[str, ...], said: str) -> None:
+    drawn(small_exam)
+    assert said in limner("evidence", "genexam", *words, code=2).err
+
+
+def test_no_store_and_no_exam(small_exam: SmallExam) -> None:
+    assert "no store at" in limner("evidence", "genexam", code=1).err
+    drawn(small_exam)
+    assert "has no exam 'mmmg'" in limner("evidence", "mmmg", code=1).err
+
+
+# On demand.
+
+
+@pytest.fixture
+def mmmg(tmp_path: Path) -> tuple[str, ...]:
+    """Two questions, two painters' drawings, and a judge with stored replies."""
+    keys = ["highschool_Engineering_1", "PhD_Engineering_2"]
+    graph = json.dumps({"elements": ELEMENTS, "dependencies": DEPENDENCIES})
+    rows = [{"key": key, "Education": key.split("_")[0], "prompt": "Draw.", "Knowledge_Graph": graph} for key in keys]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    reply = json.loads(structured([1, 1, 1], [1, 1]))
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps({"id": key, "reply": reply}) + "\n" for key in keys))
+    for number, painter in enumerate(("one", "two")):
+        (tmp_path / painter).mkdir()
+        for place, key in enumerate(keys):
+            (tmp_path / painter / f"{key}.png").write_bytes(picture(10 * number + place, size=(64, 64)))
+    return ("mmmg", "--data", str(tmp_path / "data.jsonl"), "--judge", f"replay/{tmp_path}/r.jsonl")
+
+
+def standings(*words: str) -> dict[str, Any]:
+    return {one["painter"]: one for one in limner("scores", "mmmg", *words, "--format", "json").json()}
+
+
+def test_a_run_counts_regions_where_the_exam_needs_them(mmmg: tuple[str, ...]) -> None:
+    counts = limner("run", *mmmg, "--painter", "one=folder/one", "--json").json()
+    assert (counts["done"], counts["failed"]) == (2 + 2 + 2, 0)
+    found = standings()["one"]
+    assert found["scores"]["mmmg_exact"]["value"] == 1.0
+    assert "regions counted by classical: not the paper's readability, which takes SAM 2.1 large" in found["remarks"]
+    ((backend, drawings),) = found["evidence"]["regions"].items()
+    assert (backend.startswith("classical/"), drawings) == (True, 2)
+    again = limner("run", *mmmg, "--painter", "one=folder/one", "--json").json()
+    assert (again["done"], again["stored"]) == (0, 6)
+
+
+def test_drawing_alone_counts_nothing_and_marking_does(mmmg: tuple[str, ...]) -> None:
+    limner("draw", *mmmg[:3], "--painter", "one=folder/one", "--json")
+    assert stored() == []
+    limner("mark", "mmmg", *mmmg[3:], "--regions", "classical", "--json")
+    assert [row.name for row in stored()] == ["regions"] * 2
+
+
+def test_a_backend_is_chosen_by_name(mmmg: tuple[str, ...], tmp_path: Path) -> None:
+    for painter in ("one", "two"):
+        limner("run", *mmmg, "--painter", f"{painter}=folder/{painter}", "--json")
+    counts = tmp_path / "counts.csv"
+    counts.write_text("id,painter,count\nhighschool_Engineering_1,one,115\n")
+    assert limner("evidence", "mmmg", "--regions", f"sam={counts}", "--dry-run", "--json").json() == {"values": 1}
+    assert {row.backend.partition("/")[0] for row in stored()} == {"classical"}
+    said = limner("evidence", "mmmg", "--regions", f"sam={counts}")
+    assert said.err == f"regions: 1 values from {counts}, as csv:sam\n"
+    assert standings()["one"]["scores"]["readability"]["value"] == 1.0, "classical has more of them"
+    other = standings("-O", "regions=csv:sam")
+    assert other["one"]["scores"]["readability"]["value"] == 0.5
+    assert "regions counted by csv:sam on 1 of 2 drawings: not the paper's readability" in str(other["one"]["remarks"])
+    assert "MMMG-Score is missing for 1 of 2 drawings" in other["one"]["remarks"][0]
+    assert other["two"]["scores"]["readability"]["value"] is None
+    shown = limner(
+        "show", "mmmg", "highschool_Engineering_1", "--painter", "one", "-O", "regions=csv:sam", "--json"
+    ).json()
+    assert shown["markings"][0]["evidence"] == {"regions": {"value": 115, "backend": "csv:sam"}}
+    rows = limner("export", "mmmg", "-O", "regions=csv:sam", "--painter", "one").lines()
+    assert rows[1]["evidence"] == {"regions": 115, "regions_backend": "csv:sam"}
+    said = limner("scores", "mmmg", "-O", "regions=sam9", code=2)
+    assert "regions=sam9: these drawings have no such value; measured by: classical, csv:sam" in said.err
+
+
+def test_counts_that_were_imported_are_not_counted_anew(mmmg: tuple[str, ...], tmp_path: Path) -> None:
+    key = "highschool_Engineering_1"
+    (tmp_path / "results").mkdir()
+    reply = {"key": key, "o3": "boiler: yes\nsteam: yes\nturbine: no"}
+    (tmp_path / "results" / f"highschool__{key}__eval_by__o3.json").write_text(json.dumps(reply))
+    (tmp_path / "counts.json").write_text(json.dumps({key: {"region_count": 115}}))
+    how = ("--results", "results", "--regions", "counts.json", "--images", "one", "--painter", "gpt", "--judge", "o3")
+    limner("import", *mmmg[:3], *how)
+    assert limner("evidence", "mmmg", "--dry-run").out == "to measure: 0 regions\n"
+    limner("mark", "mmmg", *mmmg[3:], "--json")
+    assert [(row.name, row.backend) for row in stored()] == [("regions", "imported")]
+    assert limner("evidence", "mmmg", "--regions", "classical", "--dry-run").out == "to measure: 1 regions\n"
+    limner("evidence", "mmmg", "--regions", "classical", "--json")
+    found = {one["judge"]: one for one in limner("scores", "mmmg", "--format", "json").json()}
+    assert found["o3"]["scores"]["readability"]["value"] == 0.5, "of equals the paper's"
+    found = {
+        one["judge"]: one for one in limner("scores", "mmmg", "-O", "regions=classical", "--format", "json").json()
+    }
+    assert found["o3"]["scores"]["readability"]["value"] == 1.0
+
+
+def test_ratings_from_a_table_make_the_overall_of_five(tmp_path: Path) -> None:
+    limner("run", "sample/aibench", "--painter", "control/blank", "--judge", "ocr", "--limit", "2", "--json")
+    rows = limner("export", "sample/aibench").lines()
+    assert len({row["image"] for row in rows}) == 1, "one white sheet for all"
+    Path("ratings.csv").write_text(f"id,score\n{rows[0]['id']},40\n")
+    limner("evidence", "sample/aibench", "--aesthetics", "ratings.csv")
+    (found,) = limner("scores", "sample/aibench", "--format", "json").json()
+    assert found["scores"]["aesthetics"]["value"] == 40.0
+    assert any(remark.startswith("aesthetics rated by csv:ratings.csv#") for remark in found["remarks"])
+    assert "no aesthetics rating" not in str(found["remarks"])
+    limner("evidence", "sample/aibench", "--aesthetics", "unipercept=ratings.csv")
+    (found,) = limner("scores", "sample/aibench", "--format", "json").json()
+    assert "aesthetics rated by csv:unipercept, as in the paper" in found["remarks"]
+    Path("ratings.csv").write_text("id,score\nnone,40\n")
+    assert (
+        "ratings.csv:2: id none: no drawing"
+        in limner("evidence", "sample/aibench", "--aesthetics", "ratings.csv", code=1).err
+    )
+
+
+# Interruption.
+
+
+@pytest.fixture
+def plan_of(store: Store, small_exam: SmallExam) -> Callable[[Probe], Runner]:
+    painters = [f"mine=folder/{small_exam.drawings}"]
+    Runner(api.plan("genexam", store, data=small_exam.data, painters=painters), store).run()
+
+    def made(probe: Probe) -> Runner:
+        plan = api.plan("genexam", store, draw=False)
+        return Runner(type(plan)(**{**plan.__dict__, "probes": [probe]}), store)
+
+    return made
+
+
+def test_hangs_end_at_their_limit_and_the_run_with_them(plan_of: Callable[[Probe], Runner]) -> None:
+    progress = plan_of(faulty(seconds=0.5, all="hang")).run()
+    assert progress.failures == {"probe": 4}
+    assert all("faulty: no result within 0.5 s" in detail for detail in progress.details)
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_nobody_behind_and_the_next_run_goes_on(tmp_path: Path, small_exam: SmallExam) -> None:
+    """A backend that waits stands in for the default one. The second Ctrl-C does not wait for it."""
+    drawn(small_exam)
+    os.mkfifo(tmp_path / "begun")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import threading, limner.evidence.ocr as ocr\n"
+        "def waiting():\n"
+        "    def read(data):\n"
+        "        open('begun', 'w').write('x')\n"
+        "        threading.Event().wait()\n"
+        "    return read\n"
+        "ocr.reader = waiting\n"
+    )
+    begun = os.open(tmp_path / "begun", os.O_RDONLY | os.O_NONBLOCK)
+    run = start_limner("evidence", "genexam", "--json", cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)})
+    try:
+        assert select.select([begun], [], [], 60)[0]
+        family = psutil.Process(run.pid).children(recursive=True)
+        assert family
+        # Two signals of one sort, sent at once, would arrive as one.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            run.send_signal(number)
+        out, err = run.communicate(timeout=60)
+    finally:
+        run.kill()
+        os.close(begun)
+    assert run.returncode == 130, (out, err)
+    _, alive = psutil.wait_procs(family, timeout=30)
+    assert not [one for one in alive if one.status() != psutil.STATUS_ZOMBIE]
+    limner("evidence", "genexam", "--json")
+    assert len(stored()) == 4

@@ -1,0 +1,49 @@
+"""The page on evidence says what the program does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from limner.evidence.aesthetics import AESTHETICS_S
+from limner.evidence.counting import REGIONS_S
+from limner.evidence.names import is_paper
+from limner.evidence.pools import IDLE_S
+from limner.evidence.probe import OCR_S
+from limner.evidence.regions.settings import RELEASE, Settings
+from limner.evidence.tesseract import SPARSE
+from limner.images import MAX_BYTES, MAX_PIXELS, SUFFIXES
+from limner.settings import Measures
+
+PAGE = " ".join((Path(__file__).resolve().parents[2] / "docs" / "evidence.md").read_text("utf-8").split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"ocr_timeout_s = {OCR_S:.0f}",
+        f"regions_timeout_s = {REGIONS_S:.0f}",
+        f"aesthetics_timeout_s = {AESTHETICS_S:.0f}",
+        f"(mode {SPARSE})",
+        {300.0: "none for five minutes"}[IDLE_S],
+        f"{MAX_BYTES // 2**20} MiB, {MAX_PIXELS // 10**6} million pixels",
+        f'ocr = "{Measures().ocr}"',
+        f'regions = "{Measures().regions}"',
+    ],
+)
+def test_numbers_are_those_of_the_program(words: str) -> None:
+    assert words in PAGE
+
+
+def test_settings_and_probes_have_the_same_limits() -> None:
+    usual = Measures()
+    assert (usual.ocr_timeout_s, usual.regions_timeout_s) == (OCR_S, REGIONS_S)
+    assert usual.aesthetics_timeout_s == AESTHETICS_S
+    assert [name for name in SUFFIXES if name.casefold() not in PAGE.casefold()] == []
+
+
+def test_the_papers_counter_is_known_by_its_name() -> None:
+    name = "sam2.1-large/0123456789ab/{}/float32 lines=rapidocr/3.10.0#01234567"
+    assert is_paper("regions", name.format(RELEASE))
+    assert not is_paper("regions", name.format(Settings(points=16)))

@@ -1,0 +1,160 @@
+"""Probes: an image is measured once per backend, and what goes wrong is stored with its name."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from PIL import Image, ImageDraw
+
+from limner.calls import Calls, Fault
+from limner.evidence.lines import Line
+from limner.evidence.names import EVIDENCE, backends, is_paper, short
+from limner.evidence.probe import Finding, Local, OcrProbe, Probe
+from limner.evidence.workers import Recipe
+from limner.fonts import font
+from limner.images import encode_png
+from limner.store import Store
+from limner.store.schema import attempts, calls
+
+Run = Callable[[Callable[[Calls], Awaitable[Any]]], Any]
+
+
+@pytest.fixture
+def run(store: Store) -> Run:
+    def go(work: Callable[[Calls], Awaitable[Any]]) -> Any:
+        async def inside() -> Any:
+            async with Calls(store) as journal:
+                return await work(journal)
+
+        return asyncio.run(inside())
+
+    return go
+
+
+def faulty(note: Path, seconds: float = 60.0) -> Local:
+    recipe = Recipe("faulty", "tests.evidence.faulty:obedient", json.dumps({"note": str(note)}), workers=1)
+    return Local("regions", "faulty/1 rev=2", recipe, seconds)
+
+
+def journal(store: Store) -> list[Any]:
+    with store.reading() as connection:
+        return list(connection.execute(sa.select(calls).order_by(calls.c.created)))
+
+
+def page(*words: str) -> bytes:
+    image = Image.new("RGB", (360, 60 + 60 * len(words)), "white")
+    for number, word in enumerate(words):
+        ImageDraw.Draw(image).text((30, 30 + 60 * number), word, "black", font(30))
+    return encode_png(image)
+
+
+def test_an_image_is_measured_once_per_store(run: Run, store: Store, tmp_path: Path) -> None:
+    probe = faulty(tmp_path / "note")
+
+    async def thrice(calls: Calls) -> list[Finding]:
+        return list(await asyncio.gather(*(probe.measure(b"pid", calls) for _ in range(3))))
+
+    first, again = run(thrice), run(thrice)
+    assert len({finding.value for finding in [*first, *again]}) == 1
+    assert {(finding.backend, finding.call) for finding in [*first, *again]} == {("faulty/1 rev=2", first[0].call)}
+    (row,) = journal(store)
+    sha256 = hashlib.sha256(b"pid").hexdigest()
+    assert (row.kind, row.target, row.request["body"]) == ("probe", "regions/faulty/1 rev=2", {"image": sha256})
+
+
+@pytest.mark.parametrize(("word", "kind"), [("exit", "probe"), ("raise", "probe"), ("bad image", "image")])
+def test_a_fault_is_stored_and_names_image_and_backend(
+    run: Run, store: Store, tmp_path: Path, word: str, kind: str
+) -> None:
+    probe = faulty(tmp_path / "note")
+    with pytest.raises(Fault) as caught:
+        run(lambda calls: probe.measure(word.encode(), calls))
+    sha256 = hashlib.sha256(word.encode()).hexdigest()
+    assert (caught.value.kind, caught.value.detail.startswith(f"image {sha256[:12]}: ")) == (kind, True)
+    assert "faulty" in caught.value.detail or kind == "image"
+    (row,) = journal(store)
+    assert (row.status, row.fault, row.detail) == ("failed", kind, caught.value.detail)
+    assert run(lambda calls: probe.measure(b"next", calls)).value == {"word": "next"}
+
+
+def test_a_hang_is_a_fault_that_the_next_run_tries_again(run: Run, store: Store, tmp_path: Path) -> None:
+    probe = faulty(tmp_path / "note", seconds=0.3)
+    for tries in (1, 2):
+        with pytest.raises(Fault, match=r"no result within 0\.3 s"):
+            run(lambda calls: probe.measure(b"hang", calls))
+        with store.reading() as connection:
+            assert connection.scalar(sa.select(sa.func.count()).select_from(attempts)) == tries
+
+
+def test_reading_text(run: Run) -> None:
+    probe = OcrProbe()
+    found = run(lambda calls: probe.measure(page("Nucleus", "Vacuole"), calls))
+    assert [line.text for line in found.lines] == ["Nucleus", "Vacuole"]
+    assert all(isinstance(line, Line) for line in found.lines)
+    assert found.backend == probe.name
+    assert probe.name.startswith("rapidocr/")
+
+
+def test_what_was_read_before_workers_came_is_still_found(run: Run, store: Store) -> None:
+    """The journal's name for what is read has not changed."""
+    data = page("Nucleus")
+    found = run(lambda calls: OcrProbe().measure(data, calls))
+    with store.reading() as connection:
+        (result,) = connection.execute(sa.select(attempts.c.result)).scalars()
+    assert result == {"lines": found.value}
+
+
+def test_no_image_at_all(run: Run) -> None:
+    with pytest.raises(Fault, match=r"^image: image [0-9a-f]{12}: not an image"):
+        run(lambda calls: OcrProbe().measure(b"nothing", calls))
+
+
+def test_the_seam() -> None:
+    probe: Probe = OcrProbe()
+    probe.check()
+    assert (probe.evidence, probe.unpriced()) == ("ocr", None)
+
+
+def test_the_ocr_engine_is_not_loaded_here() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from limner.evidence.probe import OcrProbe; print(OcrProbe().name);"
+        "assert not {'rapidocr', 'onnxruntime', 'cv2'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "backend", "paper"),
+    [
+        ("regions", "imported", True),
+        ("regions", "sam2.1-large/0123456789ab/release/bfloat16 lines=rapidocr/3#aa", True),
+        ("regions", "sam2.1-large/0123456789ab/points=8/bfloat16 lines=rapidocr/3#aa", False),
+        ("regions", "sam2.1-tiny/0123456789ab/release/float32 lines=x", False),
+        ("regions", "classical/close=7", False),
+        ("aesthetics", "imported", True),
+        ("aesthetics", "unipercept/1.0.3 iaa model=x", True),
+        ("aesthetics", "csv:unipercept", True),
+        ("aesthetics", "model:openai/unipercept prompt=1", False),
+        ("aesthetics", "csv:ratings.csv#0123", False),
+        ("ocr", "rapidocr/3", False),
+    ],
+)
+def test_what_is_the_papers(evidence: str, backend: str, paper: bool) -> None:
+    assert is_paper(evidence, backend) is paper
+
+
+def test_names() -> None:
+    assert short("unipercept/1.0.3 iaa model=x") == "unipercept"
+    assert short("tesseract/5.3.0 lang=eng") == "tesseract"
+    assert backends([{"ocr": {"value": 1, "backend": "a"}}, {}, {"ocr": "words"}], "ocr") == {"a": 1}
+    assert EVIDENCE == ("ocr", "regions", "aesthetics")

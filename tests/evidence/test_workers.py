@@ -1,0 +1,235 @@
+"""Workers: whatever a backend does, the image gets a fault, the next one gets a worker, and nobody is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from limner.calls import Fault
+from limner.evidence.pools import STARTS, Pool
+from limner.evidence.workers import Recipe
+
+FACTORY = "tests.evidence.faulty:obedient"
+LONG = 60.0
+
+
+def recipe(factory: str = FACTORY, workers: int = 1, **args: Any) -> Recipe:
+    return Recipe("faulty", factory, json.dumps(args), workers=workers)
+
+
+@pytest.fixture
+def pool() -> Iterator[Pool]:
+    made = Pool(recipe())
+    yield made
+    made.close()
+
+
+def ask(pool: Pool, word: str, seconds: float = LONG, **given: Any) -> Any:
+    return pool.submit(word.encode(), given, seconds).result(LONG)
+
+
+def fault(pool: Pool, word: str, seconds: float = LONG, **given: Any) -> Fault:
+    with pytest.raises(Fault) as caught:
+        ask(pool, word, seconds, **given)
+    return caught.value
+
+
+def gone(pid: int) -> bool:
+    """Whether a process ends within a while, if it has not already."""
+    try:
+        psutil.Process(pid).wait(LONG)
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.TimeoutExpired:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    return True
+
+
+def test_a_value_and_what_is_given_beside_the_image(pool: Pool) -> None:
+    assert ask(pool, "hello", lines=[1, "é"]) == {"word": "hello", "lines": [1, "é"]}
+    assert ask(pool, "") == {"word": ""}
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "said"),
+    [
+        ("exit", "probe", "faulty: its worker died (exit code 3)"),
+        ("segfault", "probe", "faulty: its worker died (signal SIGSEGV)"),
+        ("garbage", "probe", "faulty: "),
+        ("no memory", "probe", "faulty: out of memory"),
+    ],
+)
+def test_a_worker_that_dies_is_replaced(pool: Pool, word: str, kind: str, said: str) -> None:
+    first = ask(pool, "pid")
+    found = fault(pool, word)
+    assert (found.kind, found.detail.startswith(said)) == (kind, True), found.detail
+    assert ask(pool, "pid") != first
+    assert gone(first)
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "said"),
+    [
+        ("raise", "probe", "faulty: ZeroDivisionError('by nothing')"),
+        ("bad image", "image", "cannot be decoded"),
+        ("huge", "probe", "faulty: a result of 41,943,053 bytes; at most 33,554,432 are taken"),
+        ("nan", "probe", "faulty: ValueError('Out of range float values are not JSON compliant"),
+        ("odd", "probe", "faulty: TypeError('Object of type object is not JSON serializable')"),
+    ],
+)
+def test_a_worker_that_fails_lives_on(pool: Pool, word: str, kind: str, said: str) -> None:
+    first = ask(pool, "pid")
+    found = fault(pool, word)
+    assert (found.kind, found.detail.startswith(said)) == (kind, True), found.detail
+    assert ask(pool, "pid") == first
+
+
+def test_a_worker_that_hangs_is_ended_with_all_it_started(pool: Pool) -> None:
+    first, child = ask(pool, "pid"), ask(pool, "child")
+    found = fault(pool, "hang", 0.5)
+    assert (found.kind, found.detail) == ("probe", "faulty: no result within 0.5 s; its worker was ended")
+    assert gone(first)
+    assert gone(child)
+    assert ask(pool, "on") == {"word": "on"}
+
+
+def test_the_limit_is_for_one_image_and_does_not_count_the_wait(pool: Pool) -> None:
+    hung = pool.submit(b"hang", {}, 1.0)
+    waiting = [pool.submit(b"quick", {}, 5.0) for _ in range(3)]
+    assert hung.exception(LONG) is not None
+    assert [one.result(LONG) for one in waiting] == [{"word": "quick"}] * 3
+
+
+def test_what_a_backend_prints_does_no_harm(pool: Pool) -> None:
+    for _ in range(3):
+        assert ask(pool, "chatter") == "said it"
+    assert ask(pool, "stdin") == ""
+
+
+def test_its_last_words_are_quoted(pool: Pool) -> None:
+    assert fault(pool, "last words").detail == "faulty: its worker died (exit code 4): CUDA error: out of luck"
+
+
+def test_another_python_and_a_file(tmp_path: Path) -> None:
+    (tmp_path / "backend.py").write_text("import sys\ndef made(): return lambda data: [data.decode(), sys.argv[0]]\n")
+    factory = f"{tmp_path / 'backend.py'}:made"
+    made = Pool(Recipe("own", factory, python=sys.executable, workers=1))
+    assert ask(made, "x")[0] == "x"
+    made.close()
+    made = Pool(Recipe("own", factory, python="/bin/false", workers=1))
+    assert fault(made, "x").detail.startswith("own: it cannot be started: its worker died (exit code 1)")
+    made = Pool(Recipe("own", f"{tmp_path / 'none.py'}:made", workers=1))
+    assert "it cannot be started: FileNotFoundError" in fault(made, "x").detail
+    made = Pool(Recipe("own", factory, python=str(tmp_path / "python"), workers=1))
+    assert "it cannot be started" in fault(made, "x").detail
+
+
+def test_workers_start_when_there_is_work_and_only_as_many_as_needed(tmp_path: Path) -> None:
+    note = tmp_path / "started"
+    made = Pool(recipe(workers=3, note=str(note)))
+    assert made.started == 0
+    for _ in range(5):
+        ask(made, "one after another")
+    assert made.started == len(note.read_text().split()) == 1
+    many = [made.submit(b"pid", {}, LONG) for _ in range(40)]
+    found = {one.result(LONG) for one in many}
+    assert found <= {int(pid) for pid in note.read_text().split()}
+    assert made.started <= 3
+    made.close()
+    assert all(gone(int(pid)) for pid in note.read_text().split())
+
+
+def test_a_crash_takes_no_other_image_with_it() -> None:
+    made = Pool(recipe(workers=2))
+    words = ["exit" if n % 5 == 2 else f"fine {n}" for n in range(20)]
+    jobs: list[Future[Any]] = [made.submit(word.encode(), {}, LONG) for word in words]
+    for word, job in zip(words, jobs, strict=True):
+        if word == "exit":
+            assert isinstance(job.exception(LONG), Fault)
+        else:
+            assert job.result(LONG) == {"word": word}
+    made.close()
+
+
+def test_a_backend_that_cannot_be_loaded_is_tried_once() -> None:
+    made = Pool(recipe("tests.evidence.faulty:broken"))
+    said = "faulty: it cannot be started: ImportError(\"no module named 'weights'\")"
+    assert [fault(made, "x").detail for _ in range(3)] == [said] * 3
+    assert made.started == 0
+
+
+def test_workers_that_die_while_loading_are_not_tried_for_ever(tmp_path: Path) -> None:
+    made = Pool(recipe("tests.evidence.faulty:stillborn"))
+    found = [fault(made, "x").detail for _ in range(STARTS + 2)]
+    assert set(found) == {"faulty: it cannot be started: its worker died (exit code 9)"}
+    assert made._unfit is not None
+
+
+def test_each_keeps_to_one_core_unless_told_otherwise(pool: Pool) -> None:
+    assert ask(pool, "threads") == "1"
+    free = Pool(Recipe("faulty", FACTORY, workers=1, single=False))
+    assert ask(free, "threads") == os.environ.get("OMP_NUM_THREADS")
+    free.close()
+
+
+def test_a_worker_without_work_ends_and_comes_back() -> None:
+    made = Pool(recipe(workers=2), idle_s=0.05)
+    first = ask(made, "pid")
+    assert gone(first)
+    for _ in range(5):
+        jobs = [made.submit(b"pid", {}, LONG) for _ in range(4)]
+        assert all(gone(pid) for pid in {job.result(LONG) for job in jobs})
+    made.close()
+
+
+def test_keys_are_not_handed_on(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "secret")
+    assert ask(pool, "key") == "none"
+
+
+def test_a_job_nobody_waits_for_is_not_begun(pool: Pool) -> None:
+    hung, dropped = pool.submit(b"hang", {}, 1.0), pool.submit(b"exit", {}, LONG)
+    assert dropped.cancel()
+    assert hung.exception(LONG) is not None
+    first = ask(pool, "pid")
+    assert ask(pool, "pid") == first
+
+
+PARENT = """
+import sys, psutil
+from limner.evidence.pools import pool_of
+from limner.evidence.workers import Recipe
+recipe = Recipe("faulty", "tests.evidence.faulty:obedient", workers=2)
+busy = pool_of(recipe).submit(b"hang", {}, 600)
+pool_of(recipe).submit(b"pid", {}, 60).result()
+print(*(child.pid for child in psutil.Process().children()), flush=True)
+if sys.argv[1] == "exit":
+    sys.exit(7)
+busy.result()
+"""
+
+
+@pytest.mark.parametrize("how", ["exit", "SIGINT", "SIGTERM", "SIGKILL"])
+def test_no_worker_outlives_its_parent(how: str) -> None:
+    """Neither an idle worker nor a hung one, whatever ends the parent, which does not wait for the hung one."""
+    words = [sys.executable, "-c", PARENT, how]
+    root = Path(__file__).resolve().parents[2]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=root, text=True) as parent:
+        assert parent.stdout is not None
+        family = [int(pid) for pid in parent.stdout.readline().split()]
+        assert len(family) == 2
+        if how != "exit":
+            parent.send_signal(signal.Signals[how])
+        code = parent.wait(LONG)
+    assert code == (7 if how == "exit" else -signal.Signals[how])
+    assert all(gone(pid) for pid in family)
