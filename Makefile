@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+TORCH = 2.13.0
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
 .PHONY: demo test test-all lint types lock clean
@@ -24,8 +25,9 @@ types: $(VENV)/.dev
 
 lock: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet uv
+	echo "torch==$(TORCH)" > $(VENV)/torch.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --no-emit-index-url --no-header \
-		--no-annotate --output-file requirements.lock pyproject.toml
+		--no-annotate --constraint $(VENV)/torch.txt --output-file requirements.lock pyproject.toml
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -40,7 +42,8 @@ $(VENV)/.dev: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.all: $(VENV)/.dev
-	@$(PIP) --editable '.[dev,postgres]'
+	@$(PIP) torch==$(TORCH)
+	@$(PIP) --editable '.[dev,postgres,plots,gpu,browser]'
 	@touch $@
 
 clean:

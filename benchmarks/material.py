@@ -27,7 +27,7 @@ def make(folder: Path, count: int) -> None:
             path = folder / kind / f"{name}.png"
             path.parent.mkdir(exist_ok=True)
             if not path.exists():
-                _picture(f"{kind}{number}").save(path, compress_level=1)
+                diagram(f"{kind}{number}").save(path, compress_level=1)
         points = [{"question": f"Is part {n} of drawing {number} shown and labelled?"} for n in range(POINTS)]
         weights = [0.15] * (POINTS - 1) + [0.1]
         row = {"id": name, "prompt": f"Draw system number {number} with its {POINTS} parts. " * 6}
@@ -39,7 +39,7 @@ def make(folder: Path, count: int) -> None:
     done.touch()
 
 
-def _picture(seed: str) -> Image.Image:
+def diagram(seed: str) -> Image.Image:
     """A diagram-like picture: boxes, arrows, words."""
     dice = random.Random(seed)
     image = Image.new("RGB", (SIDE, SIDE), "white")

@@ -117,7 +117,7 @@ def test_an_empty_store_has_spent_nothing(store: Store) -> None:
     assert spent(store) == []
     assert mean_use(store, "service/model") is None
     assert mean_marking(store, "none") is None
-    assert mean_drawing(store, "service/model", {}) is None
+    assert mean_drawing(store, "service/model", "direct", {}) is None
 
 
 def test_the_command_shows_and_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,9 +180,10 @@ def test_the_mean_drawing_is_one_by_the_same_painter_with_the_same_options(store
         drawing(5, cost=None),
         drawing(6, cost=0.0, status="failed"),
     )
-    assert mean_drawing(store, "service/draws", {"quality": "high"}) == 9.0
-    assert mean_drawing(store, "service/draws", {"quality": "low"}) is None
-    assert mean_drawing(store, "service/draws", {}) == 0.5
+    assert mean_drawing(store, "service/draws", "direct", {"quality": "high"}) == 9.0
+    assert mean_drawing(store, "service/draws", "direct", {"quality": "low"}) is None
+    assert mean_drawing(store, "service/draws", "direct", {}) == 0.5
+    assert mean_drawing(store, "service/draws", "rewrite[planner=a/b]", {}) is None
 
 
 def test_the_mean_marking_is_one_asked_for_in_the_same_way(store: Store) -> None:

@@ -13,20 +13,24 @@ from typing import Any
 from . import exams, settings
 from .calls import Limits
 from .errors import NoStore, StoreError, UsageError
+from .evidence.backends import Measuring, open_probes
+from .evidence.names import EVIDENCE
 from .evidence.probe import OcrProbe
 from .exam import Exam, Selection
 from .exams import Kind, Named
 from .images import Preparer
 from .judges import Judge, make_variant, open_judge
-from .painters import open_painter
+from .models import ChatModel, ReplayModel, open_model
+from .painters import Painter, open_painter, with_devices
 from .protocol import READINGS, Reading
 from .runner import Plan, Progress, Runner
-from .scoring import Group, Standing, load_groups, standings
+from .scoring import Group, Standing, load_groups, standings, without_flagged
 from .store import DEFAULT, Store
 from .store.records import kind_of, load_drawings, load_exam
+from .ways import make_ways
 
 OWN_S = 24 * 3600.0
-"""How long a user's own painter may take for one image: a local model is slow, but not for ever."""
+"""How long a user's own painter or pipeline may take for one image: a local model is slow, but not for ever."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +75,18 @@ def plan(
     asking: Asking | None = None,
     selection: Selection | None = None,
     painter_options: Mapping[str, Any] | None = None,
+    devices: str | None = None,
+    strategies: Sequence[str] = (),
+    strategy_options: Mapping[str, str] | None = None,
+    measuring: Measuring | None = None,
     draw: bool = True,
     **how: Any,
 ) -> Plan:
-    """Put a run together; nothing is called yet. `how` goes to `limner.runner.Plan`."""
+    """Put a run together; nothing is called yet. `how` goes to `limner.runner.Plan`.
+
+    What the exam needs is measured where drawings are marked, or where `measuring` asks for it. `devices` says where
+    local pipelines run, such as ``0,1``.
+    """
     asking = asking or Asking()
     if draw:
         named, whole = load(exam, data, store)
@@ -89,11 +101,24 @@ def plan(
     options = {**preset.get("painter_args", {}), **(painter_options or {})}
     how.setdefault("first_seed", preset.get("seed", 0))
     blank = kind.protocol.blank_size
-    opened = [open_painter(word, whole, store.blobs, ocr, known, options, blank) for word in painters] if draw else []
+
+    def open_one(word: str, own: Mapping[str, Any]) -> Painter:
+        return open_painter(word, whole, store.blobs, ocr, known, with_devices(word, own, devices), blank)
+
+    opened = [open_one(word, options) for word in painters] if draw else []
     names = [painter.name for painter in opened]
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"two painters are called {name!r}; give one another name: --painter other={name}")
+    if draw:
+        images = Preparer(store.blobs.get)
+
+        def open_mind(spec: str, args: dict[str, Any]) -> ChatModel | ReplayModel:
+            return open_model(spec, args, known, images)
+
+        ways = make_ways(opened, strategies, strategy_options or {}, open_mind, open_one)
+        opened = list({id(way.painter): way.painter for way in ways}.values())
+        how["chosen_ways"] = ways
     chosen = whole.select(selection or Selection())
     if not chosen.questions:
         raise UsageError("no question is selected")
@@ -103,7 +128,13 @@ def plan(
         name: Limits(p.requests_per_minute, p.tokens_per_minute, p.timeout_s, p.call_timeout_s)
         for name, p in known.providers.items()
     }
-    limits.setdefault("python", Limits(attempt_s=OWN_S, call_s=OWN_S))
+    if judges or measuring is not None:
+        wanted, protocol = measuring or Measuring(), kind.protocol
+        how["probes"] = open_probes(protocol.needs, protocol.uses, wanted, known, Preparer(store.blobs.get))
+        how["anew"] = wanted.named | {*wanted.probes}
+    # Probes have time limits of their own, which begin when it is an image's turn.
+    for own in ("python", "diffusers", *EVIDENCE):
+        limits.setdefault(own, Limits(attempt_s=OWN_S, call_s=OWN_S))
     return Plan(
         chosen, opened, judges, whole=whole, draw=draw, only_painters=only, limits=limits, options=drawing, **how
     )
@@ -246,7 +277,8 @@ def run(
         selection: Which questions; all by default.
         asking: Everything about the judges beyond their names; `judges` go before its own.
         watch: Called after every step.
-        **how: ``seeds``, ``repeats``, ``concurrency``, ``retry_failed``, ``draw``; see `limner.runner.Plan`.
+        **how: ``strategies``, ``strategy_options``, ``seeds``, ``repeats``, ``concurrency``, ``retry_failed``,
+            ``draw``; see `plan` and `limner.runner.Plan`.
     """
     with opened(store, create=True) as open_store:
         asking = asking or Asking()
@@ -267,8 +299,14 @@ def groups(
     options: Mapping[str, str] | None = None,
     selection: Selection | None = None,
     constants: Mapping[str, float] | None = None,
+    every: bool = False,
+    exclude_flagged: bool = False,
 ) -> tuple[str, list[Group]]:
-    """The exam's kind and everything marked, drawing by drawing; `options` keeps to marks asked for with them."""
+    """The exam's kind and everything marked, drawing by drawing; `options` keeps to marks asked for with them.
+
+    Of several ways one judge was asked, one is taken; with `every`, all of them. With `exclude_flagged`, drawings that
+    carry words addressed to the examiner have no score.
+    """
     with opened(store) as open_store:
         named = stored(exam, open_store)
         found = load_groups(
@@ -280,6 +318,7 @@ def groups(
             variant=variant,
             constants=constants,
             options=options,
+            every=every,
         )
         if selection is not None and selection != Selection():
             whole = load_exam(open_store, named.name, exams.kind(named.kind).rubric)
@@ -287,6 +326,8 @@ def groups(
             if not ids:
                 raise UsageError("no question is selected")
             found = [_only(group, ids) for group in found]
+        if exclude_flagged:
+            found = [without_flagged(group) for group in found]
         return named.kind, [group for group in found if group.entries]
 
 
@@ -317,7 +358,7 @@ def scores(
         by: Tags to break the numbers down by; ``dimension`` lists the exam's dimensions.
         reading: How stored replies are read: ``careful``, ``paper`` or ``release``.
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
-        **which: ``store``, ``painters``, ``judges``, ``variant``, ``selection``; see `groups`.
+        **which: ``store``, ``painters``, ``judges``, ``variant``, ``selection``, ``exclude_flagged``; see `groups`.
     """
     kind, found = groups(exam, reading=reading, constants=constants, **which)
     protocol = exams.kind(kind).protocol.tuned(constants or {})

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .calls import Limits, digest
+from .evidence.probe import Probe
 from .exam import Exam, Question
 from .judges import Judge
 from .painters import Painter
 from .store.records import Drawing
+from .strategies import DIRECT_STRATEGY, Strategy
 
 
 @dataclass
@@ -55,6 +57,14 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Way:
+    """A painter, and the strategy by which it draws."""
+
+    painter: Painter
+    strategy: Strategy = DIRECT_STRATEGY
+
+
+@dataclass(frozen=True)
 class Plan:
     """What to run.
 
@@ -62,7 +72,10 @@ class Plan:
         exam: The questions to be run.
         whole: The exam they were chosen from: all of it is stored, so that later runs need no data folder.
         painters: Who draws; with `draw` off their stored drawings are taken.
+        chosen_ways: Painters with their strategies, where not all draw directly.
         judges: Who marks.
+        probes: What is measured on every drawing before it is marked.
+        anew: Evidence that is measured even where imported results brought a value.
         seeds: Drawings per question and painter.
         repeats: Markings per drawing and judge.
         draw: Whether to draw at all, or mark what the store has.
@@ -86,6 +99,14 @@ class Plan:
     limits: Mapping[str, Limits] = field(default_factory=dict)
     only_painters: frozenset[str] | None = None
     whole: Exam[Any] | None = None
+    chosen_ways: Sequence[Way] = ()
+    probes: Sequence[Probe] = ()
+    anew: frozenset[str] = frozenset()
+
+    @property
+    def ways(self) -> Sequence[Way]:
+        """Every painter with every strategy it is to draw by."""
+        return self.chosen_ways or [Way(painter) for painter in self.painters]
 
 
 @dataclass(frozen=True)
@@ -93,9 +114,14 @@ class Slot:
     """One drawing to be: how to make it, and what the store has."""
 
     question: Question[Any]
-    painter: Painter | None
+    way: Way | None
     seed: int
     stored: Drawing | None
+
+    @property
+    def painter(self) -> Painter | None:
+        """Who draws it."""
+        return self.way.painter if self.way else None
 
 
 def named(question: str, detail: str | None) -> str:

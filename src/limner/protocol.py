@@ -30,11 +30,13 @@ class Contract(Generic[T_co]):
     Attributes:
         required: Whether a reply that breaks it every time is a fault; if not, the last one is kept as it is, for the
             readings to make of it what they can.
+        heavy: Whether parsing takes long enough to be done beside everything else.
     """
 
     parse: Callable[[str], T_co]
     schema: Mapping[str, Any] | None = None
     required: bool = True
+    heavy: bool = False
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,8 @@ class Protocol(ABC, Generic[R]):
     """Numbers the scores are computed with, at their usual values; ``-O`` changes them where scores are shown."""
     needs: frozenset[str] = frozenset()
     """Evidence that must exist before asking or scoring."""
+    uses: frozenset[str] = frozenset()
+    """Evidence that the scores take where it was measured, and do without where it was not."""
     label_kinds: frozenset[str] = frozenset()
     """Kinds of criteria that words in the drawing can decide."""
     breakdowns: tuple[str, ...] = ()

@@ -14,25 +14,29 @@ from typing import Any
 from .calls import STOPPING, Budget, Calls, Fault, digest, purpose
 from .calls.faults import RETRIED_NEXT_RUN
 from .errors import StopRun, StoreError, UsageError
+from .evidence.names import IMPORTED
+from .evidence.probe import Probe
 from .exam import Question
 from .exams import kind
 from .images import BadImage
 from .judges import Judge, Marked, Subject
 from .painters import Aspect, Painter, Painting, PaintRequest
-from .plan import Plan, Progress, Slot, marking_id, named, slot_id
+from .plan import Plan, Progress, Slot, Way, marking_id, named, slot_id
 from .store import Store, now
 from .store.records import (
     Drawing,
     Marking,
     add_exam,
+    known_evidence,
     label,
     load_drawings,
     load_markings,
     save_drawing,
+    save_evidence,
     save_marking,
     save_setup,
 )
-from .strategies import direct
+from .strategies import Strategy
 
 __all__ = ["Plan", "Progress", "Runner", "marking_id", "slot_id"]
 
@@ -46,6 +50,7 @@ class Runner:
         self._protocol = kind(plan.exam.kind).protocol
         self._setups = [(judge, digest("setup-1", judge.setup)) for judge in plan.judges]
         self._markings: dict[str, Marking] = {}
+        self._measured: set[tuple[str, str, str]] = set()
         self._stopping = False
         self._unwritten: BaseException | None = None
         self._stop: Exception | None = None
@@ -62,10 +67,13 @@ class Runner:
             return
         stored = {drawing.id: drawing for drawing in load_drawings(self.store, plan.exam.name)}
         for question in self._taken():
-            for painter in plan.painters:
+            for way in plan.ways:
                 for seed in range(plan.first_seed, plan.first_seed + plan.seeds):
-                    id = slot_id(plan.exam.name, question.hash, painter.name, "direct", self.options_of(painter), seed)
-                    yield Slot(question, painter, seed, stored.get(id))
+                    yield Slot(question, way, seed, stored.get(self._slot_id(question, way, seed)))
+
+    def _slot_id(self, question: Question[Any], way: Way, seed: int) -> str:
+        options = self.options_of(way.painter)
+        return slot_id(self.plan.exam.name, question.hash, way.painter.name, way.strategy.name, options, seed)
 
     def _taken(self) -> list[Question[Any]]:
         return [one for one in self.plan.exam.questions if self._protocol.takes(one, self.plan.options)]
@@ -80,7 +88,10 @@ class Runner:
         """The row of tables this plan's drawings by a painter stand in."""
         return label(painter.name, self.options_of(painter))
 
-    def _request(self, question: Question[Any], painter: Painter, seed: int) -> PaintRequest:
+    def request(self, slot: Slot) -> PaintRequest:
+        """What the painter of a slot is asked for, before any strategy."""
+        question, painter, seed = slot.question, slot.painter, slot.seed
+        assert painter is not None
         prompt = self._protocol.drawing_prompt(question, painter.group, self.plan.options)
         aspect = question.tags.get("aspect", "square")
         known: Aspect = "landscape" if aspect == "landscape" else "portrait" if aspect == "portrait" else "square"
@@ -88,8 +99,11 @@ class Runner:
 
     def missing(self) -> tuple[int, int]:
         """How many drawings and markings a run would still make; nothing is called or stored."""
-        to_draw = sum(self._must_draw(slot) and not self._standing(slot) for slot in self.slots())
-        return to_draw, sum(1 for _ in self.missing_markings())
+        return sum(1 for _ in self.missing_drawings()), sum(1 for _ in self.missing_markings())
+
+    def missing_drawings(self) -> Iterator[Slot]:
+        """The drawings a run would still make."""
+        return (slot for slot in self.slots() if self._must_draw(slot) and not self._standing(slot))
 
     def _standing(self, slot: Slot) -> bool:
         """Whether a finished image stands in the slot; a folder's is looked at again, most likely still the same."""
@@ -126,7 +140,16 @@ class Runner:
             UsageError: A key is not there, or a budget cannot be kept.
         """
         Budget(self.plan.budget)
-        everyone: tuple[Painter | Judge, ...] = (*self.plan.painters, *self.plan.judges)
+        painters = {id(way.painter): way.painter for way in self.plan.ways}.values()
+        strategies = {way.strategy.name: way.strategy for way in self.plan.ways}.values()
+        for way in self.plan.ways:
+            way.strategy.fits(way.painter)
+        everyone: tuple[Painter | Judge | Strategy | Probe, ...] = (
+            *painters,
+            *strategies,
+            *self.plan.judges,
+            *self.plan.probes,
+        )
         for one in everyone:
             one.check()
             if self.plan.budget is not None and (why := one.unpriced()) is not None:
@@ -136,10 +159,11 @@ class Runner:
         wanted = {setup for _, setup in self._setups}
         stored = load_markings(self.store, self.plan.exam.name) if wanted else iter(())
         self._markings = {marking.id: marking for marking in stored if marking.setup in wanted}
+        self._measured = known_evidence(self.store, [probe.evidence for probe in self.plan.probes])
 
     async def _run(self) -> None:
         slots = list(self.slots())
-        self.progress.total = len(slots) * (1 + len(self._setups) * self.plan.repeats)
+        self.progress.total = len(slots) * (1 + len(self.plan.probes) + len(self._setups) * self.plan.repeats)
         queue = iter(slots)
         calls = Calls(
             self.store,
@@ -182,8 +206,12 @@ class Runner:
             self.progress.count(drawing.status, drawing.fault, named(slot.question.id, drawing.detail), fresh=False)
         if drawing is None or drawing.status != "done":
             skipped = len(self._setups) * self.plan.repeats
-            self.progress.total -= skipped
+            self.progress.total -= len(self.plan.probes) + skipped
             return
+        for probe in self.plan.probes:
+            if self._stopping:
+                return
+            await self._measure(slot.question, drawing, probe, calls)
         for judge, setup, repeat in self._pairs():
             if self._stopping:
                 return
@@ -192,6 +220,37 @@ class Runner:
                 await self._mark(slot.question, drawing, judge, setup, repeat, known, calls)
             elif known is not None:
                 self.progress.count(known.status, known.fault, named(slot.question.id, known.detail), fresh=False)
+
+    def missing_evidence(self) -> Iterator[tuple[Probe, Drawing]]:
+        """Probe and drawing of every measurement that a run would still make on drawings that stand."""
+        self._load()
+        for slot in self.slots():
+            if slot.stored is not None and self._standing(slot):
+                drawing = slot.stored
+                yield from ((probe, drawing) for probe in self.plan.probes if self._must_measure(drawing, probe))
+
+    def _must_measure(self, drawing: Drawing, probe: Probe) -> bool:
+        if drawing.image is None or (drawing.image, probe.evidence, probe.name) in self._measured:
+            return False
+        brought = (drawing.id, probe.evidence, IMPORTED) in self._measured
+        return not brought or probe.evidence in self.plan.anew
+
+    async def _measure(self, question: Question[Any], drawing: Drawing, probe: Probe, calls: Calls) -> None:
+        """Measure what is not known yet. A drawing that cannot be measured is marked all the same."""
+        if drawing.image is None or not self._must_measure(drawing, probe):
+            self.progress.count("done", None, None, fresh=False)
+            return
+        try:
+            data = await asyncio.to_thread(self.store.blobs.get, drawing.image)
+            found = await probe.measure(data, calls)
+        except StoreError as error:
+            self.progress.count("failed", "missing", named(question.id, str(error)))
+        except Fault as fault:
+            self._stop_if_pointless(fault)
+            self.progress.count("failed", fault.kind, named(question.id, f"{probe.evidence}: {fault.detail}"))
+        else:
+            self._later(save_evidence(self.store, drawing.image, probe.evidence, found.backend, found.value))
+            self.progress.count("done", None, None)
 
     def _pairs(self) -> Iterator[tuple[Judge, str, int]]:
         for judge, setup in self._setups:
@@ -215,16 +274,17 @@ class Runner:
         return self.plan.retry_failed or stored.fault in RETRIED_NEXT_RUN
 
     async def _draw(self, slot: Slot, calls: Calls) -> Drawing:
-        painter, question = slot.painter, slot.question
-        assert painter is not None
+        way, question = slot.way, slot.question
+        assert way is not None
+        painter, strategy = way.painter, way.strategy
         exam = self.plan.exam.name
         blank = Drawing(
-            slot_id(exam, question.hash, painter.name, "direct", self.options_of(painter), slot.seed),
-            exam, question.id, question.hash, painter.name, painter.spec, "direct", slot.seed, "failed",
+            self._slot_id(question, way, slot.seed),
+            exam, question.id, question.hash, painter.name, painter.spec, strategy.name, slot.seed, "failed",
             self.options_of(painter),
         )  # fmt: skip
         try:
-            painting = await direct(self._request(question, painter, slot.seed), painter, calls)
+            painting = await strategy.draw(self.request(slot), painter, calls, self.store.blobs, exam)
             drawing = await self._keep(blank, painting)
         except Fault as fault:
             self._stop_if_pointless(fault)
@@ -251,9 +311,10 @@ class Runner:
             raise Fault("image", str(error), calls=painting.calls) from error
         except OSError as error:
             raise StoreError(f"an image cannot be written to {self.store.blobs.root}: {error}") from error
+        notes = {**painting.notes, **({"image": list(info.notes)} if info.notes else {})}
         return replace(
             blank, status="done", image=sha256, width=info.width, height=info.height, cost=painting.cost,
-            prompt_sent=painting.prompt_sent, notes=dict(painting.notes), calls=list(painting.calls), created=now(),
+            prompt_sent=painting.prompt_sent, notes=notes, calls=list(painting.calls), created=now(),
         )  # fmt: skip
 
     async def _mark(

@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .calls import digest
+from .calls import canonical, digest
 from .errors import UsageError
+from .evidence.choice import Choice
+from .evidence.names import EVIDENCE, OCR, backends
 from .exam import Question
 from .exams import Kind, kind
 from .marks import Mark, fill
 from .protocol import Protocol, Reading, Reply, Row
+from .screening import Flags, screened
 from .stats import Interval, Parts, bootstrap, ratios
 from .store import Store
 from .store.records import (
@@ -29,6 +32,9 @@ from .store.records import (
     load_setups,
 )
 
+FLAGGED = "flagged"
+"""The status of drawings left out because they speak to the examiner."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -42,6 +48,8 @@ class Entry:
     status: str = "unmarked"
     detail: str | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    flags: Flags | None = None
+    """Words in it that are addressed to the examiner; None where nobody has read its text."""
 
     @property
     def row(self) -> Row:
@@ -82,8 +90,13 @@ class Standing:
         by: Breakdowns, by tag and value.
         cost: Dollars for drawing and marking, failures included; None where a price is not known.
         analyses: What the exam's paper reports beyond its scores.
+        evidence: What measured the drawings: name of the evidence -> backend -> drawings.
         remarks: What a reader must know to take these scores right.
         common: The same scores on the questions that all painters have whom this judge marked, asked alike.
+        flagged: Drawings that carry words addressed to the examiner.
+        flagged_ids: Their questions.
+        screened: Drawings whose text was read for such words.
+        unscreened: Drawings whose text nobody has read, so that nobody knows.
     """
 
     exam: str
@@ -105,6 +118,11 @@ class Standing:
     common: Mapping[str, Any] | None = None
     analyses: Mapping[str, Any] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    evidence: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    flagged: int = 0
+    flagged_ids: tuple[str, ...] = ()
+    screened: int = 0
+    unscreened: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; every number with its interval."""
@@ -128,11 +146,13 @@ def load_groups(
     variant: str | None = None,
     constants: Mapping[str, float] | None = None,
     options: Mapping[str, str] | None = None,
+    every: bool = False,
 ) -> list[Group]:
     """Everything marked in this exam, grouped; ways of asking never mix.
 
-    Of several ways one judge was asked for one painter, the newest complete one is taken, or the one `variant` names.
-    Scores are computed with the exam's own numbers, or with `constants` in their place.
+    Of several ways one judge was asked for one painter, the newest complete one is taken, or the one `variant` names;
+    with `every` each of them is a group of its own. Scores are computed with the exam's own numbers, or with
+    `constants` in their place.
 
     Raises:
         UsageError: The store knows no such judge or variant.
@@ -146,28 +166,42 @@ def load_groups(
         if (not wanted or {drawing.painter, drawing.label} & wanted) and drawing.question_hash in questions:
             # A later version of a question takes the place of an earlier one.
             slots.setdefault((drawing.label, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing
+    asked = {name: value for name, value in (options or {}).items() if name not in EVIDENCE}
     setups = {
         id: setup
         for id, setup in _wanted(load_setups(store), by, variant).items()
-        if (options or {}).items() <= dict(setup.get("options") or {}).items()
+        if asked.items() <= dict(setup.get("options") or {}).items()
     }
     marked: dict[tuple[str, str], list[Marking]] = {}
     for marking in load_markings(store, exam):
         if marking.setup in setups:
             marked.setdefault((marking.setup, marking.drawing), []).append(marking)
+    done = [drawing for row in slots.values() for drawing in row.values() if drawing.status == "done"]
+    named = {name: value for name, value in (options or {}).items() if name in EVIDENCE}
+    choice = _choice(store, done, named, found.protocol)
+    flags = screened(store, done, questions, found.protocol)
     groups = []
     for (painter, strategy), found_slots in slots.items():
         # In the order of their ids, not of their making: resampling must not depend on who was first.
         drawings = dict(sorted(found_slots.items()))
         ids = [drawing.id for drawing in drawings.values()]
-        for judge, id in _chosen(setups, marked, ids).items():
+        for id in _asked(setups, marked, ids) if every else _chosen(setups, marked, ids).values():
             picked: list[tuple[Drawing, Marking | None]] = []
             for drawing in drawings.values():
                 repeats = sorted(marked.get((id, drawing.id), []), key=lambda marking: marking.repeat)
                 picked += [(drawing, marking) for marking in repeats] or [(drawing, None)]
-            entries = _entries(store, found, questions, picked, reading)
-            groups.append(Group(painter, strategy, judge, setups[id], tuple(entries)))
-    return sorted(groups, key=lambda group: (group.judge, group.painter, group.strategy))
+            entries = _entries(store, found, questions, picked, reading, choice)
+            entries = [replace(entry, flags=flags.get(entry.drawing.id)) for entry in entries]
+            groups.append(Group(painter, strategy, setups[id]["judge"], setups[id], tuple(entries)))
+    return sorted(groups, key=lambda group: (group.judge, group.painter, group.strategy, canonical(group.setup)))
+
+
+def _choice(store: Store, drawings: Sequence[Drawing], wanted: Mapping[str, str], protocol: Protocol[Any]) -> Choice:
+    subjects = [subject for drawing in drawings for subject in (drawing.image, drawing.id) if subject]
+    # Lines of text are many, and few exams score them.
+    skip = {OCR} - protocol.needs - protocol.uses - wanted.keys()
+    found = load_evidence(store, subjects, skip)
+    return Choice(found, [(drawing.image, drawing.id) for drawing in drawings], wanted)
 
 
 def _wanted(setups: Mapping[str, Any], judges: frozenset[str], variant: str | None) -> dict[str, Any]:
@@ -182,6 +216,11 @@ def _wanted(setups: Mapping[str, Any], judges: frozenset[str], variant: str | No
         for id, setup in setups.items()
         if (not judges or setup["judge"] in judges) and (variant is None or setup.get("variant") == variant)
     }
+
+
+def _asked(setups: Mapping[str, Any], marked: Mapping[tuple[str, str], list[Marking]], ids: list[str]) -> list[str]:
+    """Every way of asking that some of the drawings were marked in."""
+    return [id for id in setups if any((id, drawing) in marked for drawing in ids)]
 
 
 def _chosen(
@@ -204,11 +243,12 @@ def _entries(
     questions: Mapping[str, Question[Any]],
     picked: Sequence[tuple[Drawing, Marking | None]],
     reading: Reading,
+    choice: Choice,
 ) -> list[Entry]:
     keys = [key for _, marking in picked if _to_read(marking) for _, key in marking.replies]  # type: ignore[union-attr]
     texts = load_replies(store, keys)
-    subjects = [subject for drawing, _ in picked for subject in (drawing.image, drawing.id) if subject]
-    measured = load_evidence(store, subjects)
+    row = {drawing.id: (drawing.image, drawing.id) for drawing, _ in picked if drawing.status == "done"}
+    measured = dict(zip(row, choice.of(list(row.values())), strict=True))
     entries = []
     for drawing, marking in picked:
         question = questions[drawing.question_hash]
@@ -228,7 +268,7 @@ def _entries(
         if unread and len(unread) == len(marks):
             entries.append(Entry(question, drawing, marking, status="unreadable", detail=unread[0].reason))
             continue
-        evidence = measured.get(drawing.image or "", {}) | measured.get(drawing.id, {})
+        evidence = measured[drawing.id]
         scores = found.protocol.scores(question, marks, evidence)
         entries.append(Entry(question, drawing, marking, tuple(marks), scores, "done", evidence=evidence))
     return entries
@@ -296,7 +336,31 @@ def _standing(
         common=shared,
         analyses=protocol.analyses([entry.row for entry in scored]),
         remarks=tuple(protocol.remarks([entry.row for entry in scored])),
+        evidence={
+            name: dict(counts) for name in EVIDENCE if (counts := backends((entry.evidence for entry in scored), name))
+        },
+        **_screening(applicable),
     )
+
+
+def _screening(entries: Sequence[Entry]) -> dict[str, Any]:
+    """Which drawings speak to the examiner, and of how many nobody knows."""
+    drawn = {entry.drawing.id: entry for entry in entries if entry.drawing.status == "done"}.values()
+    flagged = [entry for entry in drawn if entry.flags]
+    ids = tuple(dict.fromkeys(entry.question.id for entry in flagged))
+    read = sum(entry.flags is not None for entry in drawn)
+    return {"flagged": len(flagged), "flagged_ids": ids, "screened": read, "unscreened": len(drawn) - read}
+
+
+def without_flagged(group: Group) -> Group:
+    """The group with drawings that speak to the examiner left out: they have no score, and coverage falls."""
+    kept = [
+        replace(entry, status=FLAGGED, detail="; ".join(flag.text for flag in entry.flags), marks=(), scores={})
+        if entry.flags and entry.status != "not_applicable"
+        else entry
+        for entry in group.entries
+    ]
+    return replace(group, entries=tuple(kept))
 
 
 def _cost(entries: Sequence[Entry]) -> float | None:
@@ -308,25 +372,31 @@ def _cost(entries: Sequence[Entry]) -> float | None:
 
 def _intervals(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, Interval]:
     """Summary numbers with intervals; repeats and seeds of a question are averaged within it first."""
-    rows = [entry.row for entry in entries]
-    parts, settled = _parts(rows, protocol)
-    if any(mark.verdict == "abstain" for row in rows for mark in row.marks):
-        # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
-        parts = {name: part for name, part in parts.items() if settled[name] == len(rows)}
-    known = bootstrap(parts, protocol.derive)
+    known = bootstrap(summed(entries, protocol), protocol.derive)
     blank = Interval(None, None, None, 0)
     names = [score.name for score in protocol.scored]
     return {name: known.get(name, blank) for name in [*names, *(k for k in known if k not in names)]}
 
 
+def summed(entries: Sequence[Entry], protocol: Protocol[Any]) -> Parts:
+    """What the summary numbers are made of: one place per cluster of questions, in the order of the clusters' names."""
+    rows = [entry.row for entry in entries]
+    parts, settled = _parts(rows, protocol)
+    if any(mark.verdict == "abstain" for row in rows for mark in row.marks):
+        # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
+        return {name: part for name, part in parts.items() if settled[name] == len(rows)}
+    return parts
+
+
 def _parts(rows: Sequence[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
     """Numerators and denominators, one entry per cluster of questions; and how many rows have each number."""
     questions: dict[str, list[dict[str, tuple[float, float]]]] = {}
-    places: dict[str, int] = {}
-    clusters: dict[str, int] = {}
+    home: dict[str, str] = {}
     for row in rows:
         questions.setdefault(row.question.id, []).append(protocol.parts(row))
-        places[row.question.id] = clusters.setdefault(protocol.cluster(row.question), len(clusters))
+        home[row.question.id] = protocol.cluster(row.question)
+    clusters = {name: place for place, name in enumerate(sorted(set(home.values())))}
+    places = {question: clusters[name] for question, name in home.items()}
     settled = Counter(name for members in questions.values() for member in members for name in member)
     parts = {name: (np.zeros(len(clusters)), np.zeros(len(clusters))) for name in settled}
     for question, members in questions.items():

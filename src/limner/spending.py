@@ -99,9 +99,9 @@ def mean_marking(store: Store, setup: str) -> float | None:
     return None if found is None else float(found)
 
 
-def mean_drawing(store: Store, spec: str, options: Mapping[str, Any]) -> float | None:
-    """What a drawing by this painter with these options cost on average; None where that is not known."""
-    query = sa.select(drawings.c.options, drawings.c.cost)
+def mean_drawing(store: Store, spec: str, strategy: str, options: Mapping[str, Any]) -> float | None:
+    """What a drawing by this painter, strategy and options cost on average; None where that is not known."""
+    query = sa.select(drawings.c.options, drawings.c.cost).where(drawings.c.strategy == strategy)
     query = query.where(drawings.c.spec == spec, drawings.c.status == "done", drawings.c.cost.is_not(None))
     with store.reading() as connection:
         costs = [row.cost for row in connection.execute(query) if row.options == options]

@@ -14,11 +14,9 @@ import limner as package
 from limner.exam import Question
 from limner.exams.mmmg import MMMG, exact, graph
 from limner.exams.mmmg.data import LEVELS, Rubric
-from limner.exams.mmmg.robustness import agreement, by_judge
 from limner.exams.mmmg.scores import averaged, readability
 from limner.protocol import Row
-from limner.scoring import Standing
-from limner.stats import Interval
+from limner.stats import rank_agreement
 from tests.cli.invoke import limner
 from tests.exams.mmmg.cases import body, checklist, marks
 
@@ -144,32 +142,41 @@ def test_all_worked_examples_through_import(tmp_path: Path) -> None:
 
 
 def test_all_worked_examples_through_a_judge(tmp_path: Path) -> None:
-    """Structured replies, marked drawing by drawing; fidelity alone, for nothing has counted regions here."""
+    """Structured replies, marked drawing by drawing; the printed region counts come from a table."""
     from tests.support import picture
 
     data, drawings = write_data(tmp_path / "mmmg.jsonl"), tmp_path / "drawings"
-    drawings.mkdir()
+    names = {model: f"p{number}" for number, model in enumerate(painters())}
     lines = []
     for number, case in enumerate(CASES):
-        (drawings / f"{key(case)}.png").write_bytes(picture(number))
+        folder = drawings / names[case["model"]]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{key(case)}.png").write_bytes(picture(number))
         reply = body(list(case["elements"].values()), list(case["dependencies"].values()))
         lines.append({"id": key(case), "painter": case["model"], "reply": reply})
     (tmp_path / "replies.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     store = tmp_path / "store"
-    names = {model: f"p{number}" for number, model in enumerate(painters())}
     text = (tmp_path / "replies.jsonl").read_text("utf-8")
     for model, name in names.items():
         text = text.replace(json.dumps(model), json.dumps(name))
     (tmp_path / "replies.jsonl").write_text(text, "utf-8")
     for model, cases in painters().items():
         ids = ",".join(key(case) for case in cases)
-        how = ("--painter", f"{names[model]}=folder/{drawings}", "--judge", f"replay/{tmp_path}/replies.jsonl")
+        how = (
+            "--painter",
+            f"{names[model]}=folder/{drawings / names[model]}",
+            "--judge",
+            f"replay/{tmp_path}/replies.jsonl",
+        )
         limner("run", "mmmg", "--data", data, "--ids", ids, *how, "--store", store, "--json")
     expected = {(names[case["model"]], key(case)): case for case in CASES}
-    rows = limner("export", "mmmg", "--store", store).lines()
+    counted = [f"{id},{name},{case['segments']}\n" for (name, id), case in expected.items() if case["segments"]]
+    (tmp_path / "counts.csv").write_text("id,painter,count\n" + "".join(counted), "utf-8")
+    limner("evidence", "mmmg", "--regions", f"printed={tmp_path}/counts.csv", "--store", store)
+    rows = limner("export", "mmmg", "--store", store, "-O", "regions=csv:printed").lines()
     assert len(rows) == len(CASES)
     for row in rows:
-        check(dict(expected[row["painter"], row["id"]], segments=None), row["scores"])
+        check(expected[row["painter"], row["id"]], row["scores"])
 
 
 # The published tables.
@@ -252,33 +259,14 @@ def table_17() -> dict[str, dict[str, float]]:
 
 def test_judges_agree_on_the_order_of_painters() -> None:
     """Table 17: three judges, five painters, one order."""
-    found = agreement(table_17())
-    assert [pair["judges"] for pair in found] == [
+    found = rank_agreement(table_17())
+    assert [pair["pair"] for pair in found] == [
         ("OpenAI-o1", "OpenAI-o3"),
         ("OpenAI-o1", "OpenAI-o3 (high reasoning effort)"),
         ("OpenAI-o3", "OpenAI-o3 (high reasoning effort)"),
     ]
-    assert all((pair["painters"], pair["kendall"], pair["spearman"]) == (5, 1.0, pytest.approx(1.0)) for pair in found)
+    assert all((p["painters"], p["kendall"].value, p["spearman"].value) == (5, 1.0, 1.0) for p in found)
     assert [round(pair["shift"], 2) for pair in found] == [-2.22, -2.61, -0.38]
-
-
-def test_agreement_where_it_cannot_be_known() -> None:
-    (pair,) = agreement({"a": {"x": 0.5, "y": 0.2}, "b": {"x": 0.1, "z": 0.3}})
-    assert (pair["painters"], pair["kendall"], pair["spearman"]) == (1, None, None)
-    (pair,) = agreement({"a": {"x": 0.5, "y": 0.2}, "b": {"x": 0.1, "y": 0.3}})
-    assert (pair["kendall"], pair["spearman"]) == (-1.0, pytest.approx(-1.0))
-    (pair,) = agreement({"a": {}, "b": {}})
-    assert pair["shift"] is None
-
-
-def test_agreement_of_standings() -> None:
-    def standing(judge: str, painter: str, value: float | None) -> Standing:
-        scores = {"mmmg_release": Interval(value, value, value, 1)}
-        return Standing("mmmg", "careful", painter, "direct", judge, {}, 1, 1, 1.0, {}, scores, {}, {}, {}, {}, 0.0)
-
-    rows = [standing("a", "x", 0.1), standing("a", "y", None), standing("b", "x", 0.3)]
-    assert by_judge(rows) == {"a": {"x": 0.1}, "b": {"x": 0.3}}
-    assert by_judge(rows, "mmmg_exact") == {}
 
 
 def test_self_consistency_by_level(tmp_path: Path) -> None:
@@ -296,6 +284,13 @@ def test_self_consistency_by_level(tmp_path: Path) -> None:
     limner("run", "sample/mmmg", *how, "--json")
     (found,) = limner("scores", "sample/mmmg", "--store", tmp_path / "s", "--by", "level", "--format", "json").json()
     assert set(found["by"]["level"]) == set(LEVELS)
-    for level in found["by"]["level"].values():
+    for level, broken_down in found["by"]["level"].items():
         for metric in ("fidelity_release", "u_acc"):
-            assert 0.8 < level["scores"][metric]["value"] < 1
+            assert 0.8 < broken_down["scores"][metric]["value"] < 1
+            assert found["analyses"]["levels"][level][metric] == pytest.approx(broken_down["scores"][metric]["value"])
+    assert list(found["analyses"]["levels"]) == list(LEVELS)
+    shown = limner("scores", "sample/mmmg", "--store", tmp_path / "s", "--analyses").out
+    assert "sample/mmmg · judge replay/" in shown
+    assert "· levels" in shown
+    assert "fidelity_release" in shown.rpartition("· levels")[2]
+    assert "· low scores" not in limner("scores", "sample/mmmg", "--store", tmp_path / "s").out

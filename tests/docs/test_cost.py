@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from limner import estimate, estimate_strategy, expected
+from limner import estimate, expected
+from limner import estimate_strategy as strategy
 from limner.calls.budget import BudgetReached
 from limner.exams.genexam import GENEXAM
 from limner.models.base import TURNS
@@ -108,8 +109,8 @@ def test_tokens_assumed_are_those_reckoned_with() -> None:
 @pytest.mark.parametrize(
     "told",
     [
-        f"one token per {estimate.BYTES_PER_TOKEN} bytes of text, {estimate.PICTURE_TOKENS} per picture",
-        f"One picture counts as {estimate.PICTURE_TOKENS} tokens",
+        f"one token per {strategy.BYTES_PER_TOKEN} bytes of text, {strategy.PICTURE_TOKENS} per picture",
+        f"One picture counts as {strategy.PICTURE_TOKENS} tokens",
         f"{GENEXAM.protocol.reply_tokens['mark']:,} tokens to mark",
         f"{GENEXAM.protocol.reply_tokens['caption']} to describe the reference",
         f"exit code {BudgetReached.exit_code}",
@@ -127,9 +128,7 @@ def test_a_marking_takes_so_many_turns() -> None:
 
 
 def test_bases_are_those_of_the_program() -> None:
-    source = "".join(
-        Path(str(module.__file__)).read_text("utf-8") for module in (estimate, estimate_strategy, expected)
-    )
+    source = "".join(Path(str(module.__file__)).read_text("utf-8") for module in (estimate, strategy, expected))
     named = set(
         re.findall(r'"(stored calls|stored drawings|price list|upper bound|rule of thumb|free|no price)"', source)
     )

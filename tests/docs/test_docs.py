@@ -20,7 +20,10 @@ from limner.images import MAX_BYTES, MAX_PIXELS
 from limner.judges import layout, matching, spelling
 from tests.docs.blocks import PAGES, ROOT, Block, Session, blocks, demo_table, near, plain
 
-SLOW = {"statistics.md", "tutorial.md"}
+SLOW = {
+    "README.md", "tutorial.md", "statistics.md", "cost.md", "plots.md", "site.md", "regions.md", "evidence.md",
+    "fepbench.md", "tables.md", "painters.md", "index.md", "screen.md",
+}  # fmt: skip
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 INLINE = re.compile(r"`([^`\n]+)`")
 LARGEST = 100_000

@@ -29,7 +29,7 @@ from .service import Reply, Turn, main
 from .truth import draw
 
 SEPARATOR = "=== DRAWING ==="
-KNOWN = {"butterfly": ("Egg", "Caterpillar", "Chrysalis", "Butterfly")}
+KNOWN: dict[str, tuple[str, ...]] = {"butterfly": ("Egg", "Caterpillar", "Chrysalis", "Butterfly")}
 """What the planner knows beyond what it is told."""
 
 
@@ -98,12 +98,12 @@ def answer(text: str, shown: list[str], turn: Turn, plan: Any) -> str | None:
         return f"A wide, bright page: {asked} " + "It is drawn in clear colours on a white ground. " * 20
     if text.startswith("You plan a picture"):
         asked = after(text, "## What is asked for")
-        names = next((known for word, known in KNOWN.items() if word in asked), ())
-        if not names:
+        known = next((names for word, names in KNOWN.items() if word in asked), ())
+        if not known:
             return f"First the parts, then what joins them.\n{SEPARATOR}\nA drawing of {asked}"
-        thought = f"What belongs there? {', then '.join(names)}. Each becomes the next, and the last gives the first."
-        told = ", ".join(f'"{name}"' for name in names)
-        return f"{thought}\n{SEPARATOR}\nA ring of {len(names)} pictures, an arrow from each to the next: {told}."
+        thought = f"What belongs there? {', then '.join(known)}. Each becomes the next, and the last gives the first."
+        told = ", ".join(f'"{name}"' for name in known)
+        return f"{thought}\n{SEPARATOR}\nA ring of {len(known)} pictures, an arrow from each to the next: {told}."
     if text.startswith("Draw what is asked for below as an SVG"):
         if turn.attempt < plan.broken_svg or "cannot be used" in text:
             return "<svg xmlns='http://www.w3.org/2000/svg' width='64' height='64'><rect></svg>"

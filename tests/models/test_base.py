@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -51,13 +52,25 @@ def ask(store: Store, model: Scripted) -> Answer:
 
 def test_a_good_reply_is_taken_at_once(store: Store) -> None:
     model = Scripted("7")
-    assert ask(store, model) == Answer(Reply("mark", "7", "key1"), 1, 0.5)
+    assert ask(store, model) == Answer(Reply("mark", "7", "key1"), 1, 0.5, value=7)
     assert model.heard == [()]
+
+
+def test_heavy_parsing_is_done_beside_everything_else(store: Store) -> None:
+    threads: list[str] = []
+
+    def parse(text: str) -> int:
+        threads.append(threading.current_thread().name)
+        return int(text)
+
+    answer = asyncio.run(complete(Scripted("7"), SHOWN, Contract(parse, heavy=True), CONTEXT, Calls(store)))
+    assert answer.value == 7
+    assert threads != [threading.main_thread().name]
 
 
 def test_a_bad_reply_is_named_and_asked_for_again(store: Store) -> None:
     model = Scripted("seven", "7 or 8", "7")
-    assert ask(store, model) == Answer(Reply("mark", "7", "key3"), 3, 1.5)
+    assert ask(store, model) == Answer(Reply("mark", "7", "key3"), 3, 1.5, value=7)
     told = [("seven", objection("'seven' is no number")), ("7 or 8", objection("'7 or 8' is no number"))]
     assert model.heard == [(), tuple(told[:1]), tuple(told)]
     assert "'seven' is no number" in told[0][1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +47,14 @@ def group(*entries: Entry, painter: str = "mine") -> Group:
 def test_a_row_in_full() -> None:
     marks = (Mark("point/1", 1, "seen"), Mark.abstain("spelling", "cannot tell"))
     found = entry(marks=marks, scores={"strict": 100.0, "relaxed": None}, status="done", seed=3)
+    evidence = {"regions": {"value": 83, "backend": "classical/1"}, "ocr": {"value": [{}], "backend": "x"}}
+    found = replace(found, evidence=evidence)
     (row,) = export_rows("exam", [group(found)], "paper")
     assert row == {
         "exam": "exam", "id": "q", "painter": "mine", "strategy": "direct", "judge": "judge", "variant": "release",
         "reading": "paper", "seed": 3, "repeat": 2, "status": "done", "detail": None,
-        "scores": {"strict": 100.0, "relaxed": None}, "marks": {"point/1": 1, "spelling": None},
+        "scores": {"strict": 100.0, "relaxed": None}, "evidence": {"regions": 83, "regions_backend": "classical/1"},
+        "flags": None, "marks": {"point/1": 1, "spelling": None},
         "tags": {"subject": "Art"}, "image": None, "origin": "run", "cost": 0.75,
     }  # fmt: skip
 

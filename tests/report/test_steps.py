@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -16,7 +17,7 @@ from tests.support import picture
 def test_cards_tell_the_steps_in_order(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         one, _ = store.blobs.put(picture(1))
-        steps = [
+        steps: list[dict[str, Any]] = [
             {"step": "rewrite", "text": "A cell."},
             {"step": "candidate", "seed": 0, "image": one},
             {"step": "candidate", "seed": 1, "fault": "refusal", "text": "no"},

@@ -144,7 +144,7 @@ def test_names_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_strategy_is_named_with_its_painter(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "mine (rewrite)" in printed(capsys, standing(strategy="rewrite"))
+    assert "mine + rewrite" in printed(capsys, standing(strategy="rewrite"))
 
 
 def test_notes_only_where_they_matter() -> None:

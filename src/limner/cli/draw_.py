@@ -14,6 +14,8 @@ from . import options, running
 @click.argument("exam")
 @options.painters
 @options.painter_args
+@options.devices
+@options.strategies
 @options.exam_options
 @options.data
 @options.store

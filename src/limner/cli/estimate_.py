@@ -14,6 +14,7 @@ from . import options, running
 @click.argument("exam")
 @options.painters
 @options.painter_args
+@options.strategies
 @options.asking
 @options.data
 @options.store
@@ -32,7 +33,7 @@ def command(exam: str, as_json: bool, **given: Any) -> None:
     from ..errors import UsageError
     from ..estimate import estimate, total
 
-    asking, draw = options.make_asking(given), bool(given["painters"])
+    asking, draw = options.make_asking(given), bool(given["painters"] or given["strategies"])
     if not draw and not asking.judges and not asking.preset:
         raise UsageError("name a painter with --painter, or a judge with --judge")
     place = api.looked_at(given["store"]) if draw else api.opened(given["store"])
@@ -45,6 +46,8 @@ def command(exam: str, as_json: bool, **given: Any) -> None:
             asking=asking,
             selection=options.make_selection(given),
             painter_options=options.typed(given["painter_args"], "--painter-arg"),
+            strategies=given["strategies"],
+            strategy_options=options.pairs(given["strategy_options"], "-S"),
             draw=draw,
             retry_failed=given["retry_failed"],
             seeds=given["seeds"],

@@ -18,6 +18,7 @@ from . import options
 @options.told
 @click.option("--variant", help="Only marks asked for in this way.")
 @options.selection
+@options.exclude_flagged
 @options.store
 @click.option("--format", "form", type=click.Choice(["jsonl", "csv", "parquet"]), default="jsonl", show_default=True)
 @click.option("-o", "--output", type=options.FOLDER, metavar="FILE", help="Standard output by default.")
@@ -36,6 +37,7 @@ def command(exam: str, form: str, output: Path | None, images: Path | None, **gi
             reading=given["reading"],
             variant=given["variant"],
             selection=options.make_selection(given),
+            exclude_flagged=given["exclude_flagged"],
             **options.parted(given["told"]),
         )
         rows = list(export_rows(api.stored(exam, store).name, groups, given["reading"]))

@@ -14,6 +14,7 @@ from . import options, running
 @click.argument("exam")
 @options.painters
 @options.asking
+@options.measuring
 @options.data
 @options.store
 @options.selection

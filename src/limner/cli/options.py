@@ -12,6 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from ..api import Asking
+    from ..evidence.backends import Measuring
     from ..exam import Selection
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,13 +37,40 @@ store = click.option(
 data = click.option("--data", type=FOLDER, metavar="DIR", help="The exam's data folder.")
 painters = click.option(
     "--painter", "painters", multiple=True, metavar="[NAME=]SPEC",
-    help="folder/PATH, control/NAME, python/MODULE:FUNCTION, or PROVIDER/MODEL such as openai/gpt-image-1; "
+    help="folder/PATH, control/NAME, python/MODULE:FUNCTION, diffusers/REPO_OR_PATH, or PROVIDER/MODEL such as "
+    "openai/gpt-image-1; "
     "NAME=SPEC gives it a short name. Repeatable.",
 )  # fmt: skip
 painter_args = click.option(
     "--painter-arg", "painter_args", multiple=True, metavar="KEY=VALUE",
     help="An option of the painters' own, such as quality=high. Repeatable.",
 )  # fmt: skip
+strategies = together(
+    click.option(
+        "--strategy", "strategies", multiple=True, metavar="NAME[+NAME…]",
+        help="How it is drawn: direct, rewrite, structure, recaption, reason, svg, svg-prior, best-of-N, edit; "
+        "joined with +, such as rewrite+best-of-4. Repeatable; direct by default.",
+    ),
+    click.option(
+        "-S", "strategy_options", multiple=True, metavar="KEY=VALUE",
+        help="An option of the strategies, such as planner=openai/gpt-5, chooser=…, critic=…, coder=…, editor=…. "
+        "Repeatable.",
+    ),
+)  # fmt: skip
+measuring = together(
+    click.option(
+        "--regions", metavar="WORD",
+        help="Counts regions: classical (default), sam2-tiny, sam2.1-large, sam2.1:WEIGHTS, or none.",
+    ),
+    click.option(
+        "--aesthetics", metavar="WORD", help="Rates looks: unipercept, unipercept:PYTHON, or PROVIDER/MODEL.",
+    ),
+)  # fmt: skip
+devices = click.option(
+    "--devices",
+    metavar="0,1|cpu",
+    help="Where diffusers/… painters run: one worker on each device. Changes no drawing.",
+)
 selection = together(
     click.option("--subset", help="A named list of the exam, such as mini."),
     click.option("--ids", metavar="A,B|@FILE", help="Only these questions."),
@@ -67,6 +95,10 @@ exam_options = click.option(
 told = click.option(
     "-O", "told", multiple=True, metavar="KEY=VALUE",
     help="Only marks asked for with this option (reference=none), or another number for the scores (n_max=200).",
+)  # fmt: skip
+exclude_flagged = click.option(
+    "--exclude-flagged", is_flag=True,
+    help="Leave out drawings that carry words addressed to the examiner; coverage falls.",
 )  # fmt: skip
 reading = click.option(
     "--reading", type=click.Choice(["careful", "paper", "release"]), default="careful", show_default=True,
@@ -115,6 +147,14 @@ def parted(words: tuple[str, ...]) -> dict[str, Any]:
         if not isfinite(numbers[key]):
             raise click.UsageError(f"-O {key} takes a number, not {value!r}")
     return {"options": {k: v for k, v in found.items() if k not in numbers}, "constants": numbers}
+
+
+def make_measuring(given: dict[str, Any]) -> Measuring | None:
+    """What is to be measured beyond what the exam needs, among a command's arguments."""
+    from ..evidence.backends import Measuring
+
+    regions, aesthetics = given.get("regions"), given.get("aesthetics")
+    return Measuring(regions=regions, aesthetics=aesthetics) if regions or aesthetics else None
 
 
 def make_asking(given: dict[str, Any]) -> Asking:

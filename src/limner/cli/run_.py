@@ -14,7 +14,10 @@ from . import options, running
 @click.argument("exam")
 @options.painters
 @options.painter_args
+@options.devices
+@options.strategies
 @options.asking
+@options.measuring
 @options.data
 @options.store
 @options.selection

@@ -43,7 +43,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     from ..runner import Runner
 
     asking = options.make_asking(given)
-    if draw and not given["painters"]:
+    if draw and not given["painters"] and not given.get("strategies"):
         raise UsageError("name a painter with --painter, such as folder/PATH or control/reference")
     if "judges" in given and not asking.judges and not asking.preset:
         raise UsageError("name a judge with --judge, such as ocr or openai/gpt-5, or a --preset")
@@ -57,6 +57,10 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             asking=asking,
             selection=options.make_selection(given),
             painter_options=options.typed(given.get("painter_args", ()), "--painter-arg"),
+            devices=given.get("devices"),
+            strategies=given.get("strategies", ()),
+            strategy_options=options.pairs(given.get("strategy_options", ()), "-S"),
+            measuring=options.make_measuring(given),
             draw=draw,
             seeds=given.get("seeds", 1),
             repeats=given.get("repeats", 1),
@@ -88,7 +92,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             from ..report.tables import print_standings
 
             names = [painter.name for painter in plan.painters] or list(plan.only_painters or ())
-            rows = {runner.label(painter) for painter in plan.painters}
+            rows = {(runner.label(way.painter), way.strategy.name) for way in plan.ways}
             judges = [judge.name for judge in plan.judges]
             found = api.scores(
                 plan.exam.name,
@@ -98,7 +102,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
                 selection=Selection(ids=tuple(question.id for question in plan.exam.questions)),
                 reading=api.usual_reading(plan.exam.kind, asking),
             )
-            print_standings([one for one in found if not rows or one.painter in rows], plan.exam.kind)
+            print_standings([one for one in found if not rows or (one.painter, one.strategy) in rows], plan.exam.kind)
     if progress.interrupted:
         return 130
     return 3 if progress.failed else 0

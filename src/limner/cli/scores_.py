@@ -15,10 +15,12 @@ from . import options
 @options.painters
 @click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge. Repeatable.")
 @click.option("--by", multiple=True, metavar="TAG", help="Break down by a tag, or by dimension. Repeatable.")
+@click.option("--analyses", is_flag=True, help="Below the table, what the exam's paper reports beyond its scores.")
 @options.reading
 @options.told
 @click.option("--variant", help="Only marks asked for in this way; the newest complete way by default.")
 @options.selection
+@options.exclude_flagged
 @options.store
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 def command(exam: str, **given: Any) -> None:
@@ -36,6 +38,7 @@ def command(exam: str, **given: Any) -> None:
             judges=given["judges"],
             variant=given["variant"],
             selection=options.make_selection(given),
+            exclude_flagged=given["exclude_flagged"],
             **options.parted(given["told"]),
         )
         kind = api.stored(exam, store).kind
@@ -45,3 +48,8 @@ def command(exam: str, **given: Any) -> None:
         click.echo(standings_csv(found), nl=False)
     else:
         print_standings(found, kind)
+        if given["analyses"]:
+            from ..report.analyses import analysis_sheets
+            from ..report.sheets import print_sheets
+
+            print_sheets(analysis_sheets(found))

@@ -19,6 +19,7 @@ from . import options
 @options.told
 @click.option("--variant", help="Only marks asked for in this way.")
 @options.store
+@click.option("--steps", type=options.FOLDER, metavar="FILE.png", help="Also draw how each drawing came about.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(exam: str, id: str, as_json: bool, **given: Any) -> None:
     """Show one question: its prompt, every drawing, every mark with its reason; needs the store alone."""
@@ -38,3 +39,8 @@ def command(exam: str, id: str, as_json: bool, **given: Any) -> None:
         click.echo(json.dumps(body, ensure_ascii=False, indent=2))
     else:
         print_question(body)
+    if given["steps"] is not None:
+        from ..report.question import write_steps
+
+        for file in write_steps(body, given["store"], given["steps"]):
+            click.echo(f"steps: {file}", err=True)

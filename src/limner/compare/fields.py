@@ -25,9 +25,9 @@ def name_of(painter: str, strategy: str) -> str:
     """A painter's row in tables.
 
     >>> name_of("mine", "direct"), name_of("mine", "rewrite")
-    ('mine', 'mine (rewrite)')
+    ('mine', 'mine + rewrite')
     """
-    return painter if strategy == "direct" else f"{painter} ({strategy})"
+    return painter if strategy == "direct" else f"{painter} + {strategy}"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -47,12 +48,18 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Answer:
-    """A reply, and what all its turns cost; `fault` says how one that is not required breaks its contract."""
+    """A reply, and what all its turns cost.
+
+    Attributes:
+        fault: How a reply that is not required breaks its contract.
+        value: What the contract made of the reply.
+    """
 
     reply: Reply
     turns: int
     cost: float | None
     fault: str | None = None
+    value: Any = None
 
 
 async def complete(
@@ -79,11 +86,11 @@ async def complete(
         keys.append(key)
         cost = None if cost is None or price is None else cost + price
         try:
-            contract.parse(text)
+            value = await asyncio.to_thread(contract.parse, text) if contract.heavy else contract.parse(text)
         except Unreadable as error:
             said.append((text, objection(str(error))))
             continue
-        return Answer(Reply(context.ask, text, key), turn, cost)
+        return Answer(Reply(context.ask, text, key), turn, cost, value=value)
     faults = "; ".join(f"try {n}: {wrong}" for n, (_, wrong) in enumerate(said, 1)).replace("\n", " ")
     if not contract.required:
         return Answer(Reply(context.ask, said[-1][0], keys[-1]), len(said), cost, faults)

@@ -27,7 +27,7 @@ def analysis_sheets(standings: Sequence[Standing]) -> list[Sheet]:
 
 
 def _painter(row: Standing) -> str:
-    return row.painter if row.strategy == "direct" else f"{row.painter} ({row.strategy})"
+    return row.painter if row.strategy == "direct" else f"{row.painter} + {row.strategy}"
 
 
 def _sheet(title: str, bodies: Sequence[tuple[str, Any]]) -> Sheet:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from .. import api, exams
 from ..errors import UsageError
+from ..screening import screened
 from ..store.records import load_drawings, load_exam
 from .console import console, escape
 
@@ -22,6 +24,7 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
         found = exams.kind(kind)
         whole = load_exam(open_store, exam, found.rubric)
         drawings = [drawing for drawing in load_drawings(open_store, exam) if drawing.question_id == id]
+        flags = screened(open_store, drawings, {one.hash: one for one in whole.questions}, found.protocol)
     if which.get("painters"):
         names = {api.painter_name(word) for word in which["painters"]}
         drawings = [drawing for drawing in drawings if {drawing.painter, drawing.label} & names]
@@ -37,7 +40,7 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
                 body: dict[str, Any] = {"painter": group.painter, "strategy": group.strategy, "judge": group.judge}
                 body |= {"seed": entry.drawing.seed, "repeat": entry.marking.repeat if entry.marking else 0}
                 body |= {"status": entry.status, "detail": entry.detail, "scores": dict(entry.scores), "marks": marks}
-                markings.append(body | {"setup": dict(group.setup)})
+                markings.append(body | {"evidence": dict(entry.evidence), "setup": dict(group.setup)})
     shown = ("painter", "strategy", "seed", "status", "image", "width", "height", "fault", "detail", "notes", "cost")
     return {
         "exam": exam,
@@ -49,7 +52,11 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
             {"id": c.id, "text": c.text, "kind": c.kind, "top": c.top, "weight": c.weight}
             for c in found.protocol.criteria(question)
         ],
-        "drawings": [{key: getattr(drawing, key) for key in shown} for drawing in drawings],
+        "drawings": [
+            {key: getattr(drawing, key) for key in shown}
+            | {"flags": [flag.to_json() for flag in flags[drawing.id]] if drawing.id in flags else None}
+            for drawing in drawings
+        ],
         "markings": markings,
     }
 
@@ -68,10 +75,16 @@ def print_question(body: dict[str, Any]) -> None:
     for drawing in body["drawings"]:
         size = f"{drawing['width']} x {drawing['height']}, image {drawing['image'][:12]}" if drawing["image"] else ""
         wrong = f"{drawing['fault']}: {drawing['detail']}" if drawing["fault"] else ""
-        out.print(f"drawing by [bold]{escape(drawing['painter'])}[/bold]: {escape(wrong or size or 'imported')}")
+        by = _row(drawing)
+        out.print(f"drawing by [bold]{escape(by)}[/bold]: {escape(wrong or size or 'imported')}")
+        for flag in drawing.get("flags") or ():
+            told = f"carries words addressed to the examiner ({flag['rule']}, {flag['language']}): {flag['text']}"
+            out.print(Padding(f"[red]{escape(told)}[/red]", (0, 2)))
+        for number, step in enumerate((drawing.get("notes") or {}).get("steps", ()), 1):
+            out.print(Padding(f"[dim]{number}.[/dim] {escape(_told(step))}", (0, 2)))
     texts = {criterion["id"]: criterion for criterion in body["criteria"]}
     for marking in body["markings"]:
-        title = f"{marking['painter']} marked by {marking['judge']}"
+        title = f"{_row(marking)} marked by {marking['judge']}"
         if marking["status"] != "done":
             out.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(marking['detail'] or '')}")
             continue
@@ -87,3 +100,38 @@ def print_question(body: dict[str, Any]) -> None:
             value = mark["verdict"] if mark["value"] is None else f"{mark['value']}/{criterion['top']}"
             table.add_row(escape(criterion["text"] + weight), value, escape(mark["reason"]))
         out.print(table)
+
+
+def _row(body: dict[str, Any]) -> str:
+    """Painter and strategy, as tables name them."""
+    strategy = body.get("strategy", "direct")
+    return str(body["painter"]) if strategy == "direct" else f"{body['painter']} + {strategy}"
+
+
+def write_steps(body: dict[str, Any], store: Any, file: Path) -> list[Path]:
+    """Draw how each drawing of the question came about; several drawings get numbered files.
+
+    Raises:
+        UsageError: No drawing of it was made in steps.
+    """
+    from .steps import cards, sheet
+
+    made = [drawing for drawing in body["drawings"] if (drawing["notes"] or {}).get("steps")]
+    if not made:
+        raise UsageError(f"{body['id']}: no drawing was made in steps; draw with --strategy")
+    files = [file] if len(made) == 1 else [file.with_stem(f"{file.stem}-{n}") for n in range(1, len(made) + 1)]
+    with api.opened(store) as open_store:
+        for drawing, target in zip(made, files, strict=True):
+            found = cards(body["prompt"], drawing["notes"]["steps"], drawing["image"], open_store.blobs)
+            sheet(found).save(target)
+    return files
+
+
+def _told(step: dict[str, Any]) -> str:
+    """One step of a strategy in a line or a few."""
+    seed = f" (seed {step['seed']})" if "seed" in step else ""
+    turn = f" {step['round']}" if "round" in step else ""
+    image = f" image {step['image'][:12]}" if "image" in step else ""
+    fault = f" {step['fault']}" if "fault" in step else ""
+    text = f": {step['text']}" if step.get("text") else ""
+    return f"{step['step']}{turn}{seed}{image}{fault}{text if len(text) < 600 else text[:600] + ' …'}"

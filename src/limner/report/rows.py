@@ -6,7 +6,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +34,21 @@ def export_rows(exam: str, groups: Sequence[Group], reading: str) -> Iterator[di
                 "status": entry.status,
                 "detail": entry.detail,
                 "scores": dict(entry.scores),
+                "evidence": _measured(entry.evidence),
+                "flags": None if entry.flags is None else [flag.to_json() for flag in entry.flags],
                 "marks": {mark.criterion: mark.value for mark in entry.marks},
                 "tags": dict(entry.question.tags),
                 "image": drawing.image,
                 "origin": drawing.origin,
                 "cost": None if None in costs else sum(cost for cost in costs if cost is not None),
             }
+
+
+def _measured(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """Single values that were measured, each with what measured it."""
+    plain = {name: one for name, one in evidence.items() if not isinstance(one["value"], list | dict)}
+    values = {name: one["value"] for name, one in plain.items()}
+    return values | {f"{name}_backend": one["backend"] for name, one in plain.items()}
 
 
 def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -> None:
@@ -65,10 +74,10 @@ def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """Scores and tags as columns of their own, marks as JSON text: their names differ from question to question."""
+    """Scores and tags as columns of their own; marks and flags as JSON text, for they differ from row to row."""
     flat: dict[str, Any] = {}
     for key, value in row.items():
-        if key == "marks":
+        if key == "marks" or (key == "flags" and value is not None):
             flat[key] = json.dumps(value)
         elif isinstance(value, dict):
             flat |= {f"{key}.{name}": item for name, item in value.items()}

@@ -10,7 +10,7 @@ from typing import Any
 from ..calls import canonical
 from ..exams import kind
 from ..protocol import Protocol, Score
-from ..scoring import Standing
+from ..scoring import FLAGGED, Standing
 from .console import console, escape
 
 WIDE = 130
@@ -31,7 +31,11 @@ COLUMNS = (
     "high",
     "least",
     "most",
+    "flagged",
+    "unscreened",
 )
+HEAD = ("exam", "reading", "painter", "strategy", "judge", "coverage", "flagged", "unscreened")
+"""The columns that are the same for all numbers of a painter under a judge."""
 
 
 def print_standings(standings: Sequence[Standing], exam_kind: str) -> None:
@@ -124,7 +128,7 @@ def _view(row: Standing) -> dict[str, Any]:
 
 
 def _name(row: Standing) -> str:
-    return row.painter if row.strategy == "direct" else f"{row.painter} ({row.strategy})"
+    return row.painter if row.strategy == "direct" else f"{row.painter} + {row.strategy}"
 
 
 def _percent(share: float | None) -> str:
@@ -158,6 +162,7 @@ def notes(rows: Sequence[Standing]) -> list[str]:
         found.append("[low, high]: 95% bootstrap interval over questions")
     if any(row.coverage < 1 for row in rows):
         found.append("coverage: questions with a score of those drawn or tried; failures are left out, never zeros")
+    found += _screening(rows)
     for remark in dict.fromkeys(remark for row in rows for remark in row.remarks):
         named = [_name(row) for row in rows if remark in row.remarks]
         found.append(remark if len(named) == len(rows) else f"{', '.join(named)}: {remark}")
@@ -165,6 +170,29 @@ def notes(rows: Sequence[Standing]) -> list[str]:
     shown = {k: setup[k] for k in ("variant", "options", "args", "templates") if setup.get(k)}
     if shown:
         found.append("asked: " + ", ".join(f"{key} {_words(value)}" for key, value in shown.items()))
+    return found
+
+
+def _screening(rows: Sequence[Standing]) -> list[str]:
+    """What is known of words addressed to the examiner; nothing where no drawing's text was read."""
+    flagged, left_out = sum(row.flagged for row in rows), sum(row.failures.get(FLAGGED, 0) for row in rows)
+    unknown = sum(row.unscreened for row in rows)
+    found = []
+    if flagged:
+        ids = list(dict.fromkeys(id for row in rows for id in row.flagged_ids))
+        listed = ", ".join(ids[:3]) + (" …" if len(ids) > 3 else "")
+        one = flagged == 1
+        found.append(
+            f"{flagged} drawing{'' if one else 's'} carr{'ies' if one else 'y'} words addressed to the examiner: "
+            f"{listed} (limner show {rows[0].exam} {ids[0]})"
+        )
+    if left_out:
+        found.append("these are left out (--exclude-flagged): they have no score, and coverage falls")
+    if unknown and any(row.screened for row in rows):
+        found.append(
+            f"{unknown} drawing{'' if unknown == 1 else 's'} not screened for such words: nobody has read their text "
+            f"(limner evidence {rows[0].exam} --probe ocr)"
+        )
     return found
 
 
@@ -196,7 +224,7 @@ def standings_csv(standings: Sequence[Standing]) -> str:
     writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
     writer.writeheader()
     for row in standings:
-        head = {key: getattr(row, key) for key in ("exam", "reading", "painter", "strategy", "judge", "coverage")}
+        head = {key: getattr(row, key) for key in HEAD}
         plain = row.to_json()
         views = [("", "", {"n": row.n, "scores": plain["scores"], "bounds": plain["bounds"]})]
         views += [(tag, value, body) for tag, values in row.by.items() for value, body in values.items()]

@@ -179,13 +179,18 @@ def load_setups(store: Store) -> dict[str, dict[str, Any]]:
 
 def load_replies(store: Store, keys: Iterable[str]) -> dict[str, str]:
     """The accepted reply texts of the given calls."""
+    return {key: result.get("text", "") for key, result in load_results(store, keys).items()}
+
+
+def load_results(store: Store, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The accepted results of the given calls."""
     wanted, found = sorted(set(keys)), {}
     accepted = calls.join(attempts, (attempts.c.call == calls.c.key) & (attempts.c.n == calls.c.accepted))
     with store.reading() as connection:
         for start in range(0, len(wanted), 500):
             query = sa.select(calls.c.key, attempts.c.result).select_from(accepted)
             for row in connection.execute(query.where(calls.c.key.in_(wanted[start : start + 500]))):
-                found[row.key] = row.result.get("text", "")
+                found[row.key] = dict(row.result)
     return found
 
 
@@ -194,16 +199,40 @@ def evidence_row(subject: str, name: str, backend: str, value: Any) -> dict[str,
     return {"subject": subject, "name": name, "backend": backend, "value": value, "created": now()}
 
 
-def load_evidence(store: Store, subjects: Iterable[str]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Subject -> name -> ``{"value", "backend"}``; the newest backend's word stands."""
-    wanted = sorted(set(subjects))
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+@dataclass(frozen=True)
+class Measured:
+    """One measured value: of an image by its hash, or of a drawing by its id."""
+
+    subject: str
+    name: str
+    backend: str
+    value: Any
+    created: float
+
+
+def load_evidence(store: Store, subjects: Iterable[str], skip: Iterable[str] = ()) -> list[Measured]:
+    """Everything that was measured on these subjects, by whatever backend, but for the names to `skip`."""
+    wanted, found = sorted(set(subjects)), list[Measured]()
     with store.reading() as connection:
         for start in range(0, len(wanted), 500):
             query = sa.select(evidence).where(evidence.c.subject.in_(wanted[start : start + 500]))
-            for row in connection.execute(query.order_by(evidence.c.created)):
-                found.setdefault(row.subject, {})[row.name] = {"value": row.value, "backend": row.backend}
+            rows = connection.execute(query.where(evidence.c.name.not_in(sorted(skip))))
+            found += [Measured(**row._mapping) for row in rows]
     return found
+
+
+def known_evidence(store: Store, names: Iterable[str]) -> set[tuple[str, str, str]]:
+    """Subject, name and backend of every value under these names."""
+    query = sa.select(evidence.c.subject, evidence.c.name, evidence.c.backend)
+    with store.reading() as connection:
+        rows = connection.execute(query.where(evidence.c.name.in_(sorted(set(names)))))
+        return {(row.subject, row.name, row.backend) for row in rows}
+
+
+def save_evidence(store: Store, subject: str, name: str, backend: str, value: Any) -> Future[None]:
+    """Keep a measured value; the future ends with the commit."""
+    row = evidence_row(subject, name, backend, value)
+    return store.submit(lambda connection: store.upsert(connection, evidence, row))
 
 
 def save_drawing(store: Store, drawing: Drawing) -> Future[None]:

@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from limner import api
 from limner.exams import read, resolve
-from limner.exams.aibench.agreement import agreement
 from limner.exams.aibench.sample.draw import IMAGES
 from tests.cli.invoke import limner
 from tests.fakes import ChatServer
@@ -96,14 +94,11 @@ def test_one_by_one_and_batched(tmp_path: Path) -> None:
     assert "asked: variant batched" in told
     assert "no aesthetics rating" in told
 
-    marked = {}
-    for variant in ("single", "batched"):
-        _, (group,) = api.groups("sample/aibench", store=tmp_path / "store", variant=variant)
-        marked[variant] = {(e.question.id, e.drawing.image or ""): e.marks for e in group.entries}
-    compared = agreement(marked["single"], marked["batched"])
-    assert compared["all"].n == TOTAL
-    assert compared["all"].same == pytest.approx((TOTAL - 3) / TOTAL)
-    assert compared["semantics"].same == 1
+    agreed = limner("agree", "sample/aibench", "--store", tmp_path / "store", "--format", "json").json()
+    (pair,) = agreed["pairs"]
+    assert pair["marks"]["all"]["n"] == TOTAL
+    assert pair["marks"]["all"]["same"]["value"] == pytest.approx((TOTAL - 3) / TOTAL)
+    assert pair["marks"]["semantics"]["same"]["value"] == 1
 
 
 def test_an_unread_answer_does_not_spoil_the_marking(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from limner.protocol import READINGS, Picture, Reply, Row, Text
 from .rows import CHECKLIST, item, question, replies, variant
 
 PROTOCOL = AIBENCH.protocol
-RATED = {"aesthetics": {"value": 51.0, "backend": "test"}}
+RATED = {"aesthetics": {"value": 51.0, "backend": "imported"}}
 RIGHT = ("B", "A", "C", "D", "A")
 
 
@@ -170,7 +170,7 @@ def test_every_question_counts_the_same_whatever_its_drawing(drawings: list[Any]
             Mark.unread(one.id, "?") if value is None else Mark(one.id, value)
             for one, (_, value) in zip(PROTOCOL.criteria(asked), every, strict=True)
         )
-        evidence = {} if rating is None else {"aesthetics": {"value": rating, "backend": "test"}}
+        evidence = {} if rating is None else {"aesthetics": {"value": rating, "backend": "imported"}}
         rows.append(Row(asked, marks, {}, evidence))
         ratings += [] if rating is None else [rating]
         for level, value in every:
@@ -223,6 +223,15 @@ def test_what_a_reader_is_told() -> None:
     assert PROTOCOL.remarks(rows[1:]) == [
         "no aesthetics rating: overall is the mean of the four levels, not of five numbers"
     ]
+
+
+def test_who_rated_the_looks_is_told() -> None:
+    def told(backend: str) -> list[str]:
+        return PROTOCOL.remarks([row([1] * 5, {"aesthetics": {"value": 51.0, "backend": backend}}, (1024, 1024))])
+
+    assert told("unipercept/1.0.3 iaa model=x") == ["aesthetics rated by unipercept, as in the paper"]
+    (said,) = told("model:openai/gpt-5 prompt=0123")
+    assert said.startswith("aesthetics rated by model:openai/gpt-5, not by UniPercept as in the paper")
 
 
 def test_the_release_counts_unanswered_questions_too() -> None:

@@ -146,7 +146,7 @@ WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
     "path through a linked folder": (changed(id="Q_2", image_path="away/out.png"), "the folder .* through a link"),
     "no image": (changed(id="Q_2", image_path="text.png"), "text.png: not an image"),
     "empty image": (changed(id="Q_2", image_path="empty.png"), "empty.png: not an image"),
-    "vector drawing": (changed(id="Q_2", image_path="drawing.svg"), "drawing.svg: not an image"),
+    "vector drawing": (changed(id="Q_2", image_path="drawing.svg"), "drawing.svg: this is SVG, not an image"),
     "a list": ("[1, 2]", "a JSON object is wanted, not list"),
     "a number": ("12", "a JSON object is wanted, not int"),
     "cut off": (json.dumps(ROW)[:50], "not JSON: "),

@@ -149,10 +149,11 @@ def test_a_service_is_asked_and_read(tmp_path: Path, chat: ChatServer, monkeypat
     assert sent["response_format"]["json_schema"] == {"name": "reply", "schema": SCHEMA, "strict": True}
     (row,) = limner("export", "sample/mmmg").lines()
     assert row["scores"]["fidelity_exact"] == pytest.approx(2 * 8 / (8 + 9))
-    assert row["scores"]["mmmg_exact"] is None
+    assert row["scores"]["mmmg_exact"] == row["scores"]["fidelity_exact"], "few regions: all of it is readable"
+    assert row["evidence"]["regions_backend"].startswith("classical/")
     out = limner("scores", "sample/mmmg", "--by", "level", "--by", "discipline", "--by", "level_discipline").out
     assert "options template=corrected" in out
-    assert "MMMG-Score is missing for 1 of 1 drawings" in out
+    assert "regions counted by classical: not the paper's readability" in out
     shown = limner("show", "sample/mmmg", "secondaryschool_Literature_1").out
     assert "TemporalOrder(falling action, resolution)" in shown
 

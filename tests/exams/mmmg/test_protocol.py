@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,8 @@ NAMES = (
 )  # fmt: skip
 
 
-def regions(count: object) -> dict[str, Any]:
-    return {"regions": {"value": count, "backend": "test"}}
+def regions(count: object, backend: str = "imported") -> dict[str, Any]:
+    return {"regions": {"value": count, "backend": backend}}
 
 
 def row(asked: Question[Rubric], given: list[Mark], count: object = 10) -> Row:
@@ -200,7 +201,7 @@ def test_the_error_analysis() -> None:
         "drawings": 5, "low": 4, "readability": 0.5, "entity": 0.5, "dependency": 0.5,
     }  # fmt: skip
     empty = {"drawings": 0, "low": 0, "readability": None, "entity": None, "dependency": None}
-    assert PROTOCOL.analyses([]) == {"low_scores": {"mmmg_release": empty, "mmmg_exact": empty}}
+    assert PROTOCOL.analyses([]) == {"low_scores": {"mmmg_release": empty, "mmmg_exact": empty}, "levels": {}}
 
 
 def test_unread_items_are_counted() -> None:
@@ -208,6 +209,26 @@ def test_unread_items_are_counted() -> None:
     for reading, said in (("careful", "and stay undecided"), ("paper", "and count as no in this reading")):
         given = PROTOCOL.marks(question(), [Reply("mark", text)], reading)  # type: ignore[arg-type]
         assert PROTOCOL.remarks([row(question(), given)]) == [f"2 of 5 items have no readable answer {said}"]
+
+
+def test_who_counted_the_regions_is_told() -> None:
+    given = marks([1, 1, 1], [1, 1])
+
+    def told(*backends: str) -> list[str]:
+        rows = [row(question(), given) for _ in backends]
+        return PROTOCOL.remarks(
+            [replace(one, evidence=regions(10, name)) for one, name in zip(rows, backends, strict=True)]
+        )
+
+    classical, paper = (
+        "classical/close=7 rev=1 lines=rapidocr/3#ab",
+        "sam2.1-large/0123456789ab/release/float32 lines=x",
+    )
+    assert told("imported") == []
+    assert told(classical) == ["regions counted by classical: not the paper's readability, which takes SAM 2.1 large"]
+    (said,) = told(paper, "imported")
+    assert said.startswith("regions counted by sam2.1-large on 1 of 2 drawings: the paper's model and settings, though")
+    assert "not the paper's readability" in told("sam2.1-large/0123456789ab/points=16 layers=0/float32 lines=x")[0]
 
 
 def test_replies_that_are_none_or_too_many() -> None:

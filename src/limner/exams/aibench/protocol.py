@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ...evidence.names import AESTHETICS, IMPORTED, backends, is_paper, short
 from ...exam import Question
 from ...marks import Criterion, Mark
 from ...protocol import (
@@ -47,6 +48,7 @@ class AIBench(Protocol[Rubric]):
         Score("aesthetics", 100, "measured rating of the image's looks, mean over drawings"),
     )
     variants = ("single", "batched")
+    uses = frozenset({"aesthetics"})
     draw_options: Mapping[str, tuple[str, ...]] = {"latex": ("keep", "strip")}
     label_kinds = frozenset({"component"})
     reply_tokens: Mapping[str, int] = {**dict.fromkeys(LEVEL_NAMES, 4), ALL: 200}
@@ -139,6 +141,12 @@ class AIBench(Protocol[Rubric]):
             found.append("no aesthetics rating: overall is the mean of the four levels, not of five numbers")
         elif rated < len(rows):
             found.append(f"aesthetics is known of {rated} of {len(rows)} drawings: overall counts the mean of those")
+        for backend in backends((row.evidence for row in rows), AESTHETICS):
+            if not is_paper(AESTHETICS, backend):
+                said = "not by UniPercept as in the paper: aesthetics and overall are not the paper's"
+                found.append(f"aesthetics rated by {short(backend)}, {said}")
+            elif backend != IMPORTED:
+                found.append(f"aesthetics rated by {short(backend)}, as in the paper")
         small = sum(row.size is not None and min(row.size) < LEAST for row in rows)
         if small:
             found.append(f"{small} of {len(rows)} drawings are smaller than {LEAST} x {LEAST}, the paper's least size")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...evidence.names import IMPORTED, REGIONS, backends, is_paper, short
 from ...protocol import Row
 from . import graph
 from .replies import MISSING
@@ -30,6 +31,21 @@ def failures(rows: Sequence[Row], score: str) -> dict[str, Any]:
     return found
 
 
+def counted(rows: Sequence[Row]) -> list[str]:
+    """Who counted the regions, where the counts did not come with imported results."""
+    found = []
+    for backend, drawings in backends((row.evidence for row in rows), REGIONS).items():
+        of = "" if drawings == len(rows) else f" on {drawings} of {len(rows)} drawings"
+        if is_paper(REGIONS, backend) and backend != IMPORTED:
+            said = "the paper's model and settings, though lines of text are read by another engine than the paper's"
+            found.append(f"regions counted by {short(backend)}{of}: {said}")
+        elif backend != IMPORTED:
+            found.append(
+                f"regions counted by {short(backend)}{of}: not the paper's readability, which takes SAM 2.1 large"
+            )
+    return found
+
+
 def remarks(rows: Sequence[Row]) -> list[str]:
     """What a reader must know to take the scores of these drawings right."""
     found = []
@@ -40,6 +56,7 @@ def remarks(rows: Sequence[Row]) -> list[str]:
         found.append(f"… and {len(stopped) - 3} more questions without fidelity_release")
     if uncounted := sum(row.scores.get("readability") is None for row in rows):
         found.append(f"MMMG-Score is missing for {uncounted} of {len(rows)} drawings: they have no region count")
+    found += counted(rows)
     items = sum(len(row.marks) for row in rows)
     if unread := sum(mark.verdict == "unread" for row in rows for mark in row.marks):
         found.append(f"{unread} of {items} items have no readable answer and stay undecided")

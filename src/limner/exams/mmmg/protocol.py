@@ -22,8 +22,8 @@ from ...protocol import (
     Unreadable,
     Variant,
 )
-from . import errors
-from .data import Rubric
+from . import errors, levels
+from .data import LEVELS, Rubric
 from .replies import FREE, SCHEMA, STRUCTURED, Items, complete, read, some
 from .scores import AVERAGED, LEVEL, averaged, readability, scores
 
@@ -49,6 +49,7 @@ class Mmmg(Protocol[Rubric]):
     needs = frozenset({"regions"})
     label_kinds = frozenset({"entity"})
     breakdowns = ("level", "discipline", "level_discipline")
+    orders: Mapping[str, tuple[str, ...]] = {"level": LEVELS}
     dimensions = ("fidelity_release", "fidelity_exact", "readability", "u_acc", "entity_recall", "dependency_accuracy")
     reply_tokens: Mapping[str, int] = {STRUCTURED: 3000, FREE: 2500}
 
@@ -113,8 +114,9 @@ class Mmmg(Protocol[Rubric]):
         return averaged(means)
 
     def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
-        """Why drawings score low, as the paper's error analysis counts it."""
-        return {"low_scores": {name: errors.failures(rows, name) for name in ("mmmg_release", "mmmg_exact")}}
+        """Why drawings score low, as the paper's error analysis counts it; and how well each level is recovered."""
+        low = {name: errors.failures(rows, name) for name in ("mmmg_release", "mmmg_exact")}
+        return {"low_scores": low, "levels": levels.recovered(rows)}
 
     def remarks(self, rows: Sequence[Row]) -> list[str]:
         """Scores that are missing, items without an answer, other numbers than the usual ones."""

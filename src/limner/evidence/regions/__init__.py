@@ -1,0 +1,59 @@
+"""Counting the regions of a drawing, for MMMG's readability: masks of a segmentation model, and lines of text."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from ...errors import UsageError
+from .base import Box, RegionCounter, Regions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["WORDS", "Box", "RegionCounter", "Regions", "open_counter"]
+
+WORDS = {
+    "classical": "areas of one colour, without any model",
+    "sam2-tiny": "SAM 2 tiny on the CPU; sam2-tiny:FOLDER for files that lie elsewhere",
+    "sam2.1-large": "SAM 2.1 large with the release's settings, as in the paper; needs limner[gpu] and the weights",
+    "sam2.1:WEIGHTS": "the same with weights from a folder or a repository in the hub's cache",
+}
+"""What `open_counter` takes, and what it stands for."""
+
+
+def open_counter(word: str, **options: Any) -> RegionCounter:
+    """The counter that a word names; nothing is loaded yet.
+
+    Args:
+        word: One of `WORDS`.
+        options: Of a model, `limner.evidence.regions.settings.Settings` by name; ``batch``; for SAM 2.1 also ``device``
+            and ``precision``, for SAM 2 tiny ``threads``.
+
+    Raises:
+        UsageError: There is no such counter, or it does not take such an option.
+    """
+    from .settings import settings_from
+
+    kind, _, place = word.partition(":")
+    make: Callable[..., RegionCounter]
+    given: dict[str, Any] = {}
+    if word == "classical":
+        from .classical import ClassicalCounter
+
+        make = ClassicalCounter
+    elif kind == "sam2-tiny":
+        from .tiny import FAST, TinyCounter
+
+        make, given = TinyCounter, {"folder": place or None, "settings": settings_from(FAST, options)}
+    elif word == "sam2.1-large" or (kind == "sam2.1" and place):
+        from .sam import LARGE, SamCounter
+        from .settings import RELEASE
+
+        make, given = SamCounter, {"weights": place or LARGE, "settings": settings_from(RELEASE, options)}
+    else:
+        raise UsageError(f"no region counter {word!r}; there are {', '.join(WORDS)}")
+    unknown = options.keys() - (inspect.signature(make).parameters.keys() - given.keys())
+    if unknown:
+        raise UsageError(f"region counter {word}: no option {', '.join(sorted(unknown))}")
+    return make(**given, **options)

@@ -1,0 +1,149 @@
+"""Crops, points and boxes of automatic mask generation, for whatever model makes the masks. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import Box
+from .settings import Settings
+
+Floats = NDArray[np.float64]
+OVERLAP = 512 / 1500
+"""How far the four crops of the first layer overlap, as part of the image's shorter side."""
+NEAR_EDGE = 20
+"""A mask that comes this close to an edge of its crop, in pixels, was cut by it."""
+
+
+@dataclass(frozen=True)
+class Crop:
+    """A part of the image, and its layer; layer 0 is the whole."""
+
+    box: tuple[int, int, int, int]
+    layer: int
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height."""
+        left, top, right, bottom = self.box
+        return right - left, bottom - top
+
+
+@dataclass(frozen=True)
+class Masks:
+    """Masks of one crop that passed the thresholds: their boxes in the crop's pixels, and their quality."""
+
+    boxes: Floats
+    quality: Floats
+
+    @classmethod
+    def none(cls) -> Masks:
+        """No masks."""
+        return cls(np.zeros((0, 4)), np.zeros(0))
+
+
+def crops(width: int, height: int, layers: int) -> list[Crop]:
+    """The whole image, then for each layer twice as many crops a side as in the one before, column by column."""
+    found = [Crop((0, 0, width, height), 0)]
+    for layer in range(1, layers + 1):
+        many = 2**layer
+        shared = int(OVERLAP * min(width, height) * 2 / many)
+        wide, high = (math.ceil((shared * (many - 1) + side) / many) for side in (width, height))
+        for column, row in product(range(many), repeat=2):
+            left, top = (wide - shared) * column, (high - shared) * row
+            if left < width and top < height:  # An image of a few pixels has no more crops than pixels.
+                found.append(Crop((left, top, min(left + wide, width), min(top + high, height)), layer))
+    return found
+
+
+def grid(side: int) -> Floats:
+    """Points at the centres of `side` x `side` equal cells, row by row, from 0 to 1."""
+    places = (np.arange(side) + 0.5) / side
+    across, down = np.meshgrid(places, places)
+    return np.stack([across.ravel(), down.ravel()], axis=1)
+
+
+def chosen(found: Iterable[tuple[Crop, Masks]], size: tuple[int, int], settings: Settings) -> list[Box]:
+    """The boxes that remain of all crops' masks: none cut by a crop's edge, no two that are one thing.
+
+    Args:
+        found: Every crop with its masks.
+        size: Width and height of the image.
+        settings: The thresholds of suppression.
+    """
+    boxes: list[Floats] = [np.zeros((0, 4))]
+    worth: list[Floats] = [np.zeros(0)]
+    several = 0
+    for crop, masks in found:
+        several += 1
+        left, top, right, bottom = crop.box
+        placed = masks.boxes + np.array([left, top, left, top], dtype=np.float64)
+        whole = ~cut(placed, crop.box, size)
+        placed, quality = placed[whole], masks.quality[whole]
+        best = suppressed(placed, quality, settings.nms)
+        boxes.append(placed[best])
+        worth.append(np.full(len(best), 1 / ((right - left) * (bottom - top))))
+    together = np.concatenate(boxes)
+    if several > 1:
+        together = together[suppressed(together, np.concatenate(worth), settings.crop_nms)]
+    return [(float(a), float(b), float(c), float(d)) for a, b, c, d in together]
+
+
+def cut(boxes: Floats, crop: Sequence[int], size: tuple[int, int]) -> NDArray[np.bool_]:
+    """Which boxes come near an edge of their crop that is no edge of the image."""
+    edges = np.array(crop, dtype=np.float64)
+    image = np.array([0, 0, *size], dtype=np.float64)
+    near = (np.abs(boxes - edges) <= NEAR_EDGE) & ~(np.abs(boxes - image) <= NEAR_EDGE)
+    return np.asarray(near.any(axis=1))
+
+
+def suppressed(boxes: Floats, worth: Floats, threshold: float) -> NDArray[np.intp]:
+    """The places of the boxes that stay, best first: none overlaps a better one by more than `threshold`.
+
+    Equals keep their order. A box without area overlaps nothing.
+    """
+    order = np.argsort(-worth, kind="stable")
+    left, top, right, bottom = boxes.T
+    areas = (right - left) * (bottom - top)
+    kept = []
+    while len(order):
+        first, order = order[0], order[1:]
+        kept.append(first)
+        width = np.minimum(right[first], right[order]) - np.maximum(left[first], left[order])
+        height = np.minimum(bottom[first], bottom[order]) - np.maximum(top[first], top[order])
+        common = np.maximum(width, 0) * np.maximum(height, 0)
+        union = areas[first] + areas[order] - common
+        order = order[common / np.where(union > 0, union, 1) <= threshold]
+    return np.array(kept, dtype=np.intp)
+
+
+def measured(masks: Any, offset: float) -> tuple[Any, Any, Any, Any]:
+    """Of masks n x height x width, as numpy arrays or tensors: areas at the raised and at the lowered threshold, and
+    which columns and which rows hold a part of the mask."""
+    inside = masks > 0
+    raised, lowered = ((masks > bound).sum((-2, -1)) for bound in (offset, -offset))
+    return raised, lowered, inside.any(-2), inside.any(-1)
+
+
+def passed(
+    areas: tuple[Floats, Floats], places: tuple[NDArray[np.bool_], NDArray[np.bool_]], quality: Floats, stability: float
+) -> Masks:
+    """The masks that are stable; areas and places (columns, rows) as `measured` gives them."""
+    raised, lowered = areas
+    columns, rows = places
+    # Without any area there is nothing to divide by; such a mask is dropped.
+    stable = (lowered > 0) & (raised / np.maximum(lowered, 1) >= stability) & columns.any(axis=1)
+    columns, rows, quality = columns[stable], rows[stable], quality[stable]
+    (left, right), (top, bottom) = _span(columns), _span(rows)
+    return Masks(np.stack([left, top, right, bottom], axis=1).astype(np.float64), quality.astype(np.float64))
+
+
+def _span(held: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """First and last true place of every row."""
+    return held.argmax(axis=1), held.shape[1] - 1 - held[:, ::-1].argmax(axis=1)

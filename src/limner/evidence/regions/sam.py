@@ -1,0 +1,204 @@
+"""SAM 2.1 as the paper uses it: weights from a folder or the hub's cache, the release's settings."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...errors import UsageError
+from .base import Regions
+from .lines import merged
+from .settings import RELEASE, Settings
+from .weights import read_config, sha256, tensor_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from PIL.Image import Image
+
+    from ..lines import Line
+    from .masks import MaskGenerator
+
+LARGE = "facebook/sam2.1-hiera-large"
+FILES = ("config.json", "model.safetensors")
+SIZES = {
+    (96, (1, 2, 7, 2)): "tiny",
+    (96, (1, 2, 11, 2)): "small",
+    (112, (2, 3, 16, 3)): "base-plus",
+    (144, (2, 6, 36, 4)): "large",
+}
+"""The released models, by width and blocks of their encoder."""
+ONLY_2_1 = "occlusion_spatial_embedding_parameter"
+"""A tensor that weights of SAM 2.1 have and those of SAM 2 lack."""
+PRECISIONS = ("bfloat16", "float32")
+
+
+class SamCounter:
+    """Counts with a SAM 2 model of transformers.
+
+    Args:
+        weights: A folder with ``config.json`` and ``model.safetensors``, or a repository in the hub's cache.
+        settings: The release's unless told otherwise.
+        device: A GPU where there is one.
+        precision: ``bfloat16`` on a GPU and ``float32`` elsewhere, unless told otherwise.
+        batch: Prompts that go through the decoder together.
+        compiled: Whether the decoder is compiled first: half a minute that pays off after some sixty images.
+    """
+
+    def __init__(
+        self,
+        weights: str = LARGE,
+        settings: Settings = RELEASE,
+        *,
+        device: str | None = None,
+        precision: str | None = None,
+        batch: int = 256,
+        compiled: bool = False,
+    ) -> None:
+        if precision not in (None, *PRECISIONS):
+            raise UsageError(f"precision is {' or '.join(PRECISIONS)}, not {precision!r}")
+        if not isinstance(batch, int) or batch < 1:
+            raise UsageError(f"batch is a whole number of at least 1, not {batch!r}")
+        if not isinstance(compiled, bool):
+            raise UsageError(f"compiled is true or false, not {compiled!r}")
+        self._weights, self._settings, self._batch, self._compiled = weights, settings, batch, compiled
+        self._asked_device, self._asked_precision = device, precision
+        self._lock = threading.Lock()
+        self._made: MaskGenerator | None = None
+
+    @property
+    def name(self) -> str:
+        """Model, weights, settings and precision."""
+        how = f"{self._precision} compiled" if self._compiled else self._precision
+        return f"{self._model_name}/{sha256(self._folder / FILES[1])[:12]}/{self._settings}/{how}"
+
+    @property
+    def paper(self) -> bool:
+        """Whether the weights are SAM 2.1 large, as far as shapes and names tell, and the settings the release's."""
+        return self._settings == RELEASE and self._model_name == "sam2.1-large"
+
+    def check(self) -> None:
+        """Packages and weights must be there."""
+        _packages()
+        _ = self._folder, self._device
+
+    def count(self, image: Image, lines: Sequence[Line]) -> Regions:
+        """The regions of an image whose text has been read already."""
+        with self._lock:
+            if self._made is None:
+                self._made = self._load()
+            boxes = self._made.boxes(image)
+        return merged(boxes, lines)
+
+    @cached_property
+    def _folder(self) -> Path:
+        return located(self._weights)
+
+    @cached_property
+    def _model_name(self) -> str:
+        return model_name(self._folder)
+
+    @cached_property
+    def _device(self) -> str:
+        _packages()
+        import torch
+
+        there = torch.cuda.is_available()
+        if self._asked_device is None:
+            return "cuda" if there else "cpu"
+        if self._asked_device.startswith("cuda") and not there:
+            raise UsageError(f"device {self._asked_device}: torch finds no GPU here; leave the device out, or say cpu")
+        return self._asked_device
+
+    @property
+    def _precision(self) -> str:
+        return self._asked_precision or ("bfloat16" if self._device.startswith("cuda") else "float32")
+
+    def _load(self) -> MaskGenerator:
+        self.check()
+        from transformers import Sam2Model
+
+        from .masks import MaskGenerator
+
+        kind: Any = Sam2Model
+        with _silent():
+            model, told = kind.from_pretrained(self._folder, local_files_only=True, output_loading_info=True)
+        if lacking := sorted(map(str, [*told["missing_keys"], *told["mismatched_keys"]])):
+            # They would be random, and so would be the counts.
+            raise UsageError(f"{self._folder / FILES[1]} lacks {len(lacking)} tensors, such as {lacking[0]}")
+        return MaskGenerator(
+            model,
+            self._settings,
+            device=self._device,
+            precision=self._precision,
+            batch=self._batch,
+            compiled=self._compiled,
+        )
+
+
+def located(weights: str) -> Path:
+    """The folder with a model's files.
+
+    Raises:
+        UsageError: They are neither there nor in the hub's cache.
+    """
+    folder = Path(weights).expanduser()
+    if folder.is_dir():
+        missing = [name for name in FILES if not (folder / name).is_file()]
+        if missing:
+            raise UsageError(
+                f"{folder} lacks {' and '.join(missing)}; it must hold a SAM 2 model as transformers saves it, "
+                f"such as the repository {LARGE}"
+            )
+        return folder
+    _packages()
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        found = [try_to_load_from_cache(weights, name) for name in FILES]
+    except HFValidationError:
+        raise UsageError(f"{weights}: no such folder") from None
+    if not all(isinstance(file, str) for file in found):
+        raise UsageError(
+            f"the weights of {weights} are not here. Get them with `hf download {weights} {' '.join(FILES)}`, or say "
+            "sam2.1:FOLDER for a folder that holds these files; sam2-tiny and classical count with less"
+        )
+    return Path(str(found[0])).parent
+
+
+def model_name(folder: Path) -> str:
+    """Which of the released models this is, by the shape of its encoder and the tensors it has."""
+    vision: dict[str, Any] = read_config(folder).get("vision_config") or {}
+    encoder: dict[str, Any] = vision.get("backbone_config") or {}
+    shape = (encoder.get("hidden_size", 96), tuple(encoder.get("blocks_per_stage") or (1, 2, 7, 2)))
+    release = "2.1" if ONLY_2_1 in tensor_names(folder / FILES[1]) else "2"
+    return f"sam{release}-{SIZES.get(shape, 'other')}"
+
+
+def _packages() -> None:
+    missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"SAM 2.1 needs {' and '.join(missing)}: pip install 'limner[gpu]'")
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Loading draws bars and writes reports otherwise."""
+    from transformers.utils import logging as typed
+
+    logging: Any = typed
+    before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,96 @@
+"""`limner table`."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from limner.store import Store
+from tests.cli.invoke import limner
+from tests.report import synthetic
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a store of a small exam in it, under the usual name."""
+    monkeypatch.chdir(tmp_path)
+    with Store("limner-store") as store:
+        synthetic.fill(store, "genexam", painters=3, images=False)
+    return tmp_path
+
+
+def test_the_list() -> None:
+    lines = limner("table").out.splitlines()
+    assert len(lines) == 21
+    assert any(line.startswith("genexam:table2 ") and "Strict (Str) and relaxed (Rel)" in line for line in lines)
+    assert all(len(line.split("  ", 1)[1].strip()) > 10 for line in lines)
+
+
+def test_published_and_own(here: Path) -> None:
+    out = limner("table", "genexam:table2", "--no-intervals").out
+    assert "Nano Banana Pro" in out
+    assert "• openai/gpt-image-1.5¹" in out
+    assert "judge fake/judge, reading careful" in out
+    alone = limner("table", "genexam:2", "--no-published", "--painter", "openai/gpt-image-1").out
+    assert "Nano" not in alone
+    assert "openai/gpt-image-1.5" not in alone
+    assert "openai/gpt-image-1¹" in alone
+
+
+def test_without_a_store_the_published_figures_stand_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = limner("table", "genexam:table2")
+    assert "Nano Banana Pro" in said.out
+    assert "published figures only" in said.err
+    assert not (tmp_path / "limner-store").exists()
+    assert "no store at" in limner("table", "genexam:table2", "--store", "elsewhere", code=1).err
+    assert "no store at" in limner("table", "genexam:table2", "--no-published", code=1).err
+
+
+def test_a_store_without_this_exam(here: Path) -> None:
+    said = limner("table", "mmmg:table2")
+    assert "limner-store has nothing marked for mmmg:table2" in said.err
+    assert "GPT-4o" in said.out
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("t.html", "<!DOCTYPE html>"),
+        ("t.tex", "% needs"),
+        ("t.md", "**GenExam, Table 2"),
+        ("t.csv", "table,group,row,source"),
+        ("t.txt", "GenExam, Table 2"),
+        ("deep/t.HTML", "<!DOCTYPE html>"),
+    ],
+)
+def test_files(here: Path, name: str, start: str) -> None:
+    assert limner("table", "genexam:table2", "-o", name).out == ""
+    assert (here / name).read_text("utf-8").startswith(start)
+
+
+def test_a_format_goes_before_the_files_name(here: Path) -> None:
+    limner("table", "genexam:table2", "-o", "t.txt", "--format", "csv")
+    assert (here / "t.txt").read_text("utf-8").startswith("table,")
+    said = limner("table", "genexam:table2", "-o", "t.odt", code=2)
+    assert "say --format" in said.err
+
+
+def test_formats_on_standard_output(here: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(limner("table", "genexam:table2", "--format", "csv").out)))
+    assert {row["row"] for row in rows if row["source"] == "store"} == {
+        "gemini/gemini-3-pro-image-preview", "openai/gpt-image-1.5", "openai/gpt-image-1",
+    }  # fmt: skip
+    fragment = limner("table", "genexam:table2", "--format", "html").out
+    assert fragment.startswith('<div class="limner-table"')
+
+
+def test_mistakes(here: Path) -> None:
+    assert "no table 'genexam:table3'; there is:" in limner("table", "genexam:table3", code=2).err
+    assert "nobody" in limner("table", "genexam:table2", "--painter", "nobody", code=2).err
+    assert "no judge 'nobody'" in limner("table", "genexam:table2", "--judge", "nobody", code=2).err
+    assert "no section" in limner("table", "genexam:table2", "--section", "Art", code=2).err
+    assert "no exam 'mine' of kind genexam" in limner("table", "genexam:table2", "--exam", "mine", code=2).err

@@ -1,0 +1,118 @@
+"""Which lines of text are regions, and which masks they cover."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner.evidence.lines import Line, Point
+from limner.evidence.regions.base import Box, Regions
+from limner.evidence.regions.lines import merged, overlap, text_lines
+
+from . import slow_way
+
+SIDE = 300
+
+
+def line(left: float, top: float, width: float, height: float, confidence: float = 0.9, turn: float = 0.0) -> Line:
+    cos, sin = math.cos(turn), math.sin(turn)
+    corners = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]
+    a, b, c, d = ((left + x * cos - y * sin, top + x * sin + y * cos) for x, y in corners)
+    return Line("word", (a, b, c, d), confidence)
+
+
+places = st.floats(0, SIDE - 120)
+text = st.builds(
+    line,
+    places,
+    places,
+    st.floats(5, 100),
+    st.floats(15, 40),
+    st.sampled_from([0.5, 0.84, 0.85, 0.99]),
+    st.sampled_from([0.0, 0.0, 0.1]),
+)
+
+
+@st.composite
+def mask(draw: st.DrawFn) -> slow_way.Mask:
+    """Up to two rectangles, or nothing."""
+    found = np.zeros((SIDE, SIDE), dtype=bool)
+    for _ in range(draw(st.integers(0, 2))):
+        left, top = draw(st.integers(0, SIDE - 2)), draw(st.integers(0, SIDE - 2))
+        right, bottom = draw(st.integers(left + 1, SIDE)), draw(st.integers(top + 1, SIDE))
+        found[top:bottom, left:right] = True
+    return found
+
+
+@given(st.lists(mask(), max_size=6), st.lists(text, max_size=8))
+def test_regions_are_those_of_the_slow_way(masks: list[slow_way.Mask], lines: list[Line]) -> None:
+    boxes: list[Box] = []
+    for one in masks:
+        if one.any():
+            left, top, right, bottom = slow_way.edges(one)
+            boxes.append((float(left), float(top), float(right), float(bottom)))
+    assert merged(boxes, lines).count == slow_way.region_count(masks, lines)
+
+
+@given(st.lists(text, max_size=12))
+def test_lines_merge_as_in_the_slow_way(lines: list[Line]) -> None:
+    assert text_lines(lines) == [tuple(map(float, row)) for row in slow_way.text_rows(lines)]
+
+
+whole = st.integers(0, 60)
+
+
+@given(st.tuples(whole, whole, whole, whole), st.tuples(whole, whole, whole, whole))
+def test_overlap_is_what_counting_squares_gives(one: tuple[int, ...], other: tuple[int, ...]) -> None:
+    first, second = ((a, b, a + c, b + d) for a, b, c, d in (one, other))
+    assert overlap(first, second) == pytest.approx(slow_way.share_of_smaller(first, second))
+    assert overlap(first, second) == overlap(second, first)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "height", "count"), [(0.85, 20, 1), (0.8499, 20, 0), (0.85, 19.99, 0), (1.0, 300, 1)]
+)
+def test_unsure_and_small_lines_are_left_out(confidence: float, height: float, count: int) -> None:
+    assert len(text_lines([line(0, 0, 400, height, confidence)])) == count
+
+
+def test_the_short_side_counts_whichever_it_is() -> None:
+    assert text_lines([line(0, 0, 19, 200)]) == []
+
+
+def test_parts_at_one_height_are_one_line_however_far_apart() -> None:
+    assert text_lines([line(500, 118, 60, 24), line(10, 100, 60, 20)]) == [(10, 100, 560, 142)]
+    assert len(text_lines([line(10, 100, 60, 20), line(500, 120.5, 60, 20)])) == 2
+
+
+def test_the_height_of_a_line_drifts_with_its_parts() -> None:
+    # 110, then 128 pulls it to 119, 138 to 128.5; 149 is too far, though 11 from its neighbour.
+    heights = [100, 118, 128, 139]
+    assert len(text_lines([line(100 * n, top, 60, 20) for n, top in enumerate(heights)])) == 2
+
+
+def test_a_covered_mask_is_text_and_no_region_of_its_own() -> None:
+    words = [line(100, 100, 100, 30)]
+    assert merged([(105, 102, 195, 128)], words) == Regions.of([], [(100, 100, 200, 130)])
+    # A box of which the line covers four fifths exactly stays.
+    assert merged([(100, 100, 125, 130 + 7.5)], words).masks == 1
+    assert merged([(100, 100, 125, 130 + 7.4)], words).masks == 0
+
+
+def test_a_line_too_narrow_to_be_a_region_still_covers() -> None:
+    slim = Line("I", ((10.0, 10.0), (12.0, 40.0), (19.0, 40.0), (17.0, 10.0)), 0.99)
+    turned: tuple[Point, Point, Point, Point] = ((10.0, 10.0), (18.9, 30.0), (18.9, 60.0), (10.0, 40.0))
+    assert text_lines([slim]) == []
+    assert merged([(11, 20, 17, 50)], [Line("I", turned, 0.99)]) == Regions.of([], [])
+
+
+def test_regions_survive_a_round_trip_and_must_add_up() -> None:
+    found = Regions.of([(0, 1, 2, 3)], [(4, 5, 6.5, 7)])
+    assert (found.count, found.masks, found.lines) == (2, 1, 1)
+    assert Regions.from_json(found.to_json()) == found
+    with pytest.raises(ValueError, match="not 3 regions"):
+        Regions(3, 1, 1, found.boxes)
