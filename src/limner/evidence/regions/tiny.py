@@ -51,7 +51,7 @@ class TinyCounter:
     paper = False
 
     def __init__(
-        self, folder: str | None = None, settings: Settings = FAST, *, batch: int = 16, threads: int = 0
+        self, folder: str | None = None, settings: Settings = FAST, *, batch: int = 4, threads: int = 0
     ) -> None:
         if settings.refine:
             raise UsageError("sam2-tiny cannot refine masks: its decoder was exported without that; leave refine out")
