@@ -81,6 +81,21 @@ def test_masks_are_those_of_the_released_procedure(model: Any, settings: Setting
     assert ours.passed == port.passed >= len(wanted) >= 3
 
 
+def test_a_compiled_decoder_gives_the_same_and_says_so(
+    torch: Any, model: Any, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from limner.evidence.regions.masks import MaskGenerator
+
+    made: list[Any] = []
+    monkeypatch.setattr(torch, "compile", lambda function, **how: made.append(how) or function)
+    plain, compiled = (MaskGenerator(copy.deepcopy(model), LENIENT, compiled=how) for how in (False, True))
+    assert compiled.boxes(drawing()) == plain.boxes(drawing())
+    assert made == [{"dynamic": False}]
+    assert SamCounter(str(saved), compiled=True).name == f"{SamCounter(str(saved)).name} compiled"
+    with pytest.raises(UsageError, match="compiled is true or false"):
+        SamCounter(str(saved), compiled="yes")  # type: ignore[arg-type]
+
+
 def test_the_decoder_is_the_models_own(torch: Any, model: Any) -> None:
     from limner.evidence.regions.masks import SEVERAL, SINGLE, MaskGenerator
 
