@@ -87,7 +87,12 @@ def test_a_compiled_decoder_gives_the_same_and_says_so(
     from limner.evidence.regions.masks import MaskGenerator
 
     made: list[Any] = []
-    monkeypatch.setattr(torch, "compile", lambda function, **how: made.append(how) or function)
+
+    def compile(function: Any, **how: Any) -> Any:
+        made.append(how)
+        return function
+
+    monkeypatch.setattr(torch, "compile", compile)
     plain, compiled = (MaskGenerator(copy.deepcopy(model), LENIENT, compiled=how) for how in (False, True))
     assert compiled.boxes(drawing()) == plain.boxes(drawing())
     assert made == [{"dynamic": False}]
