@@ -17,6 +17,8 @@ from limner.store.schema import attempts, calls, markings
 from tests.fakes import ChatServer
 from tests.support import JUDGE, Gated, expected_scores, write_exam, write_settings
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS, KILLS, CONCURRENCY, SEED = 300, 10, 16, 11
 SCORES = ("strict", "relaxed", "semantic")
 

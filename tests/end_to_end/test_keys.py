@@ -17,6 +17,8 @@ from .echo import MODES, STOPPING, Echo
 from .shop import all_bytes, write_toml
 from .shop import limner as limner_apart
 
+pytestmark = pytest.mark.slow
+
 KEYS = {
     "openai": "QzXvKwJyGhTnRbLmPqWsDfUj", "openrouter": "HvYtZqJkXwMnBrGpLsTdFcQy",
     "gemini": "WkRjVzNxQtYmHbGsPlDfTcJq", "dashscope": "TgBnYhUjMkIzLpQxWvErRtFs",

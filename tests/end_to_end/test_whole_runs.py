@@ -25,6 +25,8 @@ from tests.support import SmallExam, write_exam
 
 from .shop import JUDGE, BilledChat, BilledImages, charged, expected_scores, judging, limner, write_toml
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = 40
 RUNS = 6
 """A link that leads to no image is followed once more before it is given up: two runs, twice, then the judge's two."""

@@ -21,6 +21,8 @@ from tests.fakes.images_client import ImageServer
 from tests.fakes.studio import StudioServer
 from tests.support import Gated, write_exam
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS, SEED = 12, 5
 IMAGE_PRICE = 0.04
 WORDS = ("--strategy", "best-of-4+edit", "-S", "chooser=studio/eye", "-S", "critic=studio/eye", "-S", "rounds=2")

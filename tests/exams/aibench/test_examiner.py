@@ -21,6 +21,8 @@ from limner.exams.aibench.labels import yes_letter
 from limner.judges.examine import examine
 from limner.marks import Criterion
 
+pytestmark = pytest.mark.slow
+
 SEEN = [json.loads(line) for line in (Path(__file__).parent / "seen.jsonl").read_text("utf-8").splitlines()]
 NAME = re.compile(r"'([^']+)'")
 

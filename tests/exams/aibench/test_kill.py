@@ -20,6 +20,8 @@ from tests.support import JUDGE, Gated, picture, write_settings
 
 from .rows import item, write
 
+pytestmark = pytest.mark.slow
+
 DRAWINGS, KILLS, CONCURRENCY, SEED = 16, 4, 8, 23
 COUNTS = {"component": 6, "topology": 6, "phase": 4, "semantics": 3}
 CALLS = DRAWINGS * sum(COUNTS.values())

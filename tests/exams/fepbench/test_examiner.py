@@ -23,6 +23,8 @@ from limner.painters import alter
 
 from .altered import INSTEAD, altered
 
+pytestmark = pytest.mark.slow
+
 PROTOCOL = FEPBENCH.protocol
 Key = tuple[str, str, str]
 QUESTIONS: dict[str, Question[Any]] = {q.tags["sample"]: q for q in read(IMAGES.parent).questions}

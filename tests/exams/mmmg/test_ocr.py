@@ -13,6 +13,8 @@ from limner.exams.genexam.sample.canvas import Canvas
 from limner.exams.mmmg.sample.draw import DRAWINGS, draw_all
 from tests.cli.invoke import limner
 
+pytestmark = pytest.mark.slow
+
 HAND: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "labels.json").read_text("utf-8"))
 """Painter -> question -> for each entity whether the drawing shows it rightly, by eye."""
 WRONG = {
