@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from .painters.base import Free
 from .plan import Way
 from .strategies import known_options, open_strategy
 from .strategies.base import Mind
+from .words import typed
 
 
 class NoPainter(Free):
@@ -70,10 +70,4 @@ def _check(words: Sequence[str], given: Mapping[str, str]) -> None:
 
 
 def _typed(words: Mapping[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in words.items():
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
+    return {name: typed(value) for name, value in words.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
@@ -126,13 +125,9 @@ def make_selection(given: dict[str, Any]) -> Selection:
 
 def typed(words: tuple[str, ...], option: str) -> dict[str, Any]:
     """``KEY=VALUE`` words as a mapping; values that read as JSON are taken as such."""
-    found: dict[str, Any] = {}
-    for key, value in pairs(words, option).items():
-        try:
-            found[key] = json.loads(value)
-        except ValueError:
-            found[key] = value
-    return found
+    from ..words import typed as value_of
+
+    return {key: value_of(value) for key, value in pairs(words, option).items()}
 
 
 def parted(words: tuple[str, ...]) -> dict[str, Any]:

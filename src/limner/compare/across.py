@@ -17,8 +17,8 @@ from ..scoring import Group
 from ..stats import kendall, spearman, spearman_spread
 from ..stats.kinds import Floats
 from ..store import DEFAULT
-from ..store.records import label
-from .fields import Field, fields, name_of
+from ..store.records import label, row_name
+from .fields import Field, fields
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def _keys(field: Field, protocol: Protocol[Any]) -> dict[str, int]:
     """Painter without the exam's own options -> its place; drawn with several of these, the usual ones count."""
     found: dict[str, int] = {}
     for at, group in sorted(enumerate(field.groups), key=lambda pair: (len(pair[1].painter), pair[1].painter)):
-        found.setdefault(name_of(_own(group, protocol), group.strategy), at)
+        found.setdefault(row_name(_own(group, protocol), group.strategy), at)
     return found
 
 

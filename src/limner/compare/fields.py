@@ -16,18 +16,10 @@ from ..protocol import Protocol, Score
 from ..scoring import Entry, Group, summed
 from ..stats import Parts, ratios, spreads
 from ..stats.kinds import Derive, Floats
+from ..store.records import row_name
 
 MET = Score("met", 100, "percent of criteria met, of those that are decided for all that is compared")
 """The score of last resort, for judges that abstain: no exam's own, and known wherever something is decided."""
-
-
-def name_of(painter: str, strategy: str) -> str:
-    """A painter's row in tables.
-
-    >>> name_of("mine", "direct"), name_of("mine", "rewrite")
-    ('mine', 'mine + rewrite')
-    """
-    return painter if strategy == "direct" else f"{painter} + {strategy}"
 
 
 @dataclass(frozen=True)
@@ -50,7 +42,7 @@ class Field:
     @property
     def names(self) -> list[str]:
         """The painters' names, as `groups` has them."""
-        return [name_of(group.painter, group.strategy) for group in self.groups]
+        return [row_name(group.painter, group.strategy) for group in self.groups]
 
     @cached_property
     def parts(self) -> list[Parts]:

@@ -10,8 +10,9 @@ import numpy as np
 from ..protocol import Protocol, Score
 from ..scoring import Entry, summed
 from ..stats import Parts, rank_agreement, spearman_spread, spreads
+from ..store.records import row_name
 from .agreed import Order
-from .fields import deriving, in_order, met_parts, name_of, numbers
+from .fields import deriving, in_order, met_parts, numbers
 from .raters import Rater
 
 Table = dict[str, dict[str, list[Entry]]]
@@ -48,7 +49,7 @@ def _by_painter(rater: Rater) -> Table:
     found: Table = {}
     for group in rater.groups:
         for entry in in_order(entry for entry in group.entries if entry.scored):
-            home = found.setdefault(name_of(group.painter, group.strategy), {})
+            home = found.setdefault(row_name(group.painter, group.strategy), {})
             home.setdefault(entry.question.id, []).append(entry)
     return found
 

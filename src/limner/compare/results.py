@@ -8,7 +8,7 @@ from typing import Any
 
 from ..protocol import Score
 from ..stats import Interval, Measure, RankInterval
-from .fields import name_of
+from ..store.records import row_name
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Place:
     @property
     def name(self) -> str:
         """The painter's row in tables."""
-        return name_of(self.painter, self.strategy)
+        return row_name(self.painter, self.strategy)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 from ..errors import UsageError
 from ..images import Preparer
 from ..settings import Settings
+from ..words import typed
 from .names import AESTHETICS, EVIDENCE, MODEL, OCR, REGIONS
 from .probe import Local, OcrProbe, Probe
 
@@ -129,13 +130,7 @@ def parted(word: str) -> tuple[str, dict[str, Any]]:
     ('sam2.1-large', {'device': 'cuda:1', 'points': 16})
     """
     head, _, tail = word.partition("?")
-    options: dict[str, Any] = {}
-    for key, value in parse_qsl(tail, keep_blank_values=True):
-        try:
-            options[key] = json.loads(value)
-        except ValueError:
-            options[key] = value
-    return head, options
+    return head, {key: typed(value) for key, value in parse_qsl(tail, keep_blank_values=True)}
 
 
 def is_table(word: str | None) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 from importlib.resources import files
@@ -58,7 +59,7 @@ T = TypeVar("T")
 Size = tuple[int, int]
 
 
-class _Asked(Generic[T]):
+class _Asked(ABC, Generic[T]):
     """A probe that asks a model one thing about one picture."""
 
     evidence: str
@@ -81,9 +82,9 @@ class _Asked(Generic[T]):
         """Why nobody knows what one of its calls can cost, or None."""
         return self._model.unpriced()
 
+    @abstractmethod
     def contract(self, size: Size) -> Contract[T]:
         """What the reply must be, for a picture of this size."""
-        raise NotImplementedError
 
     def plain(self, value: T) -> Any:
         """The value as JSON."""

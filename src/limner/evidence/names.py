@@ -45,6 +45,26 @@ def short(backend: str) -> str:
     return head if head.startswith((MODEL, TABLE)) else head.partition("/")[0]
 
 
+def number(evidence: Mapping[str, Any], name: str) -> float | None:
+    """What was measured, where it is a number.
+
+    >>> number({"regions": {"value": 12, "backend": "imported"}}, "regions"), number({}, "regions")
+    (12.0, None)
+    """
+    found = evidence.get(name)
+    value = found.get("value") if isinstance(found, Mapping) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def measurers(rows: Iterable[Mapping[str, Any]], evidence: str) -> list[tuple[str, int, bool]]:
+    """Who measured something here: in short, on how many drawings, and whether that is what the paper measures with.
+
+    What came with imported results is left out.
+    """
+    found = backends(rows, evidence).items()
+    return [(short(name), count, is_paper(evidence, name)) for name, count in found if name != IMPORTED]
+
+
 def backends(rows: Iterable[Mapping[str, Any]], evidence: str) -> Counter[str]:
     """Who measured something on how many of these drawings, given what is known of each."""
     found = (row.get(evidence) for row in rows)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..calls import canonical
 from ..scoring import Standing
+from ..store.records import row_name
 from .sheets import NOTHING, Sheet
 
 Line = tuple[str | None, Mapping[str, Any]]
@@ -22,12 +23,9 @@ def analysis_sheets(standings: Sequence[Standing]) -> list[Sheet]:
     for rows in ways.values():
         for name in dict.fromkeys(name for row in rows for name in row.analyses):
             title = f"{rows[0].exam} · judge {rows[0].judge} · {name.replace('_', ' ')}"
-            sheets.append(_sheet(title, [(_painter(row), row.analyses[name]) for row in rows if name in row.analyses]))
+            having = [row for row in rows if name in row.analyses]
+            sheets.append(_sheet(title, [(row_name(row.painter, row.strategy), row.analyses[name]) for row in having]))
     return sheets
-
-
-def _painter(row: Standing) -> str:
-    return row.painter if row.strategy == "direct" else f"{row.painter} + {row.strategy}"
 
 
 def _sheet(title: str, bodies: Sequence[tuple[str, Any]]) -> Sheet:

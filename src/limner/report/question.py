@@ -8,7 +8,7 @@ from typing import Any
 from .. import api, exams
 from ..errors import UsageError
 from ..screening import screened
-from ..store.records import load_drawings, load_exam
+from ..store.records import load_drawings, load_exam, row_name
 from .console import console, escape
 
 
@@ -103,9 +103,7 @@ def print_question(body: dict[str, Any]) -> None:
 
 
 def _row(body: dict[str, Any]) -> str:
-    """Painter and strategy, as tables name them."""
-    strategy = body.get("strategy", "direct")
-    return str(body["painter"]) if strategy == "direct" else f"{body['painter']} + {strategy}"
+    return row_name(body["painter"], body.get("strategy", "direct"))
 
 
 def write_steps(body: dict[str, Any], store: Any, file: Path) -> list[Path]:

@@ -11,6 +11,7 @@ from ..calls import canonical
 from ..exams import kind
 from ..protocol import Protocol, Score
 from ..scoring import FLAGGED, Standing
+from ..store.records import row_name
 from .console import console, escape
 
 WIDE = 130
@@ -128,7 +129,7 @@ def _view(row: Standing) -> dict[str, Any]:
 
 
 def _name(row: Standing) -> str:
-    return row.painter if row.strategy == "direct" else f"{row.painter} + {row.strategy}"
+    return row_name(row.painter, row.strategy)
 
 
 def _percent(share: float | None) -> str:

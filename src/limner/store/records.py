@@ -22,6 +22,15 @@ def label(painter: str, options: Mapping[str, Any]) -> str:
     return f"{painter}?{words}" if words else painter
 
 
+def row_name(painter: str, strategy: str) -> str:
+    """A painter's row in tables: with its strategy, where that is not the direct one.
+
+    >>> row_name("mine", "direct"), row_name("mine", "rewrite")
+    ('mine', 'mine + rewrite')
+    """
+    return painter if strategy == "direct" else f"{painter} + {strategy}"
+
+
 @dataclass(frozen=True)
 class Drawing:
     """A slot (question, painter, strategy, options, seed) and what stands in it."""

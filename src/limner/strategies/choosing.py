@@ -104,10 +104,6 @@ async def _rank(request: PaintRequest, studio: Studio, images: Sequence[str]) ->
     return ranking
 
 
-def _guess(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
-    return choices(tokens, options, n)
-
-
 def choices(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
     """What choosing among n pictures takes."""
     if n < 2:
@@ -119,5 +115,5 @@ def choices(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
 
 BEST_OF = Stage(
     "best-of-N", "N seeds, of which a chooser keeps one", "several", ("chooser",),
-    {"choose": "listwise (all at once) or pairwise; both in both orders"}, many=best_of, guess=_guess,
+    {"choose": "listwise (all at once) or pairwise; both in both orders"}, many=best_of, guess=choices,
 )  # fmt: skip

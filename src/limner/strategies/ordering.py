@@ -9,7 +9,7 @@ from pathlib import Path
 from ..painters import PaintRequest
 from ..protocol import Contract, Text, Unreadable
 from .base import Stage, Studio
-from .wording import _planned, without_thought
+from .wording import planned, without_thought
 
 HEADINGS = ("subject", "panels", "elements", "labels", "relations", "layout", "style")
 _WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
@@ -85,5 +85,5 @@ def _stem(word: str) -> str:
 
 STRUCTURE = Stage(
     "structure", "a planner puts the prompt in order, nothing added, dropped or altered", "words", ("planner",),
-    words=structure, guess=_planned(400),
+    words=structure, guess=planned(400),
 )  # fmt: skip

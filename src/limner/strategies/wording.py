@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -119,8 +120,6 @@ async def reason(request: PaintRequest, studio: Studio) -> PaintRequest:
 
 
 async def _result(studio: Studio, key: str) -> Mapping[str, Any]:
-    import asyncio
-
     found = await asyncio.to_thread(load_results, studio.calls.store, [key])
     return found.get(key, {})
 
@@ -160,7 +159,9 @@ def parted(reply: str) -> tuple[str, str]:
     return "\n\n".join(part for part in (inline, before.strip()) if part), after.strip()
 
 
-def _planned(written: int) -> Any:
+def planned(written: int) -> Any:
+    """A guess at one call of a planner's that writes so many tokens."""
+
     def guess(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
         return [Guess("planner", 1, tokens + 350, written)]
 
@@ -170,12 +171,12 @@ def _planned(written: int) -> Any:
 REWRITE = Stage(
     "rewrite", "a planner condenses a long text into a structured drawing prompt", "words", ("planner",),
     {"limit": "characters the prompt may have; the painter's own limit by default"},
-    words=rewrite, guess=_planned(1200),
+    words=rewrite, guess=planned(1200),
 )  # fmt: skip
 RECAPTION = Stage(
     "recaption", "a planner writes a plain longer caption", "words", ("planner",),
     {"tokens": "its length at most; 512 by default", "tokenizer": "tokenizer.json of the painter's encoder"},
-    words=recaption, guess=_planned(700),
+    words=recaption, guess=planned(700),
 )  # fmt: skip
 REASON = Stage(
     "reason", "a planner thinks through entities and dependencies, then describes the drawing", "words", ("planner",),
@@ -185,5 +186,5 @@ REASON = Stage(
         "tokens": "what the encoder takes: 512 by default, 2048 for one stretched for reasoning",
         "tokenizer": "tokenizer.json of the painter's encoder",
     },
-    words=reason, guess=_planned(2000),
+    words=reason, guess=planned(2000),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...evidence.names import AESTHETICS, IMPORTED, backends, is_paper, short
+from ...evidence.names import AESTHETICS, measurers, number
 from ...exam import Question
 from ...marks import Criterion, Mark
 from ...protocol import (
@@ -109,7 +109,7 @@ class AIBench(Protocol[Rubric]):
             marks = [known.get(item.key) for item in row.question.rubric.checklist if item.dimension == level]
             if not any(mark is None or mark.verdict == "abstain" for mark in marks):
                 found[level] = (100.0 * sum(mark.value or 0 for mark in marks if mark), float(len(marks)))
-        rating = _rating(row.evidence)
+        rating = number(row.evidence, AESTHETICS)
         return found if rating is None else {**found, "aesthetics": (rating, 1.0)}
 
     def derive(self, means: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,17 +136,14 @@ class AIBench(Protocol[Rubric]):
         asked, unanswered = sum(counts["questions"].values()), sum(counts["unanswered"].values())
         if unanswered:
             found.append(f"{unanswered} of {asked} questions have no readable answer; they count as not right")
-        rated = sum(_rating(row.evidence) is not None for row in rows)
+        rated = sum(number(row.evidence, AESTHETICS) is not None for row in rows)
         if not rated:
             found.append("no aesthetics rating: overall is the mean of the four levels, not of five numbers")
         elif rated < len(rows):
             found.append(f"aesthetics is known of {rated} of {len(rows)} drawings: overall counts the mean of those")
-        for backend in backends((row.evidence for row in rows), AESTHETICS):
-            if not is_paper(AESTHETICS, backend):
-                said = "not by UniPercept as in the paper: aesthetics and overall are not the paper's"
-                found.append(f"aesthetics rated by {short(backend)}, {said}")
-            elif backend != IMPORTED:
-                found.append(f"aesthetics rated by {short(backend)}, as in the paper")
+        for who, _, papers in measurers((row.evidence for row in rows), AESTHETICS):
+            other = "not by UniPercept as in the paper: aesthetics and overall are not the paper's"
+            found.append(f"aesthetics rated by {who}, {'as in the paper' if papers else other}")
         small = sum(row.size is not None and min(row.size) < LEAST for row in rows)
         if small:
             found.append(f"{small} of {len(rows)} drawings are smaller than {LEAST} x {LEAST}, the paper's least size")
@@ -155,9 +152,3 @@ class AIBench(Protocol[Rubric]):
 
 def _options(item: Item) -> str:
     return "\n".join(f"{letter}. {text}" for letter, text in sorted(item.options.items()))
-
-
-def _rating(evidence: Evidence) -> float | None:
-    found = evidence.get("aesthetics")
-    value = found.get("value") if isinstance(found, Mapping) else None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...evidence.names import IMPORTED, REGIONS, backends, is_paper, short
+from ...evidence.names import REGIONS, measurers
 from ...protocol import Row
 from . import graph
 from .replies import MISSING
@@ -34,15 +34,12 @@ def failures(rows: Sequence[Row], score: str) -> dict[str, Any]:
 def counted(rows: Sequence[Row]) -> list[str]:
     """Who counted the regions, where the counts did not come with imported results."""
     found = []
-    for backend, drawings in backends((row.evidence for row in rows), REGIONS).items():
+    for who, drawings, papers in measurers((row.evidence for row in rows), REGIONS):
         of = "" if drawings == len(rows) else f" on {drawings} of {len(rows)} drawings"
-        if is_paper(REGIONS, backend) and backend != IMPORTED:
+        said = "not the paper's readability, which takes SAM 2.1 large"
+        if papers:
             said = "the paper's model and settings, though lines of text are read by another engine than the paper's"
-            found.append(f"regions counted by {short(backend)}{of}: {said}")
-        elif backend != IMPORTED:
-            found.append(
-                f"regions counted by {short(backend)}{of}: not the paper's readability, which takes SAM 2.1 large"
-            )
+        found.append(f"regions counted by {who}{of}: {said}")
     return found
 
 

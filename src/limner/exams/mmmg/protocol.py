@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from ...evidence.names import REGIONS, number
 from ...exam import Question
 from ...marks import Criterion, Mark, values
 from ...protocol import (
@@ -46,7 +47,7 @@ class Mmmg(Protocol[Rubric]):
     variants = ("structured", "free-text")
     options: Mapping[str, tuple[str, ...]] = {"template": ("corrected", "as-published")}
     constants: Mapping[str, float] = {"n_min": 70, "n_max": 160}
-    needs = frozenset({"regions"})
+    needs = frozenset({REGIONS})
     label_kinds = frozenset({"entity"})
     breakdowns = ("level", "discipline", "level_discipline")
     orders: Mapping[str, tuple[str, ...]] = {"level": LEVELS}
@@ -95,7 +96,7 @@ class Mmmg(Protocol[Rubric]):
         known, rubric = values(marks), question.rubric
         entities = [known.get(f"entity/{n}") for n in range(1, len(rubric.elements) + 1)]
         dependencies = [known.get(f"dependency/{n}") for n in range(1, len(rubric.dependencies) + 1)]
-        count = evidence.get("regions", {}).get("value")
+        count = number(evidence, REGIONS)
         readable = readability(count, self.constants["n_min"], self.constants["n_max"])
         return scores(rubric.elements, rubric.dependencies, (entities, dependencies), readable)
 

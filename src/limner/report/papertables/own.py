@@ -17,7 +17,7 @@ from ...protocol import Protocol, Reading
 from ...scoring import Entry, Group, Standing, standings
 from ...settings import PainterFacts
 from ...store import Store
-from ...store.records import load_exam
+from ...store.records import load_exam, row_name
 from ...store.schema import exams as stored_exams
 from .facts import facts_of
 
@@ -38,8 +38,7 @@ class Own:
     @property
     def name(self) -> str:
         """The painter, and how it drew where that is not the plain way."""
-        group = self.group
-        return group.painter if group.strategy == "direct" else f"{group.painter} + {group.strategy}"
+        return row_name(self.group.painter, self.group.strategy)
 
     @property
     def spec(self) -> str:

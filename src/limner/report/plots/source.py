@@ -14,6 +14,7 @@ from ...errors import UsageError
 from ...protocol import Score
 from ...scoring import Entry, Group
 from ...store import DEFAULT, Store
+from ...store.records import row_name
 
 CONTROL = "control/"
 
@@ -81,7 +82,7 @@ class Source:
 
 def name_of(group: Group) -> str:
     """A painter's row: with its strategy, where that is not the direct one."""
-    return group.painter if group.strategy == "direct" else f"{group.painter} + {group.strategy}"
+    return row_name(group.painter, group.strategy)
 
 
 def is_control(group: Group) -> bool:
