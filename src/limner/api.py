@@ -24,7 +24,7 @@ from .models import ChatModel, ReplayModel, open_model
 from .painters import Painter, open_painter, with_devices
 from .protocol import READINGS, Reading
 from .runner import Plan, Progress, Runner
-from .scoring import Group, Standing, load_groups, standings, without_flagged
+from .scoring import ON, Group, On, Standing, Which, load_groups, standings, without_flagged
 from .store import DEFAULT, Store
 from .store.records import kind_of, load_drawings, load_exam
 from .ways import make_ways
@@ -293,47 +293,67 @@ def groups(
     *,
     store: Store | str | Path = DEFAULT,
     painters: Sequence[str] = (),
+    without: Sequence[str] = (),
     judges: Sequence[str] = (),
     reading: str = "careful",
     variant: str | None = None,
     options: Mapping[str, str] | None = None,
+    wording: str | None = None,
     selection: Selection | None = None,
     constants: Mapping[str, float] | None = None,
-    every: bool = False,
     exclude_flagged: bool = False,
+    only: Callable[[Group], bool] = lambda _: True,
 ) -> tuple[str, list[Group]]:
-    """The exam's kind and everything marked, drawing by drawing; `options` keeps to marks asked for with them.
+    """The exam's kind and everything marked, drawing by drawing, for every painter under every evaluator.
 
-    Of several ways one judge was asked, one is taken; with `every`, all of them. With `exclude_flagged`, drawings that
-    carry words addressed to the examiner have no score.
+    Args:
+        exam: The exam's name in the store.
+        store: Where the results are.
+        painters: Only these.
+        without: Not these.
+        judges: Only these, such as ``openai/gpt-5`` or ``openai/gpt-5?reasoning_effort=low``.
+        reading: How stored replies are read.
+        variant: Only marks asked for in this way.
+        options: Only marks asked for with these options; evidence's names choose who measured it.
+        wording: Only marks asked for in the wording whose hash begins so.
+        selection: Only these questions.
+        constants: Numbers the exam's scores are computed with, in place of the usual ones.
+        exclude_flagged: Drawings that carry words addressed to the examiner have no score.
+        only: Whether a group is wanted, for whoever knows better.
     """
     with opened(store) as open_store:
         named = stored(exam, open_store)
+        asked = {name: value for name, value in (options or {}).items() if name not in EVIDENCE}
         found = load_groups(
             open_store,
             named.name,
             reading=_reading(reading),
             painters=_known_painters(painters, named.name, open_store) if painters else (),
-            judges=judges,
-            variant=variant,
+            which=Which(tuple(judges), variant, asked, wording),
             constants=constants,
-            options=options,
-            every=every,
+            backends={name: value for name, value in (options or {}).items() if name in EVIDENCE},
         )
+        found = _without(found, without)
         if selection is not None and selection != Selection():
             whole = load_exam(open_store, named.name, exams.kind(named.kind).rubric)
             ids = {question.id for question in whole.select(selection).questions}
             if not ids:
                 raise UsageError("no question is selected")
-            found = [_only(group, ids) for group in found]
+            found = [group.only(ids) for group in found]
         if exclude_flagged:
             found = [without_flagged(group) for group in found]
-        return named.kind, [group for group in found if group.entries]
+        return named.kind, [group for group in found if group.entries and only(group)]
 
 
-def _only(group: Group, ids: set[str]) -> Group:
-    kept = tuple(entry for entry in group.entries if entry.question.id in ids)
-    return Group(group.painter, group.strategy, group.judge, group.setup, kept)
+def _without(found: list[Group], names: Sequence[str]) -> list[Group]:
+    there = {name for group in found for name in _called(group)}
+    if unknown := sorted(set(names) - there):
+        raise UsageError(f"--without {unknown[0]}: there is: {', '.join(sorted(there)) or 'none'}")
+    return [group for group in found if not set(names) & _called(group)]
+
+
+def _called(group: Group) -> set[str]:
+    return {group.painter, group.name, *(entry.drawing.painter for entry in group.entries[:1])}
 
 
 def _reading(word: str) -> Reading:
@@ -343,22 +363,34 @@ def _reading(word: str) -> Reading:
     raise UsageError(f"no reading {word!r}; there is: {', '.join(READINGS)}")
 
 
+def which_questions(word: str) -> On:
+    """The word of ``--on``, checked."""
+    for on in ON:
+        if word == on:
+            return on
+    raise UsageError(f"--on {word}: there is: {', '.join(ON)}")
+
+
 def scores(
     exam: str,
     *,
     by: Sequence[str] = (),
     reading: str = "careful",
     constants: Mapping[str, float] | None = None,
+    on: str = "common",
+    sort: str | None = None,
     **which: Any,
 ) -> list[Standing]:
-    """Every painter's numbers under every judge.
+    """Every painter's numbers under every evaluator, the best first and controls last.
 
     Args:
         exam: The exam's name in the store.
         by: Tags to break the numbers down by; ``dimension`` lists the exam's dimensions.
         reading: How stored replies are read: ``careful``, ``paper`` or ``release``.
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
-        **which: ``store``, ``painters``, ``judges``, ``variant``, ``selection``, ``exclude_flagged``; see `groups`.
+        on: The questions painters are compared on: those all of them have (``common``), or each its own (``all``).
+        sort: What rows are ordered by in place of the main score: another, ``name``, ``coverage`` or ``cost``.
+        **which: ``store``, ``painters``, ``without``, ``judges``, ``variant``, ``selection``, …; see `groups`.
     """
     kind, found = groups(exam, reading=reading, constants=constants, **which)
     protocol = exams.kind(kind).protocol.tuned(constants or {})
@@ -367,4 +399,4 @@ def scores(
         if found and tag not in tags and not (tag == "dimension" and protocol.dimensions):
             raise UsageError(f"--by {tag}: there is: {', '.join(sorted(tags | {'dimension'}))}")
     name = exams.resolve(exam).name if exam.endswith(".toml") else exam
-    return standings(name, found, protocol, _reading(reading), by)
+    return standings(name, found, protocol, _reading(reading), by, which_questions(on), sort)

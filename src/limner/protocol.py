@@ -102,6 +102,7 @@ class Score:
         monotone: Whether a better mark can never lower it; bounds are shown only where this holds.
         digits: Decimals shown.
         main: Whether tables have a column for it; the others stand under ``--by dimension``, in JSON and in CSV.
+        summaries: How its numbers per question become one number; see `limner.scoring.numbers.SUMMARIES`.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Score:
     monotone: bool = True
     digits: int = 1
     main: bool = True
+    summaries: tuple[str, ...] = ("mean",)
 
 
 class Prompts:

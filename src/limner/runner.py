@@ -59,14 +59,14 @@ class Runner:
         """The drawings of the plan, question by question."""
         plan = self.plan
         if not plan.draw:
-            chosen = {question.hash: question for question in self._taken()}
+            chosen = {question.hash: question for question in self.questions}
             for drawing in load_drawings(self.store, plan.exam.name):
                 named = plan.only_painters is None or drawing.painter in plan.only_painters
                 if drawing.question_hash in chosen and named:
                     yield Slot(chosen[drawing.question_hash], None, drawing.seed, drawing)
             return
         stored = {drawing.id: drawing for drawing in load_drawings(self.store, plan.exam.name)}
-        for question in self._taken():
+        for question in self.questions:
             for way in plan.ways:
                 for seed in range(plan.first_seed, plan.first_seed + plan.seeds):
                     yield Slot(question, way, seed, stored.get(self._slot_id(question, way, seed)))
@@ -75,7 +75,9 @@ class Runner:
         options = self.options_of(way.painter)
         return slot_id(self.plan.exam.name, question.hash, way.painter.name, way.strategy.name, options, seed)
 
-    def _taken(self) -> list[Question[Any]]:
+    @property
+    def questions(self) -> list[Question[Any]]:
+        """The questions of the plan that its drawing options leave in."""
         return [one for one in self.plan.exam.questions if self._protocol.takes(one, self.plan.options)]
 
     def options_of(self, painter: Painter) -> dict[str, Any]:
@@ -87,6 +89,11 @@ class Runner:
     def label(self, painter: Painter) -> str:
         """The row of tables this plan's drawings by a painter stand in."""
         return label(painter.name, self.options_of(painter))
+
+    @property
+    def setups(self) -> frozenset[str]:
+        """The ids of the plan's evaluators."""
+        return frozenset(setup for _, setup in self._setups)
 
     def request(self, slot: Slot) -> PaintRequest:
         """What the painter of a slot is asked for, before any strategy."""

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from limner import api, compare
 from limner.compare import Agreement, Twosome
-from limner.compare.raters import told_apart
 from limner.compare.twosomes import marks_compared
 from limner.errors import UsageError
 from limner.stats import FORMS
@@ -218,15 +217,3 @@ def test_what_was_stored_first_does_not_matter(tmp_path: Path) -> None:
                 desk.put(painter, question, desk.random(question, SKILLS[painter], painter, judge), judge=judge)
             told.append(json.dumps(agreement(desk).to_json(), sort_keys=True))
     assert told[0] == told[1]
-
-
-def test_ways_are_told_apart_by_what_differs() -> None:
-    one = {"judge": "j", "variant": "a", "options": {"reference": "image"}, "templates": "x"}
-    other = {**one, "options": {"reference": "none"}}
-    third = {**one, "args": {"effort": "low"}, "templates": "y"}
-    assert told_apart(one, [one]) == ""
-    assert told_apart(other, [one, other]) == "reference=none"
-    assert told_apart(third, [one, third]) == "effort=low templates y"
-    assert (
-        told_apart({**one, "variant": "b", "templates": "z"}, [one, {**one, "variant": "b", "templates": "z"}]) == "b"
-    )

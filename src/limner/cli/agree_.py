@@ -12,13 +12,14 @@ from . import options, sheets
 @click.command("agree")
 @click.argument("exam")
 @options.painters
+@options.without
 @click.option(
-    "--judge", "--judges", "judges", multiple=True, metavar="NAME[,NAME…]", help="Only these judges. Repeatable."
-)
+    "--judge", "--judges", "judges", multiple=True, metavar="NAME[,NAME…]",
+    help="Only these judges; 'openai/gpt-5?reasoning_effort=low' only asked so. Repeatable.",
+)  # fmt: skip
 @click.option("--score", metavar="NAME", help="By this score; by default the first that all judges settle.")
 @options.reading
-@options.told
-@click.option("--variant", help="Only marks asked for in this way; every way by default.")
+@options.asked
 @options.selection
 @options.store
 @sheets.form
@@ -31,19 +32,18 @@ def command(exam: str, **given: Any) -> None:
     """
     from .. import api, compare
     from ..report.agreement import agreement_csv, agreement_sheets
-    from ..store.records import load_setups
+    from ..scoring import evaluators_of
 
     with api.opened(given["store"]) as store:
-        known = {setup["judge"] for setup in load_setups(store).values()}
+        there = evaluators_of(store, api.stored(exam, store).name)
+        known = {name for each in there for name in (each.judge, each.label)}
+        words = [name for word in given["judges"] for name in ([word] if word in known else word.split(","))]
         found = compare.judges(
             exam,
             score=given["score"],
             reading=given["reading"],
             store=store,
-            painters=given["painters"],
-            judges=[name for word in given["judges"] for name in ([word] if word in known else word.split(","))],
-            variant=given["variant"],
             selection=options.make_selection(given),
-            **options.parted(given["told"]),
+            **options.make_which({**given, "judges": words}),
         )
     sheets.show(given["form"], found.to_json, lambda: agreement_csv(found), lambda: agreement_sheets(found))

@@ -13,10 +13,10 @@ from . import options
 @click.command("export")
 @click.argument("exam")
 @options.painters
-@click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge. Repeatable.")
+@options.without
+@options.judges
 @options.reading
-@options.told
-@click.option("--variant", help="Only marks asked for in this way.")
+@options.asked
 @options.selection
 @options.exclude_flagged
 @options.store
@@ -25,22 +25,19 @@ from . import options
 @click.option("--images", type=options.FOLDER, metavar="DIR", help="Also write the drawings as DIR/PAINTER/ID.png.")
 def command(exam: str, form: str, output: Path | None, images: Path | None, **given: Any) -> None:
     """Write one row per question, painter and judge; needs the store alone."""
-    from .. import api
+    from .. import api, exams
     from ..report.rows import export_rows, write_images, write_rows
 
     with api.opened(given["store"]) as store:
-        _, groups = api.groups(
+        kind, groups = api.groups(
             exam,
             store=store,
-            painters=given["painters"],
-            judges=given["judges"],
             reading=given["reading"],
-            variant=given["variant"],
             selection=options.make_selection(given),
             exclude_flagged=given["exclude_flagged"],
-            **options.parted(given["told"]),
+            **options.make_which(given),
         )
-        rows = list(export_rows(api.stored(exam, store).name, groups, given["reading"]))
+        rows = list(export_rows(api.stored(exam, store).name, exams.kind(kind).protocol, groups, given["reading"]))
         write_rows(rows, form, output)
         if images is not None:
             click.echo(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)

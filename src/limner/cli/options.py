@@ -95,6 +95,23 @@ told = click.option(
     "-O", "told", multiple=True, metavar="KEY=VALUE",
     help="Only marks asked for with this option (reference=none), or another number for the scores (n_max=200).",
 )  # fmt: skip
+judges = click.option(
+    "--judge", "judges", multiple=True, metavar="NAME[?ARG=VALUE]",
+    help="Only this judge; 'openai/gpt-5?reasoning_effort=low' only asked so. Repeatable.",
+)  # fmt: skip
+without = click.option("--without", multiple=True, metavar="PAINTER", help="Leave this painter out. Repeatable.")
+asked = together(
+    told,
+    click.option("--variant", help="Only marks asked for in this way."),
+    click.option("--wording", metavar="HASH", help="Only marks asked for in this wording of the prompts."),
+)
+on = together(
+    click.option(
+        "--on", type=click.Choice(["common", "all"]), default=None,
+        help="Compare painters on the questions all of them have (common, the default), or each on all its own.",
+    ),
+    click.option("--common/--no-common", "common", default=None, hidden=True),
+)  # fmt: skip
 exclude_flagged = click.option(
     "--exclude-flagged", is_flag=True,
     help="Leave out drawings that carry words addressed to the examiner; coverage falls.",
@@ -142,6 +159,20 @@ def parted(words: tuple[str, ...]) -> dict[str, Any]:
         if not isfinite(numbers[key]):
             raise click.UsageError(f"-O {key} takes a number, not {value!r}")
     return {"options": {k: v for k, v in found.items() if k not in numbers}, "constants": numbers}
+
+
+def make_on(given: dict[str, Any]) -> str:
+    """The questions painters are compared on; ``--common`` and ``--no-common`` are older words for it."""
+    older = {None: None, True: "common", False: "all"}[given.get("common")]
+    if given.get("on") and older and given["on"] != older:
+        raise click.UsageError(f"--on {given['on']} and {'--common' if older == 'common' else '--no-common'} disagree")
+    return given.get("on") or older or "common"
+
+
+def make_which(given: dict[str, Any]) -> dict[str, Any]:
+    """Whose drawings and whose marks, as `limner.api.groups` takes it, among a command's arguments."""
+    names = ("painters", "without", "judges", "variant", "wording")
+    return {name: given[name] for name in names if name in given} | parted(given.get("told", ()))
 
 
 def make_measuring(given: dict[str, Any]) -> Measuring | None:

@@ -14,7 +14,10 @@ from . import options
 @click.command("report")
 @click.argument("exams", nargs=-1, metavar="[EXAM]...")
 @click.option("-o", "--output", required=True, type=options.FOLDER, metavar="DIR", help="Where the site goes.")
-@click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge. Repeatable.")
+@options.judges
+@options.without
+@options.asked
+@options.on
 @options.reading
 @click.option("--no-images", is_flag=True, help="Small pictures alone: a lighter site, drawings not in full size.")
 @click.option(
@@ -28,6 +31,7 @@ def command(exams: tuple[str, ...], output: Path, no_images: bool, **given: Any)
     disk, without a server or a network. Run it again at any time, also while a run goes on: pictures made once are
     taken again.
     """
+    from ..core.evaluator import Which
     from ..report.site import build
 
     loud = sys.stderr.isatty()
@@ -40,7 +44,11 @@ def command(exams: tuple[str, ...], output: Path, no_images: bool, **given: Any)
         output,
         exams,
         store=given["store"],
-        judges=given["judges"],
+        which=Which(
+            tuple(given["judges"]), given["variant"], options.parted(given["told"])["options"], given["wording"]
+        ),
+        without=given["without"],
+        on=options.make_on(given),
         reading=given["reading"],
         images=not no_images,
         max_side=given["max_side"],

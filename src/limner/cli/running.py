@@ -93,16 +93,17 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
 
             names = [painter.name for painter in plan.painters] or list(plan.only_painters or ())
             rows = {(runner.label(way.painter), way.strategy.name) for way in plan.ways}
-            judges = [judge.name for judge in plan.judges]
             found = api.scores(
                 plan.exam.name,
                 store=store,
                 painters=names,
-                judges=judges,
-                selection=Selection(ids=tuple(question.id for question in plan.exam.questions)),
+                selection=Selection(ids=tuple(question.id for question in runner.questions)),
                 reading=api.usual_reading(plan.exam.kind, asking),
+                only=lambda group: (
+                    group.evaluator.id in runner.setups and (not rows or (group.painter, group.strategy) in rows)
+                ),
             )
-            print_standings([one for one in found if not rows or (one.painter, one.strategy) in rows], plan.exam.kind)
+            print_standings(found, plan.exam.kind)
     if progress.interrupted:
         return 130
     return 3 if progress.failed else 0

@@ -13,12 +13,16 @@ from . import options
 @click.command("scores")
 @click.argument("exam")
 @options.painters
-@click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge. Repeatable.")
+@options.without
+@options.judges
+@options.on
+@click.option(
+    "--sort", metavar="NAME", help="Order rows by this score, name, coverage or cost; by the main score by default."
+)
 @click.option("--by", multiple=True, metavar="TAG", help="Break down by a tag, or by dimension. Repeatable.")
 @click.option("--analyses", is_flag=True, help="Below the table, what the exam's paper reports beyond its scores.")
 @options.reading
-@options.told
-@click.option("--variant", help="Only marks asked for in this way; the newest complete way by default.")
+@options.asked
 @options.selection
 @options.exclude_flagged
 @options.store
@@ -34,12 +38,11 @@ def command(exam: str, **given: Any) -> None:
             by=given["by"],
             reading=given["reading"],
             store=store,
-            painters=given["painters"],
-            judges=given["judges"],
-            variant=given["variant"],
+            on=options.make_on(given),
+            sort=given["sort"],
             selection=options.make_selection(given),
             exclude_flagged=given["exclude_flagged"],
-            **options.parted(given["told"]),
+            **options.make_which(given),
         )
         kind = api.stored(exam, store).kind
     if given["form"] == "json":

@@ -14,10 +14,9 @@ from . import options
 @click.argument("exam")
 @click.argument("id")
 @options.painters
-@click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge. Repeatable.")
+@options.judges
 @options.reading
-@options.told
-@click.option("--variant", help="Only marks asked for in this way.")
+@options.asked
 @options.store
 @click.option("--steps", type=options.FOLDER, metavar="FILE.png", help="Also draw how each drawing came about.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
@@ -29,11 +28,8 @@ def command(exam: str, id: str, as_json: bool, **given: Any) -> None:
         exam,
         id,
         store=given["store"],
-        painters=given["painters"],
-        judges=given["judges"],
         reading=given["reading"],
-        variant=given["variant"],
-        **options.parted(given["told"]),
+        **options.make_which(given),
     )
     if as_json:
         click.echo(json.dumps(body, ensure_ascii=False, indent=2))

@@ -16,16 +16,15 @@ if TYPE_CHECKING:
 @click.command("table")
 @click.argument("name", required=False, metavar="[EXAM:TABLE]")
 @options.painters
-@click.option("--judge", "judges", multiple=True, metavar="NAME", help="Only this judge. Repeatable.")
+@options.without
+@options.judges
+@options.asked
+@options.on
 @options.reading
 @options.store
 @click.option("--exam", metavar="NAME", help="The exam's name in the store, where it has several of the kind.")
 @click.option("--published/--no-published", default=True, show_default=True, help="The figures the paper prints.")
 @click.option("--intervals/--no-intervals", default=True, show_default=True, help="Intervals of the store's numbers.")
-@click.option(
-    "--common/--no-common", default=True, show_default=True,
-    help="Compare the store's painters on the questions all of them have a score for.",
-)  # fmt: skip
 @click.option("--section", metavar="TITLE", help="Of a table with sections, only this one, such as Biology.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "md", "csv", "latex", "html"]),
@@ -48,11 +47,10 @@ def command(name: str | None, **given: Any) -> None:
     choice = Choice(
         published=given["published"],
         intervals=given["intervals"],
-        painters=given["painters"],
-        judges=given["judges"],
         reading=given["reading"],
         exam=given["exam"],
-        common=given["common"],
+        on=options.make_on(given),
+        which=options.make_which(given),
         section=given["section"],
     )
     source = click.get_current_context().get_parameter_source("store")

@@ -6,9 +6,9 @@
 >>> compare.exams(["sample/genexam", "sample/mmmg"], store="results")  # doctest: +SKIP
 """
 
+from ..scoring import MET, Comparable, comparable
 from .across import Across, Column, exams
 from .agreed import Agreement, Order, Twosome
-from .fields import MET, Field, fields
 from .pairs import painters
 from .raters import Rater
 from .results import Comparison, Pair, Place
@@ -19,15 +19,15 @@ __all__ = [
     "Across",
     "Agreement",
     "Column",
+    "Comparable",
     "Comparison",
-    "Field",
     "Order",
     "Pair",
     "Place",
     "Rater",
     "Twosome",
+    "comparable",
     "exams",
-    "fields",
     "judges",
     "painters",
 ]

@@ -13,12 +13,11 @@ from .. import api
 from .. import exams as installed
 from ..errors import UsageError
 from ..protocol import Protocol, Score
-from ..scoring import Group
+from ..scoring import Comparable, Group, comparables
 from ..stats import kendall, spearman, spearman_spread
 from ..stats.kinds import Floats
 from ..store import DEFAULT
 from ..store.records import label, row_name
-from .fields import Field, fields
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ def _column(
 ) -> Column:
     kind, groups = api.groups(name, store=store, judges=judges, reading=reading, painters=painters)
     protocol = installed.kind(kind).protocol
-    found = fields(groups, protocol)
+    found = comparables(groups, protocol)
     if not found:
         raise UsageError(f"{name}: nothing is marked{' by this judge' if judges else ''}; `limner run {name}` marks")
     # Of equals, the one whose score the exam itself has, not the one of last resort.
@@ -125,10 +124,10 @@ def _column(
         if chosen.name in field.values[at]:
             values[painter] = field.values[at][chosen.name]
             drawn[painter] = field.drawn[at][chosen.name]
-    return Column(name, field.judge, field.setup, chosen, len(field.questions), values, drawn)
+    return Column(name, field.evaluator.name, field.evaluator.setup, chosen, len(field.questions), values, drawn)
 
 
-def _keys(field: Field, protocol: Protocol[Any]) -> dict[str, int]:
+def _keys(field: Comparable, protocol: Protocol[Any]) -> dict[str, int]:
     """Painter without the exam's own options -> its place; drawn with several of these, the usual ones count."""
     found: dict[str, int] = {}
     for at, group in sorted(enumerate(field.groups), key=lambda pair: (len(pair[1].painter), pair[1].painter)):

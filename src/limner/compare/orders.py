@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..protocol import Protocol, Score
-from ..scoring import Entry, summed
+from ..scoring import Entry, comparable
+from ..scoring.parts import deriving, met_parts, summed, values_of
 from ..stats import Parts, rank_agreement, spearman_spread, spreads
-from ..store.records import row_name
 from .agreed import Order
-from .fields import deriving, in_order, met_parts, numbers
 from .raters import Rater
 
 Table = dict[str, dict[str, list[Entry]]]
@@ -22,34 +21,38 @@ Table = dict[str, dict[str, list[Entry]]]
 def order(one: Rater, other: Rater, score: Score) -> Order:
     """The painters both have marked, on the questions that all of these have under both."""
     tables = [_by_painter(rater) for rater in (one, other)]
-    both = [
-        (painter, question)
-        for painter, questions in tables[0].items()
-        for question in questions
-        if question in tables[1].get(painter, {})
-    ]
-    painters = sorted({painter for painter, _ in both})
-    common = [{question for each, question in both if each == painter} for painter in painters]
-    questions = sorted(set.intersection(*common)) if common else []
+    both = {painter for painter, questions in tables[0].items() if questions.keys() & tables[1].get(painter, {}).keys()}
+    sides = [group for rater in (one, other) for group in rater.groups if group.name in both]
+    if not sides:
+        return _nothing()
+    found = comparable(sides, one.protocol)
+    names = found.names
+    painters = sorted(painter for painter in both if names.count(painter) == 2)
+    questions = sorted(found.questions)
     parts = [_parts(tables, painter, questions, one.protocol) for painter in painters]
     scores = {}
     for painter, pair in zip(painters, parts, strict=True):
-        values = [numbers(side, one.protocol).get(score.name) for side in pair]
+        values = [values_of(side, one.protocol).get(score.name) for side in pair]
         if values[0] is not None and values[1] is not None:
             scores[painter] = (values[0], values[1])
-    (found,) = rank_agreement({side: {painter: pair[int(side)] for painter, pair in scores.items()} for side in "01"})
+    (alike,) = rank_agreement({side: {painter: pair[int(side)] for painter, pair in scores.items()} for side in "01"})
     low = high = None
-    if found["spearman"].value is not None:
+    if alike["spearman"].value is not None:
         kept = [pair for painter, pair in zip(painters, parts, strict=True) if painter in scores]
-        low, high = _spread(found["spearman"].value, kept, score, one.protocol)
-    return Order(len(questions), scores, found["spearman"], low, high, found["kendall"], found["shift"])
+        low, high = _spread(alike["spearman"].value, kept, score, one.protocol)
+    return Order(len(questions), scores, alike["spearman"], low, high, alike["kendall"], alike["shift"])
+
+
+def _nothing() -> Order:
+    (alike,) = rank_agreement({"0": {}, "1": {}})
+    return Order(0, {}, alike["spearman"], None, None, alike["kendall"], alike["shift"])
 
 
 def _by_painter(rater: Rater) -> Table:
     found: Table = {}
     for group in rater.groups:
-        for entry in in_order(entry for entry in group.entries if entry.scored):
-            home = found.setdefault(row_name(group.painter, group.strategy), {})
+        for entry in group.scored:
+            home = found.setdefault(group.name, {})
             home.setdefault(entry.question.id, []).append(entry)
     return found
 

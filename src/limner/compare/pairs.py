@@ -12,10 +12,10 @@ import numpy as np
 from .. import api, exams
 from ..errors import UsageError
 from ..protocol import READINGS, Score
-from ..scoring import Group, Standing, standings
-from ..stats import Interval, RankInterval, interval, paired, rank_intervals, wilson
-from .fields import MET, Field, deriving, fields
-from .results import Comparison, Place
+from ..scoring import MET, Comparable, Group, Standing, comparable, comparables, standings
+from ..scoring.parts import deriving
+from ..stats import Interval, RankInterval, paired, rank_intervals, wilson
+from .results import Comparison, Pair, Place
 from .verdicts import corrected, pair_of
 
 ALONE = "one painter: there is nobody to compare it with"
@@ -29,9 +29,10 @@ def painters(
     gap: float | None = None,
     reading: str = "careful",
     constants: Mapping[str, float] | None = None,
+    on: str = "common",
     **which: Any,
 ) -> list[Comparison]:
-    """Every painter against every other, under each judge, on the questions that all of them have.
+    """Every painter against every other, under each evaluator, on the questions that all of them have.
 
     Args:
         exam: The exam's name in the store.
@@ -40,7 +41,8 @@ def painters(
         gap: How wide a gap the number of questions needed is for; by default the difference seen.
         reading: How stored replies are read.
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
-        **which: ``store``, ``painters``, ``judges``, ``variant``, ``options``, ``selection``; see `limner.api.groups`.
+        on: ``all`` lets every painter stand on all its own questions, and every two on those the two have.
+        **which: ``store``, ``painters``, ``judges``, ``variant``, ``options``, …; see `limner.api.groups`.
 
     Raises:
         UsageError: There is no such score or tag, or the gap is none.
@@ -51,7 +53,7 @@ def painters(
     protocol = exams.kind(kind).protocol.tuned(constants or {})
     name = exams.resolve(exam).name if exam.endswith(".toml") else exam
     found = []
-    for field in fields(groups, protocol):
+    for field in comparables(groups, protocol, api.which_questions(on)):
         parts = _categories(field, by)
         tests = sum(len(part.groups) * (len(part.groups) - 1) // 2 for _, part in parts)
         asked = _Asked(name, reading, field.score(score), by, gap, tests)
@@ -71,62 +73,61 @@ class _Asked:
     tests: int
 
 
-def _categories(field: Field, tag: str | None) -> list[tuple[str | None, Field]]:
+def _categories(field: Comparable, tag: str | None) -> list[tuple[str | None, Comparable]]:
     if tag is None:
         return [(None, field)]
-    tags = {name for group in field.groups for entry in group.entries for name in entry.question.tags}
+    tags = {name for group in field.everyone for entry in group.entries for name in entry.question.tags}
     if tag not in tags:
         raise UsageError(f"--by {tag}: there is: {', '.join(sorted(tags))}")
-    values = {entry.question.tags.get(tag, "(none)") for group in field.groups for entry in group.entries}
+    values = {entry.question.tags.get(tag, "(none)") for group in field.everyone for entry in group.entries}
     order = {value: place for place, value in enumerate(field.protocol.orders.get(tag, ()))}
-    found: list[tuple[str | None, Field]] = []
+    found: list[tuple[str | None, Comparable]] = []
     for value in sorted(values, key=lambda value: (order.get(value, len(order)), value)):
-        kept = [_only(group, tag, value) for group in field.groups]
-        found += [(value, part) for part in fields([group for group in kept if group.entries], field.protocol)]
+        kept = [_only(group, tag, value) for group in field.everyone]
+        if there := [group for group in kept if group.entries]:
+            found.append((value, comparable(there, field.protocol, field.on)))
     return found
 
 
 def _only(group: Group, tag: str, value: str) -> Group:
-    return replace(group, entries=tuple(e for e in group.entries if e.question.tags.get(tag, "(none)") == value))
+    entries = tuple(e for e in group.entries if e.question.tags.get(tag, "(none)") == value)
+    return replace(group, entries=entries, absent=tuple(q for q in group.absent if q.tags.get(tag, "(none)") == value))
 
 
-def _compared(asked: _Asked, field: Field, category: str | None) -> Comparison:
+def _compared(asked: _Asked, field: Comparable, category: str | None) -> Comparison:
     score = asked.score
     (reading,) = (known for known in READINGS if known == asked.reading)
-    whole = standings(asked.exam, field.groups, field.protocol, reading)
+    whole = standings(asked.exam, field.everyone, field.protocol, reading, on=field.on)
+    rows = {(row.painter, row.strategy): row for row in whole}
     drawn = {
         name: values[score.name]
         for name, values, there in zip(field.names, field.drawn, field.values, strict=True)
         if score.name in there
     }
     ranks = rank_intervals(drawn) if len(drawn) > 1 else {}
-    places = [_place(field, at, standing, score, ranks) for at, standing in enumerate(whole)]
-    places.sort(key=lambda place: (place.score.value is None, -(place.score.value or 0.0), place.name))
-    pairs = []
-    at = {name: place for place, name in enumerate(field.names)}
-    for one, other in combinations([place for place in places if place.score.value is not None], 2):
-        first, second = at[one.name], at[other.name]
-        both = paired(
-            field.parts[first],
-            field.parts[second],
-            score.name,
-            deriving(field.protocol),
-            (drawn[one.name], drawn[other.name]),
-            asked.tests,
-        )
-        pairs.append(pair_of(one, other, both, asked.gap, _per_cluster(field)))
+    places = [
+        _place(field, at, rows[group.painter, group.strategy], score, ranks) for at, group in enumerate(field.groups)
+    ]
+    places += [_apart(rows[group.painter, group.strategy], score) for group in (*field.beside, *field.left_out)]
+    controls = {group.name for group in field.everyone if group.control}
+    places.sort(key=lambda p: (p.name in controls, p.score.value is None, -(p.score.value or 0.0), p.name))
+    names = [place.name for place in places if place.name in drawn]
+    found = {place.name: place for place in places}
+    pairs = [_pair(asked, field, found[one], found[other]) for one, other in combinations(names, 2)]
     reason = None
-    if not field.questions:
+    if not field.groups:
+        reason = "no painter has a score"
+    elif not field.questions and field.on == "common":
         reason = "no question is common to all painters; --painter chooses some of them"
-    elif len(places) < 2:
+    elif len(field.groups) < 2:
         reason = ALONE
     elif len(drawn) < 2:
-        reason = f"{score.name} is known for {len(drawn)} of {len(places)} painters; --score takes another"
+        reason = f"{score.name} is known for {len(drawn)} of {len(field.groups)} painters; --score takes another"
     return Comparison(
         exam=asked.exam,
         reading=reading,
-        judge=field.judge,
-        setup=field.setup,
+        evaluator=field.evaluator,
+        compared=field,
         score=score,
         by=asked.by,
         category=category,
@@ -138,37 +139,62 @@ def _compared(asked: _Asked, field: Field, category: str | None) -> Comparison:
     )
 
 
-def _per_cluster(field: Field) -> float:
+def _pair(asked: _Asked, field: Comparable, one: Place, other: Place) -> Pair:
+    """Two painters on the questions all have, or, where each stands on its own, on those the two have."""
+    if field.on == "all":
+        two = [group for group in field.groups if group.name in (one.name, other.name)]
+        field = comparable(two, field.protocol)
+    at, score = field.names.index, asked.score
+    if one.name not in field.names or other.name not in field.names:
+        both = paired({}, {}, score.name)
+    else:
+        first, second = at(one.name), at(other.name)
+        known = score.name in field.values[first] and score.name in field.values[second]
+        drawn = (field.drawn[first][score.name], field.drawn[second][score.name]) if known else None
+        derive = deriving(field.protocol)
+        sides = field.parts[first], field.parts[second]
+        both = paired(*sides, score.name, derive, drawn, asked.tests, score.top)
+    return pair_of(one, other, both, asked.gap, _per_cluster(field))
+
+
+def _per_cluster(field: Comparable) -> float:
     """How many questions a cluster has on average: clusters are what is drawn anew, questions what is paid for."""
     clusters = {field.protocol.cluster(entry.question) for entries in field.inside for entry in entries}
     return len(field.questions) / len(clusters) if clusters else 1.0
 
 
-def _place(field: Field, at: int, standing: Standing, score: Score, ranks: Mapping[str, RankInterval]) -> Place:
-    name, parts = field.names[at], field.parts[at]
-    value = field.values[at].get(score.name)
-    found = Interval(None, None, None, 0)
-    if value is not None:
-        n = int((parts[score.name][1] > 0).sum()) if score.name in parts else len(next(iter(parts.values()))[0])
-        found = interval(value, field.drawn[at][score.name], n)
-    view = standing.common if standing.common is not None and standing.common["n"] else standing.to_json()
+def _place(field: Comparable, at: int, standing: Standing, score: Score, ranks: Mapping[str, RankInterval]) -> Place:
+    name, found = field.names[at], field.interval(at, score.name)
+    ends = standing.bounds.get(score.name)
+    place = _apart(standing, score)
+    return replace(
+        place,
+        score=found,
+        rank=ranks.get(name),
+        bounds={"low": ends[0], "high": ends[1]} if ends else None,
+        wilson=_wilson(field, at, score),
+        reason=_why(field, score) if found.value is None else None,
+    )
+
+
+def _apart(standing: Standing, score: Score) -> Place:
+    """A painter that nobody is compared with: without a score, or a control on other questions."""
     return Place(
         painter=standing.painter,
         strategy=standing.strategy,
-        score=found,
-        rank=ranks.get(name),
+        score=standing.scores.get(score.name, Interval(None, None, None, 0)),
+        rank=None,
         coverage=standing.coverage,
         n=standing.n,
         expected=standing.expected,
         failures=standing.failures,
-        pessimistic=standing.pessimistic.get(score.name),
-        bounds=view["bounds"].get(score.name),
-        wilson=_wilson(field, at, score),
-        reason=_why(field, score) if value is None else None,
+        pessimistic=standing.pessimistic.value(score.name),
+        bounds=None,
+        reason="a control on part of the questions" if standing.n else "no score",
     )
 
 
-def _wilson(field: Field, at: int, score: Score) -> Interval | None:
+def _wilson(field: Comparable, at: int, score: Score) -> Interval | None:
     """Where every question is all or nothing, the share of all with its Wilson interval."""
     if score.name == MET.name or score.name not in field.parts[at]:
         return None
@@ -178,7 +204,7 @@ def _wilson(field: Field, at: int, score: Score) -> Interval | None:
     return wilson(round(float(shares.sum())), len(shares)) if plain and len(shares) else None
 
 
-def _why(field: Field, score: Score) -> str:
+def _why(field: Comparable, score: Score) -> str:
     if not field.questions:
         return "no question in common with the others"
     return f"{score.name} is not settled: the judge abstained, or what it is computed from is missing"

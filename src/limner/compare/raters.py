@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..calls import canonical, digest
+from ..core.evaluator import Evaluator
 from ..protocol import Protocol
 from ..scoring import Entry, Group
+from ..scoring.parts import shares
 from ..stats import Flips, Measure, flips
-from .fields import in_order, shares
 
 Unit = tuple[str, int]
 """A drawing and the number of the repeat: what two raters must share to be compared on it."""
@@ -19,26 +19,28 @@ Unit = tuple[str, int]
 
 @dataclass(frozen=True)
 class Rater:
-    """One judge, asked in one way, and everything it marked.
+    """One evaluator and everything it marked.
 
     Attributes:
-        name: The judge's name, with what sets this way of asking apart where it was asked in several.
         groups: One per painter.
         took: Call -> the seconds it took.
     """
 
-    name: str
-    judge: str
-    setup: Mapping[str, Any]
+    evaluator: Evaluator
     groups: tuple[Group, ...]
     protocol: Protocol[Any]
     took: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The evaluator's label: tells it from all others that marked this exam."""
+        return self.evaluator.name
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """Every drawing whose marks count, in an order of their own."""
         by_name = sorted(self.groups, key=lambda group: (group.painter, group.strategy))
-        return tuple(entry for group in by_name for entry in in_order(e for e in group.entries if e.scored))
+        return tuple(entry for group in by_name for entry in group.scored)
 
     @cached_property
     def marks(self) -> dict[Unit, dict[str, float]]:
@@ -75,7 +77,11 @@ class Rater:
 
     def to_json(self) -> dict[str, Any]:
         """What is known of this rater alone."""
-        body: dict[str, Any] = {"name": self.name, "judge": self.judge, "setup": dict(self.setup)}
+        body: dict[str, Any] = {
+            "name": self.name,
+            "judge": self.evaluator.judge,
+            "setup": dict(self.evaluator.setup),
+        }
         body |= {"drawings": len(self.clusters), "markings": len(self.entries), "flips": self.flips.to_json()}
         return body | {"cost_per_image": self.cost.to_json(), "seconds_per_image": self.seconds.to_json()}
 
@@ -92,40 +98,9 @@ def unit(entry: Entry) -> Unit:
 
 
 def raters(groups: Sequence[Group], protocol: Protocol[Any], took: Mapping[str, float] | None = None) -> list[Rater]:
-    """Every judge in every way it was asked, in the order of their names."""
-    ways: dict[str, list[Group]] = {}
+    """Every evaluator, in the order of their labels."""
+    by: dict[str, list[Group]] = {}
     for group in groups:
-        ways.setdefault(digest(group.setup), []).append(group)
-    setups: dict[str, list[Mapping[str, Any]]] = {}
-    for members in ways.values():
-        setups.setdefault(members[0].judge, []).append(members[0].setup)
-    found = []
-    for members in ways.values():
-        judge, setup = members[0].judge, members[0].setup
-        apart = told_apart(setup, setups[judge])
-        name = f"{judge} · {apart}" if apart else judge
-        found.append(Rater(name, judge, setup, tuple(members), protocol, took or {}))
-    return sorted(found, key=lambda rater: (rater.name, canonical(rater.setup)))
-
-
-def told_apart(setup: Mapping[str, Any], among: Sequence[Mapping[str, Any]]) -> str:
-    """What sets one way of asking apart from others of the same judge, in few words.
-
-    >>> told_apart({"variant": "batched", "args": {}}, [{"variant": "single", "args": {}}, {"variant": "batched"}])
-    'batched'
-    >>> told_apart({"options": {"reference": "none"}}, [{"options": {"reference": "image"}}, {}])
-    'reference=none'
-    """
-    keys = sorted({key for each in among for key in each})
-    # The hash of the wording always goes with the variant; it tells nothing where the variant tells it already.
-    keys = [key for key in keys if len({canonical(each.get(key) or None) for each in among}) > 1]
-    if "variant" in keys and len({str(each.get("variant")) for each in among}) == len(among):
-        keys = ["variant"]
-    words = []
-    for key in keys:
-        value = setup.get(key)
-        if isinstance(value, Mapping):
-            words += [f"{name}={item}" for name, item in sorted(value.items())]
-        elif value:
-            words.append(str(value) if key == "variant" else f"{key} {value}")
-    return " ".join(words)
+        by.setdefault(group.evaluator.id, []).append(group)
+    found = [Rater(members[0].evaluator, tuple(members), protocol, took or {}) for members in by.values()]
+    return sorted(found, key=lambda rater: (rater.name, rater.evaluator.id))

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.evaluator import Evaluator
 from ..protocol import Score
+from ..scoring import Comparable
 from ..stats import Interval, Measure, RankInterval
 from ..store.records import row_name
 
@@ -86,12 +88,16 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Painters under one judge, asked in one way; for one value of a tag, or for all questions."""
+    """Painters under one evaluator; for one value of a tag, or for all questions.
+
+    Attributes:
+        compared: Whom, on which questions, and who is left out.
+    """
 
     exam: str
     reading: str
-    judge: str
-    setup: Mapping[str, Any]
+    evaluator: Evaluator
+    compared: Comparable
     score: Score
     by: str | None
     category: str | None
@@ -103,7 +109,9 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; every number with its interval or its reason."""
-        plain = dict(self.__dict__)
+        evaluator = self.evaluator
+        plain = {**self.__dict__, "judge": evaluator.judge, "evaluator": evaluator.name, "setup": dict(evaluator.setup)}
+        plain["compared"] = self.compared.to_json()
         plain["score"] = {"name": self.score.name, "top": self.score.top, "about": self.score.about}
         plain["places"] = [place.to_json() for place in self.places]
         plain["pairs"] = [pair.to_json() for pair in self.pairs]

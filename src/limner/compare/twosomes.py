@@ -10,11 +10,11 @@ from typing import Any
 from .. import api, exams
 from ..errors import UsageError
 from ..protocol import Protocol, Score
-from ..scoring import summed
+from ..scoring import MET
+from ..scoring.parts import summed, values_of
 from ..stats import MarkAgreement, Measure, icc, krippendorff_alpha, mark_agreement
 from ..store import DEFAULT, Store
 from .agreed import Agreement, Alphas, Twosome
-from .fields import MET, numbers
 from .orders import order
 from .raters import Rater, Unit, raters, unit
 from .timing import call_seconds
@@ -47,7 +47,7 @@ def judges(
         UsageError: There is no such score.
     """
     with api.opened(store) as opened:
-        kind, groups = api.groups(exam, reading=reading, constants=constants, store=opened, every=True, **which)
+        kind, groups = api.groups(exam, reading=reading, constants=constants, store=opened, **which)
         made = (entry.marking for group in groups for entry in group.entries if entry.marking)
         took = call_seconds(opened, (key for marking in made for _, key in marking.replies))
     protocol = exams.kind(kind).protocol.tuned(constants or {})
@@ -68,7 +68,7 @@ def _score(found: Sequence[Rater], protocol: Protocol[Any], wanted: str | None) 
             raise UsageError(f"--score {wanted}: there is: {', '.join(own)}")
         return own[wanted]
     groups = [group for rater in found for group in rater.groups]
-    settled = [numbers(summed([e for e in group.entries if e.scored], protocol), protocol) for group in groups]
+    settled = [values_of(summed(group.scored, protocol), protocol) for group in groups if group.scored]
     main = [score for score in protocol.scored if score.main]
     return next((score for score in main if settled and all(score.name in each for each in settled)), MET)
 

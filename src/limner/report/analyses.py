@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..calls import canonical
 from ..scoring import Standing
-from ..store.records import row_name
 from .sheets import NOTHING, Sheet
 
 Line = tuple[str | None, Mapping[str, Any]]
@@ -15,16 +13,16 @@ Line = tuple[str | None, Mapping[str, Any]]
 
 
 def analysis_sheets(standings: Sequence[Standing]) -> list[Sheet]:
-    """One sheet for every analysis under every judge and way of asking, with all its painters."""
+    """One sheet for every analysis under every evaluator, with all its painters."""
     ways: dict[str, list[Standing]] = {}
     for standing in standings:
-        ways.setdefault(canonical(standing.setup), []).append(standing)
+        ways.setdefault(standing.evaluator.id, []).append(standing)
     sheets = []
     for rows in ways.values():
         for name in dict.fromkeys(name for row in rows for name in row.analyses):
-            title = f"{rows[0].exam} · judge {rows[0].judge} · {name.replace('_', ' ')}"
+            title = f"{rows[0].exam} · judge {rows[0].evaluator.name} · {name.replace('_', ' ')}"
             having = [row for row in rows if name in row.analyses]
-            sheets.append(_sheet(title, [(row_name(row.painter, row.strategy), row.analyses[name]) for row in having]))
+            sheets.append(_sheet(title, [(row.name, row.analyses[name]) for row in having]))
     return sheets
 
 

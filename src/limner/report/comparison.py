@@ -14,7 +14,7 @@ from .sheets import NOTHING, Sheet, between, number
 COLUMNS = (
     "exam", "reading", "judge", "score", "by", "category", "row", "painter", "other", "n", "value", "low", "high",
     "least", "most", "rank_low", "rank_high", "coverage", "pessimistic", "p", "p_holm", "effect", "differing",
-    "needed", "verdict",
+    "needed", "verdict", "evaluator",
 )  # fmt: skip
 SENTENCES = 6
 """How many pairs are told in sentences below a table; the table has them all."""
@@ -24,10 +24,10 @@ def comparison_sheets(found: Sequence[Comparison]) -> list[Sheet]:
     """Two sheets for every comparison: who stands where, and every pair."""
     sheets = []
     for one in found:
-        title = f"{one.exam} · judge {one.judge} · reading {one.reading} · {one.score.name}"
+        title = f"{one.exam} · judge {one.evaluator.name} · reading {one.reading} · {one.score.name}"
         if one.by is not None:
             title += f" · {one.by}: {one.category}"
-        sheets.append(_places(one, f"{title} · {_count(one.questions)} that all painters have"))
+        sheets.append(_places(one, f"{title} · {_on(one)}"))
         if one.pairs:
             sheets.append(_pairs(one))
     if sheets:
@@ -45,9 +45,11 @@ def _legend(found: Sequence[Comparison]) -> list[str]:
             "leaves the exam's scores open"
         )
     if any(place.rank for place in places):
-        notes.append("place: what 95% of resamples of the questions leave open; [low, high]: 95% bootstrap interval")
+        notes.append("place: what 95% of resamples of the questions leave open; [low, high]: 95% interval")
     if any(place.pessimistic is not None for place in places):
-        notes.append("worst case: the score on all questions drawn or tried, with what is missing counted as nothing")
+        notes.append(
+            "worst case: the score on all questions of the exam or selection, with what is missing counted as nothing"
+        )
     if any(one.pairs for one in found):
         notes.append(
             f"p: two-sided sign-flip test; Holm: corrected over all tests, better below {ALPHA:g}; d_z: the difference "
@@ -58,6 +60,12 @@ def _legend(found: Sequence[Comparison]) -> list[str]:
 
 def _count(questions: int) -> str:
     return "1 question" if questions == 1 else f"{questions} questions"
+
+
+def _on(found: Comparison) -> str:
+    if found.compared.on == "all":
+        return "each painter on its own questions, every two on those they share"
+    return f"{_count(found.questions)} that all painters have"
 
 
 def _places(found: Comparison, title: str) -> Sheet:
@@ -72,23 +80,10 @@ def _places(found: Comparison, title: str) -> Sheet:
             ends = place.bounds
             row.append(f"{number(ends['low'], digits)} … {number(ends['high'], digits)}" if ends else NOTHING)
         rows.append([*row, f"{place.coverage:.0%}", number(place.pessimistic, digits)])
-    notes = [found.reason] if found.reason else []
-    notes += _certain(found)
+    notes = [note for note in found.compared.notes if found.compared.cut or found.compared.left_out]
+    notes += [found.reason] if found.reason else []
     notes += dict.fromkeys(f"{place.name}: {place.reason}" for place in found.places if place.reason)
     return Sheet(title, columns, rows, notes, words=2)
-
-
-def _certain(found: Comparison) -> list[str]:
-    """Resampling all-equal questions shows no spread, which is no certainty."""
-    still = [place for place in found.places if place.score.value is not None and place.score.low == place.score.high]
-    if not still:
-        return []
-    notes = [f"{', '.join(place.name for place in still)}: all questions score alike, so resampling shows no spread"]
-    for ends in dict.fromkeys(place.wilson for place in still if place.wilson):
-        low, high = (number((edge or 0.0) * found.score.top, found.score.digits) for edge in (ends.low, ends.high))
-        hits = round((ends.value or 0.0) * ends.n)
-        notes.append(f"Wilson's interval for {hits} right of {ends.n}: {low} to {high}")
-    return notes
 
 
 def _pairs(found: Comparison) -> Sheet:
@@ -130,8 +125,8 @@ def comparison_csv(found: Sequence[Comparison]) -> str:
     writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
     writer.writeheader()
     for one in found:
-        head = {"exam": one.exam, "reading": one.reading, "judge": one.judge, "score": one.score.name}
-        head |= {"by": one.by or "", "category": one.category or ""}
+        head = {"exam": one.exam, "reading": one.reading, "judge": one.evaluator.judge, "score": one.score.name}
+        head |= {"by": one.by or "", "category": one.category or "", "evaluator": one.evaluator.name}
         for place in one.places:
             line = {**head, "row": "painter", "painter": place.name, **place.score.to_json()}
             line |= {"coverage": place.coverage, "pessimistic": place.pessimistic}

@@ -38,6 +38,7 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
             if entry.question.id == id:
                 marks = [mark.to_json() for mark in entry.marks]
                 body: dict[str, Any] = {"painter": group.painter, "strategy": group.strategy, "judge": group.judge}
+                body["evaluator"] = group.evaluator.name
                 body |= {"seed": entry.drawing.seed, "repeat": entry.marking.repeat if entry.marking else 0}
                 body |= {"status": entry.status, "detail": entry.detail, "scores": dict(entry.scores), "marks": marks}
                 markings.append(body | {"evidence": dict(entry.evidence), "setup": dict(group.setup)})
@@ -84,7 +85,7 @@ def print_question(body: dict[str, Any]) -> None:
             out.print(Padding(f"[dim]{number}.[/dim] {escape(_told(step))}", (0, 2)))
     texts = {criterion["id"]: criterion for criterion in body["criteria"]}
     for marking in body["markings"]:
-        title = f"{_row(marking)} marked by {marking['judge']}"
+        title = f"{_row(marking)} marked by {marking['evaluator']}"
         if marking["status"] != "done":
             out.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(marking['detail'] or '')}")
             continue

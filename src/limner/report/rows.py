@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from ..images import inspect
-from ..scoring import Group
+from ..protocol import Protocol
+from ..scoring import Group, comparables
 from ..store import Blobs
 
 
-def export_rows(exam: str, groups: Sequence[Group], reading: str) -> Iterator[dict[str, Any]]:
-    """Plain rows; `status` is ``done`` or what went wrong."""
+def export_rows(exam: str, protocol: Protocol[Any], groups: Sequence[Group], reading: str) -> Iterator[dict[str, Any]]:
+    """Plain rows; `status` is ``done`` or what went wrong, `common` whether painters are compared on the question."""
+    common = {side.evaluator.id: side.questions for side in comparables(groups, protocol)}
     for group in groups:
         for entry in group.entries:
             marking, drawing = entry.marking, entry.drawing
@@ -27,11 +29,13 @@ def export_rows(exam: str, groups: Sequence[Group], reading: str) -> Iterator[di
                 "painter": group.painter,
                 "strategy": group.strategy,
                 "judge": group.judge,
+                "evaluator": group.evaluator.name,
                 "variant": group.setup.get("variant"),
                 "reading": reading,
                 "seed": drawing.seed,
                 "repeat": marking.repeat if marking else 0,
                 "status": entry.status,
+                "common": entry.question.id in common[group.evaluator.id],
                 "detail": entry.detail,
                 "scores": dict(entry.scores),
                 "evidence": _measured(entry.evidence),

@@ -7,11 +7,10 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..calls import canonical
 from ..exams import kind
 from ..protocol import Protocol, Score
-from ..scoring import FLAGGED, Standing
-from ..store.records import row_name
+from ..scoring import FLAGGED, Standing, columns
+from ..stats import LEAST, Interval
 from .console import console, escape
 
 WIDE = 130
@@ -34,13 +33,16 @@ COLUMNS = (
     "most",
     "flagged",
     "unscreened",
+    "evaluator",
+    "on",
+    "place",
 )
-HEAD = ("exam", "reading", "painter", "strategy", "judge", "coverage", "flagged", "unscreened")
+HEAD = ("exam", "reading", "painter", "strategy", "judge", "coverage", "flagged", "unscreened", "on", "place")
 """The columns that are the same for all numbers of a painter under a judge."""
 
 
 def print_standings(standings: Sequence[Standing], exam_kind: str) -> None:
-    """One table per judge and way of asking, with what a reader must know below it."""
+    """One table per evaluator, with what a reader must know above and below it."""
 
     out = console()
     if not standings:
@@ -49,14 +51,15 @@ def print_standings(standings: Sequence[Standing], exam_kind: str) -> None:
     protocol = kind(exam_kind).protocol
     tables: dict[str, list[Standing]] = {}
     for standing in standings:
-        # Painters stand in one table only where the judge was asked alike.
-        tables.setdefault(canonical(standing.setup), []).append(standing)
+        tables.setdefault(standing.evaluator.id, []).append(standing)
     for rows in tables.values():
         shown, unknown = _known(rows, protocol)
         wide = out.width >= WIDE
         first = rows[0]
-        title = f"{first.exam} · judge {first.judge} · reading {first.reading}"
+        title = f"{first.exam} · judge {first.evaluator.name} · reading {first.reading}"
         out.print(escape(title), style="italic", soft_wrap=True)
+        for note in _first_lines(rows):
+            out.print(escape(note))
         out.print(_table(rows, shown if wide else shown[:2], wide))
         told = notes(rows)
         if unknown:
@@ -69,109 +72,121 @@ def print_standings(standings: Sequence[Standing], exam_kind: str) -> None:
             out.print(f"[dim]{escape(note)}[/dim]")
         for standing in rows:
             for tag in standing.by:
-                title = f"{_name(standing)} by {tag}"
-                if _view(standing)["n"] != standing.n:
-                    title += f" · all {standing.n} questions it has a score for"
+                title = f"{standing.name} by {tag}"
+                if standing.numbers.n != standing.n:
+                    title += f" · on the {standing.numbers.n} common questions"
                 out.print(escape(title), style="italic", soft_wrap=True)
                 out.print(_breakdown(standing, tag, shown if wide else shown[:2], protocol, wide))
 
 
+def _first_lines(rows: Sequence[Standing]) -> list[str]:
+    """What stands before the numbers: who cuts the questions that painters are compared on."""
+    compared = rows[0].compared
+    return compared.notes[:1] if compared.cut is not None and compared.on == "common" else []
+
+
 def _known(rows: Sequence[Standing], protocol: Protocol[Any]) -> tuple[list[Score], list[Score]]:
     """The scores of which something is known for some row, and the others."""
-    known, main = [], [score for score in protocol.scored if score.main]
+    known, main = [], [score for score in columns(protocol) if score.main]
     for score in main:
-        views = [_view(row) for row in rows]
-        valued = any((view["scores"].get(score.name) or {}).get("value") is not None for view in views)
-        bounds = [view["bounds"].get(score.name) for view in views]
-        if valued or any(b and (b["low"] > 0 or b["high"] < score.top) for b in bounds):
+        valued = any(row.numbers.value(score.name) is not None for row in rows)
+        bounds = [row.bounds.get(score.name) for row in rows]
+        if valued or any(b and (b[0] > 0 or b[1] < score.top) for b in bounds):
             known.append(score)
     if not known:
         return main, []
     return known, [score for score in main if score not in known]
 
 
-def _sheet(wide: bool, *columns: str) -> Any:
-    """An empty table; the first column keeps its words whole."""
+def _sheet(wide: bool, words: int, *columns: str) -> Any:
+    """An empty table; its first columns are words and stay whole."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.HEAVY_HEAD if wide else box.SIMPLE_HEAD)
     for place, name in enumerate(columns):
-        table.add_column(escape(name), justify="right" if place else "left", no_wrap=not place)
+        table.add_column(escape(name), justify="left" if place < words else "right", no_wrap=place < words)
     return table
 
 
 def _table(rows: Sequence[Standing], scores: Sequence[Score], wide: bool) -> Any:
-    abstains = any(row.bounds for row in rows)
+    abstains = any(row.all.bounds for row in rows)
     failed = any(row.failures for row in rows)
-    columns = ["painter", "n", "coverage", *(["decided", "met of decided" if wide else "met"] if abstains else [])]
-    columns += [score.name for score in scores] + (["failed"] if failed or wide else [])
-    table = _sheet(wide, *columns)
-    for row in rows:
-        view = _view(row)
-        cells = [escape(_name(row)), str(view["n"]), f"{row.coverage:.0%}"]
+    placed = any(row.place is not None for row in rows)
+    heads = [*(["place"] if placed else []), "painter", "n", "coverage"]
+    heads += ["decided", "met of decided" if wide else "met"] if abstains else []
+    heads += [score.name for score in scores] + (["failed"] if failed or wide else [])
+    table = _sheet(wide, 1 + placed, *heads)
+    for row, after in zip(rows, [*rows[1:], None], strict=True):
+        view = row.numbers
+        cells = [*([_place(row, rows)] if placed else []), escape(row.name), str(view.n), f"{row.coverage:.0%}"]
         if abstains:
-            cells += [_percent(view["decided"].get("share")), _percent(view["decided"].get("met"))]
+            cells += [_percent(view.decided.get("share")), _percent(view.decided.get("met"))]
         for score in scores:
-            cells.append(_cell(view["scores"].get(score.name), view["bounds"].get(score.name), score.digits))
+            cells.append(_cell(view.scores.get(score.name), view.bounds.get(score.name), score.digits))
         if failed or wide:
             cells.append(", ".join(f"{count} {what}" for what, count in row.failures.items()) or "0")
-        table.add_row(*cells)
+        # Controls stand apart: they are no rivals.
+        table.add_row(*cells, end_section=after is not None and after.control and not row.control)
     return table
 
 
-def _view(row: Standing) -> dict[str, Any]:
-    """What is compared: the common questions where there are several painters, else all of them."""
-    if row.common is not None and row.common["n"]:
-        return dict(row.common)
-    plain = row.to_json()
-    return {name: plain[name] for name in ("n", "scores", "bounds", "decided")}
-
-
-def _name(row: Standing) -> str:
-    return row_name(row.painter, row.strategy)
+def _place(row: Standing, rows: Sequence[Standing]) -> str:
+    if row.place is None:
+        return "control" if row.control else "–"
+    shared = sum(other.place == row.place for other in rows) > 1
+    return f"={row.place}" if shared else str(row.place)
 
 
 def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.0%}"
 
 
-def _cell(interval: Mapping[str, Any] | None, bounds: Mapping[str, float] | None, digits: int) -> str:
-    if interval and interval["value"] is not None:
-        value, low, high = (interval[key] for key in ("value", "low", "high"))
-        return f"{value:.{digits}f} [dim]\\[{low:.{digits}f}, {high:.{digits}f}][/dim]"
+def _cell(interval: Interval | None, bounds: tuple[float, float] | None, digits: int) -> str:
+    if interval is not None and interval.value is not None:
+        text = f"{interval.value:.{digits}f}"
+        if interval.low is None or interval.high is None:
+            return text if interval.n >= LEAST else f"{text} [dim](n={interval.n})[/dim]"
+        return f"{text} [dim]\\[{interval.low:.{digits}f}, {interval.high:.{digits}f}][/dim]"
     if bounds:
-        return f"{bounds['low']:.{digits}f} … {bounds['high']:.{digits}f}"
+        return f"{bounds[0]:.{digits}f} … {bounds[1]:.{digits}f}"
     return "–"
 
 
 def notes(rows: Sequence[Standing]) -> list[str]:
     """What a reader must know to take the table right."""
-    found = []
-    compared = [row.common["n"] for row in rows if row.common is not None]
-    if compared and any(row.n != compared[0] for row in rows):
-        if compared[0]:
-            found.append(f"compared on the {compared[0]} questions that all painters have; alone: --painter NAME")
-        else:
-            found.append("no question is common to all painters: each row stands for itself")
-    if any(row.bounds for row in rows):
+    first = _first_lines(rows)
+    found = [note for note in rows[0].compared.notes if note not in first]
+    known = [interval for row in rows for interval in row.scores.values() if interval.value is not None]
+    if any(row.all.bounds for row in rows):
         found.append(
             "decided: share of criteria this judge could decide. Where it abstains a score is not known: "
             "least … most shows what it could be"
         )
-    else:
-        found.append("[low, high]: 95% bootstrap interval over questions")
+    elif any(interval.low is not None for interval in known):
+        found.append("[low, high]: 95% interval over questions")
+    if any(interval.low is None for interval in known):
+        found.append(f"(n=…): fewer than {LEAST} questions are too few for an interval")
     if any(row.coverage < 1 for row in rows):
-        found.append("coverage: questions with a score of those drawn or tried; failures are left out, never zeros")
+        found.append(_coverage(rows))
     found += _screening(rows)
     for remark in dict.fromkeys(remark for row in rows for remark in row.remarks):
-        named = [_name(row) for row in rows if remark in row.remarks]
+        named = [row.name for row in rows if remark in row.remarks]
         found.append(remark if len(named) == len(rows) else f"{', '.join(named)}: {remark}")
     setup = rows[0].setup
     shown = {k: setup[k] for k in ("variant", "options", "args", "templates") if setup.get(k)}
     if shown:
         found.append("asked: " + ", ".join(f"{key} {_words(value)}" for key, value in shown.items()))
     return found
+
+
+def _coverage(rows: Sequence[Standing]) -> str:
+    """Against what coverage is told, and what is missing."""
+    expected = max(row.expected for row in rows)
+    said = f"coverage: questions with a score of the {expected} in this exam or selection"
+    if any(row.undrawn for row in rows):
+        said += "; --subset, --where or --ids select those that were drawn"
+    return said + ("; failures are left out, never zeros" if any(row.failures for row in rows) else "")
 
 
 def _screening(rows: Sequence[Standing]) -> list[str]:
@@ -203,35 +218,31 @@ def _words(value: Any) -> str:
 
 def _breakdown(standing: Standing, tag: str, scores: Sequence[Score], protocol: Protocol[Any], wide: bool) -> Any:
     dimension = tag == "dimension"
-    abstains = bool(standing.bounds) and not dimension
-    columns = [] if dimension else [score.name for score in scores]
-    digits = {score.name: score.digits for score in protocol.scored}
+    abstains = bool(standing.all.bounds) and not dimension
+    names = [] if dimension else [score.name for score in scores]
+    digits = {score.name: score.digits for score in columns(protocol)}
     extra = ["decided", "met of decided" if wide else "met"] if abstains else []
-    table = _sheet(wide, tag, "n", *extra, *(columns or ["value"]))
-    whole = standing.to_json()["bounds"] if dimension else {}
+    table = _sheet(wide, 1, tag, "n", *extra, *(names or ["value"]))
     for category, body in standing.by[tag].items():
-        names = columns or [category]
-        bounds = whole or body.get("bounds", {})
-        cells = [_cell(body["scores"].get(name), bounds.get(name), digits.get(name, 2)) for name in names]
+        cells = [_cell(body.scores.get(n), body.bounds.get(n), digits.get(n, 2)) for n in names or [category]]
         if abstains:
-            cells = [_percent(body["decided"].get("share")), _percent(body["decided"].get("met")), *cells]
-        table.add_row(escape(category), str(body["n"]), *cells)
+            cells = [_percent(body.decided.get("share")), _percent(body.decided.get("met")), *cells]
+        table.add_row(escape(category), str(body.n), *cells)
     return table
 
 
 def standings_csv(standings: Sequence[Standing]) -> str:
-    """One line per number."""
+    """One line per number, on the questions that painters are compared on."""
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
     writer.writeheader()
     for row in standings:
-        head = {key: getattr(row, key) for key in HEAD}
-        plain = row.to_json()
-        views = [("", "", {"n": row.n, "scores": plain["scores"], "bounds": plain["bounds"]})]
+        head = {key: getattr(row, key) for key in HEAD} | {"evaluator": row.evaluator.name}
+        views = [("", "", row.numbers)]
         views += [(tag, value, body) for tag, values in row.by.items() for value, body in values.items()]
         for tag, value, body in views:
-            for score, interval in body["scores"].items():
-                ends = body.get("bounds", {}).get(score, {})
-                line = head | {"by": tag, "category": value, "score": score, **interval}
-                writer.writerow(line | {"least": ends.get("low"), "most": ends.get("high")})
+            for score, interval in body.scores.items():
+                low, high = body.bounds.get(score, (None, None))
+                line = head | {"by": tag, "category": value, "score": score, **interval.to_json()}
+                writer.writerow(line | {"least": low, "most": high})
     return buffer.getvalue()

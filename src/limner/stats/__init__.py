@@ -15,11 +15,12 @@ from .paired import Paired, paired, spread_of_differences
 from .power import POWER, questions_needed
 from .proportion import wilson
 from .ranks import RankInterval, kendall, ordinal, rank_agreement, rank_intervals, spearman, spearman_spread
-from .resample import bootstrap, interval, ratios, spreads
+from .resample import LEAST, bootstrap, interval, ratios, resampled, score_interval, spreads
 
 __all__ = [
     "ALPHA",
     "FORMS",
+    "LEAST",
     "POWER",
     "RESAMPLES",
     "SEED",
@@ -46,6 +47,8 @@ __all__ = [
     "rank_agreement",
     "rank_intervals",
     "ratios",
+    "resampled",
+    "score_interval",
     "sign_flip",
     "spearman",
     "spearman_spread",

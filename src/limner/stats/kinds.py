@@ -23,7 +23,7 @@ Derive = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Interval:
-    """A number with its 95% bootstrap interval and how many questions stand behind it."""
+    """A number with its 95% interval and how many questions stand behind it; too few have no interval."""
 
     value: float | None
     low: float | None

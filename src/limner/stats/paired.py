@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .exchange import NO_SCORE, difference, exchanged
 from .kinds import NEAR, Derive, Floats, Interval, Measure, Parts
+from .proportion import wilson
 from .resample import interval, spreads
 
 
@@ -38,6 +39,7 @@ def paired(
     derive: Derive = dict,
     drawn: tuple[Floats, Floats] | None = None,
     tests: int = 1,
+    top: float | None = None,
 ) -> Paired:
     """Everything about one pair.
 
@@ -48,6 +50,7 @@ def paired(
         derive: Turns ratios into the final numbers.
         drawn: The two joint bootstrap spreads, where they are known already.
         tests: How many tests there are in all; a correction for many needs a finer p.
+        top: The best value the number can have, where it has one: then even equal differences have an interval.
 
     >>> from limner.stats import as_parts
     >>> found = paired(as_parts([3, 5, 4, 6]), as_parts([1, 2, 2, 2]))
@@ -63,11 +66,19 @@ def paired(
         drawn = first[name], second[name]
     differences = spread_of_differences(one, other, name, derive)
     n = len(differences)
-    # One question drawn again and again shows no spread; that is not certainty.
-    found = interval(gap, drawn[0] - drawn[1], n) if n > 1 else Interval(gap, None, None, n)
+    found = _widened(interval(gap, drawn[0] - drawn[1], n), top)
     p, differing = exchanged(one, other, name, derive, tests)
     deviation = float(differences.std(ddof=1)) if n > 1 else None
     return Paired(found, p, _effect(gap, deviation, n), differing, deviation)
+
+
+def _widened(found: Interval, top: float | None) -> Interval:
+    """Where every question shows the same difference, as far as one question more that shows another may be missing."""
+    value, low, high = found.value, found.low, found.high
+    if top is None or value is None or low is None or high is None or high - low > NEAR * top:
+        return found
+    unseen = top * (wilson(0, found.n).high or 0.0)
+    return Interval(value, max(-top, value - unseen), min(top, value + unseen), found.n)
 
 
 def spread_of_differences(one: Parts, other: Parts, name: str = "value", derive: Derive = dict) -> Floats:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from math import sqrt
 
 import numpy as np
 
-from .kinds import RESAMPLES, SEED, Derive, Floats, Interval, Parts
+from .kinds import ALPHA, NEAR, RESAMPLES, SEED, Derive, Floats, Interval, Parts
+from .proportion import wilson
+
+LEAST = 5
+"""Fewer clusters than this have no interval."""
+FEW = 10
+"""A score that differs from its commonest value, 0 or the best, in fewer clusters than this is rare."""
 
 LARGEST = 4_000_000
 """How many weights are held in memory at a time."""
+HELD = LARGEST // 2
+"""Up to so many weights of one size are kept for the next time."""
 
 
 def ratios(parts: Parts) -> dict[str, float]:
@@ -37,11 +47,8 @@ def spreads(many: Sequence[Parts], derive: Derive = dict, resamples: int = RESAM
         return [{} for _ in many]
     (size,) = sizes
     drawn: list[dict[str, list[Floats]]] = [{} for _ in many]
-    generator = np.random.default_rng(SEED)
-    step = max(1, min(resamples, LARGEST // max(1, size)))
-    for start in range(0, resamples, step):
-        count = min(step, resamples - start)
-        weights = generator.multinomial(size, np.full(size, 1 / size), size=count).astype(np.float64)
+    for weights in _weights(size, resamples):
+        count = len(weights)
         for place, parts in enumerate(many):
             if not parts:
                 continue
@@ -54,31 +61,105 @@ def spreads(many: Sequence[Parts], derive: Derive = dict, resamples: int = RESAM
     return [{name: np.concatenate(values) for name, values in one.items()} for one in drawn]
 
 
-def interval(value: float, spread: Floats, n: int) -> Interval:
-    """The 95% percentile interval of a spread, around the number it is for.
+def _weights(size: int, resamples: int) -> Iterable[Floats]:
+    """How often each of the clusters is drawn, resample by resample: the same each time, in bounded blocks."""
+    return _held(size, resamples) if size * resamples <= HELD else _drawn(size, resamples)
 
-    >>> interval(0.5, np.linspace(0, 1, 101), 8)
-    Interval(value=0.5, low=0.025, high=0.975, n=8)
+
+@lru_cache(maxsize=8)
+def _held(size: int, resamples: int) -> tuple[Floats, ...]:
+    # Tables ask for many intervals over equally many clusters.
+    return tuple(_drawn(size, resamples))
+
+
+def _drawn(size: int, resamples: int) -> Iterator[Floats]:
+    generator = np.random.default_rng(SEED)
+    step = max(1, min(resamples, LARGEST // max(1, size)))
+    for start in range(0, resamples, step):
+        count = min(step, resamples - start)
+        yield generator.multinomial(size, np.full(size, 1 / size), size=count).astype(np.float64)
+
+
+def interval(value: float, spread: Floats, n: int) -> Interval:
+    """The 95% interval of a spread, around the number it is for; fewer than `LEAST` clusters have none.
+
+    A percentile interval of few clusters is too narrow; the percentiles are moved outwards as far as Student's t goes
+    beyond the normal (Hesterberg's expanded percentiles), which matters below about 50 clusters.
+
+    >>> found = interval(0.5, np.linspace(0, 1, 100001), 8)
+    >>> round(found.low, 3), round(found.high, 3)
+    (0.006, 0.994)
+    >>> interval(0.5, np.linspace(0, 1, 101), 4)
+    Interval(value=0.5, low=None, high=None, n=4)
     """
     spread = spread[~np.isnan(spread)]
-    if not len(spread):
+    if not len(spread) or n < LEAST:
         return Interval(value, None, None, n)
-    low, high = (float(edge) for edge in np.percentile(spread, [2.5, 97.5]))
+    tail = 100 * _tail(n)
+    low, high = (float(edge) for edge in np.percentile(spread, [tail, 100 - tail]))
     # The last bits of a sum depend on its order: an interval must still hold the number it is for.
     return Interval(value, min(low, value), max(high, value), n)
 
 
-def bootstrap(parts: Parts, derive: Derive = dict, resamples: int = RESAMPLES) -> dict[str, Interval]:
+@lru_cache(maxsize=1024)
+def _tail(n: int) -> float:
+    from scipy.special import ndtr, stdtrit
+
+    return float(ndtr(-stdtrit(n - 1, 1 - ALPHA / 2) * sqrt(n / (n - 1))))
+
+
+def score_interval(
+    value: float, spread: Floats, top: float | None, part: tuple[Floats, Floats] | None, n: int
+) -> Interval:
+    """The interval of a score between 0 and `top`, which has width even where every cluster says the same.
+
+    Shares of yes and no get Wilson's interval, and so does a score that is 0 (or `top`) for most clusters and something
+    else for fewer than `FEW`: no resampling can tell how rare the rare is.
+
+    Args:
+        value: The score.
+        spread: The score in every resample.
+        top: The best value; None where it is not known.
+        part: Numerators and denominators per cluster, where the score is their plain ratio.
+        n: How many clusters stand behind it.
+
+    >>> none_of_20 = np.zeros(20), np.ones(20)
+    >>> round(score_interval(0.0, np.zeros(9), 100, none_of_20, 20).high, 1)
+    16.1
+    """
+    found = interval(value, spread, n)
+    if top is None or found.low is None or found.high is None:
+        return found
+    if part is not None:
+        tops, bottoms = (side[part[1] > 0] for side in part)
+        shares = tops / bottoms / top
+        away = [int((~np.isclose(shares, end)).sum()) for end in (0, 1)]
+        plain = min(away) < min(FEW, n / 2) or bool(np.all(np.isclose(shares, 0) | np.isclose(shares, 1)))
+    else:
+        plain = False
+    if not plain and found.high - found.low > NEAR * top:
+        return found
+    share = wilson(min(max(value / top, 0.0), 1.0) * n, n)
+    assert share.low is not None
+    assert share.high is not None
+    return Interval(value, min(share.low * top, value), max(share.high * top, value), n)
+
+
+def bootstrap(
+    parts: Parts, derive: Derive = dict, tops: Mapping[str, float] | None = None, resamples: int = RESAMPLES
+) -> dict[str, Interval]:
     """Ratios of sums with intervals from resampling whole clusters (questions), seeded.
 
     Args:
         parts: Numerators and denominators per cluster; a denominator of 0 leaves the cluster out.
         derive: Turns the ratios into the final numbers; must work on arrays too.
+        tops: The best values of the numbers that have one: they are scores; see `score_interval`.
         resamples: How many times the clusters are drawn anew.
 
-    >>> ones = np.ones(4)
-    >>> bootstrap({"x": (np.array([1.0, 1.0, 1.0, 1.0]), ones)})["x"]
-    Interval(value=1.0, low=1.0, high=1.0, n=4)
+    >>> bootstrap({"x": (np.ones(5), np.ones(5))})["x"]
+    Interval(value=1.0, low=1.0, high=1.0, n=5)
+    >>> round(bootstrap({"x": (np.ones(5), np.ones(5))}, tops={"x": 1.0})["x"].low, 3)
+    0.566
     """
     if not parts:
         return {}
@@ -86,7 +167,22 @@ def bootstrap(parts: Parts, derive: Derive = dict, resamples: int = RESAMPLES) -
     size = len(next(iter(parts.values()))[0])
     counted = {name: int((bottoms > 0).sum()) for name, (_, bottoms) in parts.items()}
     return {
-        name: interval(value, drawn[name], counted.get(name, size))
+        name: score_interval(value, drawn[name], (tops or {}).get(name), parts.get(name), counted.get(name, size))
         for name, value in derive(ratios(parts)).items()
         if not np.isnan(value)  # Derived from a number that is not there.
     }
+
+
+def resampled(values: Floats, statistic: Callable[[Floats], float]) -> Interval:
+    """Any statistic of one number per cluster, with its interval from drawing the clusters anew.
+
+    >>> found = resampled(np.arange(9.0), lambda drawn: float(np.median(drawn)))
+    >>> found.value, found.n
+    (4.0, 9)
+    """
+    n = len(values)
+    if not n:
+        return Interval(None, None, None, 0)
+    generator = np.random.default_rng(SEED)
+    spread = np.array([statistic(values[generator.integers(0, n, n)]) for _ in range(RESAMPLES)])
+    return interval(float(statistic(values)), spread, n)

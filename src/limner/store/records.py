@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -14,6 +15,9 @@ from ..exam import Exam, Question
 from ..images import BadImage
 from .schema import attempts, calls, drawings, evidence, exams, markings, questions, setups
 from .store import Store, now
+
+CONTROL = "control/"
+"""What the specs of controls begin with."""
 
 
 def label(painter: str, options: Mapping[str, Any]) -> str:
@@ -29,6 +33,21 @@ def row_name(painter: str, strategy: str) -> str:
     ('mine', 'mine + rewrite')
     """
     return painter if strategy == "direct" else f"{painter} + {strategy}"
+
+
+def short_row_name(name: str) -> str:
+    """A row's name where room is scarce: without the providers before its slashes.
+
+    >>> short_row_name("lab/brush?quality=high + best-of-3[chooser=lab/chooser2]")
+    'brush?quality=high + best-of-3[chooser=chooser2]'
+    >>> short_row_name("control/blank"), short_row_name("folder/./out/mine")
+    ('control/blank', 'mine')
+    """
+    painter, plus, strategy = name.partition(" + ")
+    head, mark, options = painter.partition("?")
+    if not head.startswith(CONTROL):
+        head = head.rstrip("/").rpartition("/")[2] or head
+    return f"{head}{mark}{options}{plus}{re.sub(r'=[^][=,&]*/', '=', strategy)}"
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from limner import api, compare
 from limner.errors import UsageError
+from limner.scoring import Entry
 from limner.report.plots import frames
 from limner.report.plots.source import Choice, Source, load
-from limner.scoring import Entry
 from limner.store import Store
 from tests.report import synthetic
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from limner import api
-from limner.compare.fields import MET
+from limner.scoring import MET
 from limner.errors import UsageError
 from limner.report.plots.source import Choice, Source, load
 from limner.store import Store

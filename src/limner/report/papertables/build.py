@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ...errors import UsageError
 from ...store import Store
@@ -24,17 +25,17 @@ class Choice:
 
     Attributes:
         exam: The exam's name in the store; found by its kind where none is given.
-        common: Whether a store's painters are compared on the questions all of them have.
+        on: The questions a store's painters are compared on.
+        which: Whose drawings and whose marks; see `limner.api.groups`.
         section: Of a table with sections, only this one.
     """
 
     published: bool = True
     intervals: bool = True
-    painters: Sequence[str] = ()
-    judges: Sequence[str] = ()
     reading: str = "careful"
     exam: str | None = None
-    common: bool = True
+    on: str = "common"
+    which: Mapping[str, Any] = field(default_factory=dict)
     section: str | None = None
 
 
@@ -81,12 +82,11 @@ def _held(layout: Layout, store: Store, choice: Choice) -> Holdings:
         store,
         layout.exam,
         exam=choice.exam,
-        painters=choice.painters,
-        judges=choice.judges,
+        which=choice.which,
         reading=choice.reading,
         tags=sorted({part.tag for part in layout.columns if part.tag is not None}),
         subsets=sorted({part.subset for part in layout.columns if part.subset is not None}),
-        common=choice.common,
+        on=choice.on,
         across=any(part.values == JUDGES for part in layout.columns),
         only=layout.only,
         rows=layout.rows,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
+from ...scoring import Numbers
+from ...stats import LEAST, Interval
 from .columns import Slot
 from .facts import shown
 from .measures import measure
@@ -16,7 +18,7 @@ def painter_cell(own: Own, slot: Slot, others: Sequence[Own]) -> Cell:
     """A painter's cell; `others` are the same painter's rows under other judges."""
     figure = slot.figure
     if slot.value.judge is not None:
-        under = [one for one in others if one.group.judge == slot.value.judge]
+        under = [one for one in others if one.group.evaluator.name == slot.value.judge]
         return _score(under[0], slot) if under else Cell()
     if figure.score is not None:
         return _score(own, slot)
@@ -32,7 +34,7 @@ def judge_cell(rows: Sequence[Own], slot: Slot) -> Cell:
     """A judge's cell: `rows` are all painters it marked, asked in one way."""
     figure = slot.figure
     if figure.option is not None:
-        said: str = (rows[0].group.setup.get("options") or {}).get(figure.option, "")
+        said: str = rows[0].group.evaluator.options.get(figure.option, "")
         return Cell(figure.words.get(said, said)) if said else Cell()
     return _number(_mean(rows, figure.mean), slot) if figure.mean is not None else Cell()
 
@@ -47,16 +49,17 @@ def exam_cell(held: Holdings, slot: Slot) -> Cell:
 
 def _score(own: Own, slot: Slot) -> Cell:
     standing = own.scores[slot.part.subset]
-    body: Mapping[str, Any] = standing.to_json()
+    body = standing.numbers
     if slot.part.tag is not None:
-        body = standing.by.get(slot.part.tag, {}).get(slot.tagged or "", {})
+        body = standing.by.get(slot.part.tag, {}).get(slot.tagged or "", Numbers())
     name = slot.figure.score or ""
-    interval = body.get("scores", {}).get(name) or {}
-    cell = _number(interval.get("value"), slot, interval.get("low"), interval.get("high"))
-    bounds = body.get("bounds", {}).get(name)
-    if cell.value is not None or not bounds:
+    found = body.scores.get(name) or Interval(None, None, None, 0)
+    cell = _number(found.value, slot, found.low, found.high)
+    if cell.value is not None:
+        return replace(cell, few=found.n) if found.n < LEAST else cell
+    if name not in body.bounds:
         return cell
-    least, most = (_text(bounds[end], slot) for end in ("low", "high"))
+    least, most = (_text(end, slot) for end in body.bounds[name])
     return Cell(f"{least}{BETWEEN}{most}", least=least, most=most)
 
 

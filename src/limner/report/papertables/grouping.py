@@ -11,7 +11,6 @@ from .schema import Layout, RowGroup
 from .sheet import Group, Line
 from .told import STORE
 
-CONTROL = "control/"
 CONTROLS, OTHERS = "Controls", "Others"
 
 
@@ -49,7 +48,7 @@ def _title(layout: Layout, own: Own | None) -> str:
     """The title over a row that belongs to none of the layout's groups."""
     if own is None:
         return STORE if layout.groups else ""
-    if own.spec.startswith(CONTROL) and layout.only is None:
+    if own.group.control and layout.only is None:
         return CONTROLS
     if layout.by_painter:
         return own.group.painter

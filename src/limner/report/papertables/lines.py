@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ... import exams
-from ...calls import canonical
+from ...scoring.deviations import deviations
 from .columns import Slot
 from .computed import exam_cell, judge_cell, painter_cell
-from .differences import differences
 from .own import Holdings, Own
 from .schema import JUDGES, Layout
 from .sheet import Line
@@ -34,8 +33,8 @@ class Lines:
 
     @property
     def judges(self) -> list[str]:
-        """The store's judges."""
-        return sorted({own.group.judge for own in self.held.rows}) if self.held else []
+        """The store's evaluators, by their labels."""
+        return sorted({own.group.evaluator.name for own in self.held.rows}) if self.held else []
 
     def make(self, slots: Sequence[Slot]) -> list[OwnLine]:
         """The rows in their order: best first, or painter by painter."""
@@ -48,8 +47,8 @@ class Lines:
         if self.layout.rows == "judges":
             ways: dict[str, list[Own]] = {}
             for own in held.rows:
-                ways.setdefault(canonical(own.group.setup), []).append(own)
-            return [(None, _judge_line(rows, slots)) for rows in ways.values()]
+                ways.setdefault(own.group.evaluator.id, []).append(own)
+            return [(None, self._judge_line(rows, slots)) for rows in ways.values()]
         if self.by_judge:
             painters: dict[str, list[Own]] = {}
             for own in held.rows:
@@ -60,20 +59,24 @@ class Lines:
     def _line(self, own: Own, slots: Sequence[Slot], others: Sequence[Own]) -> Line:
         assert self.held is not None
         group, judged = own.group, not self.by_judge
-        label = f"{own.name} · {group.judge}" if judged and len(self.judges) > 1 else own.name
+        label = f"{own.name} · {group.evaluator.name}" if judged and len(self.judges) > 1 else own.name
         about = {"painter": group.painter, "strategy": group.strategy, "reading": self.held.reading}
         about |= {"judge": group.judge if judged else "", "n": str(own.scores[None].n)}
+        about["evaluator"] = group.evaluator.name if judged else ""
         cells = tuple(painter_cell(own, slot, others) for slot in slots)
-        return Line(label, cells, notes=self._notes(own) if judged else (), coverage=own.coverage, about=about)
+        return Line(label, cells, notes=self._notes(own) if judged else (), coverage=group.coverage, about=about)
 
     def _notes(self, own: Own) -> tuple[int, ...]:
-        """The footnote that says how this row's marks differ from the paper's."""
+        """The footnote that says how this row's numbers were come by, where the paper came by its own otherwise."""
         assert self.held is not None
-        said = differences(exams.kind(self.layout.exam), own.group.setup, self.held.reading)
-        questions = self.layout.paper.questions
-        if questions is not None and own.asked != questions:
-            said.append(f"{own.asked} questions where the paper has {questions}")
+        kind = exams.kind(self.layout.exam)
+        said = deviations(kind, own.group, self.held.reading, self.layout.paper.questions)
         return (self.footnotes.setdefault("; ".join(said), len(self.footnotes) + 1),) if said else ()
+
+    def _judge_line(self, rows: Sequence[Own], slots: Sequence[Slot]) -> Line:
+        evaluator = rows[0].group.evaluator
+        about = {"judge": evaluator.judge, "evaluator": evaluator.name}
+        return Line(evaluator.name, tuple(judge_cell(rows, slot) for slot in slots), about=about)
 
     def _ordered(self, lines: list[OwnLine], slots: Sequence[Slot]) -> list[OwnLine]:
         if self.layout.by_painter:
@@ -85,11 +88,6 @@ class Lines:
             return (value is None, -(value or 0.0), pair[1].label)
 
         return sorted(lines, key=best_first)
-
-
-def _judge_line(rows: Sequence[Own], slots: Sequence[Slot]) -> Line:
-    judge = rows[0].group.judge
-    return Line(judge, tuple(judge_cell(rows, slot) for slot in slots), about={"judge": judge})
 
 
 def _by_painter(pair: OwnLine) -> tuple[str, bool, str, str]:

@@ -10,21 +10,20 @@ from typing import Any, cast
 import sqlalchemy as sa
 
 from ... import api, exams, settings
-from ...calls import digest
 from ...errors import UsageError
 from ...exam import Exam
 from ...protocol import Protocol, Reading
-from ...scoring import Entry, Group, Standing, standings
+from ...scoring import Comparable, Group, Standing, comparable, comparables, standings
 from ...settings import PainterFacts
 from ...store import Store
-from ...store.records import load_exam, row_name
+from ...store.records import load_exam
 from ...store.schema import exams as stored_exams
 from .facts import facts_of
 
 
 @dataclass(frozen=True)
 class Own:
-    """One painter with one strategy under one judge.
+    """One painter with one strategy under one evaluator.
 
     Attributes:
         group: All its drawings, whichever questions the scores rest on.
@@ -38,24 +37,12 @@ class Own:
     @property
     def name(self) -> str:
         """The painter, and how it drew where that is not the plain way."""
-        return row_name(self.group.painter, self.group.strategy)
+        return self.group.name
 
     @property
     def spec(self) -> str:
         """What the painter is."""
         return _spec(self.group)
-
-    @property
-    def coverage(self) -> float:
-        """Questions with a score of those drawn or tried."""
-        applicable = [entry for entry in self.group.entries if entry.status != "not_applicable"]
-        expected = {entry.question.id for entry in applicable}
-        return len(_scored(applicable)) / len(expected) if expected else 0.0
-
-    @property
-    def asked(self) -> int:
-        """How many questions it was to draw."""
-        return len({entry.question.id for entry in self.group.entries})
 
     @property
     def size(self) -> str | None:
@@ -72,17 +59,14 @@ class Holdings:
 
     Attributes:
         exam: The exam with all its questions; None where the store has none of this kind.
-        common: How many questions the painters' numbers rest on, where they are compared on common ones; a number for
-            each way of asking.
-        uneven: Whether painters have numbers on different questions.
+        compared: For each evaluator, or for all of them together, whom is compared on which questions.
     """
 
     protocol: Protocol[Any]
     reading: str
     exam: Exam[Any] | None = None
     rows: tuple[Own, ...] = ()
-    common: tuple[int, ...] = ()
-    uneven: bool = False
+    compared: tuple[Comparable, ...] = ()
 
 
 def exam_in(store: Store, kind: str, name: str | None) -> str | None:
@@ -108,12 +92,11 @@ def holdings(
     kind: str,
     *,
     exam: str | None = None,
-    painters: Sequence[str] = (),
-    judges: Sequence[str] = (),
+    which: Mapping[str, Any] | None = None,
     reading: str = "careful",
     tags: Sequence[str] = (),
     subsets: Sequence[str] = (),
-    common: bool = True,
+    on: str = "common",
     across: bool = False,
     only: str | None = None,
     rows: str = "painters",
@@ -121,15 +104,17 @@ def holdings(
     """Read a store.
 
     Args:
+        store: The store.
+        kind: The exam's kind.
         exam: The exam's name; see `exam_in`.
-        painters: Only these.
-        judges: Only these.
+        which: Whose drawings and whose marks; see `limner.api.groups`.
+        reading: How stored replies are read.
         tags: What scores are broken down by.
         subsets: Named lists of questions that get numbers of their own.
-        common: Whether painters asked for alike are compared on the questions all of them have.
-        across: Whether those questions are the same for all judges too.
-        rows: What the table's rows are about: nothing is computed that they do not show.
+        on: The questions painters are compared on.
+        across: Whether those questions are the same for all evaluators too.
         only: Of the painters, only the one with this spec or name.
+        rows: What the table's rows are about: nothing is computed that they do not show.
     """
     protocol = exams.kind(kind).protocol
     found = Holdings(protocol, reading)
@@ -139,48 +124,29 @@ def holdings(
     whole = load_exam(store, name, exams.kind(kind).rubric)
     if rows == "exam":
         return replace(found, exam=whole)
-    _, groups = api.groups(name, store=store, painters=painters, judges=judges, reading=reading)
+    _, groups = api.groups(name, store=store, reading=reading, **(which or {}))
     if only is not None:
         groups = [group for group in groups if only in (group.painter, _spec(group))]
-    ways = ["" if across else digest(group.setup) for group in groups]
-    shared, uneven = _common(groups, ways)
-    used = [_only(group, shared[way]) for group, way in zip(groups, ways, strict=True)] if common else groups
+    chosen = api.which_questions(on)
+    if across:
+        sides = [comparable(groups, protocol, chosen)] if groups else []
+    else:
+        sides = comparables(groups, protocol, chosen)
     known, own = settings.load(), []
-    for group, chosen in zip(groups, used, strict=True):
-        parts = {None: chosen} | {name: _only(chosen, whole.subsets.get(name, frozenset())) for name in subsets}
-        # One at a time: which questions painters have in common is settled already.
-        numbers = {
-            part: standings(name, [inside], protocol, cast(Reading, reading), tags)[0]
-            for part, inside in parts.items()
-            if rows == "painters"
-        }
-        own.append(Own(group, facts_of(group.painter, _spec(group), known), numbers))
-    sizes = tuple(sorted({len(ids) for ids in shared.values() if ids})) if common and uneven else ()
-    return replace(found, exam=whole, rows=tuple(own), common=sizes, uneven=uneven)
+    for side in sides:
+        for group in sorted(side.everyone, key=lambda group: (group.painter, group.strategy, group.evaluator.name)):
+            ids = {entry.question.id for entry in side.basis(group)}
+            inside = group.only(ids) if ids else group
+            parts = {None: inside} | {name: inside.only(whole.subsets.get(name, frozenset())) for name in subsets}
+            # One at a time: which questions painters have in common is settled already.
+            numbers = {
+                part: standings(name, [some], protocol, cast(Reading, reading), tags, "all")[0]
+                for part, some in parts.items()
+                if rows == "painters"
+            }
+            own.append(Own(group, facts_of(group.painter, _spec(group), known), numbers))
+    return replace(found, exam=whole, rows=tuple(own), compared=tuple(sides))
 
 
 def _spec(group: Group) -> str:
     return group.entries[0].drawing.spec
-
-
-def _common(groups: Sequence[Group], ways: Sequence[str]) -> tuple[dict[str, frozenset[str] | None], bool]:
-    """For each way of asking the questions that all its painters have; None where there is no such question."""
-    shared: dict[str, frozenset[str]] = {}
-    uneven = False
-    for group, way in zip(groups, ways, strict=True):
-        ids = frozenset(_scored(group.entries))
-        if not ids:
-            continue  # A painter with nothing to compare must not keep the others from it.
-        uneven |= way in shared and shared[way] != ids
-        shared[way] = shared[way] & ids if way in shared else ids
-    return {way: shared.get(way) or None for way in ways}, uneven
-
-
-def _scored(entries: Sequence[Entry]) -> set[str]:
-    return {entry.question.id for entry in entries if entry.scored}
-
-
-def _only(group: Group, ids: frozenset[str] | None) -> Group:
-    if ids is None:
-        return group
-    return replace(group, entries=tuple(entry for entry in group.entries if entry.question.id in ids))

@@ -19,6 +19,7 @@ class Cell:
         low: The lower end of its interval, as shown; `high` the upper one.
         rank: 1 for the best, 2 for the second best, 0 for the others.
         least: The least a score could be where the judge abstained; `most` the most.
+        few: How many questions stand behind it, where they are too few for an interval.
     """
 
     text: str = MISSING
@@ -29,6 +30,7 @@ class Cell:
     published: bool = False
     least: str | None = None
     most: str | None = None
+    few: int | None = None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...stats import LEAST
 from .own import Holdings, Own
 from .printed import judges, published
 from .schema import Layout
@@ -28,11 +29,13 @@ def caption(layout: Layout, held: Holdings | None, with_published: bool, interva
         found.append(f"Published figures: {layout.paper.cite}{by}.")
     if held is None or held.exam is None or (layout.rows != "exam" and not held.rows):
         return found
-    said = f"{STORE}: exam {held.exam.name}, {len(held.exam.questions)} questions"
+    said = f"{STORE}: exam {held.exam.name}, {_scored(held)}"
     if layout.rows == "painters":
-        said += f", judge {', '.join(dict.fromkeys(own.group.judge for own in held.rows))}, reading {held.reading}"
+        said += (
+            f", judge {', '.join(dict.fromkeys(own.group.evaluator.name for own in held.rows))}, reading {held.reading}"
+        )
         if intervals:
-            said += "; [low, high]: 95% bootstrap interval over questions"
+            said += "; [low, high]: 95% interval over questions"
     return [*found, f"{said}."]
 
 
@@ -42,20 +45,27 @@ def notes(layout: Layout, held: Holdings | None, groups: Sequence[Group]) -> lis
     lines = [line for group in groups for line in group.lines if not line.published]
     if held is None or not lines or layout.rows != "painters":
         return found
-    if held.common:
-        number = " or ".join(map(str, held.common))
-        each = "" if len(held.common) == 1 else ", judge by judge"
-        found.append(
-            f"This store's rows are compared on the {number} questions that all of them have a score for{each}; "
-            "with --no-common each has all its own."
-        )
-    elif held.uneven:
-        found.append("This store's rows rest on different questions.")
+    several = len(held.compared) > 1
+    for side in held.compared:
+        whose = f"{side.evaluator.name}: " if several else ""
+        found += [f"{whose}{note}." for note in side.notes]
     if any(line.covered for line in lines):
-        found.append("Covered: questions with a score of those drawn or tried; failures are left out, never zeros.")
+        found.append("Covered: questions with a score, of those in the exam; failures are left out, never zeros.")
     if any(cell.least is not None for line in lines for cell in line.cells):
         found.append("least … most: where the judge abstained a score is not known, only what it could be.")
+    if any(cell.few is not None for line in lines for cell in line.cells):
+        found.append(f"(n=…): fewer than {LEAST} questions are too few for an interval.")
     return found + _remarks(held.rows)
+
+
+def _scored(held: Holdings) -> str:
+    """How many questions the numbers rest on, of how many."""
+    assert held.exam is not None
+    whole = len(held.exam.questions)
+    counts = sorted({standing.n for own in held.rows if (standing := own.scores.get(None)) is not None and standing.n})
+    if not counts or counts == [whole]:
+        return f"{whole} questions"
+    return f"{' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} of its {whole} questions scored"
 
 
 def _remarks(rows: Sequence[Own]) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
+from ...store.records import short_row_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -141,7 +142,7 @@ def fitted(names: Sequence[str], inches: float, size: float) -> list[str]:
 
     A name that would look like another one has its number behind it.
     """
-    bare = [name if name.startswith("control/") else name.rpartition("/")[2] for name in names]
+    bare = [short_row_name(name) for name in names]
     used = bare if len(set(bare)) == len(set(names)) else list(names)
     short = [fit(name, inches, size) for name in used]
     for n, label in enumerate(short):

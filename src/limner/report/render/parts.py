@@ -33,7 +33,9 @@ def spans(columns: Sequence[Column]) -> list[tuple[str, int]]:
 
 
 def interval(cell: Cell) -> str:
-    """``[low, high]``, or nothing."""
+    """``[low, high]``; how many questions there are where these are too few for it; or nothing."""
+    if cell.few is not None:
+        return f"(n={cell.few})"
     return f"[{cell.low}, {cell.high}]" if cell.low is not None and cell.high is not None else ""
 
 

@@ -15,9 +15,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from ... import api
+from ...core.evaluator import Evaluator, Which, labelled
 from ...errors import StoreError, UsageError
 from ...protocol import READINGS, Reading
+from ...scoring.entries import EVERYONE
 from ...store import DEFAULT, Store
+from ...store.records import load_setups
 from ...store.schema import exams as exam_table
 from .chunks import Chunks
 from .examined import Examined
@@ -49,7 +52,9 @@ def build(
     exams: Sequence[str] = (),
     *,
     store: Store | str | Path = DEFAULT,
-    judges: Sequence[str] = (),
+    which: Which = EVERYONE,
+    without: Sequence[str] = (),
+    on: str = "common",
     reading: str = "careful",
     images: bool = True,
     max_side: int | None = None,
@@ -62,7 +67,9 @@ def build(
         output: A new or empty folder, or a site built before.
         exams: Names of exams in the store; all of them by default.
         store: A folder or database URL.
-        judges: Only these judges' marks.
+        which: Whose marks; everybody's by default.
+        without: Not these painters.
+        on: The questions that painters are compared on at first sight; the pages can show the other too.
         reading: How stored replies are read.
         images: Whether drawings can be looked at in their full size; without, there are small pictures alone.
         max_side: Full-size pictures with a longer side are scaled down to this.
@@ -75,7 +82,7 @@ def build(
     clock, folder = time.perf_counter(), Path(output)
     with api.opened(store) as opened:
         surveys = [Survey(opened, name) for name in _names(opened, exams)]
-        _judges_known(opened, judges)
+        which.choose(labelled(Evaluator(id, setup) for id, setup in load_setups(opened).items()))
         _prepare(folder, {"small": SIDE, "images": images, "max_side": max_side})
         how = How(opened.blobs.root, folder / "thumbs", folder / "images" if images else None, max_side)
         pictures = Pictures(how, workers)
@@ -87,8 +94,8 @@ def build(
                 watch(f"scores of {survey.name}")
                 new = folder / "exams" / slugs[survey.name] / ".data"
                 shutil.rmtree(new, ignore_errors=True)
-                made.append(Examined(survey, new, _reading(reading)))
-                made[-1].judge(judges)
+                made.append(Examined(survey, new, _reading(reading), without, api.which_questions(on)))
+                made[-1].judge(which)
             pictures.finish(lambda count: watch(f"{count} pictures"))
         finally:
             pictures.close()
@@ -109,15 +116,6 @@ def _names(store: Store, wanted: Sequence[str]) -> list[str]:
     if not found:
         raise StoreError(f"{store.url} has no exam yet; `limner run` brings one in")
     return found
-
-
-def _judges_known(store: Store, judges: Sequence[str]) -> None:
-    from ...store.records import load_setups
-
-    known = {setup["judge"] for setup in load_setups(store).values()}
-    if unknown := sorted(set(judges) - known):
-        listed = ", ".join(sorted(known)) or "none"
-        raise UsageError(f"no judge {unknown[0]!r} in {store.url}; there is: {listed}")
 
 
 def _reading(word: str) -> Reading:

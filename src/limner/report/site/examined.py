@@ -8,11 +8,12 @@ from typing import Any
 
 from ...exam import Question
 from ...protocol import Reading
+from ...scoring import On, Which, columns, evaluators_of
 from ...store.records import Drawing
 from .chunks import Chunks
 from .graphs import graph
 from .lists import write_differences, write_failures, write_gallery, write_questions
-from .marked import LONGEST, Marked, criteria_json, judges_of
+from .marked import LONGEST, Marked, criteria_json
 from .papers import published
 from .pictures import Pictures
 from .portraits import write_painters
@@ -25,17 +26,20 @@ from .survey import Slot, Survey
 class Examined:
     """One exam on its way to the site."""
 
-    def __init__(self, survey: Survey, folder: Path, reading: Reading) -> None:
-        self.survey, self.reading = survey, reading
+    def __init__(
+        self, survey: Survey, folder: Path, reading: Reading, without: Sequence[str] = (), on: On = "common"
+    ) -> None:
+        self.survey, self.reading, self.on = survey, reading, on
         self.chunks = Chunks(folder)
-        self.marked = Marked(survey, self.chunks, reading)
+        self.marked = Marked(survey, self.chunks, reading, without, on)
         self.body: dict[str, Any] = {}
         self._failed: list[list[Any]] = []
 
-    def judge(self, wanted: Sequence[str]) -> None:
-        """Take every judge's marks; at least the numbers must be there before `write`."""
-        for judge in judges_of(self.survey, wanted):
-            self.marked.add(judge)
+    def judge(self, wanted: Which) -> None:
+        """Take every evaluator's marks; at least the numbers must be there before `write`."""
+        there = evaluators_of(self.survey.store, self.survey.name)
+        for evaluator in sorted(wanted.among(there), key=lambda each: each.label):
+            self.marked.add(evaluator)
             self.chunks.flush()
 
     def write(self, pictures: Pictures) -> Foot:
@@ -90,10 +94,10 @@ class Examined:
         self.chunks.add("by", by)
         self.chunks.add("published", {"rows": paper})
         body: dict[str, Any] = {"name": survey.name, "kind": survey.kind.name, "title": survey.kind.title}
-        body |= {"reading": self.reading, "tags": survey.tags, "published": len(paper)}
+        body |= {"reading": self.reading, "on": self.on, "tags": survey.tags, "published": len(paper)}
         body["scores"] = [
             {"name": s.name, "top": s.top, "about": s.about, "digits": s.digits, "main": s.main}
-            for s in survey.protocol.scored
+            for s in columns(survey.protocol)
         ]  # fmt: skip
         body["painters"] = [
             {"key": p.key, "name": p.label, "strategy": p.strategy, "spec": p.what, "control": p.control,

@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import sqlalchemy as sa
 
-from ... import api
 from ...calls import digest
+from ...core.evaluator import Evaluator
 from ...marks import Criterion
 from ...protocol import Reading
-from ...scoring import Entry, Group, Standing, standings, summed
-from ...stats import rank_intervals, spreads
-from ...store.schema import drawings, markings, setups
+from ...scoring import Comparable, Entry, On, Standing, Which, comparables, load_groups, standings
+from ...stats import rank_intervals
 from .chunks import Chunks
 from .faults import Faults
 from .survey import Slot, Survey
@@ -29,12 +27,17 @@ UNDECIDED = 255
 
 @dataclass
 class Way:
-    """A judge, asked in one way: its tables, and when and how much it marked."""
+    """An evaluator: its tables, and when and how much it marked.
+
+    Attributes:
+        id: The setup's digest as pages have always named it.
+        compared: Whom it compares, on which questions.
+    """
 
     number: int
-    judge: str
-    setup: Mapping[str, Any]
+    evaluator: Evaluator
     id: str
+    compared: Comparable | None = None
     rows: list[Standing] = field(default_factory=list)
     ranks: dict[str, dict[tuple[str, str], tuple[int, int]]] = field(default_factory=dict)
     markings: int = 0
@@ -48,15 +51,6 @@ class Way:
         self.last = time if self.last is None else max(self.last, time)
 
 
-def judges_of(survey: Survey, wanted: Sequence[str] = ()) -> list[str]:
-    """The judges that marked drawings of this exam, by name; all, or those wanted."""
-    join = setups.join(markings, markings.c.setup == setups.c.id).join(drawings, drawings.c.id == markings.c.drawing)
-    query = sa.select(setups.c.judge).select_from(join).where(drawings.c.exam == survey.name).distinct()
-    with survey.store.reading() as connection:
-        found = {row.judge for row in connection.execute(query)}
-    return sorted(found if not wanted else found & set(wanted))
-
-
 class Marked:
     """What the judges say, gathered judge by judge; no more than one judge's marks are in memory at a time.
 
@@ -68,8 +62,10 @@ class Marked:
         failures: Drawings that could not be marked: way, drawing, kind, detail.
     """
 
-    def __init__(self, survey: Survey, chunks: Chunks, reading: Reading) -> None:
-        self.survey, self.chunks, self.reading = survey, chunks, reading
+    def __init__(
+        self, survey: Survey, chunks: Chunks, reading: Reading, without: Sequence[str] = (), on: On = "common"
+    ) -> None:
+        self.survey, self.chunks, self.reading, self.without, self.on = survey, chunks, reading, without, on
         self.ways: list[Way] = []
         self.met: list[array[float]] = []
         self.decided: list[array[int]] = []
@@ -79,31 +75,25 @@ class Marked:
         self._versions: set[str] = set()
         self._criteria: dict[str, list[Criterion]] = {}
 
-    def add(self, judge: str) -> None:
-        """Take one judge's marks."""
+    def add(self, evaluator: Evaluator) -> None:
+        """Take one evaluator's marks."""
         survey = self.survey
-        _, groups = api.groups(survey.name, store=survey.store, judges=[judge], reading=self.reading)
-        found = standings(survey.name, groups, survey.protocol, self.reading, list(survey.tags))
-        for group, standing in zip(groups, found, strict=True):
-            way = self._way(group)
-            way.rows.append(standing)
+        which = Which((evaluator.label,))
+        groups = load_groups(survey.store, survey.name, which=which, reading=self.reading)
+        groups = [group for group in groups if group.entries and not set(self.without) & {group.painter, group.name}]
+        if not groups:
+            return
+        way = Way(len(self.ways), evaluator, digest(evaluator.setup))
+        self.ways.append(way)
+        self.met.append(array("d", [float("nan")]) * len(survey.slots))
+        self.decided.append(array("L", [0]) * len(survey.slots))
+        way.rows = standings(survey.name, groups, survey.protocol, self.reading, list(survey.tags), self.on)
+        (way.compared,) = comparables(groups, survey.protocol)
+        way.ranks = _ranks(way.compared)
+        for group in groups:
             for entry in group.entries:
                 if (slot := survey.slots.get(entry.drawing.id)) is not None:
                     self._entry(way, slot, entry)
-        for way in self.ways:
-            alike = [group for group in groups if digest(group.setup) == way.id]
-            if len(alike) > 1:
-                way.ranks = _ranks(alike, survey)
-
-    def _way(self, group: Group) -> Way:
-        id = digest(group.setup)
-        for way in self.ways:
-            if way.id == id:
-                return way
-        self.ways.append(Way(len(self.ways), group.judge, group.setup, id))
-        self.met.append(array("d", [float("nan")]) * len(self.survey.slots))
-        self.decided.append(array("L", [0]) * len(self.survey.slots))
-        return self.ways[-1]
 
     def _entry(self, way: Way, slot: Slot, entry: Entry) -> None:
         criteria = self._known(entry)
@@ -183,17 +173,14 @@ def _short(found: Mapping[str, Any]) -> dict[str, Any]:
     return {"value": plain, "backend": str(found.get("backend", ""))[:200]}
 
 
-def _ranks(groups: Sequence[Group], survey: Survey) -> dict[str, dict[tuple[str, str], tuple[int, int]]]:
+def _ranks(compared: Comparable) -> dict[str, dict[tuple[str, str], tuple[int, int]]]:
     """Score -> painter and strategy -> best and worst place, on the questions all painters have."""
-    scored = [[entry for entry in group.entries if entry.scored] for group in groups]
-    common = set.intersection(*({entry.question.id for entry in some} for some in scored))
-    if not common:
+    groups = compared.groups
+    if len(groups) < 2 or not compared.questions:
         return {}
-    parts = [summed([entry for entry in some if entry.question.id in common], survey.protocol) for some in scored]
-    drawn = spreads(parts, survey.protocol.derive)
     found = {}
-    for score in survey.protocol.scored:
-        known = {str(n): one[score.name] for n, one in enumerate(drawn) if score.name in one}
+    for score in compared.protocol.scored:
+        known = {str(n): one[score.name] for n, one in enumerate(compared.drawn) if score.name in one}
         if len(known) == len(groups) and not any(np.isnan(values).all() for values in known.values()):
             places = rank_intervals(known)
             rows = {(groups[int(n)].painter, groups[int(n)].strategy): (p.low, p.high) for n, p in places.items()}

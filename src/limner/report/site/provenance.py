@@ -49,7 +49,8 @@ def foot(survey: Survey, ways: Sequence[Way], reading: str, failures: Counter[st
         sum(slot.status == "done" for slot in survey.slots.values()),
         (survey.first, survey.last),
         [
-            {"judge": way.judge, "setup": dict(way.setup), "id": way.id[:12], "markings": way.markings,
+            {"judge": way.evaluator.judge, "name": way.evaluator.name,
+             "setup": dict(way.evaluator.setup), "id": way.id[:12], "markings": way.markings,
              "first": way.first, "last": way.last}
             for way in ways
         ],

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...protocol import Score
-from ...scoring import Standing
+from ...scoring import Numbers, Standing
 from .marked import Way
 from .survey import Survey
 
@@ -21,34 +21,33 @@ def way_json(way: Way, survey: Survey) -> dict[str, Any]:
             ranks = {score: list(found[row]) for score, found in way.ranks.items() if row in found}
             rows.append({"p": places[row], **row_json(standing), "ranks": ranks})
     scores = lead(way.rows, survey.protocol.scored)
-    head = {"number": way.number, "judge": way.judge, "id": way.id[:12], "setup": dict(way.setup)}
+    head = {"number": way.number, "judge": way.evaluator.judge, "name": way.evaluator.name, "id": way.id[:12]}
+    head |= {"setup": dict(way.evaluator.setup), "notes": way.compared.notes if way.compared else []}
     return head | {"lead": scores, "markings": way.markings, "rows": rows}
 
 
 def row_json(standing: Standing) -> dict[str, Any]:
     """A row: its numbers on all questions it has, on those common to all, and with what is missing taken as nothing."""
-    plain = standing.to_json()
-    head = {name: plain[name] for name in ("n", "expected", "coverage", "failures", "cost", "remarks")}
-    pessimistic = {name: [value, None, None] for name, value in standing.pessimistic.items()}
-    worst = {"n": standing.expected, "scores": pessimistic, "bounds": {}, "decided": {}}
-    views = {"all": view(plain), "common": view(standing.common) if standing.common else None, "pessimistic": worst}
+    names = ("n", "expected", "coverage", "failures", "cost", "remarks", "place")
+    head = {name: getattr(standing, name) for name in names}
+    views = {"all": view(standing.all), "common": None, "pessimistic": view(standing.pessimistic)}
+    if standing.common is not None:
+        views["common"] = view(standing.common)
     return head | {"views": views}
 
 
-def view(body: Mapping[str, Any]) -> dict[str, Any]:
+def view(body: Numbers) -> dict[str, Any]:
     """Numbers in short: ``[value, low, high]`` by score, ``[least, most]`` where marks are undecided."""
     return {
-        "n": body["n"],
+        "n": body.n,
         "scores": {
-            name: _short(interval) for name, interval in body["scores"].items() if interval["value"] is not None
+            name: [_cut(found.value), _cut(found.low), _cut(found.high)]
+            for name, found in body.scores.items()
+            if found.value is not None
         },
-        "bounds": {name: [_cut(ends["low"]), _cut(ends["high"])] for name, ends in body.get("bounds", {}).items()},
-        "decided": dict(body.get("decided") or {}),
+        "bounds": {name: [_cut(low), _cut(high)] for name, (low, high) in body.bounds.items()},
+        "decided": dict(body.decided),
     }
-
-
-def _short(interval: Mapping[str, Any]) -> list[float | None]:
-    return [_cut(interval[name]) for name in ("value", "low", "high")]
 
 
 def _cut(number: float | None) -> float | None:
@@ -58,13 +57,12 @@ def _cut(number: float | None) -> float | None:
 def lead(rows: Sequence[Standing], scores: Sequence[Score]) -> str | None:
     """The score a table is ordered by: the first of which a value is known, else the first whose bounds tell much."""
     main = [score for score in scores if score.main]
-    views = [row.common if row.common and row.common["n"] else row.to_json() for row in rows]
     for score in main:
-        if any((found["scores"].get(score.name) or {}).get("value") is not None for found in views):
+        if any(row.numbers.value(score.name) is not None for row in rows):
             return score.name
     for score in main:
-        ends = [found["bounds"][score.name] for found in views if score.name in found["bounds"]]
-        if any(end["low"] > 0 or end["high"] < score.top for end in ends):
+        ends = [row.bounds[score.name] for row in rows if score.name in row.bounds]
+        if any(low > 0 or high < score.top for low, high in ends):
             return score.name
     return None
 

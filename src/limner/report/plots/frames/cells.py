@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from ....compare.fields import Field, numbers
-from ....marks import fill
 from ....protocol import Protocol, Score
-from ....scoring import Entry, summed
-from ....stats import interval
+from ....scoring import Comparable, Entry
+from ....scoring.numbers import ends
 
 
 @dataclass(frozen=True)
@@ -60,14 +58,14 @@ class Grid:
     notes: tuple[str, ...] = ()
 
 
-def cells(field: Field, score: Score) -> list[Cell]:
+def cells(field: Comparable, score: Score) -> list[Cell]:
     """Every painter's number with its interval, from resamples that all painters share."""
     found = []
-    for entries, values, drawn in zip(field.inside, field.values, field.drawn, strict=True):
+    for at, entries in enumerate(field.inside):
         n = len({entry.question.id for entry in entries})
-        if (value := values.get(score.name)) is not None:
-            spread = interval(value, drawn[score.name], n)
-            found.append(Cell(value, spread.low, spread.high, n))
+        known = field.interval(at, score.name)
+        if known.value is not None:
+            found.append(Cell(known.value, known.low, known.high, n))
         else:
             found.append(_possible(entries, field.protocol, score, n))
     return found
@@ -76,16 +74,8 @@ def cells(field: Field, score: Score) -> list[Cell]:
 def _possible(entries: Sequence[Entry], protocol: Protocol[Any], score: Score, n: int) -> Cell:
     """What the score could be with everything undecided filled in the worst and the best way."""
     undecided = any(mark.value is None for entry in entries for mark in entry.marks)
-    if not (score.monotone and undecided):
-        return Cell(n=n)
-    ends = []
-    for best in (False, True):
-        filled = []
-        for entry in entries:
-            marks = tuple(fill(entry.marks, protocol.criteria(entry.question), best))
-            filled.append(replace(entry, marks=marks, scores=protocol.scores(entry.question, marks, entry.evidence)))
-        ends.append(numbers(summed(filled, protocol), protocol).get(score.name))
-    return Cell(n=n, least=ends[0], most=ends[1])
+    least, most = ends(entries, protocol).get(score.name, (None, None)) if undecided else (None, None)
+    return Cell(n=n, least=least, most=most)
 
 
 def plain(word: str) -> str:

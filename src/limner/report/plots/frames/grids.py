@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ....compare.fields import MET
 from ....errors import UsageError
 from ....exams.aibench.protocol import LEVEL_NAMES
 from ....exams.mmmg.data import LEVELS
 from ....protocol import Score
-from ..source import Source, within
+from ....scoring import MET
+from ....scoring.comparable import within
+from ..source import Source
 from .cells import Cell, Grid, cells, plain, shown, tops
 
 OVERALL = "all"

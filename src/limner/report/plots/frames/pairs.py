@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ....compare import judges as compared
 from ....errors import UsageError
 from ..source import Choice, Source
@@ -55,8 +53,7 @@ def judges(exam: str, choice: Choice) -> tuple[Grid, Grid]:
     Raises:
         UsageError: Only one judge has marked.
     """
-    which: dict[str, Any] = {"painters": choice.painters, "judges": choice.judges}
-    found = compared(exam, score=choice.score, reading=choice.reading, store=choice.store, **which)
+    found = compared(exam, score=choice.score, reading=choice.reading, store=choice.store, **choice.which)
     if found.reason:
         raise UsageError(f"{exam}: {found.reason}; `limner mark {exam} --judge NAME` adds a judge")
     names = tuple(rater.name for rater in found.raters)

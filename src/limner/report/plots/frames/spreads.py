@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ....compare.fields import MET, shares
 from ....errors import UsageError
 from ....protocol import Score
-from ....scoring import Entry
+from ....scoring import MET, Entry
+from ....scoring.parts import shares
 from ..source import Source
 from .cells import shown
 from .only import only

@@ -1,0 +1,1 @@
+"""What every other part speaks: the words that stand below all rooms."""

@@ -1,0 +1,211 @@
+"""Who marked and how. Rows, columns and comparisons are made of evaluators; none is ever folded into another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+from ..errors import UsageError
+
+BETWEEN = " · "
+"""Stands between a judge and what sets it apart."""
+FACTS = ("variant", "options", "args", "templates", "rules", "engine")
+"""What a label tells first; whatever else a setup has comes after."""
+WORDS = {"templates": "wording"}
+SHORT = 4
+"""Of a hash a label shows so much."""
+MOST = 4
+"""More facts than this are not tried together; then a label has all that differ."""
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """A judge with its arguments, variant, options of asking and wording; later also a person, a metric, a panel.
+
+    Attributes:
+        id: The setup's hash, which is also how the store knows it.
+        setup: Everything that shapes its marks.
+        label: The shortest name that tells it from the others in the store.
+    """
+
+    id: str
+    setup: Mapping[str, Any]
+    label: str = ""
+    kind: str = "judge"
+
+    @property
+    def judge(self) -> str:
+        """Whom it asks: ``ocr`` or ``openai/gpt-5``."""
+        return str(self.setup["judge"])
+
+    @property
+    def name(self) -> str:
+        """The label, or the judge where it has none yet."""
+        return self.label or self.judge
+
+    @property
+    def variant(self) -> str | None:
+        """How it is asked."""
+        return self.setup.get("variant")
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The exam's options it is asked with."""
+        return self.setup.get("options") or {}
+
+    @property
+    def args(self) -> Mapping[str, Any]:
+        """The arguments sent along with every call."""
+        return self.setup.get("args") or {}
+
+    @property
+    def wording(self) -> str | None:
+        """The hash of the prompts' wording; None for judges that read no prose."""
+        return self.setup.get("templates")
+
+    @cached_property
+    def facts(self) -> dict[tuple[str, str], str]:
+        """All that can set it apart from others of the same judge, in the order labels tell it."""
+        found: dict[tuple[str, str], str] = {}
+        keys = [key for key in FACTS if key in self.setup]
+        keys += sorted(key for key in self.setup if key not in (*FACTS, "judge", "model"))
+        for key in keys:
+            value = self.setup[key]
+            if isinstance(value, Mapping):
+                found |= {(key, name): _text(item) for name, item in sorted(value.items())}
+            elif value is not None:
+                found[key, ""] = _text(value)
+        return found
+
+
+def labelled(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
+    """The same with the shortest labels that tell them apart, whatever the order they come in.
+
+    >>> low, usual = ({"judge": "openai/gpt-5", "args": args} for args in ({"reasoning_effort": "low"}, {}))
+    >>> [each.label for each in labelled([Evaluator("a", low), Evaluator("b", usual)])]
+    ['gpt-5 · reasoning_effort=low', 'gpt-5']
+    """
+    listed = list(evaluators)
+    shorts = _short_names(sorted({each.judge for each in listed}), {e.judge for e in listed if "model" in e.setup})
+    found = []
+    for each in listed:
+        rivals = [other for other in listed if other.judge == each.judge and other.id != each.id]
+        told = BETWEEN.join([shorts[each.judge], *([words] if (words := _apart(each, rivals)) else [])])
+        found.append(replace(each, label=told))
+    counts: dict[str, list[str]] = {}
+    for each in found:
+        counts.setdefault(each.label, []).append(each.id)
+    return [replace(e, label=f"{e.label}{BETWEEN}{e.id[:8]}") if len(set(counts[e.label])) > 1 else e for e in found]
+
+
+def _short_names(judges: Sequence[str], models: set[str]) -> dict[str, str]:
+    """A model's name without its provider, where no other judge is called so."""
+    short = {judge: judge.partition("/")[2] or judge if judge in models else judge for judge in judges}
+    taken = [*short.values()]
+    return {judge: name if taken.count(name) == 1 else judge for judge, name in short.items()}
+
+
+def _apart(one: Evaluator, others: Sequence[Evaluator]) -> str:
+    """The fewest facts that no other has all of; facts it has go before facts it lacks."""
+    keys = [key for each in (one, *others) for key in each.facts]
+    differing = [k for k in dict.fromkeys(keys) if len({each.facts.get(k) for each in (one, *others)}) > 1]
+    if not others or not differing:
+        return ""
+    for size in range(1, min(MOST, len(differing)) + 1):
+        for chosen in sorted(combinations(differing, size), key=lambda keys: sum(k not in one.facts for k in keys)):
+            if all(any(other.facts.get(k) != one.facts.get(k) for k in chosen) for other in others):
+                return _words(one, chosen)
+    return _words(one, differing)
+
+
+def _words(one: Evaluator, keys: Sequence[tuple[str, str]]) -> str:
+    said = []
+    for key, name in keys:
+        value = one.facts.get((key, name))
+        if value is None:
+            continue
+        if name:
+            said.append(f"{name}={value}")
+        elif key == "variant":
+            said.append(value)
+        else:
+            said.append(f"{WORDS.get(key, key)} {value[:SHORT] if key == 'templates' else value}")
+    return " ".join(said)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Which:
+    """Which evaluators are wanted; all conditions hold together, nothing said means all.
+
+    Attributes:
+        judges: ``openai/gpt-5``, ``gpt-5``, a label as tables show it, or ``openai/gpt-5?reasoning_effort=low``: any of
+            them. An empty value, as in ``?reasoning_effort=``, asks for those without the argument.
+        wording: The beginning of the wording's hash.
+    """
+
+    judges: tuple[str, ...] = ()
+    variant: str | None = None
+    options: Mapping[str, str] | None = None
+    wording: str | None = None
+
+    def choose(self, there: Sequence[Evaluator]) -> list[Evaluator]:
+        """Those of the labelled evaluators that are wanted.
+
+        Raises:
+            UsageError: A word matches nobody; says who is there.
+        """
+        for word in self.judges:
+            if not any(_answers(each, word) for each in there):
+                raise UsageError(f"no judge {word!r} in this store; there is: {_listed(there)}")
+        named = (("variant", self.variant, self._varied), ("wording", self.wording, self._worded))
+        for what, asked, test in named:
+            if asked is not None and there and not any(test(each) for each in there):
+                raise UsageError(f"no {what} {asked!r} in this store; there is: {_listed(there)}")
+        return self.among(there)
+
+    def among(self, there: Sequence[Evaluator]) -> list[Evaluator]:
+        """The same without a word where nobody is meant."""
+        asked = {*(self.options or {}).items()}
+        return [
+            each
+            for each in there
+            if (not self.judges or any(_answers(each, word) for word in self.judges))
+            and self._varied(each)
+            and self._worded(each)
+            and asked <= {*_texts(each.options).items()}
+        ]
+
+    def _varied(self, one: Evaluator) -> bool:
+        return self.variant is None or one.variant == self.variant
+
+    def _worded(self, one: Evaluator) -> bool:
+        return self.wording is None or (one.wording or "").startswith(self.wording)
+
+
+def _answers(one: Evaluator, word: str) -> bool:
+    if word in (one.judge, one.label, one.judge.partition("/")[2]):
+        return True
+    judge, mark, rest = word.partition("?")
+    if not mark or judge not in (one.judge, one.judge.partition("/")[2]):
+        return False
+    given = {**_texts(one.options), **_texts(one.args)}
+    if one.variant is not None:
+        given.setdefault("variant", one.variant)
+    pairs = [pair.partition("=") for pair in rest.split("&") if pair]
+    return all(given.get(name, "") == value for name, _, value in pairs)
+
+
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+    return {name: _text(value) for name, value in values.items()}
+
+
+def _listed(there: Sequence[Evaluator]) -> str:
+    return ", ".join(sorted({each.label or each.judge for each in there})) or "none"

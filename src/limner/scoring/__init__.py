@@ -1,0 +1,35 @@
+"""From what the store has to painters' numbers: entries, the questions they are compared on, summaries, standings."""
+
+from ..core.evaluator import Evaluator, Which
+from .comparable import ON, Comparable, Cut, On, comparable, comparables
+from .entries import FLAGGED, Entry, Group, evaluators_of, load_groups, without_flagged
+from .numbers import SUMMARIES, Numbers, columns, numbers, summary
+from .parts import MET, summed
+from .standings import SORTS, Standing, standings
+
+__all__ = [
+    "FLAGGED",
+    "MET",
+    "ON",
+    "SORTS",
+    "SUMMARIES",
+    "Comparable",
+    "Cut",
+    "Entry",
+    "Evaluator",
+    "Group",
+    "Numbers",
+    "On",
+    "Standing",
+    "Which",
+    "columns",
+    "comparable",
+    "comparables",
+    "evaluators_of",
+    "load_groups",
+    "numbers",
+    "standings",
+    "summary",
+    "summed",
+    "without_flagged",
+]

@@ -1,0 +1,245 @@
+"""THE rule on which questions painters stand side by side: for terminal, JSON, Python, tables, plots and site alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from ..core.evaluator import Evaluator
+from ..errors import UsageError
+from ..protocol import Protocol, Score
+from ..stats import Interval, Parts, score_interval, spreads
+from ..stats.kinds import Floats
+from .entries import Entry, Group
+from .parts import MET, deriving, met_parts, summed, tops, values_of
+
+On = Literal["common", "all"]
+"""On which questions painters' numbers rest: on those all of them have, or each on all its own."""
+ON: tuple[On, ...] = ("common", "all")
+CUT = 0.2
+"""Who cuts the common questions by more than this share is named."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Painters without whom the others would have more than a fifth more questions in common."""
+
+    painters: tuple[str, ...]
+    questions: int
+    without: int
+
+    @property
+    def words(self) -> str:
+        """Who cuts the common set, how much, and the option that leaves them out."""
+        who, options = ", ".join(self.painters), " ".join(f"--without {_quoted(name)}" for name in self.painters)
+        cut = "cuts" if len(self.painters) == 1 else "cut"
+        return (
+            f"{who} {cut} the common questions from {self.without} to {self.questions}; {options} compares the others"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"painters": list(self.painters), "questions": self.questions, "without": self.without}
+
+
+def _quoted(name: str) -> str:
+    return name if all(c.isalnum() or c in "-_./:@+=," for c in name) else "'" + name.replace("'", "'\\''") + "'"
+
+
+@dataclass(frozen=True)
+class Comparable:
+    """Painters under one evaluator, side by side.
+
+    Attributes:
+        groups: The painters with a score, in the order of their names.
+        inside: For each of them the scored drawings its numbers rest on; see `on`.
+        questions: The questions that all of them have; none where there is no such question.
+        on: Whether `inside` has the common questions alone, or each painter's own.
+        beside: Controls that lack some of these: they are shown on what they have and cut nothing.
+        left_out: Painters without any score.
+        cut: Who keeps the others from more questions, where that is much.
+    """
+
+    evaluator: Evaluator
+    groups: tuple[Group, ...]
+    inside: tuple[tuple[Entry, ...], ...]
+    questions: frozenset[str]
+    protocol: Protocol[Any]
+    beside: tuple[Group, ...] = ()
+    left_out: tuple[Group, ...] = ()
+    cut: Cut | None = None
+    on: On = "common"
+
+    @property
+    def names(self) -> list[str]:
+        """The painters' rows, as `groups` has them."""
+        return [group.name for group in self.groups]
+
+    @property
+    def everyone(self) -> tuple[Group, ...]:
+        """All painters the evaluator has to do with, with a score or without."""
+        return (*self.groups, *self.beside, *self.left_out)
+
+    @property
+    def uneven(self) -> bool:
+        """Whether some painter has a score for more than the common questions."""
+        return any({e.question.id for e in group.scored} != self.questions for group in (*self.groups, *self.beside))
+
+    def common(self, group: Group) -> tuple[Entry, ...]:
+        """A painter's scored drawings of the common questions."""
+        return tuple(entry for entry in group.scored if entry.question.id in self.questions)
+
+    def basis(self, group: Group) -> tuple[Entry, ...]:
+        """The scored drawings a painter's numbers rest on; without a common question each stands for itself."""
+        return self.common(group) if self.on == "common" and self.questions else group.scored
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know of the choice, the most important first."""
+        found = [self.cut.words] if self.cut is not None and self.on == "common" else []
+        if self.left_out:
+            said = [f"{group.name} ({_why(group)})" for group in self.left_out]
+            found.append(f"left out, for want of any score: {', '.join(said)}")
+        if self.groups and not self.questions:
+            found.append("no question is common to all painters: each row stands for itself")
+        elif self.on == "all" and self.uneven:
+            found.append("each row on all its own questions, so that rows differ in them (--on common compares)")
+        elif len(self.groups) > 1 and self.uneven:
+            more = "" if len(self.questions) == 1 else "s"
+            found.append(
+                f"compared on the {len(self.questions)} question{more} that all painters have; --on all: on their own"
+            )
+        if self.beside and self.on == "common":
+            said = [f"{group.name} ({len(self.common(group))})" for group in self.beside]
+            found.append(f"controls on what they have of these: {', '.join(said)}")
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """What was compared, as plain JSON."""
+        return {
+            "questions": len(self.questions),
+            "painters": self.names,
+            "beside": [group.name for group in self.beside],
+            "left_out": {group.name: _why(group) for group in self.left_out},
+            "cut": None if self.cut is None else self.cut.to_json(),
+        }
+
+    @cached_property
+    def parts(self) -> list[Parts]:
+        """What each painter's scores are made of, over the same clusters in the same order; `MET` beside the exam's."""
+        if self.on == "all":
+            each = [met_parts([entries], self.protocol)[0] for entries in self.inside]
+        else:
+            each = met_parts(self.inside, self.protocol)
+        return [{**summed(entries, self.protocol), **more} for entries, more in zip(self.inside, each, strict=True)]
+
+    @cached_property
+    def values(self) -> list[dict[str, float]]:
+        """Every painter's numbers, those that there are."""
+        return [values_of(parts, self.protocol) for parts in self.parts]
+
+    @cached_property
+    def drawn(self) -> list[dict[str, Floats]]:
+        """Every painter's numbers in resamples: joint ones where all have the same questions."""
+        derive = deriving(self.protocol)
+        if self.on == "all":
+            return [spreads([parts], derive)[0] for parts in self.parts]
+        return spreads(self.parts, derive)
+
+    def interval(self, at: int, name: str) -> Interval:
+        """A painter's number with its interval, by its place in `groups`."""
+        value = self.values[at].get(name)
+        if value is None:
+            return Interval(None, None, None, 0)
+        part = self.parts[at].get(name)
+        n = int((part[1] > 0).sum()) if part is not None else len(next(iter(self.parts[at].values()))[0])
+        return score_interval(value, self.drawn[at][name], tops(self.protocol).get(name), part, n)
+
+    def score(self, wanted: str | None) -> Score:
+        """The score to compare by: the wanted one, or the first that is known for all; else `MET`, where it is.
+
+        Raises:
+            UsageError: The exam has no such score.
+        """
+        known = Counter(name for values in self.values for name in values)
+        own = {score.name: score for score in self.protocol.scored}
+        if wanted is not None:
+            if wanted not in own and wanted != MET.name and not known[wanted]:
+                raise UsageError(f"--score {wanted}: there is: {', '.join([*own, MET.name])}")
+            return MET if wanted == MET.name else own.get(wanted, Score(wanted, 1.0, "", digits=3))
+        choices = [score for score in self.protocol.scored if score.main]
+        full = [score for score in [*choices, MET] if known[score.name] == len(self.groups)]
+        return full[0] if full else max(choices, key=lambda score: known[score.name])
+
+
+def _why(group: Group) -> str:
+    return ", ".join(f"{count} {what}" for what, count in group.failures.items()) or "nothing marked"
+
+
+def comparable(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> Comparable:
+    """The painters of one evaluator, side by side.
+
+    Painters without a score never empty the common set, and controls never cut it where there is anybody else. With
+    `on` ``all``, every painter's numbers rest on all its own questions.
+    """
+    ordered = sorted(groups, key=lambda group: (group.painter, group.strategy))
+    there = {id(group): _places(group, protocol) for group in ordered}
+    scored = [group for group in ordered if there[id(group)]]
+    rivals = [group for group in scored if not group.control] or scored
+    common = _shared([there[id(group)] for group in rivals])
+    # Controls that have every common question take part; a rival always has them.
+    inside = [group for group in scored if on == "all" or there[id(group)] >= common]
+    questions = frozenset(question for question, _ in common)
+    cut = _cut([(group.name, there[id(group)]) for group in rivals], len(common)) if len(rivals) > 1 else None
+    return Comparable(
+        ordered[0].evaluator,
+        tuple(inside),
+        tuple(g.scored if on == "all" else tuple(e for e in g.scored if e.question.id in questions) for g in inside),
+        questions,
+        protocol,
+        beside=tuple(group for group in scored if on == "common" and not there[id(group)] >= common),
+        left_out=tuple(group for group in ordered if not there[id(group)]),
+        cut=cut,
+        on=on,
+    )
+
+
+def comparables(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> list[Comparable]:
+    """One for every evaluator, in the order of their labels."""
+    by: dict[str, list[Group]] = {}
+    for group in groups:
+        by.setdefault(group.evaluator.id, []).append(group)
+    found = [comparable(members, protocol, on) for members in by.values()]
+    return sorted(found, key=lambda each: (each.evaluator.name, each.evaluator.id))
+
+
+def within(found: Comparable, inside: Sequence[Sequence[Entry]]) -> Comparable:
+    """The same painters on some of their drawings only."""
+    kept = tuple(tuple(entries) for entries in inside)
+    return replace(found, inside=kept, questions=frozenset(e.question.id for entries in kept for e in entries))
+
+
+def _places(group: Group, protocol: Protocol[Any]) -> frozenset[tuple[str, str]]:
+    """Question and cluster: another version of a question may have moved to another cluster."""
+    return frozenset((entry.question.id, protocol.cluster(entry.question)) for entry in group.scored)
+
+
+def _shared(sets: Iterable[frozenset[tuple[str, str]]]) -> frozenset[tuple[str, str]]:
+    listed = list(sets)
+    return frozenset.intersection(*listed) if listed else frozenset()
+
+
+def _cut(painters: Sequence[tuple[str, frozenset[tuple[str, str]]]], common: int) -> Cut | None:
+    """One painter whose leaving gives the others most, or, where no single one does, the fewest of the smallest."""
+    tries: list[tuple[str, ...]] = [(name,) for name, _ in painters]
+    smallest = [name for name, ids in sorted(painters, key=lambda pair: (len(pair[1]), pair[0]))]
+    tries += [tuple(smallest[:count]) for count in range(2, len(smallest))]
+    best: tuple[int, tuple[str, ...]] | None = None
+    for names in tries:
+        without = len(_shared(ids for name, ids in painters if name not in names))
+        if common < (1 - CUT) * without and (best is None or (len(names) == len(best[1]) and without > best[0])):
+            best = without, names
+    return None if best is None else Cut(best[1], common, best[0])

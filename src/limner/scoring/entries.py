@@ -1,0 +1,258 @@
+"""What the store has of an exam, drawing by drawing, as evaluators see it: replies and marks read, evidence chosen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from ..core.evaluator import Evaluator, Which, labelled
+from ..evidence.choice import Choice
+from ..evidence.names import OCR
+from ..exam import Question
+from ..exams import Kind, kind
+from ..marks import Mark
+from ..protocol import Protocol, Reading, Reply, Row
+from ..screening import Flags, screened
+from ..store import Store
+from ..store.records import (
+    CONTROL,
+    Drawing,
+    Marking,
+    kind_of,
+    load_drawings,
+    load_evidence,
+    load_markings,
+    load_questions,
+    load_replies,
+    load_setups,
+    row_name,
+)
+
+NOT_APPLICABLE = "not_applicable"
+EVERYONE = Which()
+FLAGGED = "flagged"
+"""The status of drawings left out because they speak to the examiner."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One drawing as one evaluator sees it: marked, or why not."""
+
+    question: Question[Any]
+    drawing: Drawing
+    marking: Marking | None
+    marks: tuple[Mark, ...] = ()
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    status: str = "unmarked"
+    detail: str | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    flags: Flags | None = None
+    """Words in it that are addressed to the examiner; None where nobody has read its text."""
+
+    @property
+    def row(self) -> Row:
+        """The entry as a protocol sees it."""
+        drawing = self.drawing
+        size = (drawing.width, drawing.height) if drawing.width and drawing.height else None
+        return Row(self.question, self.marks, self.scores, self.evidence, size)
+
+    @property
+    def scored(self) -> bool:
+        """Whether its marks count."""
+        return self.status == "done"
+
+
+@dataclass(frozen=True)
+class Group:
+    """All drawings of one painter under one evaluator.
+
+    Attributes:
+        absent: Questions of the exam (or of what was selected of it) that the painter has not even tried.
+    """
+
+    painter: str
+    strategy: str
+    evaluator: Evaluator
+    entries: tuple[Entry, ...]
+    absent: tuple[Question[Any], ...] = ()
+
+    @property
+    def judge(self) -> str:
+        """Whom the evaluator asks."""
+        return self.evaluator.judge
+
+    @property
+    def setup(self) -> Mapping[str, Any]:
+        """Everything that shapes the marks."""
+        return self.evaluator.setup
+
+    @property
+    def name(self) -> str:
+        """The painter's row in tables."""
+        return row_name(self.painter, self.strategy)
+
+    @property
+    def control(self) -> bool:
+        """Whether the painter is a control: shown, but no rival of the others."""
+        return bool(self.entries) and self.entries[0].drawing.spec.startswith(CONTROL)
+
+    @cached_property
+    def scored(self) -> tuple[Entry, ...]:
+        """The drawings whose marks count, in an order of their own, whatever the order they came in."""
+        return in_order(entry for entry in self.entries if entry.scored)
+
+    @cached_property
+    def expected(self) -> frozenset[str]:
+        """The questions it was to draw: those of the exam, less those that do not apply to it."""
+        tried = {entry.question.id for entry in self.entries if entry.status != NOT_APPLICABLE}
+        return frozenset(tried | {question.id for question in self.absent})
+
+    @property
+    def coverage(self) -> float:
+        """Questions with a score of those expected."""
+        return len({entry.question.id for entry in self.scored}) / len(self.expected) if self.expected else 0.0
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """What went wrong with drawings that were tried, by kind."""
+        tried = (entry for entry in self.entries if entry.status != NOT_APPLICABLE)
+        return dict(Counter(entry.status for entry in tried if not entry.scored))
+
+    def only(self, ids: Container[str]) -> Group:
+        """The same with some of the questions alone."""
+        entries = tuple(entry for entry in self.entries if entry.question.id in ids)
+        return replace(self, entries=entries, absent=tuple(q for q in self.absent if q.id in ids))
+
+
+def in_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Entries in an order of their own, whatever the order they came in."""
+    return tuple(sorted(entries, key=lambda e: (e.question.id, e.drawing.seed, e.marking.repeat if e.marking else 0)))
+
+
+def evaluators_of(store: Store, exam: str) -> list[Evaluator]:
+    """Everyone who marked drawings of this exam, labelled so that they can be told apart."""
+    there = {marking.setup for marking in load_markings(store, exam)}
+    return _labelled(store, there)
+
+
+def _labelled(store: Store, ids: Container[str]) -> list[Evaluator]:
+    return labelled(Evaluator(id, setup) for id, setup in sorted(load_setups(store).items()) if id in ids)
+
+
+def load_groups(
+    store: Store,
+    exam: str,
+    *,
+    reading: Reading = "careful",
+    painters: Iterable[str] = (),
+    which: Which = EVERYONE,
+    constants: Mapping[str, float] | None = None,
+    backends: Mapping[str, str] | None = None,
+) -> list[Group]:
+    """Everything marked in this exam: a group for every painter under every evaluator that `which` leaves in.
+
+    A painter whose drawings all failed has a group under each of them. Scores are computed with the exam's own numbers,
+    or with `constants` in their place, from evidence of the named `backends` where several have measured.
+
+    Raises:
+        UsageError: The store has no such evaluator.
+    """
+    found = kind(kind_of(store, exam))
+    found = replace(found, protocol=found.protocol.tuned(constants or {}))
+    questions = load_questions(store, exam, found.rubric)
+    newest = {question.id: question for question in questions.values()}
+    wanted = frozenset(painters)
+    slots: dict[tuple[str, str], dict[tuple[str, int], Drawing]] = {}
+    for drawing in load_drawings(store, exam):
+        if (not wanted or {drawing.painter, drawing.label} & wanted) and drawing.question_hash in questions:
+            # A later version of a question takes the place of an earlier one.
+            slots.setdefault((drawing.label, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing
+    marked: dict[tuple[str, str], list[Marking]] = {}
+    for marking in load_markings(store, exam):
+        marked.setdefault((marking.setup, marking.drawing), []).append(marking)
+    chosen = which.choose(_labelled(store, {setup for setup, _ in marked}))
+    done = [drawing for row in slots.values() for drawing in row.values() if drawing.status == "done"]
+    choice = _choice(store, done, backends or {}, found.protocol)
+    flags = screened(store, done, questions, found.protocol)
+    groups = []
+    for (painter, strategy), found_slots in slots.items():
+        # In the order of their ids, not of their making: resampling must not depend on who was first.
+        drawings = dict(sorted(found_slots.items()))
+        drawn = {id for id, _ in drawings}
+        absent = tuple(newest[id] for id in sorted(newest) if id not in drawn)
+        statuses = {drawing.status for drawing in drawings.values()}
+        for evaluator in chosen:
+            met = any((evaluator.id, drawing.id) in marked for drawing in drawings.values())
+            if not met and (statuses <= {NOT_APPLICABLE} or "done" in statuses):
+                continue
+            picked: list[tuple[Drawing, Marking | None]] = []
+            for drawing in drawings.values():
+                repeats = sorted(marked.get((evaluator.id, drawing.id), []), key=lambda marking: marking.repeat)
+                picked += [(drawing, marking) for marking in repeats] or [(drawing, None)]
+            entries = _entries(store, found, questions, picked, reading, choice)
+            entries = [replace(entry, flags=flags.get(entry.drawing.id)) for entry in entries]
+            groups.append(Group(painter, strategy, evaluator, tuple(entries), absent))
+    return sorted(groups, key=lambda group: (group.evaluator.label, group.painter, group.strategy))
+
+
+def _choice(store: Store, drawings: Sequence[Drawing], wanted: Mapping[str, str], protocol: Protocol[Any]) -> Choice:
+    subjects = [subject for drawing in drawings for subject in (drawing.image, drawing.id) if subject]
+    # Lines of text are many, and few exams score them.
+    skip = {OCR} - protocol.needs - protocol.uses - wanted.keys()
+    found = load_evidence(store, subjects, skip)
+    return Choice(found, [(drawing.image, drawing.id) for drawing in drawings], wanted)
+
+
+def _entries(
+    store: Store,
+    found: Kind[Any],
+    questions: Mapping[str, Question[Any]],
+    picked: Sequence[tuple[Drawing, Marking | None]],
+    reading: Reading,
+    choice: Choice,
+) -> list[Entry]:
+    keys = [key for _, marking in picked if _to_read(marking) for _, key in marking.replies]  # type: ignore[union-attr]
+    texts = load_replies(store, keys)
+    row = {drawing.id: (drawing.image, drawing.id) for drawing, _ in picked if drawing.status == "done"}
+    measured = dict(zip(row, choice.of(list(row.values())), strict=True))
+    entries = []
+    for drawing, marking in picked:
+        question = questions[drawing.question_hash]
+        if drawing.status != "done" or marking is None or marking.status != "done":
+            status = drawing.fault or (marking.fault if marking else None) or "unmarked"
+            if drawing.status == NOT_APPLICABLE:
+                status = drawing.status
+            detail = drawing.detail or (marking.detail if marking else None)
+            entries.append(Entry(question, drawing, marking, status=status, detail=detail))
+            continue
+        if marking.marks is not None:
+            marks = [Mark.from_json(mark) for mark in marking.marks]
+        else:
+            replies = [Reply(ask, texts[key], key) for ask, key in marking.replies if key in texts]
+            marks = found.protocol.marks(question, replies, reading)
+        unread = [mark for mark in marks if mark.verdict == "unread"]
+        if unread and len(unread) == len(marks):
+            entries.append(Entry(question, drawing, marking, status="unreadable", detail=unread[0].reason))
+            continue
+        evidence = measured[drawing.id]
+        scores = found.protocol.scores(question, marks, evidence)
+        entries.append(Entry(question, drawing, marking, tuple(marks), scores, "done", evidence=evidence))
+    return entries
+
+
+def _to_read(marking: Marking | None) -> bool:
+    return marking is not None and marking.status == "done" and marking.marks is None
+
+
+def without_flagged(group: Group) -> Group:
+    """The group with drawings that speak to the examiner left out: they have no score, and coverage falls."""
+    kept = [
+        replace(entry, status=FLAGGED, detail="; ".join(flag.text for flag in entry.flags), marks=(), scores={})
+        if entry.flags and entry.status != NOT_APPLICABLE
+        else entry
+        for entry in group.entries
+    ]
+    return replace(group, entries=tuple(kept))

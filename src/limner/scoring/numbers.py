@@ -1,0 +1,152 @@
+"""The one shape of a result: scores with intervals, bounds where a judge abstained, and how much was decided. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..errors import UsageError
+from ..marks import fill
+from ..protocol import Protocol, Row, Score
+from ..stats import Interval, Parts, bootstrap, ratios
+from .entries import Entry
+from .parts import of_rows, summed, tops
+
+Ends = Mapping[str, tuple[float, float]]
+Summary = Callable[[Parts, Protocol[Any]], Mapping[str, Interval]]
+SUMMARIES: dict[str, Summary] = {}
+"""How numbers per question become one number, by name; a score lists those it has in `Score.summaries`."""
+MEAN = "mean"
+"""The usual summary: its numbers are called like their scores. Others have their name behind the score's."""
+
+
+def summary(name: str) -> Callable[[Summary], Summary]:
+    """Registers a summary: a function from what the scores are made of to one interval per score."""
+
+    def register(function: Summary) -> Summary:
+        SUMMARIES[name] = function
+        return function
+
+    return register
+
+
+@summary(MEAN)
+def mean(parts: Parts, protocol: Protocol[Any]) -> dict[str, Interval]:
+    """The ratio of the sums, with its interval over questions."""
+    return bootstrap(parts, protocol.derive, tops(protocol))
+
+
+def columns(protocol: Protocol[Any]) -> list[Score]:
+    """The exam's scores once for each summary they have: what tables have columns for.
+
+    Raises:
+        UsageError: A score names a summary that nobody has registered.
+    """
+    found = []
+    for score in protocol.scored:
+        for word in score.summaries:
+            if word not in SUMMARIES:
+                raise UsageError(f"score {score.name}: no summary {word!r}; there is: {', '.join(SUMMARIES)}")
+            found.append(score if word == MEAN else replace(score, name=f"{score.name} {word}", summaries=(word,)))
+    return found
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What is known of one painter over some questions.
+
+    Attributes:
+        n: Questions with a score.
+        scores: Every summary number, by name.
+        bounds: Where the judge abstained: the least and the most each score could be.
+        decided: Share of criteria decided, and share of those that are met.
+    """
+
+    n: int = 0
+    scores: Mapping[str, Interval] = field(default_factory=dict)
+    bounds: Ends = field(default_factory=dict)
+    decided: Mapping[str, float] = field(default_factory=dict)
+
+    def value(self, name: str) -> float | None:
+        """A score's value, where it has one."""
+        found = self.scores.get(name)
+        return None if found is None else found.value
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON; every number with its interval."""
+        return {
+            "n": self.n,
+            "scores": {name: interval.to_json() for name, interval in self.scores.items()},
+            "bounds": {name: {"low": low, "high": high} for name, (low, high) in self.bounds.items()},
+            "decided": dict(self.decided),
+        }
+
+
+def numbers(entries: Sequence[Entry], protocol: Protocol[Any]) -> Numbers:
+    """The numbers of some scored drawings; repeats and seeds of a question are averaged within it first."""
+    undecided = any(mark.value is None for entry in entries for mark in entry.marks)
+    return Numbers(
+        len({entry.question.id for entry in entries}),
+        _scores(entries, protocol),
+        ends(entries, protocol) if undecided else {},
+        _decided(entries, protocol),
+    )
+
+
+def _scores(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, Interval]:
+    parts = summed(entries, protocol)
+    known = dict(SUMMARIES[MEAN](parts, protocol))
+    listed = columns(protocol)
+    for word in dict.fromkeys(word for score in protocol.scored for word in score.summaries if word != MEAN):
+        known |= {f"{name} {word}": found for name, found in SUMMARIES[word](parts, protocol).items()}
+    names = [score.name for score in listed]
+    blank = Interval(None, None, None, 0)
+    others = [name for name in known if name not in names and name.rpartition(" ")[2] not in SUMMARIES]
+    return {name: known.get(name, blank) for name in [*names, *others]}
+
+
+def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, float]:
+    """The share of criteria decided, and of those the share met."""
+    total = decided = 0
+    met = 0.0
+    for entry in entries:
+        top = {criterion.id: criterion.top for criterion in protocol.criteria(entry.question)}
+        total += len(top)
+        for mark in entry.marks:
+            # Marks beyond the criteria are findings, such as what a drawing has too much: nothing was to be decided.
+            if mark.value is not None and mark.criterion in top:
+                decided += 1
+                met += mark.value / top[mark.criterion]
+    found = {"share": round(decided / total, 4) if total else 0.0}
+    return found | {"met": round(met / decided, 4)} if decided else found
+
+
+def pessimistic(entries: Sequence[Entry], absent: Sequence[Any], protocol: Protocol[Any]) -> Numbers:
+    """Scores with all that is missing counted as nothing, `absent` questions too, so that refusing gains nothing."""
+    least = ends(entries, protocol, (False,), absent)
+    n = len({entry.question.id for entry in entries}) + len(absent)
+    return Numbers(n, {name: Interval(low, None, None, n) for name, (low, _) in least.items()})
+
+
+def ends(
+    entries: Sequence[Entry],
+    protocol: Protocol[Any],
+    ways: tuple[bool, ...] = (False, True),
+    absent: Sequence[Any] = (),
+) -> dict[str, tuple[float, float]]:
+    """Monotone scores with everything undecided filled in the worst and the best way."""
+    found: list[dict[str, float]] = []
+    for best in ways:
+        rows = []
+        for entry in entries:
+            marks = fill(entry.marks, protocol.criteria(entry.question), best)
+            if entry.scored or best:
+                scores = protocol.scores(entry.question, marks, entry.evidence)
+            else:
+                scores = protocol.nothing(entry.question)
+            rows.append(Row(entry.question, tuple(marks), scores, entry.evidence))
+        rows += [Row(q, tuple(fill((), protocol.criteria(q), False)), protocol.nothing(q)) for q in absent]
+        found.append(protocol.derive(ratios(of_rows(rows, protocol)[0])))
+    names = [score.name for score in protocol.scored if score.monotone and score.name in found[0]]
+    return {name: (found[0][name], found[-1][name]) for name in names}

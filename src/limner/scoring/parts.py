@@ -1,0 +1,114 @@
+"""What summary numbers are made of: numerators and denominators, one place for each cluster of questions. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..protocol import Protocol, Row, Score
+from ..stats import Parts, ratios
+from ..stats.kinds import Derive
+from .entries import Entry
+
+MET = Score("met", 100, "percent of criteria met, of those that are decided for all that is compared")
+"""The score of last resort, for judges that abstain: no exam's own, and known wherever something is decided."""
+
+
+def summed(entries: Sequence[Entry], protocol: Protocol[Any]) -> Parts:
+    """What the summary numbers are made of, in the order of the clusters' names."""
+    rows = [entry.row for entry in entries]
+    parts, settled = of_rows(rows, protocol)
+    if any(mark.verdict == "abstain" for row in rows for mark in row.marks):
+        # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
+        return {name: part for name, part in parts.items() if settled[name] == len(rows)}
+    return parts
+
+
+def of_rows(rows: Sequence[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
+    """Numerators and denominators, and how many rows have each number.
+
+    Repeats and seeds of a question are averaged within it first.
+    """
+    questions: dict[str, list[dict[str, tuple[float, float]]]] = {}
+    home: dict[str, str] = {}
+    for row in rows:
+        questions.setdefault(row.question.id, []).append(protocol.parts(row))
+        home[row.question.id] = protocol.cluster(row.question)
+    clusters = {name: place for place, name in enumerate(sorted(set(home.values())))}
+    places = {question: clusters[name] for question, name in home.items()}
+    settled = Counter(name for members in questions.values() for member in members for name in member)
+    parts = {name: (np.zeros(len(clusters)), np.zeros(len(clusters))) for name in settled}
+    for question, members in questions.items():
+        place = places[question]
+        shares = Counter(name for member in members for name in member)
+        for member in members:
+            for name, (top, bottom) in member.items():
+                parts[name][0][place] += top / shares[name]
+                parts[name][1][place] += bottom / shares[name]
+    return parts, settled
+
+
+def tops(protocol: Protocol[Any]) -> dict[str, float]:
+    """The best value of every score."""
+    return {score.name: score.top for score in (*protocol.scored, MET)}
+
+
+def deriving(protocol: Protocol[Any]) -> Derive:
+    """How an exam's summary numbers follow from ratios; `MET` is not one of them and stays as it is."""
+
+    def derive(means: Mapping[str, Any]) -> dict[str, Any]:
+        own = protocol.derive({name: mean for name, mean in means.items() if name != MET.name})
+        return {**own, MET.name: means[MET.name]} if MET.name in means else dict(own)
+
+    return derive
+
+
+def values_of(parts: Parts, protocol: Protocol[Any]) -> dict[str, float]:
+    """The summary numbers that there are."""
+    found = deriving(protocol)(ratios(parts))
+    return {name: float(value) for name, value in found.items() if not np.isnan(value)}
+
+
+def met_parts(many: Sequence[Sequence[Entry]], protocol: Protocol[Any]) -> list[Parts]:
+    """For each of several sets of entries the percent of criteria met, of those that are decided in all sets.
+
+    Repeats and seeds of a question are averaged criterion by criterion. The clusters are those of `summed`.
+    """
+    tables = [_met(entries, protocol) for entries in many]
+    shared = set.intersection(*(set(table) for table in tables)) if tables else set()
+    clusters = sorted({protocol.cluster(entry.question) for entries in many for entry in entries})
+    places = {cluster: place for place, cluster in enumerate(clusters)}
+    found: list[Parts] = []
+    for table in tables:
+        numerators, bottoms = np.zeros(len(places)), np.zeros(len(places))
+        for key in sorted(shared):
+            numerators[places[key[0]]] += 100 * float(np.mean(table[key]))
+            bottoms[places[key[0]]] += 1
+        found.append({MET.name: (numerators, bottoms)} if shared else {})
+    return found
+
+
+def _met(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[tuple[str, str, str], list[float]]:
+    """Cluster, question and criterion -> the share of the best value that each marking gave."""
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for entry in entries:
+        cluster = protocol.cluster(entry.question)
+        for criterion, share in shares(entry, protocol).items():
+            found.setdefault((cluster, entry.question.id, criterion), []).append(share)
+    return found
+
+
+def shares(entry: Entry, protocol: Protocol[Any]) -> dict[str, float]:
+    """The decided criteria of one marking, each as a share of its best value.
+
+    Marks beyond the criteria are findings, such as what a drawing has too much; judges name them each in their own way.
+    """
+    top = {criterion.id: criterion.top for criterion in protocol.criteria(entry.question)}
+    return {
+        mark.criterion: mark.value / top[mark.criterion]
+        for mark in entry.marks
+        if mark.value is not None and mark.criterion in top
+    }

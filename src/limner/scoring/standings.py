@@ -1,0 +1,277 @@
+"""From marks to painters' numbers and places. Computes everything anew each time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..core.evaluator import Evaluator
+from ..errors import UsageError
+from ..evidence.names import EVIDENCE, backends
+from ..protocol import Protocol, Reading
+from ..stats import Interval
+from ..store.records import row_name
+from .comparable import Comparable, On, comparables
+from .entries import NOT_APPLICABLE, Entry, Group
+from .numbers import Numbers, columns, numbers, pessimistic
+
+SORTS = ("name", "coverage", "cost")
+"""What rows can be ordered by, beside any score."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A painter's numbers under one evaluator.
+
+    Attributes:
+        evaluator: Who marked and how.
+        all: Its numbers on all questions it has a score for.
+        common: Those on the questions that all painters have whom this evaluator marked; None for a painter alone.
+        on: Which of the two painters are compared by; see `numbers`.
+        pessimistic: Scores with everything that is missing counted as nothing.
+        place: Where it stands by the main score; equals share a place. None without a score, and for controls.
+        expected: Questions of the exam, or of what was selected; what does not apply to a control is left out.
+        coverage: Share of these with a score.
+        undrawn: Those of them that nobody has tried to draw.
+        failures: What went wrong, by kind.
+        by: Breakdowns, by tag and value, on the questions that painters are compared on.
+        cost: Dollars for drawing and marking, failures included; None where a price is not known.
+        analyses: What the exam's paper reports beyond its scores.
+        evidence: What measured the drawings: name of the evidence -> backend -> drawings.
+        remarks: What a reader must know to take these scores right.
+        flagged: Drawings that carry words addressed to the examiner.
+        flagged_ids: Their questions.
+        screened: Drawings whose text was read for such words.
+        unscreened: Drawings whose text nobody has read, so that nobody knows.
+        compared: Whom it stands beside, on which questions, and who is left out.
+    """
+
+    exam: str
+    reading: Reading
+    painter: str
+    strategy: str
+    evaluator: Evaluator
+    all: Numbers
+    common: Numbers | None
+    pessimistic: Numbers
+    compared: Comparable
+    on: On = "common"
+    place: int | None = None
+    control: bool = False
+    expected: int = 0
+    coverage: float = 0.0
+    undrawn: int = 0
+    failures: Mapping[str, int] = field(default_factory=dict)
+    by: Mapping[str, Mapping[str, Numbers]] = field(default_factory=dict)
+    cost: float | None = None
+    analyses: Mapping[str, Any] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    evidence: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    flagged: int = 0
+    flagged_ids: tuple[str, ...] = ()
+    screened: int = 0
+    unscreened: int = 0
+
+    @property
+    def name(self) -> str:
+        """The painter's row in tables."""
+        return row_name(self.painter, self.strategy)
+
+    @property
+    def judge(self) -> str:
+        """Whom the evaluator asks."""
+        return self.evaluator.judge
+
+    @property
+    def setup(self) -> Mapping[str, Any]:
+        """Everything that shapes the marks."""
+        return self.evaluator.setup
+
+    @property
+    def n(self) -> int:
+        """Questions with a score."""
+        return self.all.n
+
+    @property
+    def numbers(self) -> Numbers:
+        """What painters are compared by: the common questions where there are any, else its own."""
+        return self.common if self.on == "common" and self.common is not None and self.common.n else self.all
+
+    @property
+    def scores(self) -> Mapping[str, Interval]:
+        """The scores that painters are compared by; see `numbers`."""
+        return self.numbers.scores
+
+    @property
+    def bounds(self) -> Mapping[str, tuple[float, float]]:
+        """The bounds that go with `scores`."""
+        return self.numbers.bounds
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON: ``scores`` are those on all questions it has, ``common`` those on the common ones."""
+        plain = {
+            "exam": self.exam,
+            "reading": self.reading,
+            "painter": self.painter,
+            "strategy": self.strategy,
+            "judge": self.judge,
+            "evaluator": self.evaluator.name,
+            "setup": dict(self.setup),
+            "place": self.place,
+            "control": self.control,
+            "on": self.on,
+            "expected": self.expected,
+            "undrawn": self.undrawn,
+            "coverage": self.coverage,
+            "failures": dict(self.failures),
+            **self.all.to_json(),
+            "pessimistic": {name: found.value for name, found in self.pessimistic.scores.items()},
+            "by": {tag: {value: body.to_json() for value, body in each.items()} for tag, each in self.by.items()},
+            "common": None if self.common is None else self.common.to_json(),
+            "compared": self.compared.to_json(),
+        }
+        rest = ("cost", "analyses", "remarks", "evidence", "flagged", "flagged_ids", "screened", "unscreened")
+        return plain | {name: getattr(self, name) for name in rest}
+
+
+def standings(
+    exam: str,
+    groups: Sequence[Group],
+    protocol: Protocol[Any],
+    reading: Reading,
+    by: Sequence[str] = (),
+    on: On = "common",
+    sort: str | None = None,
+) -> list[Standing]:
+    """Every painter's numbers, evaluator by evaluator, the best first and controls last.
+
+    Args:
+        exam: The exam's name.
+        groups: What was marked.
+        protocol: The exam's.
+        reading: How stored replies were read.
+        by: Tags to break the numbers down by; ``dimension`` lists the exam's dimensions.
+        on: The questions painters are compared on.
+        sort: A score, ``name``, ``coverage`` or ``cost`` to order the rows by, in place of the main score.
+
+    Raises:
+        UsageError: There is nothing of that name to sort by.
+    """
+    found: list[Standing] = []
+    for side in comparables(groups, protocol, on):
+        rows = [_standing(exam, group, side, reading, by) for group in side.everyone]
+        found += _sorted(_placed(rows, protocol), protocol, sort)
+    return found
+
+
+def _placed(rows: Sequence[Standing], protocol: Protocol[Any]) -> list[Standing]:
+    """The rows with their places: whoever is equal on the main score, as printed, shares one."""
+    known: dict[int, tuple[float, ...]] = {}
+    rivals = [place for place, row in enumerate(rows) if not row.control]
+    main = next(
+        (s for s in protocol.scored if s.main and any(rows[n].numbers.value(s.name) is not None for n in rivals)), None
+    )
+    if main is None or len(rivals) < 2:
+        return list(rows)
+    for n in rivals:
+        if (value := rows[n].numbers.value(main.name)) is not None:
+            known[n] = (round(value, main.digits),)
+    return [
+        replace(row, place=1 + sum(other > known[n] for other in known.values())) if n in known else row
+        for n, row in enumerate(rows)
+    ]
+
+
+def _sorted(rows: Sequence[Standing], protocol: Protocol[Any], sort: str | None) -> list[Standing]:
+    scores = columns(protocol)
+    if sort is not None and sort not in (*SORTS, *(score.name for score in scores)):
+        raise UsageError(f"--sort {sort}: there is: {', '.join([*(score.name for score in scores), *SORTS])}")
+    chosen = [score for score in scores if score.name == sort]
+    main = [score for score in scores if score.main and score not in chosen]
+
+    def key(row: Standing) -> tuple[Any, ...]:
+        first: list[Any] = []
+        if sort == "name":
+            first = [row.name]
+        elif sort == "coverage":
+            first = [-row.coverage]
+        elif sort == "cost":
+            first = [row.cost is None, row.cost or 0.0]
+        for score in (*chosen, *main):
+            value = row.numbers.value(score.name)
+            # What is ordered is what is printed; within equals the next score decides.
+            first += [value is None, -round(value or 0.0, score.digits)]
+        return (row.control, not row.n, *first, -row.numbers.decided.get("met", 0.0), row.name)
+
+    return sorted(rows, key=key)
+
+
+def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: Sequence[str]) -> Standing:
+    protocol = side.protocol
+    applicable = [entry for entry in group.entries if entry.status != NOT_APPLICABLE]
+    scored, rows = group.scored, [entry.row for entry in group.scored]
+    whole = numbers(scored, protocol)
+    alone = len(side.everyone) == 1
+    shared = None
+    if not alone and scored:
+        inside = side.common(group)
+        shared = whole if len(inside) == len(scored) else numbers(inside, protocol)
+    return Standing(
+        exam=exam,
+        reading=reading,
+        painter=group.painter,
+        strategy=group.strategy,
+        evaluator=group.evaluator,
+        all=whole,
+        common=shared,
+        pessimistic=pessimistic(applicable, group.absent, protocol),
+        compared=side,
+        on=side.on,
+        control=group.control,
+        expected=len(group.expected),
+        coverage=round(group.coverage, 4),
+        undrawn=len(group.absent),
+        failures=group.failures,
+        by={tag: _breakdown(side.basis(group), protocol, tag) for tag in by},
+        cost=_cost(group.entries),
+        analyses=protocol.analyses(rows),
+        remarks=tuple(protocol.remarks(rows)),
+        evidence={
+            name: dict(counts) for name in EVIDENCE if (counts := backends((entry.evidence for entry in scored), name))
+        },
+        **_screening(applicable),
+    )
+
+
+def _screening(entries: Sequence[Entry]) -> dict[str, Any]:
+    """Which drawings speak to the examiner, and of how many nobody knows."""
+    drawn = {entry.drawing.id: entry for entry in entries if entry.drawing.status == "done"}.values()
+    flagged = [entry for entry in drawn if entry.flags]
+    ids = tuple(dict.fromkeys(entry.question.id for entry in flagged))
+    read = sum(entry.flags is not None for entry in drawn)
+    return {"flagged": len(flagged), "flagged_ids": ids, "screened": read, "unscreened": len(drawn) - read}
+
+
+def _cost(entries: Sequence[Entry]) -> float | None:
+    """What the drawings and all their markings cost, failed ones too; None where a price is not known."""
+    drawn = {entry.drawing.id: entry.drawing.cost for entry in entries}
+    costs = [*drawn.values(), *(entry.marking.cost for entry in entries if entry.marking)]
+    return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def _breakdown(entries: Sequence[Entry], protocol: Protocol[Any], tag: str) -> dict[str, Numbers]:
+    if tag == "dimension":
+        whole = numbers(entries, protocol)
+        return {
+            name: Numbers(
+                whole.scores[name].n, {name: whole.scores[name]}, {k: v for k, v in whole.bounds.items() if k == name}
+            )
+            for name in protocol.dimensions
+        }
+    values: dict[str, list[Entry]] = {}
+    for entry in entries:
+        values.setdefault(entry.question.tags.get(tag, "(none)"), []).append(entry)
+    order = {value: place for place, value in enumerate(protocol.orders.get(tag, ()))}
+    listed = sorted(values, key=lambda value: (order.get(value, len(order)), value))
+    return {value: numbers(values[value], protocol) for value in listed}

@@ -1,0 +1,107 @@
+"""Evaluators: the shortest labels that tell them apart, and words that choose among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner.core.evaluator import Evaluator, Which, labelled
+from limner.errors import UsageError
+
+PLAIN: dict[str, Any] = {"judge": "openai/gpt-5", "model": "gpt-5", "args": {}, "variant": "release"}
+PLAIN |= {"options": {"reference": "image"}, "templates": "3f2a9c"}
+
+
+def made(*setups: dict[str, Any]) -> list[Evaluator]:
+    return labelled(Evaluator(f"{n:064d}", setup) for n, setup in enumerate(setups))
+
+
+def labels(*setups: dict[str, Any]) -> list[str]:
+    return [each.label for each in made(*setups)]
+
+
+def test_one_way_of_asking_needs_no_words() -> None:
+    assert labels(PLAIN) == ["gpt-5"]
+
+
+def test_a_provider_is_told_where_two_have_the_same_model() -> None:
+    other = {**PLAIN, "judge": "azure/gpt-5"}
+    assert labels(PLAIN, other) == ["openai/gpt-5", "azure/gpt-5"]
+
+
+def test_labels_tell_what_differs_and_no_more() -> None:
+    low = {**PLAIN, "args": {"reasoning_effort": "low", "verbosity": "medium"}}
+    high = {**PLAIN, "args": {"reasoning_effort": "high", "verbosity": "medium"}}
+    blind = {**PLAIN, "options": {"reference": "none"}}
+    worded = {**PLAIN, "templates": "aaaabbbb"}
+    assert labels(low, high) == ["gpt-5 · reasoning_effort=low", "gpt-5 · reasoning_effort=high"]
+    assert labels(PLAIN, blind)[1] == "gpt-5 · reference=none"
+    assert labels(PLAIN, worded)[1] == "gpt-5 · wording aaaa"
+
+
+def test_a_variant_goes_before_its_wording() -> None:
+    assert labels(PLAIN, {**PLAIN, "variant": "paper", "templates": "z"}) == ["gpt-5 · release", "gpt-5 · paper"]
+
+
+def test_the_plain_way_keeps_the_plain_name() -> None:
+    low, both = {**PLAIN, "args": {"effort": "low"}}, {**PLAIN, "args": {"effort": "low", "seed": 1}}
+    assert labels(PLAIN, low, both) == ["gpt-5", "gpt-5 · effort=low", "gpt-5 · seed=1"]
+
+
+def test_judges_without_a_model_keep_their_whole_name() -> None:
+    assert labels({"judge": "ocr/mentions", "rules": "3"}, {"judge": "ocr", "rules": "3"}) == ["ocr/mentions", "ocr"]
+
+
+values = st.sampled_from(["a", "b", None])
+setups = st.builds(
+    lambda args, variant, options, templates: {
+        **PLAIN,
+        "args": {k: v for k, v in args.items() if v is not None},
+        "variant": variant,
+        "options": {k: v for k, v in options.items() if v is not None},
+        "templates": templates,
+    },
+    st.dictionaries(st.sampled_from("xyz"), values, max_size=3),
+    st.sampled_from(["one", "two"]),
+    st.dictionaries(st.sampled_from("pq"), values, max_size=2),
+    st.sampled_from(["aaaa1", "aaaa2", "b"]),
+)
+
+
+@given(st.lists(setups, max_size=6, unique_by=repr))
+def test_no_two_share_a_label_whatever_the_order(some: list[dict[str, Any]]) -> None:
+    whole = [Evaluator(repr(setup), setup) for setup in some]
+    found = {each.id: each.label for each in labelled(whole)}
+    assert len(set(found.values())) == len(some)
+    assert found == {each.id: each.label for each in labelled(reversed(whole))}
+    for each in labelled(whole):
+        assert [one.id for one in Which((each.label,)).choose(labelled(whole))] == [each.id]
+
+
+def test_words_choose() -> None:
+    low, high = ({**PLAIN, "args": {"reasoning_effort": word}} for word in ("low", "high"))
+    blind = {**PLAIN, "options": {"reference": "none"}}
+    there = made(PLAIN, low, high, blind)
+
+    def ids(**which: Any) -> list[int]:
+        return [int(each.id) for each in Which(**which).choose(there)]
+
+    assert ids() == [0, 1, 2, 3]
+    assert ids(judges=("openai/gpt-5",)) == ids(judges=("gpt-5?",)) == [0, 1, 2, 3]
+    assert ids(judges=("openai/gpt-5?reasoning_effort=low",)) == [1]
+    assert ids(judges=("gpt-5?reasoning_effort=low", "gpt-5?reasoning_effort=high")) == [1, 2]
+    assert ids(judges=("openai/gpt-5?reasoning_effort=",), options={"reference": "image"}) == [0]
+    assert ids(judges=("openai/gpt-5?reference=none",)) == ids(options={"reference": "none"}) == [3]
+    assert ids(variant="release", wording="3f2") == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "which",
+    [Which(("gpt-6",)), Which(("openai/gpt-5?reasoning_effort=no",)), Which(variant="x"), Which(wording="ff")],
+)
+def test_a_word_for_nobody_says_who_is_there(which: Which) -> None:
+    with pytest.raises(UsageError, match="there is: gpt-5"):
+        which.choose(made(PLAIN))
