@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ... import exams
 from .columns import Slot
 from .facts import shown
 from .measures import measure
@@ -42,7 +43,7 @@ def exam_cell(held: Holdings, slot: Slot) -> Cell:
     if held.exam is None or slot.figure.measure is None:
         return Cell()
     where = {**slot.value.where, **slot.figure.where}
-    return _number(measure(slot.figure.measure, held.exam.questions, where, held.protocol.cluster), slot)
+    return _number(measure(slot.figure.measure, held.exam.questions, where, exams.kind(held.exam.kind)), slot)
 
 
 def _score(own: Own, slot: Slot) -> Cell:
