@@ -20,14 +20,13 @@ from limner.calls import Calls, Fault
 from limner.cli import main
 from limner.errors import StopRun, StoreError
 from limner.exams.genexam.data import read
-from limner.scoring import Entry
 from limner.images import Info
 from limner.judges import Marked, Subject
 from limner.marks import Mark
 from limner.painters import Painting, PaintRequest
 from limner.painters.base import Free
 from limner.runner import Plan, Progress, Runner
-from limner.scoring import Standing
+from limner.scoring import Entry, Standing
 from limner.store import Store
 from limner.store.records import Drawing, Marking, load_drawings, load_markings
 from limner.store.schema import attempts, calls

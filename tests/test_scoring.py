@@ -16,9 +16,8 @@ from limner.errors import StoreError, UsageError
 from limner.exam import Exam
 from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.data import read
-from limner.scoring import load_groups
 from limner.marks import Mark
-from limner.scoring import Standing
+from limner.scoring import Standing, load_groups
 from limner.store import Store
 from limner.store.records import Drawing, Marking, add_exam, save_setup
 from limner.store.schema import drawings, markings

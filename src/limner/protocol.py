@@ -269,6 +269,10 @@ class Protocol(ABC, Generic[R]):
     def scores(self, question: Question[R], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
         """Named numbers of one drawing; None where the marks do not settle it."""
 
+    def from_evidence(self, evidence: Evidence) -> dict[str, float]:
+        """Scores that follow from what was measured alone, such as readability from a count of regions."""
+        return {}
+
     def nothing(self, question: Question[R]) -> dict[str, float | None]:
         """The scores of a drawing that was never made: no criterion met. What is not measured on it counts least."""
         return self.scores(question, [Mark(criterion.id, 0) for criterion in self.criteria(question)], {})

@@ -13,6 +13,8 @@ from .errors import DataError, UsageError
 
 SHIPPED = Path(__file__).parent / "providers.toml"
 OWN = "limner.toml"
+OLDER = {"aibench_group": "prompt_group"}
+"""Older names of painters' facts, which files may still use."""
 
 
 class Provider(BaseModel):
@@ -92,7 +94,7 @@ class PainterFacts(BaseModel):
         prompt_limit: The longest prompt it takes, in characters.
         encoder_tokens: How many tokens of a prompt its text encoder reads.
         image_input: Whether it starts from pictures; as the provider says, where nothing is said here.
-        aibench_group: Which of AIBench's two drawing prompts it gets.
+        prompt_group: Which drawing prompt it gets from exams that have two; ``aibench_group`` is an older name.
         image_price: Dollars per image; where tokens are charged, see `ModelFacts`.
         image_bound: The most one image can cost, where tokens are charged.
     """
@@ -107,7 +109,7 @@ class PainterFacts(BaseModel):
     prompt_limit: int | None = None
     encoder_tokens: int | None = Field(default=None, gt=0)
     image_input: bool | None = None
-    aibench_group: Literal["closed", "open"] | None = None
+    prompt_group: Literal["closed", "open"] | None = None
     image_price: float | None = Field(default=None, ge=0)
     image_bound: float | None = Field(default=None, ge=0)
     priced_on: str | None = None
@@ -198,9 +200,18 @@ def _fields(place: tuple[int | str, ...]) -> list[str]:
 def _read(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
-            return tomllib.load(file)
+            return _renamed(tomllib.load(file))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from error
+
+
+def _renamed(body: dict[str, Any]) -> dict[str, Any]:
+    """Facts of painters under their present names, before one file is laid over the other."""
+    painters = body.get("painters")
+    for facts in painters.values() if isinstance(painters, dict) else ():
+        for old in OLDER.keys() & facts.keys() if isinstance(facts, dict) else ():
+            facts.setdefault(OLDER[old], facts.pop(old))
+    return body
 
 
 def _overlay(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:

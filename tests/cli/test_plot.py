@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from limner.report.plots import PLOTS
+from limner.report.plots import known
 from limner.store import Store
 from tests.cli.invoke import limner
 from tests.needs import need
@@ -28,7 +28,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_list() -> None:
     lines = limner("plot").out.splitlines()
-    assert [line.split()[0] for line in lines] == list(PLOTS)
+    assert [line.split()[0] for line in lines] == list(known())
     assert all(len(line.split("  ", 1)[1].strip()) > 10 for line in lines)
     assert any("(mmmg only)" in line for line in lines)
 

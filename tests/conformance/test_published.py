@@ -13,7 +13,7 @@ from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.data import read
 from tests.needs import shared
 
-FOLDER = Path(limner.__file__).parent / "published"
+FOLDER = Path(limner.__file__).parent / "exams"
 EXCEPTION = ("Emu3", "relaxed")
 """Its printed overall is the plain mean of the subjects, where all others weigh them by their questions."""
 ROUNDING = 0.05
@@ -21,18 +21,18 @@ ROUNDING = 0.05
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    with (FOLDER / name).open(encoding="utf-8", newline="") as file:
+    with (FOLDER / "genexam" / "paper" / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def counts(breakdown: str) -> dict[str, int]:
-    return {row["category"]: int(row["count"]) for row in rows("genexam_counts.csv") if row["breakdown"] == breakdown}
+    return {row["category"]: int(row["count"]) for row in rows("counts.csv") if row["breakdown"] == breakdown}
 
 
 def table2() -> dict[tuple[str, str], dict[str, float]]:
     """Model and metric -> subject (or ``Overall``) -> figure."""
     found: dict[tuple[str, str], dict[str, float]] = {}
-    for row in rows("genexam.csv"):
+    for row in rows("published.csv"):
         if row["table"] == "Table 2":
             found.setdefault((row["model"], row["metric"]), {})[row["category"]] = float(row["value"])
     return found
@@ -103,5 +103,5 @@ def test_the_counts_sum_up() -> None:
 
 def test_the_readme_tells_of_the_files() -> None:
     text = (FOLDER / "README.md").read_text("utf-8")
-    for name in ("genexam.csv", "genexam_counts.csv"):
-        assert f"| {name} | {len(rows(name))} |" in text
+    for name in ("published.csv", "taxonomy.csv", "counts.csv"):
+        assert f"| genexam/paper/{name} | {len(rows(name))} |" in text

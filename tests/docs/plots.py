@@ -10,7 +10,7 @@ from typing import Any
 
 from PIL import Image
 
-from limner.report.plots import PLOTS, Choice
+from limner.report.plots import Choice, known
 from limner.report.plots.style import compose, look
 from limner.store import Store
 from tests.docs.blocks import ROOT
@@ -39,9 +39,9 @@ def pictures() -> Iterator[tuple[str, bytes]]:
     for name, exam, width, filling, choosing in SHOWN:
         with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
             synthetic.fill(store, exam, **filling)
-            frame = PLOTS[name].frame(exam, Choice(store=store, **choosing))
+            frame = known()[name].frame(exam, Choice(store=store, **choosing))
             with look():
-                figure = compose([PLOTS[name].draw(frame, width)], width)
+                figure = compose([known()[name].draw(frame, width)], width)
                 raw = io.BytesIO()
                 figure.savefig(raw, format="png")
         small = io.BytesIO()

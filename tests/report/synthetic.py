@@ -22,10 +22,10 @@ from limner.calls import digest
 from limner.exam import Exam, Question
 from limner.exams.fepbench.atoms import MODALITIES
 from limner.exams.mmmg.data import LEVELS
+from limner.exams.paper import rows
 from limner.exams.worldgenbench.data import CONTINENTS, DISCIPLINES
 from limner.marks import Criterion, Mark
 from limner.plan import marking_id, slot_id
-from limner.published import rows
 from limner.store import Store
 from limner.store.records import Drawing, Marking, add_exam, evidence_row, save_setup
 from limner.store.schema import drawings, evidence, markings

@@ -13,9 +13,9 @@ import pytest
 from pydantic import BaseModel
 
 from limner.exam import Question
-from limner.scoring import Entry, Group
 from limner.marks import Mark
 from limner.report.rows import export_rows, write_images, write_rows
+from limner.scoring import Entry, Group
 from limner.store import Blobs
 from limner.store.records import Drawing, Marking
 from tests.support import picture

@@ -26,9 +26,9 @@ WRONG = {("europe/italy", "white"), ("asia/japan", "red")}
 """The colours that the judge does not find."""
 
 
-def drive(folder: Path, *commands: list[str]) -> list[tuple[int, str, str]]:
-    """Run the commands in a fresh process that has the package on its path."""
-    path = os.pathsep.join([str(SITE), str(ROOT)])
+def drive(folder: Path, *commands: list[str], site: Path | None = None) -> list[tuple[int, str, str]]:
+    """Run the commands in a fresh process that has the package on its path, and what `site` holds."""
+    path = os.pathsep.join([*([str(site)] if site else []), str(SITE), str(ROOT)])
     done = subprocess.run(
         [sys.executable, "-m", "tests.third_party.drive"],
         input=json.dumps(commands),

@@ -38,13 +38,13 @@ def check(exam: str, data: Path | None) -> None:
 
 @command.command("new")
 @click.argument("folder", type=options.FOLDER)
-@click.option(
-    "--like", default="genexam", show_default=True, metavar="EXAM", help="The exam whose protocol it follows."
-)
-def new(folder: Path, like: str) -> None:
+@click.option("--like", show_default="genexam", metavar="EXAM", help="The exam whose protocol it follows.")
+def new(folder: Path, like: str | None) -> None:
     """Write a small valid exam into FOLDER, to edit."""
+    from ..exams import SHIPPED
     from ..exams.starter import write_starter
 
+    like = like or SHIPPED[0]
     path = write_starter(folder, like)
     click.echo(f"a small exam like {like} stands in {folder}; edit it, then:")
     click.echo(f"    limner exam check {path}")

@@ -38,11 +38,12 @@ def command(name: str | None, exams: tuple[str, ...], **given: Any) -> None:
     Needs the store alone. Painters are compared on the questions that all of them have; a line below the plot says
     who judged, by which reading, and on how many questions.
     """
-    from ..report.plots import PLOTS, Choice, find, plot
+    from ..report.plots import Choice, find, known, plot
 
     if name is None:
-        width = max(map(len, PLOTS))
-        for key, each in PLOTS.items():
+        plots = known()
+        width = max(map(len, plots))
+        for key, each in plots.items():
             click.echo(f"{key:{width}}  {each.about}" + (f" ({each.only} only)" if each.only else ""))
         return
     find(name)

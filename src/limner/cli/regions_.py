@@ -136,13 +136,11 @@ def _decoded(file: Path) -> Image:
 
 
 def _readability(count: int) -> float:
-    from ..exams.mmmg.protocol import Mmmg
-    from ..exams.mmmg.scores import readability
+    from ..evidence.names import REGIONS
+    from ..exams import each
 
-    constants = Mmmg.constants
-    found = readability(count, constants["n_min"], constants["n_max"])
-    assert found is not None
-    return found
+    scores = (kind.protocol.from_evidence({REGIONS: {"value": count}}) for kind in each())
+    return next(found["readability"] for found in scores if "readability" in found)
 
 
 def _print(rows: list[dict[str, Any]], words: list[str], pairs: list[Any]) -> None:

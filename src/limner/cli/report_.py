@@ -60,6 +60,8 @@ def command(exams: tuple[str, ...], output: Path, no_images: bool, **given: Any)
         click.echo(f"image {image[:12]} cannot be shown: {why}", err=True)
     if len(built.unshown) > 5:
         click.echo(f"and {len(built.unshown) - 5} more images cannot be shown", err=True)
+    for said in built.broken:
+        click.echo(f"limner: {said}", err=True)
     counts = {"exam": built.exams, "drawing": built.drawings, "new picture": built.pictures}
     told = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
     click.echo(f"{built.index}: {told}, {built.seconds:.1f} s")

@@ -36,12 +36,14 @@ def command(name: str | None, **given: Any) -> None:
 
     Without a name it lists the tables.
     """
-    from ..report.papertables import Choice, find, known
+    from ..report.papertables import Choice, find, known, wrong
 
     if name is None:
         width = max(map(len, known()))
         for key, layout in known().items():
             click.echo(f"{key:{width}}  {layout.title}")
+        for error in wrong().values():
+            click.echo(f"limner: {error}", err=True)
         return
     layout = find(name)
     choice = Choice(

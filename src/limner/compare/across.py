@@ -96,7 +96,7 @@ def exams(
         UsageError: Fewer than two exams, or one of them has nothing marked.
     """
     if len(set(names)) < 2:
-        raise UsageError("--exams takes two exams or more, such as --exams genexam,mmmg")
+        raise UsageError("--exams takes two exams or more, such as --exams ONE,ANOTHER")
     with api.opened(store) as opened:
         columns = [_column(name, judges, score, reading, opened, painters) for name in dict.fromkeys(names)]
     counts: dict[str, int] = {}

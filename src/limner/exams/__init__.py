@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import entry_points
@@ -12,10 +12,13 @@ from typing import Any, Generic
 
 from ..errors import DataError, UsageError
 from ..exam import Exam, Question, R
+from ..frames import WAYS, Plot
 from ..protocol import Prompts, Protocol
 
 GROUP = "limner.exams"
 SAMPLE = "sample/"
+SHIPPED = ("genexam", "mmmg", "worldgenbench", "fepbench", "aibench")
+"""The exams that come with Limner; the first is the one that shows how things work."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,13 @@ class Kind(Generic[R]):
         presets: Named settings: judge, arguments, variant, reading.
         read_results: Reads results that the release's own scorer wrote, from a folder or file; further files (such as
             ``regions``) come by name.
+        paper: A folder with what its paper prints: ``published.csv``, ``tables.toml``, ``rules.toml``; see
+            `limner.exams.paper`.
+        plots: Plots of its own, by name. One with the name of a plot that all exams have takes its place for this exam,
+            and is drawn as that one is.
+        statistics: Words that ``measure`` in ``tables.toml`` may use -> a number of one question; further words in
+            the layout come as further arguments.
+        view: What the site's page of a question has beyond the usual: a ``graph``, see `limner.report.site.views`.
     """
 
     name: str
@@ -63,6 +73,15 @@ class Kind(Generic[R]):
     sample: Path | None = None
     presets: Path | None = None
     read_results: Callable[..., Iterable[ImportedReply]] | None = None
+    paper: Path | None = None
+    plots: Mapping[str, Plot] = field(default_factory=dict)
+    statistics: Mapping[str, Callable[..., float]] = field(default_factory=dict)
+    view: Callable[[Question[R]], Mapping[str, Any]] | None = None
+
+    def __post_init__(self) -> None:
+        for name, plot in self.plots.items():
+            if plot.draw not in WAYS:
+                raise ValueError(f"the plot {name!r} is drawn as {plot.draw!r}; there is: {', '.join(WAYS)}")
 
     def load_prompts(self, own: Path | None = None) -> Prompts:
         """The shipped templates, with the user's own wording on top."""
@@ -97,6 +116,15 @@ def kind(name: str) -> Kind[Any]:
     if not isinstance(loaded, Kind):
         raise UsageError(f"the exam {name!r} is broken: its entry point gives no limner.exams.Kind")
     return loaded
+
+
+def each() -> Iterator[Kind[Any]]:
+    """Every installed exam that is not broken: those of Limner's own first, so that no other one speaks before them."""
+    for name in sorted(kinds(), key=lambda name: (name not in SHIPPED, name)):
+        try:
+            yield kind(name)
+        except UsageError:
+            continue  # `limner exams` says what is wrong with it.
 
 
 @dataclass(frozen=True)

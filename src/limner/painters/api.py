@@ -58,7 +58,7 @@ class ApiPainter(ABC):
         self.target = f"{provider}/{model}"
         self.provider = settings.provider(provider)
         self.facts = settings.painters.get(self.target, PainterFacts())
-        self.group: str | None = self.facts.aibench_group
+        self.group: str | None = self.facts.prompt_group
         told = self.facts.image_input
         self.edits = self.most_pictures > 0 and (self.provider.image_input if told is None else told)
         self.url = (self.provider.image_url or self.provider.base_url).rstrip("/")

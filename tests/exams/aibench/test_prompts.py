@@ -146,5 +146,5 @@ def test_the_presets() -> None:
 def test_known_painters_draw_at_the_papers_least_size_by_themselves() -> None:
     for name, facts in settings.load().painters.items():
         size = facts.sizes.get("square")
-        if facts.aibench_group and size and size[-1:].isdigit() and ":" not in size:
+        if facts.prompt_group and size and size[-1:].isdigit() and ":" not in size:
             assert min(map(int, size.replace("*", "x").split("x"))) >= 1024, name

@@ -238,7 +238,7 @@ def test_missing_packages_are_told_early(quick: Make, monkeypatch: pytest.Monkey
 
 
 def test_it_is_found_by_its_word(folder: Path, store: Store) -> None:
-    facts = PainterFacts(aibench_group="closed", sizes={"square": "640x640"})
+    facts = PainterFacts(prompt_group="closed", sizes={"square": "640x640"})
     settings = Settings(providers={}, painters={"diffusers/lab/model": facts})
 
     def opened(word: str, **options: Any) -> Any:

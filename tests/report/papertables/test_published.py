@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from limner.published import rows
+from limner.exams.paper import rows
 from limner.report.papertables import build, find, known
 from limner.report.papertables.schema import Layout
 from limner.report.render import spreadsheet, text

@@ -8,7 +8,7 @@ import pytest
 
 from limner.exam import Exam
 from limner.exams.genexam.data import Rubric, read
-from limner.published import rows
+from limner.exams.paper import rows
 from limner.report.papertables import build, find
 from limner.store import Store
 from limner.store.records import add_exam
@@ -49,7 +49,7 @@ def test_the_taxonomys_counts(released: Exam[Rubric], level: int) -> None:
     )
     printed = {
         tuple(row[f"level{n}"].casefold() for n in range(1, level + 1)): int(row["count"])
-        for row in rows("genexam_taxonomy")
+        for row in rows("genexam", "taxonomy")
         if row[f"level{level}"] and not row[f"level{level + 1}"]
     }
     assert dict(counted) == printed

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from limner.errors import UsageError
-from limner.report.plots import PLOTS, Choice, plot
+from limner.exams import SHIPPED
+from limner.frames import WAYS
+from limner.report.plots import Choice, known, plot
+from limner.report.plots.catalogue import DRAWN
 from limner.report.plots.style import WIDTHS, compose, look
 from limner.store import Store
 from tests.report import synthetic
@@ -59,19 +62,20 @@ def faults(name: str, frame: Any, width: str) -> list[str]:
     from tests.report.plots.seen import faults
 
     with look():
-        sketch = PLOTS[name].draw(frame, width)
+        sketch = known()[name].draw(frame, width)
     figure = compose([sketch], width)
     assert figure.get_size_inches()[0] == WIDTHS[width]
     return faults(figure)
 
 
 def test_every_plot_is_drawn_here() -> None:
-    assert set(EXAMS) == set(PLOTS)
+    assert set(EXAMS) == {name for name, each in known().items() if each.usual or each.own.keys() & set(SHIPPED)}
+    assert set(DRAWN) == set(WAYS)
 
 
 @pytest.mark.parametrize("name", [name for name in EXAMS if name not in ("cost", "judges")])
 def test_nine_painters(name: str, filled: dict[str, Store]) -> None:
-    frame = PLOTS[name].frame(EXAMS[name], Choice(store=filled[EXAMS[name]]))
+    frame = known()[name].frame(EXAMS[name], Choice(store=filled[EXAMS[name]]))
     for width in WIDTHS:
         assert faults(name, frame, width) == []
 
@@ -79,7 +83,7 @@ def test_nine_painters(name: str, filled: dict[str, Store]) -> None:
 @pytest.mark.parametrize("name", ["cost", "judges"])
 def test_costs_and_judges(name: str, judged: Store) -> None:
     judges = () if name == "judges" else ("openai/gpt-5",)
-    frame = PLOTS[name].frame("genexam", Choice(store=judged, judges=judges))
+    frame = known()[name].frame("genexam", Choice(store=judged, judges=judges))
     for width in WIDTHS:
         assert faults(name, frame, width) == []
 
@@ -87,7 +91,7 @@ def test_costs_and_judges(name: str, judged: Store) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in EXAMS if name != "judges"])
 def test_twenty_five_painters(name: str, many: dict[str, Store]) -> None:
-    frame = PLOTS[name].frame(EXAMS[name], Choice(store=many[EXAMS[name]]))
+    frame = known()[name].frame(EXAMS[name], Choice(store=many[EXAMS[name]]))
     for width in WIDTHS:
         if (name, width) in TALL:
             with pytest.raises(UsageError, match="more than a page"):

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from limner import api
-from limner.scoring import MET
 from limner.errors import UsageError
 from limner.report.plots.source import Choice, Source, load
+from limner.scoring import MET
 from limner.store import Store
 from tests.report import synthetic
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limner.errors import UsageError
+from limner.frames import Cell, Grid
 from limner.report.plots.draw.labels import choose
-from limner.report.plots.frames import Cell, Grid
 from limner.report.plots.style import SMALL, Sketch, compose, fit, fitted, look, save, wide, wrapped
 from tests.report.synthetic import cast
 

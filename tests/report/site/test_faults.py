@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from limner.exam import Question
 from limner.exams.genexam.data import Rubric
-from limner.scoring import Entry
 from limner.marks import Criterion, Mark
 from limner.report.site.faults import SHOWN, Faults
 from limner.report.site.survey import Slot
+from limner.scoring import Entry
 from limner.store.records import Drawing
 
 RUBRIC = Rubric.model_validate({"scoring_points": [{"question": "Is it there?", "score": 1.0}]})

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from .. import Kind
 from .data import Rubric, read
+from .plots import PLOTS
 from .protocol import AIBench
 from .results import read_results
 
@@ -19,4 +20,6 @@ AIBENCH = Kind(
     sample=_HERE / "sample",
     presets=_HERE / "presets.toml",
     read_results=read_results,
+    paper=_HERE / "paper",
+    plots=PLOTS,
 )

@@ -5,8 +5,10 @@ from pathlib import Path
 from .. import Kind
 from .atoms import Atoms
 from .data import read
+from .plots import PLOTS
 from .protocol import FEPBench
 from .results import read_results
+from .statistics import atoms
 
 _HERE = Path(__file__).parent
 
@@ -20,4 +22,7 @@ FEPBENCH = Kind(
     sample=_HERE / "sample",
     presets=_HERE / "presets.toml",
     read_results=read_results,
+    paper=_HERE / "paper",
+    plots=PLOTS,
+    statistics={"atoms": atoms},
 )

@@ -19,4 +19,6 @@ GENEXAM = Kind(
     sample=_HERE / "sample",
     presets=_HERE / "presets.toml",
     read_results=read_results,
+    paper=_HERE / "paper",
+    statistics={"points": lambda question: len(question.rubric.scoring_points)},
 )

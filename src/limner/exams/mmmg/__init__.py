@@ -4,6 +4,8 @@ from pathlib import Path
 
 from .. import Kind
 from .data import Rubric, read
+from .graph_view import view
+from .plots import PLOTS
 from .protocol import Mmmg
 from .results import read_results
 
@@ -19,4 +21,11 @@ MMMG = Kind(
     sample=_HERE / "sample",
     presets=_HERE / "presets.toml",
     read_results=read_results,
+    paper=_HERE / "paper",
+    plots=PLOTS,
+    statistics={
+        "entities": lambda question: len(question.rubric.elements),
+        "dependencies": lambda question: len(question.rubric.dependencies),
+    },
+    view=view,
 )

@@ -96,9 +96,13 @@ class Mmmg(Protocol[Rubric]):
         known, rubric = values(marks), question.rubric
         entities = [known.get(f"entity/{n}") for n in range(1, len(rubric.elements) + 1)]
         dependencies = [known.get(f"dependency/{n}") for n in range(1, len(rubric.dependencies) + 1)]
-        count = number(evidence, REGIONS)
-        readable = readability(count, self.constants["n_min"], self.constants["n_max"])
+        readable = self.from_evidence(evidence).get("readability")
         return scores(rubric.elements, rubric.dependencies, (entities, dependencies), readable)
+
+    def from_evidence(self, evidence: Evidence) -> dict[str, float]:
+        """Readability, where the regions are counted."""
+        found = readability(number(evidence, REGIONS), self.constants["n_min"], self.constants["n_max"])
+        return {} if found is None else {"readability": found}
 
     def nothing(self, question: Question[Rubric]) -> dict[str, float | None]:
         """A drawing that was never made is not readable either."""

@@ -17,4 +17,5 @@ WORLDGENBENCH = Kind(
     prompts=_HERE / "prompts",
     sample=_HERE / "sample",
     presets=_HERE / "presets.toml",
+    paper=_HERE / "paper",
 )

@@ -47,7 +47,7 @@ class DiffusersPainter(Free):
         self._place = spec.removeprefix("diffusers/")
         self._chosen = options.parse(given, spec)
         self.options = self._chosen.drawing
-        self.group = facts.aibench_group or "open"
+        self.group = facts.prompt_group or "open"
         # A folder's weights may be trained on between two runs; the journal answers while they are the same.
         self.changeable = weights.folder_of(self._place) is not None
         self._sizes = facts.sizes

@@ -5,8 +5,8 @@ A layout (TOML) says what a table shows; `build` fills it from the published fig
 """
 
 from .build import Choice, build
-from .layout import find, known
+from .layout import find, known, wrong
 from .schema import Layout
 from .sheet import Cell, Column, Group, Line, Sheet, Table
 
-__all__ = ["Cell", "Choice", "Column", "Group", "Layout", "Line", "Sheet", "Table", "build", "find", "known"]
+__all__ = ["Cell", "Choice", "Column", "Group", "Layout", "Line", "Sheet", "Table", "build", "find", "known", "wrong"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ... import exams
 from ...scoring import Numbers
 from ...stats import LEAST, Interval
 from .columns import Slot
@@ -44,7 +45,7 @@ def exam_cell(held: Holdings, slot: Slot) -> Cell:
     if held.exam is None or slot.figure.measure is None:
         return Cell()
     where = {**slot.value.where, **slot.figure.where}
-    return _number(measure(slot.figure.measure, held.exam.questions, where, held.protocol.cluster), slot)
+    return _number(measure(slot.figure.measure, held.exam.questions, where, exams.kind(held.exam.kind)), slot)
 
 
 def _score(own: Own, slot: Slot) -> Cell:

@@ -5,24 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ...published import rows
+from ...errors import DataError
+from ...exams import each, paper
 from ...settings import PainterFacts, Settings
 
-FILES = ("genexam", "aibench", "fepbench", "worldgenbench", "mmmg")
-GROUPS: dict[str, dict[str, str]] = {
-    "closed-source": {"access": "closed"},
-    "proprietary": {"access": "closed"},
-    "open-source": {"access": "open"},
-    "open-source T2I": {"access": "open", "kind": "diffusion"},
-    "open-source unified MLLM": {"access": "open", "kind": "unified"},
-    "open-source unified": {"access": "open", "kind": "unified"},
-    "diffusion": {"access": "open", "kind": "diffusion"},
-    "auto-regressive": {"access": "open", "kind": "autoregressive"},
-    "DM": {"kind": "diffusion"},
-    "AR": {"kind": "autoregressive"},
-    "MM": {"kind": "unified"},
-}
-"""What a published row's group says of its model."""
 NOT_MODELS = ("folder", "control", "python")
 """Specs that begin so name no model."""
 
@@ -49,11 +35,16 @@ def _plain(name: str) -> str:
 def _published() -> dict[str, dict[str, str]]:
     """Facts by a model's plain name; where papers differ, the first one read has the say."""
     found: dict[str, dict[str, str]] = {}
-    for file in FILES:
-        for row in rows(file):
+    for kind in each():
+        try:
+            groups, figures = paper.rules(kind.name).groups, paper.rows(kind.name)
+        except DataError:
+            continue  # An exam's wrong file must not keep others' tables from being shown; its own say what is wrong.
+        for row in figures:
             if not row["model"]:
                 continue
-            facts = dict(GROUPS.get(row["model_group"], {}))
+            group = groups.get(row["model_group"])
+            facts = group.model_dump(exclude_none=True) if group else {}
             if row["metric"] == "parameters":
                 facts["parameters"] = f"{row['value']}B"
             if side := re.search(r"image side (\d+) px", row["note"]):

@@ -1,4 +1,4 @@
-"""How tables are laid out: data in ``layouts/*.toml``, one file per exam, checked when it is read."""
+"""How tables are laid out: data in the exams' paper folders, one file per exam, checked when it is read."""
 
 from __future__ import annotations
 
@@ -10,27 +10,42 @@ from typing import Any
 from pydantic import ValidationError
 
 from ...errors import DataError, UsageError
+from ...exams import each, paper
 from .schema import JUDGES, Layout
 
-FOLDER = Path(__file__).parent.parent / "layouts"
+FILE = "tables.toml"
 
 
-@cache
 def known() -> dict[str, Layout]:
-    """Every layout by its key, in the order of the files.
+    """Every layout by its key, exam by exam; those of exams with a wrong file are left out, see `wrong`.
 
     >>> list(known())[:3]
     ['aibench:table3', 'aibench:table4', 'aibench:tableA1']
     """
-    found = {}
-    for path in sorted(FOLDER.glob("*.toml")):
-        for layout in read(path):
-            found[layout.key] = layout
-    return found
+    return _known()[0]
 
 
-def read(path: Path) -> list[Layout]:
-    """The layouts in one file; the file's name is the exam's kind.
+def wrong() -> dict[str, DataError]:
+    """Exams whose layouts cannot be read, and why."""
+    return _known()[1]
+
+
+@cache
+def _known() -> tuple[dict[str, Layout], dict[str, DataError]]:
+    found: dict[str, Layout] = {}
+    bad: dict[str, DataError] = {}
+    for kind in each():
+        path = paper.place(kind.name, FILE)
+        try:
+            with paper.told(kind.name):
+                found |= {layout.key: layout for layout in (read(path, kind.name) if path else ())}
+        except DataError as error:
+            bad[kind.name] = error
+    return found, bad
+
+
+def read(path: Path, exam: str) -> list[Layout]:
+    """The layouts in one file, which belong to this kind of exam.
 
     Raises:
         DataError: The file is wrong; says where.
@@ -45,7 +60,7 @@ def read(path: Path) -> list[Layout]:
         if isinstance(given.get("columns"), list):
             given["columns"] = [_named(part, body.get("values", {}), path) for part in given["columns"]]
         try:
-            found.append(Layout.model_validate({**given, "exam": path.stem, "name": name, "paper": body.get("paper")}))
+            found.append(Layout.model_validate({**given, "exam": exam, "name": name, "paper": body.get("paper")}))
         except ValidationError as error:
             first = error.errors(include_input=False)[0]
             place = ".".join(str(part) for part in first["loc"])
@@ -68,9 +83,12 @@ def find(key: str) -> Layout:
 
     Raises:
         UsageError: There is none; says which there are.
+        DataError: The exam's file of layouts is wrong.
     """
     exam, _, name = key.casefold().partition(":")
     for layout in known().values():
         if layout.exam == exam and layout.name.casefold() in (name, f"table{name}"):
             return layout
+    if exam in wrong():
+        raise wrong()[exam]
     raise UsageError(f"no table {key!r}; there is: {', '.join(known())}")

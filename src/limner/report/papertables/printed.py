@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...errors import DataError
-from ...published import rows
+from ...exams.paper import rows
 from .columns import Slot
 from .schema import Layout, RowGroup, Section
 from .sheet import Cell, Line

@@ -1,4 +1,4 @@
-"""What a layout may say; ``layouts/*.toml`` are made of these."""
+"""What a layout may say; the exams' ``paper/tables.toml`` are made of these."""
 
 from __future__ import annotations
 

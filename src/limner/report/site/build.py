@@ -37,7 +37,12 @@ MARKER = ".limner-site.json"
 
 @dataclass(frozen=True)
 class Built:
-    """What was built."""
+    """What was built.
+
+    Attributes:
+        unshown: Images that cannot be shown, and why.
+        broken: What of the exams' own cannot be shown, and why.
+    """
 
     index: Path
     exams: int
@@ -45,6 +50,7 @@ class Built:
     pictures: int
     unshown: Mapping[str, str]
     seconds: float
+    broken: tuple[str, ...] = ()
 
 
 def build(
@@ -105,7 +111,8 @@ def build(
         _write(folder, made, feet, slugs, place(opened))
     drawings = sum(len(survey.slots) for survey in surveys)
     seconds = time.perf_counter() - clock
-    return Built(folder / "index.html", len(made), drawings, pictures.made, pictures.bad, seconds)
+    broken = tuple(said for exam in made for said in exam.broken)
+    return Built(folder / "index.html", len(made), drawings, pictures.made, pictures.bad, seconds, broken)
 
 
 def _names(store: Store, wanted: Sequence[str]) -> list[str]:

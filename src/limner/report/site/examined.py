@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ...errors import DataError
 from ...exam import Question
 from ...protocol import Reading
 from ...scoring import On, Which, columns, evaluators_of
 from ...store.records import Drawing
 from .chunks import Chunks
-from .graphs import graph
 from .lists import write_differences, write_failures, write_gallery, write_questions
 from .marked import LONGEST, Marked, criteria_json
 from .papers import published
@@ -21,10 +21,15 @@ from .provenance import Foot, foot
 from .rows import by_json, way_json
 from .shown import picture, step_json, steps_of
 from .survey import Slot, Survey
+from .views import view
 
 
 class Examined:
-    """One exam on its way to the site."""
+    """One exam on its way to the site.
+
+    Attributes:
+        broken: What of the exam's own could not be shown, each once, in order.
+    """
 
     def __init__(
         self, survey: Survey, folder: Path, reading: Reading, without: Sequence[str] = (), on: On = "common"
@@ -33,6 +38,7 @@ class Examined:
         self.chunks = Chunks(folder)
         self.marked = Marked(survey, self.chunks, reading, without, on)
         self.body: dict[str, Any] = {}
+        self.broken: dict[str, None] = {}
         self._failed: list[list[Any]] = []
 
     def judge(self, wanted: Which) -> None:
@@ -65,10 +71,28 @@ class Examined:
             "tags": dict(question.tags),
             "hash": question.hash[:12],
         }
-        body |= {"criteria": criteria_json(self.survey.criteria(question)), "graph": graph(question)}
+        body |= {"criteria": criteria_json(self.survey.criteria(question)), **self._view(question)}
         body |= {"reference": picture(reference.sha256, pictures) if reference else None}
         body |= {"reference_name": reference.name if reference else None}
         return body | {"rubric": question.rubric.model_dump(mode="json")}
+
+    def _view(self, question: Question[Any]) -> dict[str, Any]:
+        try:
+            return view(self.survey.kind, question)
+        except Exception as error:  # An exam's own code: the page does without it, and the other pages are there.
+            name = self.survey.kind.name
+            self.broken.setdefault(f"the view of the exam {name!r} is broken: {type(error).__name__}: {error}")
+            return {"graph": None}
+
+    def _published(self) -> list[dict[str, Any]]:
+        # A sample, or an exam of one's own, is not what the paper's painters drew.
+        if self.survey.name != self.survey.kind.name:
+            return []
+        try:
+            return published(self.survey.kind.name, self.survey.tags)
+        except DataError as error:
+            self.broken.setdefault(str(error))
+            return []
 
     def _drawing(self, slot: Slot, drawing: Drawing, pictures: Pictures) -> dict[str, Any]:
         body: dict[str, Any] = {"d": drawing.id[:12], "p": slot.painter, "seed": drawing.seed, "status": drawing.status}
@@ -89,8 +113,7 @@ class Examined:
     def _exam(self, failures: int, differences: int) -> dict[str, Any]:
         survey, marked = self.survey, self.marked
         by = by_json(marked.ways, survey)
-        # A sample, or an exam of one's own, is not what the paper's painters drew.
-        paper = published(survey.kind.name, survey.tags) if survey.name == survey.kind.name else []
+        paper = self._published()
         self.chunks.add("by", by)
         self.chunks.add("published", {"rows": paper})
         body: dict[str, Any] = {"name": survey.name, "kind": survey.kind.name, "title": survey.kind.title}

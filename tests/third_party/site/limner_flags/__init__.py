@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, Field
@@ -12,6 +12,7 @@ from limner.errors import DataError
 from limner.exam import Exam, Question
 from limner.exams import ImportedReply, Kind
 from limner.exams.reading import Id, Problems, Words, json_lines, parse_row
+from limner.frames import Plot
 from limner.marks import Criterion, Mark, values
 from limner.protocol import (
     Ask,
@@ -28,7 +29,11 @@ from limner.protocol import (
     Variant,
 )
 
+from .pictures import halves, view
+
 HERE = Path(__file__).parent
+SIZES = {1: "one", 2: "two", 3: "three"}
+"""What a flag's number of colours is called."""
 
 
 class Rubric(BaseModel):
@@ -54,7 +59,8 @@ def read(folder: Path, name: str) -> Exam[Rubric]:
             problems.add("this flag stands there twice", path, line, flag.id)
         elif flag is not None:
             prompt, rubric = f"The flag of {flag.id.rsplit('/', 1)[-1].title()}", Rubric(colours=flag.colours)
-            questions[flag.id] = Question(flag.id, prompt, rubric, {"continent": flag.continent})
+            tags = {"continent": flag.continent, "size": SIZES.get(len(flag.colours), "more")}
+            questions[flag.id] = Question(flag.id, prompt, rubric, tags)
     problems.settle()
     return Exam(name, "flags", tuple(questions.values()))
 
@@ -88,6 +94,7 @@ class Flags(Protocol[Rubric]):
     )
     variants = ("plain",)
     breakdowns = ("continent",)
+    orders: Mapping[str, tuple[str, ...]] = {"size": (*SIZES.values(), "more")}
     label_kinds = frozenset[str]()
 
     def criteria(self, question: Question[Rubric]) -> list[Criterion]:
@@ -141,4 +148,8 @@ FLAGS = Kind(
     prompts=HERE / "prompts",
     sample=HERE / "sample",
     read_results=read_results,
+    paper=HERE / "paper",
+    plots={"halves": Plot("whole flags against colours", halves, "points")},
+    statistics={"stripes": lambda question: len(question.rubric.colours)},
+    view=view,
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..frames import Cell, Grid
+from ....frames import Cell, Grid
 from ..frames.grids import OVERALL
 from ..style import DIVERGING, NORMAL, PALE, SEQUENTIAL, SMALL, WIDTHS, Sketch, fit, fitted, wide, wrapped
 

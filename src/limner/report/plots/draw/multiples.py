@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..frames import Atoms, Grid
+from ....frames import Bands, Grid
 from ..style import GREY, MARKERS, PALE, PALETTE, SMALL, WIDTHS, Sketch, fit, fitted, wide
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def _multiples(
     return Sketch(height, paint, caption, label)
 
 
-def atoms(frame: Atoms, width: str) -> Sketch:
-    """One panel per painter: the three scores by the number of atoms, with quartiles; single drawings as dots."""
+def bands(frame: Bands, width: str) -> Sketch:
+    """One panel per painter: some scores by the questions' size, with quartiles; single drawings as dots."""
 
     def one(panel: Any, n: int) -> None:
         for place, bins in enumerate(frame.bins[n]):
@@ -103,5 +103,5 @@ def atoms(frame: Atoms, width: str) -> Sketch:
         ]
         figure.legend(handles=marks, loc="outside upper left", ncols=3)
 
-    label = "semantic atoms of a question; line: mean, band: middle half"
+    label = f"{frame.label}; line: mean, band: middle half"
     return _multiples(frame.rows, width, 0.2, 0.75, one, label, frame.caption, legend)

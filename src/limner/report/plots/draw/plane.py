@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..frames import Points
+from ....frames import Points
 from ..style import GREY, INK, PALE, PALETTE, SEQUENTIAL, SMALL, Sketch, fitted
 from .labels import place
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..frames import Cell, Grid, Regions, Spread
+from ....frames import Cell, Grid, Histograms, Spread
 from ..style import GREY, INK, MARKERS, PALE, PALETTE, SMALL, WIDTHS, Sketch, fitted, wrapped
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _violin(panel: Any, row: int, values: Sequence[float], colour: str) -> None:
     panel.plot([float(np.mean(values))], [row], "o", color=PALETTE[1], ms=3.2, mec="white", mew=0.3, zorder=5)
 
 
-def histograms(frame: Regions, width: str) -> Sketch:
+def histograms(frame: Histograms, width: str) -> Sketch:
     """One small histogram per painter, one below the other, with the two marks and the share beyond the first."""
     names = fitted(frame.rows, NAMES[width], SMALL)
     row = 0.34 if len(names) <= 12 else 0.24
@@ -173,11 +173,11 @@ def histograms(frame: Regions, width: str) -> Sketch:
             panel.stairs(n + 0.45 - tall, edges, baseline=n + 0.45, fill=True, color=PALETTE[5], alpha=0.8)
             panel.axhline(n + 0.45, color=PALE, lw=0.5)
         for mark, line, colour in zip(frame.marks, ("--", ":"), (PALETTE[1], PALETTE[6]), strict=True):
-            panel.axvline(mark, ls=line, color=colour, lw=0.9, label=f"{mark:g} regions")
+            panel.axvline(mark, ls=line, color=colour, lw=0.9, label=f"{mark:g} {frame.unit}")
         _rows(panel, names)
         panel.grid(axis="y", visible=False)
         panel.set_xlim(0, end)
-        panel.set_xlabel("regions in a drawing")
+        panel.set_xlabel(f"{frame.unit} in a drawing")
         right = panel.secondary_yaxis("right")
         right.set_yticks(range(len(names)), [f"{first:.0%}" for first, _ in frame.above], fontsize=SMALL)
         right.tick_params(length=0)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ....errors import UsageError
-from ....exams.aibench.protocol import LEVEL_NAMES
-from ....exams.mmmg.data import LEVELS
+from ....exams import each
+from ....frames import Cell, Grid, plain, shown
 from ....protocol import Score
 from ....scoring import MET
 from ....scoring.comparable import within
 from ..source import Source
-from .cells import Cell, Grid, cells, plain, shown, tops
+from .cells import cells, tops
 
 OVERALL = "all"
-LADDERS = {"mmmg": ("level", LEVELS), "genexam": ("difficulty", ("easy", "medium", "hard"))}
-"""Exam kind -> the tag of its levels and their order, the easiest first."""
+LEVELS = "levels"
+"""The plot of `levels`; exams whose levels are no tag have one of their own under this name."""
 
 
 def values_of(source: Source, tag: str) -> list[str]:
@@ -27,7 +29,7 @@ def values_of(source: Source, tag: str) -> list[str]:
     if not there:
         tags = sorted({name for question in questions for name in question.tags})
         raise UsageError(f"--by {tag}: {source.exam} has questions by {', '.join(tags) or 'no tag at all'}")
-    known = source.field.protocol.orders.get(tag) or dict(LADDERS.values()).get(tag, ())
+    known = source.field.protocol.orders.get(tag, ())
     order = {value: place for place, value in enumerate(known)}
     return sorted(there, key=lambda value: (order.get(value, len(order)), value))
 
@@ -54,7 +56,7 @@ def heatmap(source: Source) -> Grid:
 def _tag(source: Source) -> str:
     if source.choice.by:
         return source.choice.by
-    # Only some questions may have the first one: WorldGenBench has continents for one half, disciplines for the other.
+    # Only some questions may have the first one: one half may be broken down by one tag, one by another.
     questions = [entry.question for entry in source.field.inside[0]]
     usual = source.field.protocol.breakdowns
     for tag in usual:
@@ -72,27 +74,28 @@ def profile(source: Source) -> Grid:
     if not names:
         why = "no dimension is settled by this judge" if protocol.dimensions else "has no dimensions"
         raise UsageError(f"{source.exam}: {why}; `limner plot categories` shows scores by category")
-    return _dimensions(source, names)
+    return dimensions(source, names)
 
 
 def levels(source: Source) -> Grid:
-    """The score by level, the easiest first; AIBench's levels are scores of their own.
+    """The score by the values of the first tag that the exam has in an order: its levels, the easiest first.
 
     Raises:
         UsageError: The exam has no levels.
     """
-    if source.kind == "aibench":
-        return _dimensions(source, list(LEVEL_NAMES))
-    if source.kind not in LADDERS:
-        known = ", ".join(sorted([*LADDERS, "aibench"]))
-        raise UsageError(f"{source.exam} has no levels; there are some in {known}")
-    grid = by_tag(source, LADDERS[source.kind][0])
+    there = {name for entry in source.field.inside[0] for name in entry.question.tags}
+    tag = next((name for name in source.field.protocol.orders if name in there), None)
+    if tag is None:
+        known = [kind.name for kind in each() if kind.protocol.orders or LEVELS in kind.plots]
+        raise UsageError(f"{source.exam} has no levels; there are some in {', '.join(sorted(known))}")
+    grid = by_tag(source, tag)
     scaled = tuple(tuple(cell.scaled(1 / source.score.top) for cell in row) for row in grid.cells)
     label = f"{source.score.name}, share of the best value"
     return Grid(grid.rows, grid.columns, scaled, label, 1.0, grid.caption, grid.controls)
 
 
-def _dimensions(source: Source, names: list[str]) -> Grid:
+def dimensions(source: Source, names: Sequence[str]) -> Grid:
+    """Some scores as shares of their best values."""
     best, columns = tops(source.field.protocol), {}
     for name in names:
         score = next((each for each in source.field.protocol.scored if each.name == name), Score(name, 1.0, ""))

@@ -1,50 +1,11 @@
-"""Differences between conditions, and agreement between judges. Pure, but for reading the store."""
+"""Agreement between judges. Pure, but for reading the store."""
 
 from __future__ import annotations
 
 from ....compare import judges as compared
 from ....errors import UsageError
-from ..source import Choice, Source
-from .cells import Cell, Grid, plain
-from .only import only
-
-HUNDRED = 100.0
-
-
-def panels(source: Source) -> Grid:
-    """How much every score of FEPBench differs between pictures of several panels and of one."""
-    return _gaps(source, "panels", "multi - single", "several panels less one")
-
-
-def regimes(source: Source) -> Grid:
-    """The same between structured and free prompts."""
-    return _gaps(source, "regimes", "structured - free", "structured prompts less free ones")
-
-
-def _gaps(source: Source, plot: str, key: str, words: str) -> Grid:
-    only(source, plot, "fepbench")
-    protocol = source.field.protocol
-    found = []
-    for entries in source.field.inside:
-        rows = [entry.row for entry in entries]
-        undecided = any(mark.verdict == "abstain" for row in rows for mark in row.marks)
-        # Where the judge abstained, the drawings left are no fair sample of either condition.
-        found.append({} if undecided else protocol.analyses(rows)["gaps"][key])
-    if not any(found):
-        first, second = key.split(" - ")
-        raise UsageError(
-            f"{source.exam}: among the questions that all painters have, none are of both {first} and {second}; "
-            "draw and mark more, or pick painters with --painter"
-        )
-    names = [name for name in protocol.dimensions if any(name in gaps for gaps in found)]
-    cells = tuple(tuple(Cell(_points(gaps.get(name))) for name in names) for gaps in found)
-    label = f"{words}, hundredths of a score"
-    caption = source.caption + (" · –: the judge abstained" if not all(found) else "")
-    return Grid(source.names, tuple(map(plain, names)), cells, label, HUNDRED, caption, source.controls)
-
-
-def _points(gap: float | None) -> float | None:
-    return None if gap is None else HUNDRED * gap
+from ....frames import Cell, Grid
+from ..source import Choice
 
 
 def judges(exam: str, choice: Choice) -> tuple[Grid, Grid]:

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 from ...exam import Question
-from ...exams.mmmg import exact
-from ...exams.mmmg.data import Graph
+from . import exact
+from .data import Rubric
 
 LETTER, LINE, PAD = 7.2, 17, 10
 """Width of a letter, height of a line, and what is left free around the words, in the drawing's own units."""
@@ -37,8 +37,13 @@ class Box:
     y: float = 0
 
 
-def graph(question: Question[Any]) -> dict[str, Any] | None:
-    """The layout of a question's reference graph, or None where it has none.
+def view(question: Question[Rubric]) -> dict[str, Any]:
+    """What the site shows of a question beyond the usual: its reference graph."""
+    return {"graph": graph(question)}
+
+
+def graph(question: Question[Rubric]) -> dict[str, Any]:
+    """The layout of a question's reference graph.
 
     Returns:
         ``width``, ``height``; ``nodes`` with the numbers of the ``entities`` that are this node; ``edges`` with the
@@ -46,8 +51,6 @@ def graph(question: Question[Any]) -> dict[str, Any] | None:
         dependencies that name no entity of the graph.
     """
     rubric = question.rubric
-    if not isinstance(rubric, Graph):
-        return None
     reference = exact.resolve(rubric.elements, rubric.dependencies)
     count = max(reference.nodes) + 1
     members: list[list[int]] = [[] for _ in range(count)]

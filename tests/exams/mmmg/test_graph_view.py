@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from limner import exams
 from limner.exam import Question
 from limner.exams.mmmg.data import Rubric
-from limner.report.site.graphs import graph
+from limner.exams.mmmg.graph_view import graph
+from limner.report.site.views import view
 
 names = st.lists(
     st.text("abc dé语", min_size=1, max_size=60).map(str.strip).filter(bool), min_size=1, max_size=9, unique=True
@@ -21,9 +22,7 @@ names = st.lists(
 
 def laid_out(elements: list[str], dependencies: list[str]) -> dict[str, Any]:
     rubric = Rubric(elements=tuple(elements), dependencies=tuple(dependencies))
-    found = graph(Question("q", "Draw.", rubric))
-    assert found is not None
-    return found
+    return graph(Question("q", "Draw.", rubric))
 
 
 @given(names, st.data())
@@ -72,4 +71,9 @@ def test_both_ways_lost_and_the_same_name_twice() -> None:
 
 @pytest.mark.parametrize("kind", ["genexam", "aibench"])
 def test_other_exams_have_no_graph(kind: str) -> None:
-    assert graph(exams.read(exams.resolve(f"sample/{kind}")).questions[0]) is None
+    assert view(exams.kind(kind), exams.read(exams.resolve(f"sample/{kind}")).questions[0]) == {"graph": None}
+
+
+def test_the_graphs_of_the_sample_are_what_the_site_can_draw() -> None:
+    for question in exams.read(exams.resolve("sample/mmmg")).questions:
+        assert view(exams.kind("mmmg"), question) == {"graph": graph(question)}

@@ -1,0 +1,141 @@
+"""What an exam's paper prints, from the exam's ``paper`` folder.
+
+``published.csv`` has the figures, one a row; ``tables.toml`` lays them out, see `limner.report.papertables.schema`;
+``rules.toml`` says what they mean to us. Each of the three may be missing.
+"""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from math import isfinite
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ..errors import DataError
+from . import kind
+
+COLUMNS = (
+    "benchmark", "table", "model", "model_group", "breakdown", "category", "metric", "value", "unit", "judge", "note",
+)  # fmt: skip
+"""Those of ``published.csv``; README.md beside this file says what they mean."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Group(_Strict):
+    """What a published row's group of models says of its model."""
+
+    access: Literal["closed", "open"] | None = None
+    kind: str | None = None
+
+
+class Rule(_Strict):
+    """Where a paper prints some of our scores.
+
+    Attributes:
+        metrics: The paper's name of a score -> ours.
+        scale: Brings the figures to our scale.
+        category: The category that stands for all questions; without it, every category is a value of `tag`.
+        tag: The tag the categories are values of; `fixed` is the one value that `category` stands for.
+        names: A category in small letters without blanks -> the tag's value, where they differ.
+    """
+
+    table: str
+    breakdown: str
+    metrics: dict[str, str]
+    scale: float = 1.0
+    category: str | None = None
+    tag: str | None = None
+    fixed: str | None = None
+    names: dict[str, str] = {}
+
+
+class Rules(_Strict):
+    """What ``rules.toml`` may say."""
+
+    groups: dict[str, Group] = {}
+    scores: tuple[Rule, ...] = ()
+
+
+def rows(exam: str, file: str = "published") -> tuple[dict[str, str], ...]:
+    """The rows of ``FILE.csv`` in the exam's paper folder; every value is text, as printed.
+
+    Raises:
+        DataError: There is a file and it is wrong.
+
+    >>> [row["value"] for row in rows("genexam") if row["category"] == "Prompt length"]
+    ['24', '173', '74.8']
+    """
+    path = place(exam, f"{file}.csv")
+    with told(exam):
+        return () if path is None else _read_rows(path, COLUMNS if file == "published" else ())
+
+
+def rules(exam: str) -> Rules:
+    """What the published figures of an exam mean to us.
+
+    Raises:
+        DataError: There is a file and it is wrong.
+    """
+    path = place(exam, "rules.toml")
+    with told(exam):
+        return Rules() if path is None else _read_rules(path)
+
+
+def place(exam: str, file: str) -> Path | None:
+    """A file of the exam's paper folder, where there is one."""
+    folder = kind(exam).paper
+    return folder / file if folder is not None and (folder / file).is_file() else None
+
+
+@contextmanager
+def told(exam: str) -> Iterator[None]:
+    """Says whose file it is that is wrong."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"the exam {exam!r} is broken: {error}") from error
+
+
+@cache
+def _read_rows(path: Path, columns: tuple[str, ...]) -> tuple[dict[str, str], ...]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            table = csv.DictReader(file, strict=True)
+            found = tuple(table)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"cannot be read: {error}", file=path) from error
+    if missing := [name for name in columns if name not in (table.fieldnames or ())]:
+        raise DataError(f"lacks the column {missing[0]!r}; a row is {','.join(columns)}", file=path)
+    for line, row in enumerate(found, 2):
+        if None in row or None in row.values():
+            raise DataError("has more or fewer cells than the first line", file=path, line=line)
+        if columns and row["unit"] != "text" and not _is_number(row["value"]):
+            raise DataError(f"{row['value']!r} is no number; the unit of words is text", file=path, line=line)
+    return found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return isfinite(float(text))
+    except ValueError:
+        return False
+
+
+@cache
+def _read_rules(path: Path) -> Rules:
+    try:
+        return Rules.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"cannot be read: {error}", file=path) from error
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        raise DataError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", file=path) from error

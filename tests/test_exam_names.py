@@ -1,0 +1,74 @@
+"""What is known of one exam stands in its folder: no other code speaks of an exam by its name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import limner
+from limner.exams import SHIPPED
+
+ROOT = Path(limner.__file__).parent
+HELP = {"help", "short_help", "epilog", "show_default", "metavar"}
+"""What commands say of themselves may name an exam."""
+ALLOWED = {
+    ("cli/demo_.py", "NOTES"): "what the demo tells, with a result that GenExam had",
+    ("settings.py", "aibench_group"): "the older name of a setting, which users' files have",
+}
+
+
+def named(text: str) -> bool:
+    return any(name in text.casefold() for name in SHIPPED)
+
+
+def spoken(tree: ast.AST) -> Iterator[str]:
+    """Names of exams in code: in identifiers and strings, docstrings and help aside."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(node, ast.keyword) and node.arg in HELP:
+            continue
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and named(str(node.value.value)):
+            yield ast.unparse(node.targets[0])
+            continue
+        words = [value for _, value in ast.iter_fields(node) if isinstance(value, str)]
+        yield from (word for word in words if named(word))
+        yield from spoken(node)
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("def f():\n    '''As in GenExam.'''\n    return 1", []),
+        ("X = 1\n'''MMMG's number.'''", []),
+        ("click.option('--like', help='Such as genexam.')", []),
+        ("if kind == 'mmmg': pass", ["mmmg"]),
+        ("from .exams.mmmg.protocol import Mmmg", ["exams.mmmg.protocol", "Mmmg"]),
+        ("facts.aibench_group", ["aibench_group"]),
+        ("f'sample/genexam/{x}'", ["sample/genexam/"]),
+        ("X = {'fepbench': 1}", ["fepbench"]),
+        ("TEXT = 'on GenExam'", ["TEXT"]),
+        ("def worldgenbench(): pass", ["worldgenbench"]),
+        ("f(genexam=1)", ["genexam"]),
+    ],
+)
+def test_what_is_found(code: str, found: list[str]) -> None:
+    assert list(spoken(ast.parse(code))) == found
+
+
+def test_no_exam_is_named_outside_its_folder() -> None:
+    found = {
+        (path.relative_to(ROOT).as_posix(), word)
+        for path in ROOT.rglob("*.py")
+        if ROOT / "exams" not in path.parents
+        for word in spoken(ast.parse(path.read_text("utf-8")))
+    }
+    assert found == set(ALLOWED)
+
+
+def test_no_exam_is_named_in_the_pages_scripts() -> None:
+    scripts = [path for path in (ROOT / "report" / "site" / "static").glob("*.js") if named(path.read_text("utf-8"))]
+    assert scripts == []
