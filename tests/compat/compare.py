@@ -11,32 +11,36 @@ from typing import Any, Literal
 
 IDENTITY: tuple[tuple[str, ...], ...] = (
     # rows of scores, in JSON and CSV; a judge that stands there in several ways is told apart by its setup
-    ("painter", "strategy", "judge", "by", "category"),
     ("painter", "strategy", "judge"),
     ("painter", "strategy", "judge", "setup"),
-    ("painter", "strategy", "judge", "variant", "reading", "score", "by", "category"),
-    # rows of exports and drawings
+    ("painter", "strategy", "judge", "by", "category", "score"),
+    # rows of exports; drawings and their marks
     ("id", "painter", "strategy", "judge", "variant", "seed", "repeat"),
-    ("painter", "strategy", "seed"),
     ("painter", "strategy", "judge", "setup", "seed", "repeat"),
-    # comparisons, judges and pairs of either
+    ("painter", "strategy", "seed"),
+    # comparisons, places and pairs, in JSON and CSV
+    ("judge", "score", "by", "category", "row", "painter", "other"),
+    ("exam", "judge"),
     ("judge", "category"),
     ("judge", "setup", "category"),
+    ("painter", "strategy"),
     ("first", "second"),
     ("better", "worse"),
-    ("painter", "strategy"),
+    # how judges agree, in CSV
+    ("first", "second", "sort", "measure"),
     # rows of papers' tables
     ("group", "row", "source", "painter", "strategy", "judge"),
     ("group", "row", "source", "painter", "strategy", "judge", "Ground truth"),
     # rows of spending
-    ("kind", "target", "exam"),
-    ("kind", "painter"),
+    ("group",),
     # everything else that has a name
     ("judge",),
+    ("painter",),
     ("id",),
     ("key",),
     ("name",),
     ("criterion",),
+    ("atoms",),
 )
 """What tells records of one list apart: the first of these that every record has and that no two share.
 

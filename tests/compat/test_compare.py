@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from . import goldens, runs
 from .compare import differences, written
+from .goldens import GOLDENS, SITE
 from .intended import Entry, complaints, matches, parts
 
 
@@ -56,6 +58,16 @@ def test_a_setup_tells_rows_apart_where_the_judge_alone_does_not() -> None:
 
 def test_records_that_nothing_tells_apart_are_numbered() -> None:
     assert found([ROW, ROW], [ROW, ROW | {"value": 2}]) == [("[painter=a,strategy=direct,judge=x,#2].value", "changed")]
+
+
+def test_in_what_is_kept_the_order_of_rows_does_not_matter() -> None:
+    lists = 0
+    for golden in (one for one in GOLDENS if one.file != SITE):
+        kept = goldens.read(runs.V1 / "goldens", golden.file)
+        if isinstance(kept, list):
+            lists += 1
+            assert found(kept, kept[::-1]) == [], golden.file
+    assert lists > 40
 
 
 @pytest.mark.parametrize(
