@@ -23,10 +23,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, get_args
 
+import pytest
+
 from .compare import Change, Difference
 
 SHOWN = 200
 """How much of a value a message shows."""
+MESSAGES = 20
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,14 @@ def complaints(found: Iterable[tuple[str, Difference]], entries: Sequence[Entry]
             f"{entry}\n  is not seen any more: take it out of intended.toml" for entry in entries if entry not in used
         ]
     return said
+
+
+def check(found: Iterable[tuple[str, Difference]], entries: Sequence[Entry], *, stale: bool = True) -> None:
+    """Fail with all that is wrong, a message each; see `complaints`."""
+    said = complaints(found, entries, stale=stale)
+    if said:
+        more = [f"… and {len(said) - MESSAGES} more"] if len(said) > MESSAGES else []
+        pytest.fail("\n\n".join([f"{len(said)} complaints", *said[:MESSAGES], *more]), pytrace=False)
 
 
 def _unmeant(golden: str, difference: Difference) -> str:
