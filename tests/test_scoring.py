@@ -13,7 +13,7 @@ import pytest
 from limner import api
 from limner.calls import digest
 from limner.errors import StoreError, UsageError
-from limner.exam import Exam
+from limner.exam import Exam, Selection
 from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.data import read
 from limner.marks import Mark
@@ -110,7 +110,7 @@ def test_repeats_are_averaged_within_a_question(desk: Desk) -> None:
     desk.both("p", 1, RIGHT)
     found = desk.one()
     assert value(found) == pytest.approx((25 + 100) / 2)
-    assert (found.n, found.expected, found.coverage) == (2, 2, 1.0)
+    assert (found.n, found.expected, found.undrawn, found.coverage) == (2, 6, 4, 0.3333)
     assert found.scores["strict"].n == 2
 
 
@@ -125,9 +125,10 @@ def test_the_worst_case_weighs_questions_as_the_mean_does(desk: Desk) -> None:
     for seed in range(3):
         desk.mark(desk.draw("p", 0, seed=seed), RIGHT)
     desk.both("p", 1, WRONG)
-    found = desk.one()
+    found = desk.one(selection=Selection(ids=("Biology_0", "Mathematics_1")))
     assert value(found) == 50
-    assert found.pessimistic["strict"] == pytest.approx(50)
+    assert found.pessimistic.value("strict") == pytest.approx(50)
+    assert desk.one().pessimistic.value("strict") == pytest.approx(100 / 6)
 
 
 def test_a_failed_repeat_leaves_the_question_its_weight(desk: Desk) -> None:
@@ -135,10 +136,10 @@ def test_a_failed_repeat_leaves_the_question_its_weight(desk: Desk) -> None:
     desk.mark(first, RIGHT, repeat=0)
     desk.mark(first, fault="unreadable", repeat=1)
     desk.both("p", 1, WRONG)
-    found = desk.one()
+    found = desk.one(selection=Selection(ids=("Biology_0", "Mathematics_1")))
     assert value(found) == 50
     assert (found.coverage, found.failures) == (1.0, {"unreadable": 1})
-    assert found.pessimistic["strict"] == pytest.approx(25)
+    assert found.pessimistic.value("strict") == pytest.approx(25)
 
 
 def test_failures_are_counted_never_scored(desk: Desk) -> None:
@@ -149,10 +150,10 @@ def test_failures_are_counted_never_scored(desk: Desk) -> None:
     desk.draw("p", 4, fault="not_applicable")
     found = desk.one()
     assert value(found) == 100
-    assert (found.n, found.expected, found.coverage) == (1, 4, 0.25)
+    assert (found.n, found.expected, found.undrawn, found.coverage) == (1, 5, 1, 0.2)
     assert found.failures == {"refusal": 1, "missing": 1, "unmarked": 1}
-    assert found.pessimistic["strict"] == 25
-    assert found.pessimistic["relaxed"] == 25
+    assert found.pessimistic.value("strict") == 20
+    assert found.pessimistic.value("relaxed") == 20
 
 
 def test_a_painter_that_is_never_scored(desk: Desk) -> None:
@@ -160,7 +161,7 @@ def test_a_painter_that_is_never_scored(desk: Desk) -> None:
     found = desk.one()
     assert (found.n, found.coverage, found.failures) == (0, 0.0, {"unreadable": 1})
     assert all(interval.value is None and interval.n == 0 for interval in found.scores.values())
-    assert found.pessimistic["relaxed"] == 0
+    assert found.pessimistic.value("relaxed") == 0
 
 
 def test_painters_are_compared_on_common_questions(desk: Desk) -> None:
@@ -170,12 +171,14 @@ def test_painters_are_compared_on_common_questions(desk: Desk) -> None:
         desk.both("b", place, WRONG if place == 3 else RIGHT)
     desk.mark(desk.draw("b", 0), fault="unreadable")
     a, b = desk.scores()
-    assert [value(found) for found in (a, b)] == pytest.approx([200 / 3, 200 / 3])
     for found in (a, b):
+        assert found.all.value("strict") == pytest.approx(200 / 3)
         assert found.common is not None
-        assert found.common["n"] == 2
-        assert found.common["scores"]["strict"]["value"] == 100
-        assert found.common["scores"]["strict"]["n"] == 2
+        assert found.common.n == 2
+        assert value(found) == found.common.value("strict") == 100
+        assert found.common.scores["strict"].n == 2
+        assert found.to_json()["scores"]["strict"]["value"] == pytest.approx(200 / 3)
+        assert found.to_json()["common"]["scores"]["strict"]["value"] == 100
 
 
 def test_one_painter_has_nothing_to_be_compared_with(desk: Desk) -> None:
@@ -186,14 +189,16 @@ def test_one_painter_has_nothing_to_be_compared_with(desk: Desk) -> None:
 def test_painters_without_a_common_question(desk: Desk) -> None:
     desk.both("a", 0)
     desk.both("b", 1)
-    assert [found.common and found.common["n"] for found in desk.scores()] == [0, 0]
+    assert [found.common and found.common.n for found in desk.scores()] == [0, 0]
+    assert [found.numbers.n for found in desk.scores()] == [1, 1]
 
 
 def test_painters_judged_in_different_ways_are_not_compared(desk: Desk) -> None:
     desk.both("a", 0, variant="release")
     desk.both("b", 0, variant="paper")
-    a, b = desk.scores()
+    b, a = desk.scores()
     assert (a.setup["variant"], b.setup["variant"]) == ("release", "paper")
+    assert (a.evaluator.label, b.evaluator.label) == ("judge · release", "judge · paper")
     assert a.common is None
     assert b.common is None
 
@@ -206,45 +211,38 @@ def test_judges_are_kept_apart(desk: Desk) -> None:
     assert desk.one(judges=["stern"]).judge == "stern"
 
 
-def test_the_newest_complete_way_of_asking_is_taken(desk: Desk) -> None:
+def test_every_way_of_asking_is_an_evaluator_of_its_own(desk: Desk) -> None:
     made = [desk.draw("p", place) for place in (0, 1)]
     for drawing in made:
-        desk.mark(drawing, WRONG, variant="paper")
-    for drawing in made:
-        desk.mark(drawing, RIGHT, variant="release")
-    assert (desk.one().setup["variant"], value(desk.one())) == ("release", 100.0)
-    for drawing in made:
-        desk.mark(drawing, WRONG, variant="release", options={"reference": "none"})
-    assert (desk.one().setup.get("options"), value(desk.one())) == ({"reference": "none"}, 0.0)
-
-
-@pytest.mark.parametrize("fault", [None, "unreadable"])
-def test_a_newer_way_that_is_incomplete_is_not(desk: Desk, fault: str | None) -> None:
-    made = [desk.draw("p", place) for place in (0, 1)]
-    for drawing in made:
-        desk.mark(drawing, WRONG, variant="paper")
-    desk.mark(made[0], RIGHT, variant="release")
-    if fault:
-        desk.mark(made[1], variant="release", fault=fault)
-    assert (desk.one().setup["variant"], value(desk.one())) == ("paper", 0.0)
-    asked = desk.one(variant="release")
-    assert (value(asked), asked.n) == (100.0, 1)
-    assert asked.failures == {fault or "unmarked": 1}
+        desk.mark(drawing, WRONG, variant="release", args={"effort": "low"})
+        desk.mark(drawing, RIGHT, variant="release", args={"effort": "high"})
+    desk.mark(made[0], RIGHT, variant="release", args={"effort": "high"}, options={"reference": "none"})
+    told = {found.evaluator.label: (value(found), found.n, found.failures) for found in desk.scores()}
+    assert told == {
+        "judge · effort=low": (0.0, 2, {}),
+        "judge · effort=high": (100.0, 2, {}),
+        "judge · reference=none": (100.0, 1, {"unmarked": 1}),
+    }
+    assert value(desk.one(judges=["judge?effort=low"])) == 0.0
+    assert desk.one(options={"reference": "none"}).n == 1
 
 
 def test_variants_never_mix(desk: Desk) -> None:
     """Even where each way of asking covers another half of the drawings."""
     desk.both("p", 0, RIGHT, variant="paper")
     desk.both("p", 1, WRONG, variant="release")
-    found = desk.one()
-    assert (found.n, found.failures, value(found)) == (1, {"unmarked": 1}, 0.0)
+    assert [(found.n, found.failures, value(found)) for found in desk.scores()] == [
+        (1, {"unmarked": 1}, 100.0),
+        (1, {"unmarked": 1}, 0.0),
+    ]
     assert value(desk.one(variant="paper")) == 100
 
 
 def test_template_hashes_never_mix(desk: Desk) -> None:
     desk.both("p", 0, RIGHT, templates="aaa")
     desk.both("p", 1, WRONG, templates="bbb")
-    assert (desk.one().n, desk.one().setup["templates"]) == (1, "bbb")
+    assert [(found.n, found.setup["templates"]) for found in desk.scores()] == [(1, "aaa"), (1, "bbb")]
+    assert desk.one(wording="b").evaluator.label == "judge · wording bbb"
 
 
 @pytest.mark.parametrize(
@@ -284,7 +282,7 @@ def test_abstentions_leave_bounds_instead_of_a_value(desk: Desk) -> None:
     assert found.bounds["strict"] == (50.0, 100.0)
     assert list(found.bounds["relaxed"]) == pytest.approx([(79.0 + 100) / 2, 100.0])
     assert found.decided == {"share": round(12 / 13, 4), "met": 1.0}
-    assert found.pessimistic["strict"] == 50
+    assert found.pessimistic.value("strict") == pytest.approx(100 / 6)
 
 
 def test_a_score_settled_for_some_drawings_only_is_not_averaged(desk: Desk) -> None:
@@ -308,18 +306,18 @@ def test_any_tag_breaks_the_numbers_down(desk: Desk, tag: str) -> None:
     found = desk.one(by=[tag]).by[tag]
     for name, body in found.items():
         inside = [n for n, question in enumerate(desk.exam.questions) if question.tags[tag] == name]
-        assert body["n"] == len(inside) > 0
+        assert body.n == len(inside) > 0
         expected = 100 * sum(n % 3 == 0 for n in inside) / len(inside)
-        assert body["scores"]["strict"]["value"] == pytest.approx(expected)
-    assert sum(body["n"] for body in found.values()) == 6
+        assert body.value("strict") == pytest.approx(expected)
+    assert sum(body.n for body in found.values()) == 6
 
 
 def test_breaking_down_by_dimension(desk: Desk) -> None:
     desk.both("p", 0, [1, 1, 0, 2, 1, 0])
     found = desk.one(by=["dimension"]).by["dimension"]
-    numbers = {name: body["scores"][name]["value"] for name, body in found.items()}
+    numbers = {name: body.value(name) for name, body in found.items()}
     assert numbers == {"semantic": 0.8, "spelling": 2, "readability": 1, "logic": 0}
-    assert all(body["n"] == 1 for body in found.values())
+    assert all(body.n == 1 for body in found.values())
 
 
 def test_a_question_without_the_tag_is_not_lost(store: Store, tmp_path: Path) -> None:
@@ -357,8 +355,6 @@ def test_a_later_version_of_a_question_takes_the_place_of_the_earlier(desk: Desk
 
 
 def test_selection_narrows_the_standing(desk: Desk) -> None:
-    from limner.exam import Selection
-
     for place in range(6):
         desk.both("p", place, RIGHT if place == 4 else WRONG)
     found = desk.one(selection=Selection(ids=("Mathematics_4", "Mathematics_1")))
@@ -373,7 +369,7 @@ def test_plain_json(desk: Desk) -> None:
     for found in desk.scores(by=["subject", "dimension"]):
         body = json.loads(json.dumps(found.to_json()))
         assert body["bounds"]["strict"] == {"low": 0.0, "high": 100.0} == body["common"]["bounds"]["strict"]
-        assert body["scores"]["spelling"] == {"value": 2.0, "low": 2.0, "high": 2.0, "n": 1}
+        assert body["scores"]["spelling"] == {"value": 2.0, "low": None, "high": None, "n": 1}
 
 
 def test_entries_say_why_there_is_no_score(desk: Desk) -> None:

@@ -95,7 +95,7 @@ def test_two_ways_of_asking_one_judge(store: Store) -> None:
     assert set(pair.icc) == set(FORMS)
     assert 0.3 < (pair.icc["ICC(2,1)"].value or 0) < 1
     assert (found.score.name, len(pair.order.scores), pair.order.spearman.value) == ("overall", 3, 1.0)
-    assert [rater.name for rater in agreement(desk, variant="single").raters] == ["judge"]
+    assert [rater.name for rater in agreement(desk, variant="single").raters] == ["judge · single"]
 
 
 def test_the_same_marks_agree_in_everything(store: Store) -> None:

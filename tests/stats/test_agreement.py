@@ -83,7 +83,7 @@ def test_where_there_is_nothing_to_tell() -> None:
 
 
 def test_intervals_come_from_whole_questions() -> None:
-    """Many marks of two questions are worth two questions: the interval reaches from the one to the other."""
-    found = mark_agreement([("q", 1, 1)] * 20 + [("r", 1, 0)] * 20)
+    """Many marks of six questions are worth six questions: the interval reaches from end to end."""
+    found = mark_agreement([(f"q{n}", 1, n % 2) for n in range(6)] * 20)
     assert (found.same.value, found.same.low, found.same.high) == (0.5, 0.0, 1.0)
-    assert found.same.n == 2
+    assert found.same.n == 6

@@ -140,7 +140,14 @@ def test_answers_where_there_is_little(
     assert (why is None) == (found.effect.reason is None)
     assert why is None or why in (found.effect.reason or "")
     assert found.difference.value == one[0] - other[0]
-    assert (found.difference.low is None) == (len(one) == 1)
+    assert found.difference.low is None
+
+
+def test_the_same_on_every_question_is_not_certain() -> None:
+    alike = as_parts([100.0] * 20)
+    found = paired(alike, alike, top=100.0).difference
+    assert found.value == 0.0
+    assert (found.low, found.high) == (pytest.approx(-16.1, abs=0.05), pytest.approx(16.1, abs=0.05))
 
 
 def test_no_score_at_all() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from limner.stats import Interval, as_parts, bootstrap, ratios, spreads
+from limner.stats import LEAST, Interval, as_parts, bootstrap, ratios, spreads
 
 NUMBERS = st.lists(st.floats(0, 100, allow_nan=False), min_size=1, max_size=30)
 
@@ -25,9 +25,10 @@ def plain(*numbers: float) -> dict[str, tuple[NDArray[np.float64], NDArray[np.fl
 def test_the_interval_holds_the_value_and_stays_within_the_numbers(numbers: list[float]) -> None:
     found = bootstrap(plain(*numbers), resamples=200)["x"]
     assert found.value is not None
-    assert found.low is not None
-    assert found.high is not None
     assert found.value == pytest.approx(sum(numbers) / len(numbers))
+    assert (found.low is None) == (found.high is None) == (len(numbers) < LEAST)
+    if found.low is None or found.high is None:
+        return
     assert found.low <= found.value <= found.high
     assert min(numbers) - 1e-9 <= found.low
     assert found.high <= max(numbers) + 1e-9
@@ -42,7 +43,7 @@ def test_the_same_numbers_give_the_same_interval(numbers: list[float]) -> None:
 
 def test_the_interval_does_not_change_from_version_to_version() -> None:
     """Intervals in old reports must be found again: the seed and the way of drawing are part of the promise."""
-    assert bootstrap(plain(0, 0, 100, 100, 100, 50, 20, 80)) == {"x": Interval(56.25, 27.46875, 85.0, 8)}
+    assert bootstrap(plain(0, 0, 100, 100, 100, 50, 20, 80)) == {"x": Interval(56.25, 17.5, 91.25, 8)}
 
 
 def test_no_number_at_all() -> None:
@@ -50,8 +51,40 @@ def test_no_number_at_all() -> None:
     assert ratios({}) == {}
 
 
-def test_one_cluster_has_no_spread() -> None:
-    assert bootstrap(plain(42.5))["x"] == Interval(42.5, 42.5, 42.5, 1)
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_few_clusters_have_no_interval(count: int) -> None:
+    assert bootstrap(plain(*[42.5] * count))["x"] == Interval(42.5, None, None, count)
+
+
+@pytest.mark.parametrize(("hits", "low", "high"), [(0, 0.0, 16.1), (20, 83.9, 100.0), (1, 0.9, 23.6), (10, 29.9, 70.1)])
+def test_shares_of_all_or_nothing_have_wilsons_interval(hits: int, low: float, high: float) -> None:
+    """Never 0.0 [0.0, 0.0] from 0 of 20."""
+    found = bootstrap(plain(*[100.0] * hits, *[0.0] * (20 - hits)), tops={"x": 100.0})["x"]
+    assert (found.low, found.high) == (pytest.approx(low, abs=0.05), pytest.approx(high, abs=0.05))
+
+
+def test_scores_that_are_all_alike_have_width() -> None:
+    found = bootstrap(plain(*[50.0] * 20), tops={"x": 100.0})["x"]
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 40 < 60 < found.high
+
+
+def test_a_rare_score_is_not_taken_for_certain() -> None:
+    """Two of twenty above nought: resampling alone would say that the mean can hardly be above 10."""
+    rare = plain(*[0.0] * 18, 50.0, 40.0)
+    wide, narrow = bootstrap(rare, tops={"x": 100.0})["x"].high, bootstrap(rare)["x"].high
+    assert wide is not None
+    assert narrow is not None
+    assert wide > narrow
+
+
+def test_intervals_reach_as_far_as_students_t() -> None:
+    numbers = np.random.default_rng(3).normal(50, 10, 10)
+    found = bootstrap({"x": (numbers, np.ones(10))}, resamples=20000)["x"]
+    assert found.low is not None
+    assert found.high is not None
+    assert found.high - found.low == pytest.approx(2 * 2.262 * numbers.std(ddof=1) / 10**0.5, rel=0.08)
 
 
 def test_the_interval_is_about_as_wide_as_theory_says() -> None:
@@ -73,10 +106,11 @@ def test_more_questions_make_it_narrower() -> None:
 
 def test_clusters_are_drawn_whole() -> None:
     """Ten equal answers to one question are worth one answer: only questions are drawn, with all they have."""
-    tops, bottoms = np.array([10.0, 0.0]), np.array([10.0, 10.0])
-    clustered = bootstrap({"x": (tops, bottoms)})["x"]
-    assert clustered == Interval(0.5, 0.0, 1.0, 2)
-    assert bootstrap(plain(*[1] * 10, *[0] * 10))["x"].low != 0.0
+    tops, bottoms = np.array([10.0, 0.0] * 3), np.array([10.0] * 6)
+    clustered, single = bootstrap({"x": (tops, bottoms)})["x"], bootstrap(plain(*[1] * 30, *[0] * 30))["x"]
+    assert (clustered.value, clustered.low, clustered.high, clustered.n) == (0.5, 0.0, 1.0, 6)
+    assert single.low is not None
+    assert single.low > 0.3
 
 
 def test_denominators_weigh_the_clusters() -> None:
@@ -96,12 +130,13 @@ def test_a_cluster_without_the_number_is_left_out() -> None:
 
 
 def test_derived_numbers_are_resampled_together() -> None:
-    parts = {"a": (np.array([1.0, 0.0, 1.0]), np.ones(3)), "b": (np.array([0.0, 1.0, 0.0]), np.ones(3))}
+    one = np.array([1.0, 0.0, 1.0, 0.0, 1.0])
+    parts = {"a": (one, np.ones(5)), "b": (1 - one, np.ones(5))}
 
     def derive(means: Mapping[str, Any]) -> dict[str, Any]:
         return {"sum": means["a"] + means["b"]}
 
-    assert bootstrap(parts, derive) == {"sum": Interval(1.0, 1.0, 1.0, 3)}
+    assert bootstrap(parts, derive) == {"sum": Interval(1.0, 1.0, 1.0, 5)}
 
 
 def test_large_exams_are_drawn_in_steps() -> None:

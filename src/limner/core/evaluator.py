@@ -146,8 +146,8 @@ class Which:
     """Which evaluators are wanted; all conditions hold together, nothing said means all.
 
     Attributes:
-        judges: ``openai/gpt-5``, ``gpt-5``, a label as tables show it, or ``openai/gpt-5?reasoning_effort=low``: any of
-            them. An empty value, as in ``?reasoning_effort=``, asks for those without the argument.
+        judges: ``openai/gpt-5`` in all its ways, one of them by its label as tables show it, or
+            ``openai/gpt-5?reasoning_effort=low``. An empty value, as in ``?reasoning_effort=``, asks for those without the argument.
         wording: The beginning of the wording's hash.
     """
 
@@ -163,21 +163,23 @@ class Which:
             UsageError: A word matches nobody; says who is there.
         """
         for word in self.judges:
-            if not any(_answers(each, word) for each in there):
+            if not _named(there, word):
                 raise UsageError(f"no judge {word!r} in this store; there is: {_listed(there)}")
         named = (("variant", self.variant, self._varied), ("wording", self.wording, self._worded))
         for what, asked, test in named:
             if asked is not None and there and not any(test(each) for each in there):
-                raise UsageError(f"no {what} {asked!r} in this store; there is: {_listed(there)}")
+                known = ", ".join(sorted({str(getattr(each, what)) for each in there if getattr(each, what)})) or "none"
+                raise UsageError(f"no {what} {asked!r} in this store; there is: {known}")
         return self.among(there)
 
     def among(self, there: Sequence[Evaluator]) -> list[Evaluator]:
         """The same without a word where nobody is meant."""
         asked = {*(self.options or {}).items()}
+        named = {each.id for word in self.judges for each in _named(there, word)}
         return [
             each
             for each in there
-            if (not self.judges or any(_answers(each, word) for word in self.judges))
+            if (not self.judges or each.id in named)
             and self._varied(each)
             and self._worded(each)
             and asked <= {*_texts(each.options).items()}
@@ -190,11 +192,15 @@ class Which:
         return self.wording is None or (one.wording or "").startswith(self.wording)
 
 
+def _named(there: Sequence[Evaluator], word: str) -> list[Evaluator]:
+    """A whole judge in all its ways, one evaluator by its label, or those that a question mark leaves of a judge."""
+    whole = [each for each in there if each.judge == word]
+    return whole or [each for each in there if each.label == word] or [e for e in there if _answers(e, word)]
+
+
 def _answers(one: Evaluator, word: str) -> bool:
-    if word in (one.judge, one.label, one.judge.partition("/")[2]):
-        return True
-    judge, mark, rest = word.partition("?")
-    if not mark or judge not in (one.judge, one.judge.partition("/")[2]):
+    judge, _, rest = word.partition("?")
+    if judge not in (one.judge, one.judge.partition("/")[2]):
         return False
     given = {**_texts(one.options), **_texts(one.args)}
     if one.variant is not None:

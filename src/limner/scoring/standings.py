@@ -108,6 +108,11 @@ class Standing:
         """The bounds that go with `scores`."""
         return self.numbers.bounds
 
+    @property
+    def decided(self) -> Mapping[str, float]:
+        """How much was decided of what goes into `scores`."""
+        return self.numbers.decided
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON: ``scores`` are those on all questions it has, ``common`` those on the common ones."""
         plain = {

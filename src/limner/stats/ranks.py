@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import Floats, Measure, known
+from .kinds import RESAMPLES, Floats, Measure, known
 from .resample import interval
 
 
@@ -113,7 +113,8 @@ def spearman_spread(value: float, first: Floats, second: Floats) -> tuple[float 
     below = np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
     # Where all are equal in a resample there is no order to speak of.
     values = np.divide((x * y).sum(axis=1), below, out=np.full(len(below), np.nan), where=below > 0)
-    found = interval(value, values.round(12), len(values))
+    # How many questions stand behind it is not known here: plain percentiles.
+    found = interval(value, values.round(12), RESAMPLES)
     return found.low, found.high
 
 
