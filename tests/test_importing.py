@@ -122,7 +122,7 @@ def test_an_unreadable_result_is_a_failure_never_a_zero(bring: Bring, store: Sto
     (standing,) = api.scores("genexam", store=store)
     assert (standing.n, standing.coverage, standing.failures) == (3, 0.75, {"unreadable": 1})
     assert standing.scores["strict"].value == 100.0
-    assert standing.pessimistic["strict"] == 75.0
+    assert standing.pessimistic.value("strict") == 75.0
 
 
 def test_a_result_that_only_some_readings_take(bring: Bring, store: Store, results: Path) -> None:

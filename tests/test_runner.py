@@ -136,7 +136,7 @@ def test_a_missing_file_is_missing_and_no_zero(world: World) -> None:
     rest = replace(world.exam, rows=tuple(row for row in world.exam.rows if row["id"] != world.exam.ids[1]))
     expected = [scores["relaxed"] for scores in expected_scores(rest, world.chat, 1).values()]
     assert standing.scores["relaxed"].value == pytest.approx(sum(expected) / 3, abs=1e-6)
-    assert standing.pessimistic["relaxed"] == pytest.approx(sum(expected) / 4, abs=1e-6)
+    assert standing.pessimistic.value("relaxed") == pytest.approx(sum(expected) / 4, abs=1e-6)
     # The file is there now: the next run finds it without being told to.
     code, closing, _ = world.run()
     assert (code, closing["done"], closing["stored"], world.asked()) == (0, 2, 6, 1)

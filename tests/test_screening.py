@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from limner import api
+from limner import api, exams
 from limner.calls import Request, digest
 from limner.evidence.lines import Line
 from limner.exam import Exam
@@ -112,10 +112,10 @@ def test_leaving_them_out_lowers_coverage_and_makes_no_zero(
     gallery.hang(0, HOSTILE)
     gallery.hang(1, INNOCENT)
     found = gallery.standing(exclude_flagged=True)
-    assert (found.n, found.expected, found.coverage) == (1, 2, 0.5)
+    assert (found.n, found.expected, found.undrawn, found.coverage) == (1, 4, 2, 0.25)
     assert found.failures == {"flagged": 1}
     assert found.scores["strict"].value == 100.0
-    assert found.pessimistic["strict"] == 50.0
+    assert found.pessimistic.value("strict") == 25.0
     print_standings([found], "genexam")
     out = " ".join(capsys.readouterr().out.split())
     assert "1 flagged" in out
@@ -161,7 +161,7 @@ def test_exports(gallery: Gallery, tmp_path: Path) -> None:
     for place, text in enumerate((HOSTILE, INNOCENT, None)):
         gallery.hang(place, text)
     _, groups = api.groups("small", store=gallery.store)
-    rows = list(export_rows("small", groups, "careful"))
+    rows = list(export_rows("small", exams.kind("genexam").protocol, groups, "careful"))
     flags = {row["id"]: row["flags"] for row in rows}
     first, second, third = (question.id for question in gallery.exam.questions[:3])
     assert {flag["rule"] for flag in flags[first]} == {"award", "address"}
@@ -194,6 +194,6 @@ def test_commands(gallery: Gallery, tmp_path: Path) -> None:
     shown = json.loads(limner("scores", "small", *store, "--format", "json").out)
     assert shown[0]["flagged_ids"] == [gallery.exam.questions[0].id]
     left = json.loads(limner("scores", "small", *store, "--format", "json", "--exclude-flagged").out)
-    assert (left[0]["n"], left[0]["coverage"]) == (1, 0.5)
+    assert (left[0]["n"], left[0]["coverage"]) == (1, 0.25)
     rows = [json.loads(row) for row in limner("export", "small", *store, "--exclude-flagged").out.splitlines()]
     assert {row["status"] for row in rows} == {"done", "flagged"}

@@ -47,7 +47,7 @@ def test_scores_as_csv(marked: Marked) -> None:
     rows = list(csv.DictReader(io.StringIO(limner("scores", "genexam", "--store", marked.store, *words).out)))
     as_json = limner("scores", "genexam", "--store", marked.store, "--format", "json").json()
     for standing in as_json:
-        for name, interval in standing["scores"].items():
+        for name, interval in standing["common"]["scores"].items():
             (row,) = [
                 row for row in rows if (row["painter"], row["by"], row["score"]) == (standing["painter"], "", name)
             ]
@@ -63,7 +63,7 @@ def test_scores_as_a_table(marked: Marked) -> None:
     assert "compared on the 3 questions that all painters have" in out
     assert "1 missing" in out
     assert "variant release, options reference=image" in out
-    assert "one by difficulty · all 4 questions it has a score for" in out
+    assert "one by difficulty · on the 3 common questions" in out
     assert "two by difficulty" in out
 
 

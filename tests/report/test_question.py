@@ -28,7 +28,14 @@ def drawing(**fields: Any) -> dict[str, Any]:
 
 
 def marking(**fields: Any) -> dict[str, Any]:
-    return {"painter": "mine", "judge": "judge", "status": "done", "detail": None, "scores": {}, "marks": []} | fields
+    return {
+        "painter": "mine",
+        "evaluator": "judge",
+        "status": "done",
+        "detail": None,
+        "scores": {},
+        "marks": [],
+    } | fields
 
 
 def printed(capsys: pytest.CaptureFixture[str], **fields: Any) -> str:
@@ -70,6 +77,6 @@ def test_marks_with_their_reasons(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_why_there_are_no_marks(capsys: pytest.CaptureFixture[str]) -> None:
-    out = printed(capsys, markings=[marking(status="unreadable", detail="no [JSON]"), marking(judge="other")])
+    out = printed(capsys, markings=[marking(status="unreadable", detail="no [JSON]"), marking(evaluator="other")])
     assert "mine marked by judge: unreadable no [JSON]" in out
     assert "no score settled" in out

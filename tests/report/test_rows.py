@@ -12,7 +12,9 @@ import polars
 import pytest
 from pydantic import BaseModel
 
+from limner.core.evaluator import Evaluator
 from limner.exam import Question
+from limner.exams import kind
 from limner.marks import Mark
 from limner.report.rows import export_rows, write_images, write_rows
 from limner.scoring import Entry, Group
@@ -23,6 +25,9 @@ from tests.support import picture
 
 class Plain(BaseModel):
     pass
+
+
+PROTOCOL = kind("genexam").protocol
 
 
 def entry(
@@ -41,7 +46,7 @@ def entry(
 
 
 def group(*entries: Entry, painter: str = "mine") -> Group:
-    return Group(painter, "direct", "judge", {"variant": "release"}, entries)
+    return Group(painter, "direct", Evaluator("e", {"judge": "judge", "variant": "release"}), entries)
 
 
 def test_a_row_in_full() -> None:
@@ -49,9 +54,10 @@ def test_a_row_in_full() -> None:
     found = entry(marks=marks, scores={"strict": 100.0, "relaxed": None}, status="done", seed=3)
     evidence = {"regions": {"value": 83, "backend": "classical/1"}, "ocr": {"value": [{}], "backend": "x"}}
     found = replace(found, evidence=evidence)
-    (row,) = export_rows("exam", [group(found)], "paper")
+    (row,) = export_rows("exam", PROTOCOL, [group(found)], "paper")
     assert row == {
-        "exam": "exam", "id": "q", "painter": "mine", "strategy": "direct", "judge": "judge", "variant": "release",
+        "exam": "exam", "id": "q", "painter": "mine", "strategy": "direct", "judge": "judge",
+        "evaluator": "judge", "variant": "release", "common": True,
         "reading": "paper", "seed": 3, "repeat": 2, "status": "done", "detail": None,
         "scores": {"strict": 100.0, "relaxed": None}, "evidence": {"regions": 83, "regions_backend": "classical/1"},
         "flags": None, "marks": {"point/1": 1, "spelling": None},
@@ -61,7 +67,7 @@ def test_a_row_in_full() -> None:
 
 @pytest.mark.parametrize("costs", [(None, 0.5), (0.25, None)])
 def test_an_unknown_price_makes_the_cost_unknown(costs: tuple[float | None, float | None]) -> None:
-    (row,) = export_rows("exam", [group(entry(costs=costs))], "careful")
+    (row,) = export_rows("exam", PROTOCOL, [group(entry(costs=costs))], "careful")
     assert row["cost"] is None
 
 

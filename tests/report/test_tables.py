@@ -9,29 +9,40 @@ from typing import Any
 
 import pytest
 
+from limner.core.evaluator import Evaluator
+from limner.exams import kind
 from limner.report.console import escape
 from limner.report.tables import COLUMNS, notes, print_standings, standings_csv
-from limner.scoring import Standing
+from limner.scoring import Comparable, Cut, Group, Numbers, Standing
 from limner.stats import Interval
 
 SETUP = {"judge": "judge", "variant": "release", "options": {"reference": "image"}, "templates": "abc"}
 ALL = ("strict", "relaxed", "semantic", "spelling", "readability", "logic")
+PROTOCOL = kind("genexam").protocol
 
 
-def standing(painter: str = "mine", value: float | None = 50.0, **fields: Any) -> Standing:
-    interval = Interval(value, value, value, 4) if value is not None else Interval(None, None, None, 0)
+def numbers(n: int, value: float | None, names: tuple[str, ...] = ALL, **more: Any) -> Numbers:
+    interval = Interval(value, value, value, n) if value is not None else Interval(None, None, None, 0)
+    return Numbers(n, dict.fromkeys(names, interval), **{"decided": {"share": 1.0, "met": 0.5}, **more})
+
+
+def beside(setup: Mapping[str, Any] = SETUP, questions: int = 0, **how: Any) -> Comparable:
+    evaluator = Evaluator(repr(setup), setup, str(setup["judge"]))
+    groups = tuple(Group(name, "direct", evaluator, ()) for name in how.pop("painters", ("a", "b")))
+    common = frozenset(f"q{n}" for n in range(questions))
+    return Comparable(evaluator, groups, tuple(() for _ in groups), common, PROTOCOL, **how)
+
+
+def standing(painter: str = "mine", value: float | None = 50.0, n: int = 5, **fields: Any) -> Standing:
+    setup = fields.pop("setup", SETUP)
+    more = {name: fields.pop(name) for name in ("bounds", "decided") if name in fields}
     plain: dict[str, Any] = {
-        "exam": "exam", "reading": "careful", "painter": painter, "strategy": "direct", "judge": "judge",
-        "setup": SETUP, "n": 4, "expected": 4, "coverage": 1.0, "failures": {},
-        "scores": dict.fromkeys(ALL, interval), "bounds": {}, "decided": {"share": 1.0, "met": 0.5},
-        "pessimistic": {}, "by": {}, "cost": 0.0,
+        "exam": "exam", "reading": "careful", "painter": painter, "strategy": "direct",
+        "evaluator": Evaluator(repr(setup), setup, str(setup["judge"])), "all": numbers(n, value, **more),
+        "common": None, "pessimistic": Numbers(), "compared": beside(setup, painters=("a",), questions=n),
+        "expected": 5, "coverage": 1.0, "cost": 0.0,
     }  # fmt: skip
     return Standing(**plain | fields)
-
-
-def common(n: int, value: float) -> Mapping[str, Any]:
-    number = {"value": value, "low": value, "high": value, "n": n}
-    return {"n": n, "scores": dict.fromkeys(ALL, number), "bounds": {}, "decided": {"share": 1.0}}
 
 
 def printed(capsys: pytest.CaptureFixture[str], *standings: Standing) -> str:
@@ -54,14 +65,17 @@ def test_one_painter(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_several_painters_are_shown_on_common_questions(capsys: pytest.CaptureFixture[str]) -> None:
-    out = printed(capsys, standing("a", 50.0, common=common(3, 20.0)), standing("b", 60.0, n=3, common=common(3, 60.0)))
-    assert "20.0 [20.0, 20.0]" in out
+    compared = beside(questions=3)
+    one = standing("a", 50.0, common=numbers(3, 20.0), compared=compared)
+    out = printed(capsys, one, standing("b", 60.0, n=3, common=numbers(3, 60.0), compared=compared))
+    assert "20.0" in out
     assert "50.0" not in out
-    assert "compared on the 3 questions that all painters have; alone: --painter NAME" in out
+    assert "compared on the 3 questions that all painters have; --on all: on their own" in out
 
 
 def test_no_question_in_common(capsys: pytest.CaptureFixture[str]) -> None:
-    out = printed(capsys, standing("a", 50.0, common=common(0, 0.0)), standing("b", 60.0, common=common(0, 0.0)))
+    how: dict[str, Any] = {"common": Numbers(), "compared": beside()}
+    out = printed(capsys, standing("a", 50.0, **how), standing("b", 60.0, **how))
     assert "50.0 [50.0, 50.0]" in out
     assert "no question is common to all painters: each row stands for itself" in out
 
@@ -85,7 +99,7 @@ def test_what_could_not_be_decided_is_shown_as_bounds(capsys: pytest.CaptureFixt
     assert "90%" in out
     assert "nothing is known of relaxed, semantic, spelling, readability, logic: this judge decides none of it" in out
     assert "least … most shows what it could be" in out
-    assert "bootstrap" not in out
+    assert "95%" not in out
 
 
 def test_a_score_that_only_some_painters_have(capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,27 +122,51 @@ def test_a_narrow_screen_gets_the_leading_scores(
 
 
 def test_bounds_on_common_questions(capsys: pytest.CaptureFixture[str]) -> None:
-    blank = {"value": None, "low": None, "high": None, "n": 0}
-    shared = {"n": 2, "scores": {"strict": blank}, "bounds": {"strict": {"low": 5.0, "high": 25.0}}, "decided": {}}
+    shared = numbers(2, None, ("strict",), bounds={"strict": (5.0, 25.0)}, decided={})
     rows = [standing(name, None, bounds={"strict": (0.0, 75.0)}, common=shared) for name in ("a", "b")]
     assert printed(capsys, *rows).count("5.0 … 25.0") == 2
 
 
-def test_a_breakdown_says_when_it_covers_more_than_the_comparison(capsys: pytest.CaptureFixture[str]) -> None:
-    number = {"value": 10.0, "low": 10.0, "high": 10.0, "n": 4}
-    by = {"level": {"easy": {"n": 4, "scores": {"strict": number}, "decided": {}}}}
-    out = printed(capsys, standing("a", by=by, common=common(3, 20.0)), standing("b", common=common(3, 20.0)))
-    assert "a by level · all 4 questions it has a score for" in out
+def test_few_questions_have_a_number_and_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    few = Numbers(4, {name: Interval(50.0, None, None, 4) for name in ALL})
+    out = printed(capsys, standing(all=few))
+    assert "50.0 (n=4)" in out
+    assert "[" not in out
+    assert "(n=…): fewer than 5 questions are too few for an interval" in out
+
+
+def test_who_cuts_the_common_questions_stands_first(capsys: pytest.CaptureFixture[str]) -> None:
+    cut = beside(questions=2, cut=Cut(("a b",), 2, 9))
+    how: dict[str, Any] = {"common": numbers(2, 20.0), "compared": cut}
+    out = printed(capsys, standing("a b", **how), standing("c", **how)).splitlines()
+    assert out[1] == "a b cuts the common questions from 9 to 2; --without 'a b' compares the others"
+
+
+def test_equals_share_a_place_and_controls_stand_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [standing("a", place=1), standing("b", place=1), standing("c", place=3), standing("x", control=True)]
+    lines = [line.split("│")[1:3] for line in printed(capsys, *rows).splitlines() if line.startswith("│")]
+    assert [[cell.strip() for cell in line] for line in lines] == [
+        ["=1", "a"],
+        ["=1", "b"],
+        ["3", "c"],
+        ["control", "x"],
+    ]
+
+
+def test_a_breakdown_says_when_it_is_on_the_common_questions(capsys: pytest.CaptureFixture[str]) -> None:
+    by = {"level": {"easy": numbers(3, 10.0, ("strict",))}}
+    out = printed(capsys, standing("a", by=by, common=numbers(3, 20.0)), standing("b", common=numbers(3, 20.0)))
+    assert "a by level · on the 3 common questions" in out
     alone = printed(capsys, standing("a", by=by))
     assert "a by level" in alone
-    assert "it has a score for" not in alone
+    assert "common" not in alone
 
 
 def test_names_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     """Square brackets in a name are no markup, and escape sequences do not reach the terminal."""
-    number = {"value": 10.0, "low": 10.0, "high": 10.0, "n": 4}
-    by = {"[bold]": {"[red]x[/red]": {"n": 4, "scores": {"strict": number}, "decided": {}}}}
-    odd = standing("folder/[v2]", judge="re[1]", exam="\x1b[31mexam", by=by, setup={**SETUP, "args": {"stop": ["[a]"]}})
+    by = {"[bold]": {"[red]x[/red]": numbers(4, 10.0, ("strict",))}}
+    setup = {**SETUP, "judge": "re[1]", "args": {"stop": ["[a]"]}}
+    odd = standing("folder/[v2]", exam="\x1b[31mexam", by=by, setup=setup)
     out = printed(capsys, odd)
     for name in (
         "│ folder/[v2] ",
@@ -149,13 +187,12 @@ def test_a_strategy_is_named_with_its_painter(capsys: pytest.CaptureFixture[str]
 
 def test_notes_only_where_they_matter() -> None:
     assert not any("coverage" in note for note in notes([standing()]))
-    assert not any("compared" in note for note in notes([standing("a", common=common(4, 1.0))]))
+    assert not any("compared" in note for note in notes([standing("a", common=numbers(5, 1.0))]))
     assert not any("asked" in note for note in notes([standing(setup={"judge": "human"})]))
 
 
 def test_csv_holds_every_number() -> None:
-    number = {"value": 10.0, "low": 5.0, "high": 15.0, "n": 2}
-    by = {"subject": {"Art, or not": {"n": 2, "scores": {"strict": number}}}}
+    by = {"subject": {"Art, or not": Numbers(2, {"strict": Interval(10.0, 5.0, 15.0, 2)})}}
     unsure = standing("b", None, bounds={"strict": (5.0, 25.0)})
     rows = list(csv.DictReader(io.StringIO(standings_csv([standing(by=by), unsure]))))
     assert tuple(rows[0]) == COLUMNS

@@ -85,7 +85,9 @@ def test_all_commands_give_one_answer(three: Desk, tmp_path: Path) -> None:
 def test_each_on_its_own_where_that_is_asked_for(three: Desk, words: tuple[str, ...]) -> None:
     store = three.store.url
     lines = command("scores", EXAM, "--store", store, "--format", "csv", *words).out
-    strict = {line["painter"]: line["value"] for line in csv.DictReader(io.StringIO(lines)) if line["score"] == "strict"}
+    strict = {
+        line["painter"]: line["value"] for line in csv.DictReader(io.StringIO(lines)) if line["score"] == "strict"
+    }
     assert strict == {"a": "75.0", "b": "100.0", "c": ""}
     (one,) = command("compare", EXAM, "--store", store, "--format", "json", *words).json()
     places = {place["painter"]: place["score"]["value"] for place in one["places"]}
