@@ -84,7 +84,7 @@ def test_variants_repeats_cost_and_time(tmp_path: Path, chat: ChatServer, monkey
     for variant in ("release", "paper"):
         limner("run", "genexam", "--data", small.data, *words, "--variant", variant)
     found = limner("agree", "genexam", "--store", "s", "--format", "json").json()
-    assert [judge["name"] for judge in found["judges"]] == [f"{JUDGE} · paper", f"{JUDGE} · release"]
+    assert [judge["name"] for judge in found["judges"]] == ["judge · paper", "judge · release"]
     for judge in found["judges"]:
         assert (judge["drawings"], judge["markings"]) == (2, 4)
         assert judge["flips"]["n"] > 0

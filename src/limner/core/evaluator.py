@@ -147,7 +147,8 @@ class Which:
 
     Attributes:
         judges: ``openai/gpt-5`` in all its ways, one of them by its label as tables show it, or
-            ``openai/gpt-5?reasoning_effort=low``. An empty value, as in ``?reasoning_effort=``, asks for those without the argument.
+            ``openai/gpt-5?reasoning_effort=low``. An empty value, as in ``?reasoning_effort=``, asks for those without
+            the argument.
         wording: The beginning of the wording's hash.
     """
 
