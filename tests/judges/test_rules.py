@@ -44,8 +44,8 @@ def test_no_rule_changes_without_a_new_version() -> None:
     marks = {name: marks_by(name) for name in RULES}
     assert {value for *_, value, _ in marks["labels-2"]} == {None, 0, 1}
     assert {name: digest(given)[:16] for name, given in marks.items()} == MARKED, (
-        "the OCR examiner marks differently: keep the code of the old rules, add the new ones to judges/rules.py under a "
-        "name of their own, and their hash here"
+        "the OCR examiner marks differently: keep the code of the old rules, add the new ones to judges/rules.py under "
+        "a name of their own, and their hash here"
     )
 
 
