@@ -64,6 +64,7 @@ def test_a_run_goes_on_with_the_older_one_where_it_is_chosen(newer: list[str], c
     assert chat.counts()["total"] == asked
     wrong = limner("run", *newer, "--wording", "3", code=2)
     assert re.search(r"genexam has no wording '3'; there is: 1 \(5680db6d6f7e\), 2 \([0-9a-f]{12}\)", wrong.err)
+    assert "; rules of the OCR examiner: labels-2" in wrong.err
 
 
 def test_what_is_marked_under_both_is_not_told_again(newer: list[str]) -> None:

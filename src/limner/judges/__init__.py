@@ -67,7 +67,10 @@ def make_variant(
     variant = Variant(chosen, exam.load_prompts(prompts), full)
     if wording is None:
         return variant
-    shipped = wordings.choose(exam, wording, protocol.templates(variant))
+    try:
+        shipped = wordings.choose(exam, wording, protocol.templates(variant))
+    except UsageError as error:
+        raise UsageError(f"{error}; rules of the OCR examiner: {', '.join(RULES)}") from error
     return replace(variant, prompts=Prompts(shipped.folder, prompts))
 
 
