@@ -19,7 +19,7 @@ from .evidence.probe import OcrProbe
 from .exam import Exam, Selection
 from .exams import Kind, Named
 from .images import Preparer
-from .judges import Judge, make_variant, open_judge
+from .judges import Judge, make_variant, open_judge, split_wording
 from .models import ChatModel, ReplayModel, open_model
 from .painters import Painter, open_painter, with_devices
 from .protocol import READINGS, Reading
@@ -42,6 +42,8 @@ class Asking:
         args: Arguments sent along with every judge call.
         preset: Named settings of the exam, such as ``paper``; whatever is given here goes before it.
         prompts: A folder of the user's own wording.
+        wording: Which shipped wording asks, by version or hash, and which rules the OCR examiner marks by, by name; the
+            newest by default.
     """
 
     judges: Sequence[str] = ()
@@ -50,6 +52,7 @@ class Asking:
     options: Mapping[str, str] = field(default_factory=dict)
     preset: str | None = None
     prompts: Path | None = None
+    wording: Sequence[str] = ()
 
 
 def load(exam: str, data: Path | str | None, store: Store | str | Path) -> tuple[Named, Exam[Any]]:
@@ -186,15 +189,17 @@ def _judges(named: Named, asking: Asking, store: Store, ocr: OcrProbe) -> list[J
     kind = exams.kind(named.kind)
     preset = kind.preset(asking.preset) if asking.preset else {}
     specs = asking.judges or ([preset["judge"]] if "judge" in preset else [])
+    wording, rules = split_wording(asking.wording)
     variant = make_variant(
         kind,
         asking.variant or preset.get("variant"),
         {**preset.get("options", {}), **asking.options},
         asking.prompts,
+        wording,
     )
     args = {**preset.get("judge_args", {}), **asking.args}
     known, images = settings.load(), Preparer(store.blobs.get)
-    return [open_judge(spec, args, kind, variant, known, images, store.blobs, ocr) for spec in specs]
+    return [open_judge(spec, args, kind, variant, known, images, store.blobs, ocr, rules) for spec in specs]
 
 
 def usual_reading(exam_kind: str, asking: Asking) -> str:

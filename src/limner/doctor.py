@@ -65,18 +65,24 @@ def _folder(store: str) -> Path | None:
 
 
 def _store(store: str) -> Check:
-    from .errors import NoStore
-    from .store import Store
+    from .store import Store, version_at
     from .store.records import load_setups
+    from .store.schema import VERSION
+    from .store.store import shown
 
-    folder = _folder(store)
+    folder, name = _folder(store), shown(store)
     if folder is not None and not os.access(folder, os.W_OK):
         return Check("store", "bad", f"{folder} cannot be written to; choose another --store")
-    try:
-        with Store(store, create=False) as opened:
-            return Check("store", "ok", f"{store} opens; ways of asking judges in it: {len(load_setups(opened))}")
-    except NoStore:
-        return Check("store", "ok", f"{store}: none yet; the first run makes it")
+    version = version_at(store)
+    if version is None:
+        return Check("store", "ok", f"{name}: none yet; the first run makes it")
+    if version < VERSION:
+        backup = ", with a backup of its database first" if folder is not None else ""
+        detail = f"{name} has version {version}; the first command that opens it brings it to {VERSION}{backup}"
+        return Check("store", "note", detail)
+    with Store(store, create=False) as opened:
+        ways = len(load_setups(opened))
+    return Check("store", "ok", f"{name} opens; version {version}; ways of asking judges in it: {ways}")
 
 
 def is_network(kind: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from .spending import mean_drawing, mean_marking, mean_use
 from .store import Store
 from .strategies import DIRECT_STRATEGY
 
-__all__ = ["Estimate", "estimate", "total"]
+__all__ = ["Estimate", "estimate", "marking_cost", "total"]
 
 
 def estimate(plan: Plan, store: Store, settings: Settings) -> list[Estimate]:
@@ -37,7 +37,7 @@ def estimate(plan: Plan, store: Store, settings: Settings) -> list[Estimate]:
             found += by_strategy(way, prompts, each, store, settings)
     missing = list(runner.missing_markings())
     for judge in plan.judges:
-        found.append(_marking(judge, [question for who, question in missing if who is judge], store, settings))
+        found.append(marking_cost(judge, [question for who, question in missing if who is judge], store, settings))
     return found
 
 
@@ -51,7 +51,8 @@ def _drawing(painter: Painter, count: int, each: float | None) -> Estimate:
     return Estimate(painter.name, "painter", count, count, 0, 0, dollars, basis)
 
 
-def _marking(judge: Judge, questions: list[Question[Any]], store: Store, settings: Settings) -> Estimate:
+def marking_cost(judge: Judge, questions: Sequence[Question[Any]], store: Store, settings: Settings) -> Estimate:
+    """One line for marking a drawing of each of these questions, a question as often as it stands there."""
     if not isinstance(judge, ModelJudge) or not judge.paid:
         return Estimate(judge.name, "judge", len(questions), 0, 0, 0, 0.0, "free")
     steps, calls, sent, written = 0, 0, 0.0, 0.0

@@ -54,6 +54,7 @@ def command(exam: str, as_json: bool, **given: Any) -> None:
             repeats=given["repeats"],
             **({} if given["seed"] is None else {"first_seed": given["seed"]}),
         )
+        running.tell_older(plan, store)
         found = estimate(plan, store, settings.load())
     dollars, unknown = total(found)
     if as_json:

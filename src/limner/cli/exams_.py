@@ -15,6 +15,7 @@ def command() -> None:
 
     from ..errors import UsageError
     from ..exams import kind, kinds
+    from ..exams.wordings import wordings
 
     for name in kinds():
         try:
@@ -31,6 +32,9 @@ def command() -> None:
             click.echo(f"    -O {option}={'|'.join(values)}")
         for constant, number in protocol.constants.items():
             click.echo(f"    -O {constant}={number:g} with scores, show and export")
+        shipped = wordings(found)
+        if shipped[-1].date is not None:
+            click.echo(f"    wordings: {', '.join(f'{one.version} ({one.date})' for one in shipped)}")
         if found.presets is not None:
             for preset, body in tomllib.loads(found.presets.read_text(encoding="utf-8")).items():
                 click.echo(f"    --preset {preset}: {_words(body)}")

@@ -87,6 +87,10 @@ asking = together(
     click.option("--reference", metavar="image|none|caption|both", help="What the judge sees of the reference."),
     click.option("-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam's own."),
     click.option("--prompts", type=FOLDER, metavar="DIR", help="Your own wording of the judge's prompts."),
+    click.option(
+        "--wording", multiple=True, metavar="VERSION|HASH",
+        help="Which shipped wording asks, such as 1, or which rules the OCR examiner marks by; the newest by default.",
+    ),
 )  # fmt: skip
 exam_options = click.option(
     "-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam's own."
@@ -193,4 +197,4 @@ def make_asking(given: dict[str, Any]) -> Asking:
     if given["reference"] is not None:
         options["reference"] = given["reference"]
     args = typed(given["judge_args"], "--judge-arg")
-    return Asking(given["judges"], args, given["variant"], options, given["preset"], given["prompts"])
+    return Asking(given["judges"], args, given["variant"], options, given["preset"], given["prompts"], given["wording"])

@@ -78,6 +78,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     with place as store:
         plan = make(store)
         _tell(plan, asking)
+        tell_older(plan, store)
         runner = Runner(plan, store)
         if given["dry_run"]:
             to_draw, to_mark = runner.missing()
@@ -124,6 +125,17 @@ def _tell(plan: Plan, asking: Asking) -> None:
         click.echo(f"note: {note}", err=True)
     for word in api.deviations(plan.exam.kind, asking):
         click.echo(f"differs from preset {asking.preset}: {word}", err=True)
+
+
+def tell_older(plan: Plan, store: Store) -> None:
+    """Say where a judge has marked under an older wording, and how to go on with that one."""
+    if not plan.judges:
+        return
+    from .. import settings
+    from ..older import older_wordings
+
+    for one in older_wordings(plan, store, settings.load()):
+        click.echo(f"note: {one}", err=True)
 
 
 def _say(given: dict[str, Any], counts: dict[str, int]) -> None:

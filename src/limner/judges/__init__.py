@@ -2,27 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
 from ..evidence.probe import OcrProbe
-from ..exams import Kind
+from ..exams import Kind, wordings
 from ..images import Preparer
 from ..models import open_model
-from ..protocol import Variant
+from ..protocol import Prompts, Variant
 from ..settings import Settings
 from ..store import Blobs
 from .base import Judge, Marked, Subject
 from .model import ModelJudge
 from .ocr import OcrJudge
+from .rules import RULES
 
-__all__ = ["Judge", "Marked", "ModelJudge", "OcrJudge", "Subject", "make_variant", "open_judge"]
+__all__ = [
+    "RULES",
+    "Judge",
+    "Marked",
+    "ModelJudge",
+    "OcrJudge",
+    "Subject",
+    "make_variant",
+    "open_judge",
+    "split_wording",
+]
 
 
-def make_variant(exam: Kind[Any], name: str | None, options: Mapping[str, str], prompts: Path | None = None) -> Variant:
-    """How to ask, checked against what the exam knows."""
+def split_wording(words: Sequence[str]) -> tuple[str | None, str | None]:
+    """Of the words that choose a wording, the one for the prompts and the one for the OCR examiner's rules."""
+    rules = [word for word in words if word in RULES]
+    prompts = [word for word in words if word not in RULES]
+    for found in (rules, prompts):
+        if len(found) > 1:
+            raise UsageError(f"--wording {found[0]} and --wording {found[1]}: choose one; run again for the other")
+    return (prompts[0] if prompts else None), (rules[0] if rules else None)
+
+
+def make_variant(
+    exam: Kind[Any],
+    name: str | None,
+    options: Mapping[str, str],
+    prompts: Path | None = None,
+    wording: str | None = None,
+) -> Variant:
+    """How to ask, checked against what the exam knows: in its newest wording, or in the one that `wording` chooses."""
     protocol = exam.protocol
     chosen = name or protocol.variants[0]
     if chosen not in protocol.variants:
@@ -36,7 +64,14 @@ def make_variant(exam: Kind[Any], name: str | None, options: Mapping[str, str], 
         if value not in allowed:
             raise UsageError(f"{option}={value}: {exam.name} takes {', '.join(allowed)}")
         full[option] = value
-    return Variant(chosen, exam.load_prompts(prompts), full)
+    variant = Variant(chosen, exam.load_prompts(prompts), full)
+    if wording is None:
+        return variant
+    try:
+        shipped = wordings.choose(exam, wording, protocol.templates(variant))
+    except UsageError as error:
+        raise UsageError(f"{error}; rules of the OCR examiner: {', '.join(RULES)}") from error
+    return replace(variant, prompts=Prompts(shipped.folder, prompts))
 
 
 def open_judge(
@@ -48,10 +83,11 @@ def open_judge(
     images: Preparer,
     blobs: Blobs,
     ocr: OcrProbe,
+    rules: str | None = None,
 ) -> Judge:
-    """The judge behind `spec`."""
+    """The judge behind `spec`; `rules` are the OCR examiner's, the newest if none are named."""
     if spec in ("ocr", "ocr/mentions"):
         if not exam.protocol.label_kinds:
             raise UsageError(f"the OCR examiner does not serve {exam.name}: none of its criteria is about words")
-        return OcrJudge(exam.protocol, blobs, ocr, mentions=spec != "ocr")
+        return OcrJudge(exam.protocol, blobs, ocr, mentions=spec != "ocr", rules=rules)
     return ModelJudge(open_model(spec, args, settings, images), exam.protocol, variant, blobs, ocr)

@@ -12,9 +12,6 @@ from .matching import Found, Page
 from .spelling import EXACT_LENGTH, tokens
 from .wording import GENERIC, SYNONYMS
 
-RULES = "labels-2"
-"""The name of these rules; changed whenever the same lines would be marked differently."""
-
 SOURCE = "ocr"
 
 MANY_SIGNS = 4

@@ -10,7 +10,7 @@ from ..evidence.probe import OcrProbe
 from ..protocol import Protocol
 from ..store import Blobs
 from .base import Marked, Subject
-from .examine import RULES, examine
+from .rules import choose
 
 
 class OcrJudge:
@@ -20,13 +20,21 @@ class OcrJudge:
     naive examiner, there to show how far one can be fooled.
     """
 
-    def __init__(self, protocol: Protocol[Any], blobs: Blobs, probe: OcrProbe, mentions: bool = False) -> None:
+    def __init__(
+        self,
+        protocol: Protocol[Any],
+        blobs: Blobs,
+        probe: OcrProbe,
+        mentions: bool = False,
+        rules: str | None = None,
+    ) -> None:
+        name, self._examine = choose(rules)
         self.name = "ocr/mentions" if mentions else "ocr"
         self._protocol, self._blobs, self._probe, self._mentions = protocol, blobs, probe, mentions
         self.setup: dict[str, Any] = {
             "judge": self.name,
             "engine": probe.name,
-            "rules": RULES,
+            "rules": name,
             "variant": "mentions" if mentions else "labels",
         }
 
@@ -42,5 +50,6 @@ class OcrJudge:
         data = await asyncio.to_thread(self._blobs.get, subject.image)
         found = await self._probe.measure(data, calls)
         criteria = self._protocol.criteria(subject.question)
-        marks = await asyncio.to_thread(examine, criteria, found.lines, self._protocol.label_kinds, self._mentions)
+        kinds = self._protocol.label_kinds
+        marks = await asyncio.to_thread(self._examine, criteria, found.lines, kinds, self._mentions)
         return Marked((("ocr", found.call),), tuple(marks))

@@ -15,7 +15,8 @@ from sqlalchemy import (
     Text,
 )
 
-VERSION = "1"
+VERSION = 2
+"""Goes up with every change to a table; `migrations` leads older stores there."""
 metadata = MetaData()
 
 meta = Table(
@@ -75,7 +76,7 @@ drawings = Table(
     Index("drawings_by_painter", "exam", "painter"),
 )
 
-# How a judge was asked: judge, arguments, variant, options, template hash.
+# How a judge was asked: judge, arguments, variant, options, template hash. `kind` is the sort of evaluator.
 setups = Table(
     "setups",
     metadata,
@@ -83,6 +84,7 @@ setups = Table(
     Column("judge", Text, nullable=False),
     Column("body", JSON, nullable=False),
     Column("created", Float, nullable=False),
+    Column("kind", String(20), nullable=False, server_default="judge"),
 )
 
 markings = Table(

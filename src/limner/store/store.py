@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sqlite3
 import time
@@ -19,7 +20,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from ..errors import NoStore, StoreError, UsageError
-from . import schema
+from . import migrations
 from .blobs import Blobs
 from .writer import Writer
 
@@ -50,22 +51,12 @@ class Store:
         self.blobs = Blobs(blobs)
         self._readers, self._writers = _engines(database)
         self._writer: Writer | None = None
-        self._prepare()
-
-    def _prepare(self) -> None:
         try:
-            with self._writers.begin() as connection:
-                schema.meta.create(connection, checkfirst=True)
-                self.insert_new(connection, schema.meta, {"key": "version", "value": schema.VERSION})
-                found = connection.scalar(sa.select(schema.meta.c.value).where(schema.meta.c.key == "version"))
-                if found == schema.VERSION:
-                    schema.metadata.create_all(connection)
-        except SQLAlchemyError as error:
-            cause = getattr(error, "orig", None) or error
-            raise StoreError(f"the store {self.url} cannot be opened: {cause}") from error
-        if found != schema.VERSION:
+            with _opening(self.url, self.file):
+                migrations.prepare(self._readers, self._writers, self.url)
+        except StoreError:
             self.close()
-            raise StoreError(f"the store {self.url} has version {found}; this Limner reads {schema.VERSION}")
+            raise
 
     def submit(self, operation: Callable[[sa.Connection], T]) -> Future[T]:
         """Queue a write; returns a `concurrent.futures.Future` that ends after the commit."""
@@ -140,6 +131,33 @@ def _statements(dialect: str, table: sa.Table) -> tuple[Any, Any]:
     keys = [column.name for column in table.primary_key]
     rest = {column.name: insert.excluded[column.name] for column in table.columns if column.name not in keys}
     return insert.on_conflict_do_nothing(), insert.on_conflict_do_update(index_elements=keys, set_=rest)
+
+
+def version_at(url: str | Path) -> int | None:
+    """The version of the store at this place, which is left as it is; None where there is none yet."""
+    database, _ = _places(str(url))
+    file = Path(str(database.database)) if database.get_backend_name() == "sqlite" else None
+    if file is not None and not file.exists():
+        return None
+    readers, _ = _engines(database)
+    try:
+        with _opening(shown(str(url)), file), readers.connect() as connection:
+            return migrations.version(connection, shown(str(url)))
+    finally:
+        readers.dispose()
+
+
+@contextmanager
+def _opening(url: str, file: Path | None) -> Iterator[None]:
+    """Turn what keeps a database from being opened into one message."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        cause = getattr(error, "orig", None) or error
+        folder = file.absolute().parent if file is not None else None
+        barred = folder is not None and not os.access(folder, os.W_OK)
+        why = f"; {folder} cannot be written to, which SQLite needs: copy the store to where it can" if barred else ""
+        raise StoreError(f"the store {url} cannot be opened: {cause}{why}") from error
 
 
 def now() -> float:

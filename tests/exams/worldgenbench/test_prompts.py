@@ -110,7 +110,7 @@ def test_ways_of_asking_never_mix() -> None:
     ways = [make_variant(WORLDGENBENCH, None, {"explain": explain}) for explain in ("false", "true")]
     assert len({way.prompts.hash(*PROTOCOL.templates(way)) for way in ways}) == 2
     assert {name for way in ways for name in PROTOCOL.templates(way)} == {
-        path.stem for path in WORLDGENBENCH.prompts.iterdir()
+        path.stem for path in WORLDGENBENCH.prompts.glob("*.md")
     }
     with pytest.raises(UsageError, match="explain=maybe: worldgenbench takes false, true"):
         make_variant(WORLDGENBENCH, None, {"explain": "maybe"})

@@ -1,0 +1,15 @@
+CREATE TABLE calls ( "key" VARCHAR(64) NOT NULL, kind VARCHAR(20) NOT NULL, target TEXT NOT NULL, request JSON NOT NULL, exam TEXT, painter TEXT, status VARCHAR(20) NOT NULL, host TEXT, pid INTEGER, process_start FLOAT, token VARCHAR(32), lease_until FLOAT, progress JSON, tries INTEGER NOT NULL, accepted INTEGER, fault VARCHAR(40), detail TEXT, created FLOAT NOT NULL, updated FLOAT NOT NULL, PRIMARY KEY ("key") );
+CREATE INDEX calls_by_status ON calls (status);
+CREATE INDEX calls_by_target ON calls (kind, target);
+CREATE TABLE evidence ( subject VARCHAR(64) NOT NULL, name VARCHAR(40) NOT NULL, backend VARCHAR(200) NOT NULL, value JSON NOT NULL, created FLOAT NOT NULL, PRIMARY KEY (subject, name, backend) );
+CREATE TABLE exams ( name VARCHAR(200) NOT NULL, kind VARCHAR(200) NOT NULL, created FLOAT NOT NULL, PRIMARY KEY (name) );
+CREATE TABLE meta ( "key" VARCHAR(40) NOT NULL, value TEXT NOT NULL, PRIMARY KEY ("key") );
+CREATE TABLE setups ( id VARCHAR(64) NOT NULL, judge TEXT NOT NULL, body JSON NOT NULL, created FLOAT NOT NULL, PRIMARY KEY (id) );
+CREATE TABLE attempts ( call VARCHAR(64) NOT NULL, n INTEGER NOT NULL, started FLOAT NOT NULL, seconds FLOAT NOT NULL, result JSON, cost FLOAT, fault VARCHAR(40), detail TEXT, PRIMARY KEY (call, n), FOREIGN KEY(call) REFERENCES calls ("key") );
+CREATE TABLE drawings ( id VARCHAR(64) NOT NULL, exam VARCHAR(200) NOT NULL, question_id TEXT NOT NULL, question_hash VARCHAR(64) NOT NULL, painter TEXT NOT NULL, spec TEXT NOT NULL, strategy TEXT NOT NULL, options JSON NOT NULL, seed INTEGER NOT NULL, status VARCHAR(20) NOT NULL, image VARCHAR(64), width INTEGER, height INTEGER, prompt_sent TEXT, notes JSON, fault VARCHAR(40), detail TEXT, calls JSON NOT NULL, cost FLOAT, origin VARCHAR(20) NOT NULL, created FLOAT NOT NULL, PRIMARY KEY (id), FOREIGN KEY(exam) REFERENCES exams (name) );
+CREATE INDEX drawings_by_painter ON drawings (exam, painter);
+CREATE TABLE questions ( hash VARCHAR(64) NOT NULL, exam VARCHAR(200) NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, body JSON NOT NULL, subsets JSON NOT NULL, reference VARCHAR(64), created FLOAT NOT NULL, PRIMARY KEY (hash, exam), FOREIGN KEY(exam) REFERENCES exams (name) );
+CREATE INDEX questions_by_id ON questions (exam, id);
+CREATE TABLE markings ( id VARCHAR(64) NOT NULL, drawing VARCHAR(64) NOT NULL, question_hash VARCHAR(64) NOT NULL, image VARCHAR(64), setup VARCHAR(64) NOT NULL, repeat INTEGER NOT NULL, status VARCHAR(20) NOT NULL, rounds INTEGER NOT NULL, replies JSON NOT NULL, marks JSON, fault VARCHAR(40), detail TEXT, cost FLOAT, seconds FLOAT, origin VARCHAR(20) NOT NULL, created FLOAT NOT NULL, PRIMARY KEY (id), FOREIGN KEY(drawing) REFERENCES drawings (id), FOREIGN KEY(setup) REFERENCES setups (id) );
+CREATE INDEX markings_by_drawing ON markings (drawing);
+CREATE INDEX markings_by_setup ON markings (setup);
