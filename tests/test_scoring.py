@@ -242,7 +242,7 @@ def test_template_hashes_never_mix(desk: Desk) -> None:
     desk.both("p", 0, RIGHT, templates="aaa")
     desk.both("p", 1, WRONG, templates="bbb")
     assert [(found.n, found.setup["templates"]) for found in desk.scores()] == [(1, "aaa"), (1, "bbb")]
-    assert desk.one(wording="b").evaluator.label == "judge · wording bbb"
+    assert desk.one(wording="bbb").evaluator.label == "judge · wording bbb"
 
 
 @pytest.mark.parametrize(

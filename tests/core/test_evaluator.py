@@ -105,7 +105,7 @@ def test_words_choose() -> None:
         (Which(("gpt-6",)), "gpt-5"),
         (Which(("openai/gpt-5?reasoning_effort=no",)), "gpt-5"),
         (Which(variant="x"), "release"),
-        (Which(wording="ff"), "3f2a9c"),
+        (Which(wording="fff"), "3f2a9c"),
     ],
 )
 def test_a_word_for_nobody_says_who_is_there(which: Which, there: str) -> None:

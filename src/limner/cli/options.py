@@ -107,7 +107,9 @@ without = click.option("--without", multiple=True, metavar="PAINTER", help="Leav
 asked = together(
     told,
     click.option("--variant", help="Only marks asked for in this way."),
-    click.option("--wording", metavar="HASH", help="Only marks asked for in this wording of the prompts."),
+    click.option(
+        "--wording", metavar="VERSION|HASH", help="Only marks asked for in this wording of the prompts, such as 1."
+    ),
 )
 on = together(
     click.option(

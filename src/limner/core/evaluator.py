@@ -30,12 +30,15 @@ class Evaluator:
         id: The setup's hash, which is also how the store knows it.
         setup: Everything that shapes its marks.
         label: The shortest name that tells it from the others in the store.
+        kind: What it is: ``judge``, later also ``person``, ``metric``, ``panel``.
+        worded: Names of its wording beside the hash, such as the version in which it was shipped.
     """
 
     id: str
     setup: Mapping[str, Any]
     label: str = ""
     kind: str = "judge"
+    worded: tuple[str, ...] = ()
 
     @property
     def judge(self) -> str:
@@ -149,7 +152,7 @@ class Which:
         judges: ``openai/gpt-5`` in all its ways, one of them by its label as tables show it, or
             ``openai/gpt-5?reasoning_effort=low``. An empty value, as in ``?reasoning_effort=``, asks for those without
             the argument.
-        wording: The beginning of the wording's hash.
+        wording: The version of a shipped wording, the OCR examiner's rules, or how the wording's hash begins.
     """
 
     judges: tuple[str, ...] = ()
@@ -169,7 +172,8 @@ class Which:
         named = (("variant", self.variant, self._varied), ("wording", self.wording, self._worded))
         for what, asked, test in named:
             if asked is not None and there and not any(test(each) for each in there):
-                known = ", ".join(sorted({str(getattr(each, what)) for each in there if getattr(each, what)})) or "none"
+                names = {name for e in there for name in (e.worded if what == "wording" else ()) or (getattr(e, what),)}
+                known = ", ".join(sorted(str(name) for name in names if name)) or "none"
                 raise UsageError(f"no {what} {asked!r} in this store; there is: {known}")
         return self.among(there)
 
@@ -190,7 +194,8 @@ class Which:
         return self.variant is None or one.variant == self.variant
 
     def _worded(self, one: Evaluator) -> bool:
-        return self.wording is None or (one.wording or "").startswith(self.wording)
+        word = self.wording
+        return word is None or word in one.worded or (len(word) > 2 and (one.wording or "").startswith(word))
 
 
 def _named(there: Sequence[Evaluator], word: str) -> list[Evaluator]:

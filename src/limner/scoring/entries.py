@@ -13,6 +13,7 @@ from ..evidence.choice import Choice
 from ..evidence.names import OCR
 from ..exam import Question
 from ..exams import Kind, kind
+from ..exams.wordings import versions, wording_name
 from ..marks import Mark
 from ..protocol import Protocol, Reading, Reply, Row
 from ..screening import Flags, screened
@@ -135,11 +136,17 @@ def in_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
 def evaluators_of(store: Store, exam: str) -> list[Evaluator]:
     """Everyone who marked drawings of this exam, labelled so that they can be told apart."""
     there = {marking.setup for marking in load_markings(store, exam)}
-    return _labelled(store, there)
+    return _labelled(store, there, kind(kind_of(store, exam)))
 
 
-def _labelled(store: Store, ids: Container[str]) -> list[Evaluator]:
-    return labelled(Evaluator(id, setup) for id, setup in sorted(load_setups(store).items()) if id in ids)
+def _labelled(store: Store, ids: Container[str], exam: Kind[Any]) -> list[Evaluator]:
+    found = []
+    for id, setup in sorted(load_setups(store).items()):
+        if id in ids:
+            name = wording_name(exam, setup)
+            names = [*([name] if name else []), *map(str, versions(exam, setup))]
+            found.append(Evaluator(id, setup, worded=tuple(dict.fromkeys(names))))
+    return labelled(found)
 
 
 def load_groups(
@@ -173,7 +180,7 @@ def load_groups(
     marked: dict[tuple[str, str], list[Marking]] = {}
     for marking in load_markings(store, exam):
         marked.setdefault((marking.setup, marking.drawing), []).append(marking)
-    chosen = which.choose(_labelled(store, {setup for setup, _ in marked}))
+    chosen = which.choose(_labelled(store, {setup for setup, _ in marked}, found))
     done = [drawing for row in slots.values() for drawing in row.values() if drawing.status == "done"]
     choice = _choice(store, done, backends or {}, found.protocol)
     flags = screened(store, done, questions, found.protocol)
