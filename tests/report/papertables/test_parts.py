@@ -200,6 +200,10 @@ def test_there_are_the_tables_of_five_papers() -> None:
     [
         ("[paper]\ncite='P'\n[tables.x]\ntitle = 'T'\ncolumns = 1", "tables.x.columns"),
         ("nonsense", "cannot be read"),
+        ("tables = 3", "tables is no table"),
+        ("[tables]\nx = 3", "x is no table"),
+        ("values = 3\n[tables.x]\ncolumns = [{values = 'v'}]", "values is no table"),
+        ("[tables.x]\ncolumns = [3]", "tables.x.paper"),
         (
             "[paper]\ncite='P'\n[tables.x]\ntitle='T'\n[[tables.x.columns]]\nvalues='none'\nfigures=[]",
             "no list of values",
