@@ -110,10 +110,10 @@ def _read_rows(path: Path, columns: tuple[str, ...]) -> tuple[dict[str, str], ..
     try:
         with path.open(encoding="utf-8", newline="") as file:
             table = csv.DictReader(file, strict=True)
-            found = tuple(table)
+            head, found = table.fieldnames or (), tuple(table)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"cannot be read: {error}", file=path) from error
-    if missing := [name for name in columns if name not in (table.fieldnames or ())]:
+    if missing := [name for name in columns if name not in head]:
         raise DataError(f"lacks the column {missing[0]!r}; a row is {','.join(columns)}", file=path)
     for line, row in enumerate(found, 2):
         if None in row or None in row.values():

@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 
 from limner.errors import UsageError
-from limner.report.papertables import Choice, Line, Table, build, find, known
+from limner.report.papertables import Choice, Line, Table, build, find
 from limner.report.papertables.sheet import MISSING
 from limner.store import Store
 from tests.report import synthetic
+from tests.report.shipped import LAYOUTS
 
-KEYS = list(known())
+KEYS = list(LAYOUTS)
 PAINTERS = [painter.name for painter in synthetic.cast(9)]
 UNDECIDED = PAINTERS[synthetic.ABSTAINS]
 WITH_PAINTERS = [
-    key for key, layout in known().items() if layout.rows == "painters" and layout.only is None and not layout.apart
+    key for key, layout in LAYOUTS.items() if layout.rows == "painters" and layout.only is None and not layout.apart
 ]
 
 
@@ -244,7 +245,7 @@ def test_facts_in_columns(filled: dict[str, Store]) -> None:
 
 
 def test_every_order_names_a_column() -> None:
-    for key, layout in known().items():
+    for key, layout in LAYOUTS.items():
         if layout.order is not None:
             assert layout.order in {column.path for sheet in build(layout).flat for column in sheet.columns}, key
 

@@ -30,7 +30,11 @@ def inside(source: Source, painter: str) -> tuple[Entry, ...]:
 def test_an_exams_own_plot_takes_the_place_of_the_usual_one(filled: dict[str, Store]) -> None:
     columns = known()["levels"].frame("aibench", Choice(store=filled["aibench"])).columns
     assert columns == ("component", "topology", "phase", "semantics")
-    assert known()["failures"].frame("mmmg", Choice(store=filled["mmmg"])).columns == tuple(mmmg.LIMITS)
+    assert known()["failures"].frame("mmmg", Choice(store=filled["mmmg"])).columns == (
+        "readability",
+        "entity",
+        "dependency",
+    )
 
 
 def test_exams_of_another_kind_are_refused(filled: dict[str, Store]) -> None:

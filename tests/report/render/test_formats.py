@@ -11,15 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.report.papertables import Table, build, find, known
+from limner.report.papertables import Table, build, find
 from limner.report.render import FORMATS, html, latex, markdown, rendered, spreadsheet
 from limner.report.render.parts import clean
 from limner.store import Store
+from tests.report.shipped import LAYOUTS
 
 from .samples import NASTY, nasty
 
-PUBLISHED = [build(layout) for layout in known().values()]
-each = pytest.mark.parametrize("table", [*PUBLISHED, nasty()], ids=[*known(), "nasty"])
+PUBLISHED = [build(layout) for layout in LAYOUTS.values()]
+each = pytest.mark.parametrize("table", [*PUBLISHED, nasty()], ids=[*LAYOUTS, "nasty"])
 
 
 class Reader(HTMLParser):

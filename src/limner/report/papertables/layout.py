@@ -55,10 +55,11 @@ def read(path: Path, exam: str) -> list[Layout]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from error
     found = []
-    for name, fields in body.get("tables", {}).items():
+    for name, fields in _table(body, "tables", path).items():
+        _table(body["tables"], name, path)
         given = {"groups": body.get("groups", []) if not fields.get("sections") else [], **fields}
         if isinstance(given.get("columns"), list):
-            given["columns"] = [_named(part, body.get("values", {}), path) for part in given["columns"]]
+            given["columns"] = [_named(part, _table(body, "values", path), path) for part in given["columns"]]
         try:
             found.append(Layout.model_validate({**given, "exam": exam, "name": name, "paper": body.get("paper")}))
         except ValidationError as error:
@@ -68,9 +69,16 @@ def read(path: Path, exam: str) -> list[Layout]:
     return found
 
 
-def _named(part: dict[str, Any], lists: dict[str, Any], path: Path) -> dict[str, Any]:
+def _table(body: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
+    found = body.get(name, {})
+    if not isinstance(found, dict):
+        raise DataError(f"{name} is no table", file=path)
+    return found
+
+
+def _named(part: Any, lists: dict[str, Any], path: Path) -> Any:
     """The part with the list of values it names in their place."""
-    name = part.get("values")
+    name = part.get("values") if isinstance(part, dict) else None
     if not isinstance(name, str) or name == JUDGES:
         return part
     if name not in lists:
