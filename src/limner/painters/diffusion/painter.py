@@ -15,10 +15,10 @@ from ...errors import StoreError, UsageError
 from ...images import encode_png
 from ...settings import PainterFacts
 from ...store import Blobs
+from ...workers import Died, Failed, Pool, Unfit
 from ..base import Free, Painting, PaintRequest
-from . import options, weights
-from .pool import Pool
-from .work import Drawn, How, Item, Load
+from . import jobs, options, weights
+from .jobs import Drawn, How, Item, Load
 
 PACKAGES = ("torch", "diffusers", "transformers", "accelerate")
 AHEAD = 2
@@ -72,10 +72,11 @@ class DiffusersPainter(Free):
 
         async def perform(_attempt: Attempt) -> Result:
             item = Item(request.prompt, request.seed, await asyncio.to_thread(self._pictures, request))
+            job = jobs.submit(self._workers(found), how, item, self._chosen.timeout_s)
             try:
-                drawn = await asyncio.wrap_future(self._workers(found).submit(how, item))
-            except UsageError as error:
-                raise UsageError(f"{self.spec}: {error}") from error
+                drawn = jobs.drawn(await asyncio.wrap_future(job))
+            except (Died, Failed, Unfit) as error:
+                raise self._fault(error) from error
             sha256 = await asyncio.to_thread(self._keep, drawn)
             return Result({"image": sha256, "about": drawn.about})
 
@@ -85,6 +86,10 @@ class DiffusersPainter(Free):
         data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
         notes = {"body": body, "about": outcome.payload.get("about", {})}
         return Painting(data, request.prompt, (outcome.key,), outcome.cost, notes)
+
+    def _fault(self, error: Died | Failed | Unfit) -> Exception:
+        found = jobs.fault_of(error)
+        return UsageError(f"{self.spec}: {found}") if isinstance(found, UsageError) else found
 
     def _how(self, request: PaintRequest) -> How:
         width, height = self._chosen.size(request.aspect, self._sizes)
@@ -115,7 +120,7 @@ class DiffusersPainter(Free):
         if self._pool is None:
             chosen = self._chosen
             load = Load(found.source, found.revision, chosen.dtype, chosen.drawing.get("variant"), None, chosen.offload)
-            self._pool = self._make_pool(load, chosen.devices, chosen.batch_size)
+            self._pool = jobs.open_pool(load, chosen, self._make_pool)
             # Also at the interpreter's end.
             weakref.finalize(self, self._pool.close)
         return self._pool
