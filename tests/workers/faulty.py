@@ -33,6 +33,11 @@ def broken() -> Callable[..., Any]:
     raise ImportError("no module named 'weights'")
 
 
+def unloadable(secret: str) -> Callable[..., Any]:
+    """A backend that cannot be loaded, and says too much about why."""
+    raise ImportError(f"no entry with {secret}")
+
+
 def stillborn() -> Callable[..., Any]:
     """A backend whose loading ends the process."""
     os._exit(9)

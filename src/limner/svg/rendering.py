@@ -97,7 +97,7 @@ def _in_worker(svg: str, options: dict[str, object], limits: Limits) -> bytes:
     except Died as death:
         if death.late:
             raise BadSvg(f"it takes longer than {patience} seconds to render: make it simpler") from None
-        raise BadSvg(_reason(death.code, str(death), limits)) from None
+        raise BadSvg(_reason(death.code, death.heard, limits)) from None
     except (Failed, Unfit) as error:
         raise BadSvg(_reason(None, str(error), limits)) from None
     if not found.bodies:

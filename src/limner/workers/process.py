@@ -228,21 +228,25 @@ class Process:
             self._hear()
         self.stop()
         code = self._process.returncode
-        if isinstance(error, _Late):
-            return Died(f"no result within {seconds:g} s; its worker was ended", loading=loading, late=True, code=code)
-        if not isinstance(error, EOFError):
-            return Died(f"{redacted(str(error))}; its worker was ended", loading=loading, code=code)
-        how = "it cannot be ended" if code is None else f"exit code {code}"
-        if code is not None and code < 0:
-            with suppress(ValueError):
-                how = f"signal {signal.Signals(-code).name}"
-        said = self._last_words()
-        return Died(f"its worker died ({how})" + (f": {said}" if said else ""), loading=loading, code=code)
-
-    def _last_words(self) -> str:
         # Cleaned before it is cut, lest half a key be left.
-        said = redacted(self._heard.decode("utf-8", "replace")).strip().splitlines()
-        return said[-1][-LAST_WORDS:].strip() if said else ""
+        heard = redacted(self._heard.decode("utf-8", "replace")).strip()
+        late = isinstance(error, _Late)
+        if late:
+            said = f"no result within {seconds:g} s; its worker was ended"
+        elif isinstance(error, EOFError):
+            said = f"its worker died ({_ending_of(code)})"
+            said += f": {heard.splitlines()[-1][-LAST_WORDS:].strip()}" if heard else ""
+        else:
+            said = f"{error}; its worker was ended"
+        return Died(said, loading=loading, late=late, code=code, heard=heard)
+
+
+def _ending_of(code: int | None) -> str:
+    if code is None:
+        return "it cannot be ended"
+    with suppress(ValueError):
+        return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+    return f"exit code {code}"
 
 
 _living: set[Process] = set()

@@ -73,11 +73,14 @@ class Died(Exception):
         loading: Whether it had not even been ready.
         late: Whether it was ended because it took too long.
         code: Its exit code, below zero for a signal.
+        heard: The end of what it printed, without keys.
     """
 
-    def __init__(self, said: str, *, loading: bool = False, late: bool = False, code: int | None = None) -> None:
+    def __init__(
+        self, said: str, *, loading: bool = False, late: bool = False, code: int | None = None, heard: str = ""
+    ) -> None:
         super().__init__(said)
-        self.loading, self.late, self.code = loading, late, code
+        self.loading, self.late, self.code, self.heard = loading, late, code, heard
 
 
 class Unfit(Exception):

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import psutil
 import pytest
+import sqlalchemy as sa
 from PIL import Image
 from tenacity import wait_none
 
@@ -30,6 +31,7 @@ from limner.painters.diffusion import painter as module
 from limner.settings import PainterFacts, Settings
 from limner.store import Store
 from limner.store.records import load_drawings
+from limner.store.schema import attempts
 from limner.workers import Answer
 from tests.cli.invoke import limner
 from tests.fakes import brush
@@ -37,6 +39,7 @@ from tests.support import SmallExam, environment, picture
 
 Make = Callable[..., DiffusersPainter]
 SIZE = {"size": "8x8"}
+CANARY = "hf_canary0123456789abcdef"
 
 
 class Inline:
@@ -221,6 +224,26 @@ def test_a_worker_that_dies_is_tried_again_and_then_given_up(make: Make, store: 
     assert len(batches(tmp_path)) == 3
     # Nothing of this is held against the question: the next run tries again.
     assert len(paint(make(), store, ask("A cell."))) == 1
+
+
+def test_no_key_reaches_the_worker(make: Make, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "HF_TOKEN", "SOMETHING_ELSE"):
+        monkeypatch.setenv(name, CANARY)
+    monkeypatch.setenv("MY_DEVICE", "7")
+    paint(make(env="MY_DEVICE"), store, ask("environ"))
+    found = json.loads((tmp_path / "environ.json").read_text("utf-8"))
+    assert CANARY not in json.dumps(found)
+    assert (found["MY_DEVICE"], found["HF_HUB_OFFLINE"]) == ("7", "1")
+
+
+def test_a_key_in_its_last_words_is_not_stored(make: Make, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", CANARY)
+    with pytest.raises(Fault, match=r"server: its worker died \(signal SIGABRT\): the token \*\*\* is not valid"):
+        paint(make(), store, ask(f"blab {CANARY}"), tries=1)
+    with store.reading() as connection:
+        stored = connection.execute(sa.select(attempts.c.detail)).scalars().all()
+    assert stored
+    assert CANARY not in str(stored)
 
 
 def test_what_cannot_be_loaded_names_the_painter(make: Make, store: Store) -> None:
