@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,6 @@ NAMES = (
     "HF_TOKEN",
     "AWS_SECRET_ACCESS_KEY",
     "PGPASSWORD",
-    "LAB_ACCESS",
     "TORCH_KEY",
     "SOME_VARIABLE",
 )
@@ -51,8 +51,6 @@ def said(pool: Pool, word: str, **given: Any) -> str:
 @pytest.mark.parametrize("probe", [OcrProbe(), RegionsProbe("classical", {}, OcrProbe())], ids=["ocr", "regions"])
 def test_no_key_reaches_a_probe(probe: Local) -> None:
     """The probe's own recipe, but for what it loads."""
-    from dataclasses import replace
-
     made = Pool(replace(probe._recipe, factory=f"{plain.__file__}:environ", workers=1))
     found = made.submit({}, (), seconds=LONG).result(LONG).value
     made.close()

@@ -131,6 +131,11 @@ class Pool:
             while not self._closed and self._waiting and len(self._alike()) < most:
                 if not self._change.wait(max(0.0, end - time.monotonic())):
                     break
+            if idle or self._closed:
+                self._idle -= 1
+                self._threads -= 1
+                self._free.append(place)
+                return None
             alike = self._alike()
             # What is left at the end is shared out among those with nothing to do.
             taken = alike[: min(most, -(-len(alike) // self._idle))]
@@ -139,10 +144,6 @@ class Pool:
             self._idle -= 1
             wanted = [job for job in taken if job.future.set_running_or_notify_cancel()]
             self._open -= len(taken) - len(wanted)
-            if idle or self._closed:
-                self._threads -= 1
-                self._free.append(place)
-                return None
         return wanted
 
     def _alike(self) -> list[_Job]:
