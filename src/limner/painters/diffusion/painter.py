@@ -72,7 +72,8 @@ class DiffusersPainter(Free):
 
         async def perform(_attempt: Attempt) -> Result:
             item = Item(request.prompt, request.seed, await asyncio.to_thread(self._pictures, request))
-            job = jobs.submit(self._workers(found), how, item, self._chosen.timeout_s)
+            pool: Pool = self._pool or await asyncio.to_thread(self._workers, found)
+            job = jobs.submit(pool, how, item, self._chosen.timeout_s)
             try:
                 drawn = jobs.drawn(await asyncio.wrap_future(job))
             except (Died, Failed, Unfit) as error:
@@ -117,13 +118,15 @@ class DiffusersPainter(Free):
         return await asyncio.to_thread(find) if self._found is None else self._found
 
     def _workers(self, found: weights.Weights) -> Pool:
-        if self._pool is None:
-            chosen = self._chosen
-            load = Load(found.source, found.revision, chosen.dtype, chosen.drawing.get("variant"), None, chosen.offload)
-            self._pool = jobs.open_pool(load, chosen, self._make_pool)
-            # Also at the interpreter's end.
-            weakref.finalize(self, self._pool.close)
-        return self._pool
+        with self._once:
+            if self._pool is None:
+                chosen, variant = self._chosen, self.options.get("variant")
+                here = weights.fetched(found, variant)
+                load = Load(here.source, here.revision, chosen.dtype, variant, None, chosen.offload)
+                self._pool = jobs.open_pool(load, chosen, self._make_pool)
+                # Also at the interpreter's end.
+                weakref.finalize(self, self._pool.close)
+            return self._pool
 
     def _room(self) -> asyncio.Semaphore:
         loop = asyncio.get_running_loop()
