@@ -72,7 +72,9 @@ class DiffusersPainter(Free):
 
         async def perform(_attempt: Attempt) -> Result:
             item = Item(request.prompt, request.seed, await asyncio.to_thread(self._pictures, request))
-            pool: Pool = self._pool or await asyncio.to_thread(self._workers, found)
+            pool = self._pool
+            if pool is None:
+                pool = await asyncio.to_thread(self._workers, found)
             job = jobs.submit(pool, how, item, self._chosen.timeout_s)
             try:
                 drawn = jobs.drawn(await asyncio.wrap_future(job))
