@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import DataError, UsageError
+from .redaction import name_key
 
 SHIPPED = Path(__file__).parent / "providers.toml"
 OWN = "limner.toml"
@@ -49,6 +50,11 @@ class Provider(BaseModel):
     tokens_per_minute: float | None = Field(default=None, gt=0)
     link_hosts: tuple[str, ...] = ()
     poll_hosts: tuple[str, ...] = ()
+
+    def model_post_init(self, _context: Any) -> None:
+        """Wherever a key comes from, it is to be told to nobody."""
+        if self.key_env is not None:
+            name_key(self.key_env)
 
     def key(self) -> str | None:
         """The key from the environment, or None for a service that needs none."""

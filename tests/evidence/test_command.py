@@ -17,10 +17,10 @@ import sqlalchemy as sa
 
 from limner import api
 from limner.evidence.probe import Local, Probe
-from limner.evidence.workers import Recipe
 from limner.runner import Runner
 from limner.store import Store
 from limner.store.schema import evidence as table
+from limner.workers import Recipe
 from tests.cli.invoke import limner
 from tests.exams.mmmg.cases import DEPENDENCIES, ELEMENTS, structured
 from tests.support import SmallExam, picture, start_limner
@@ -43,7 +43,7 @@ def stored() -> list[Any]:
 def faulty(name: str = "ocr", seconds: float = 30.0, **words: str) -> Local:
     """A probe that crashes on the second drawing and fails on the third, or does as it is told."""
     todo = words or {hashlib.sha256(picture(n)).hexdigest(): word for n, word in ((1, "exit"), (2, "raise"))}
-    recipe = Recipe("faulty", "tests.evidence.faulty:by_image", json.dumps({"words": todo}), workers=2)
+    recipe = Recipe("faulty", "tests.workers.faulty:by_image", json.dumps({"words": todo}), workers=2)
     return Local(name, "faulty/1", recipe, seconds)
 
 

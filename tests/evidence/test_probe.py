@@ -17,11 +17,11 @@ from limner.calls import Calls, Fault
 from limner.evidence.lines import Line
 from limner.evidence.names import EVIDENCE, backends, is_paper, short
 from limner.evidence.probe import Finding, Local, OcrProbe, Probe
-from limner.evidence.workers import Recipe
 from limner.fonts import font
 from limner.images import encode_png
 from limner.store import Store
 from limner.store.schema import attempts, calls
+from limner.workers import Recipe
 
 Run = Callable[[Callable[[Calls], Awaitable[Any]]], Any]
 
@@ -39,7 +39,7 @@ def run(store: Store) -> Run:
 
 
 def faulty(note: Path, seconds: float = 60.0) -> Local:
-    recipe = Recipe("faulty", "tests.evidence.faulty:obedient", json.dumps({"note": str(note)}), workers=1)
+    recipe = Recipe("faulty", "tests.workers.faulty:obedient", json.dumps({"note": str(note)}), workers=1)
     return Local("regions", "faulty/1 rev=2", recipe, seconds)
 
 

@@ -1,7 +1,7 @@
 """A worker of ``diffusers/…`` that needs no torch: it fills pictures with one colour, and does what its prompts say.
 
-A prompt may begin with ``die``, ``fail``, ``refuse``, ``unfit``, or be ``wait NAME`` to hold the job until the `Gate`
-of that name is opened. It runs in the place of the real worker, and tells every job it gets.
+A prompt may begin with ``die``, ``fail``, ``refuse``, ``unfit``, ``hang``, ``short``, ``environ`` or ``blab SECRET``,
+or be ``wait NAME`` to hold the job until the `Gate` of that name is opened. It tells every job it gets.
 """
 
 from __future__ import annotations
@@ -9,17 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import queue
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from limner.painters.diffusion import work
-from limner.painters.diffusion.process import Process
-from limner.painters.diffusion.worker import _listen
+from limner.painters.diffusion.calling import Unfit
+from limner.painters.diffusion.jobs import Drawn, How, Item, Undrawn
+from limner.painters.diffusion.worker import serving
 
+FACTORY = "tests.fakes.brush:opened"
+"""Takes the place of the real one in `limner.painters.diffusion.jobs`."""
 TOLD = "told.jsonl"
 
 
@@ -42,16 +43,6 @@ class Gate:
             pipe.write("go\n")
 
 
-def command(folder: Path) -> tuple[str, ...]:
-    """What starts one that keeps its record in a folder."""
-    return (sys.executable, "-m", "tests.fakes.brush", str(folder))
-
-
-def starter(folder: Path) -> Callable[[work.Load], Process]:
-    """What a pool is given to start such workers."""
-    return lambda load: Process(load, command(folder))
-
-
 def told(folder: Path) -> list[dict[str, Any]]:
     """The jobs so far: process, device and prompts of each, in order."""
     file = folder / TOLD
@@ -64,31 +55,25 @@ def colour(prompt: str, seed: int, images: tuple[bytes, ...] = ()) -> tuple[int,
     return root[0], root[1], root[2]
 
 
-def main(folder: Path) -> None:
-    replies = os.fdopen(os.dup(1), "wb")
-    inbox: queue.SimpleQueue[work.Load | work.Job] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(sys.stdin.buffer, inbox), daemon=True).start()
-    load = inbox.get()
-    assert isinstance(load, work.Load)
-    if load.variant == "none":
-        work.write(replies, work.Broken("OSError: no such variant"))
-        return
-    if load.variant == "deadly":
+def opened(source: str, **load: Any) -> Callable[..., Any]:
+    """What a worker draws with; its record is kept beside the pipeline's folder."""
+    if load["variant"] == "none":
+        raise Unfit("OSError: no such variant")
+    if load["variant"] == "deadly":
         sys.stderr.write("Killed for want of memory\n")
         os._exit(9)
-    work.write(replies, work.Ready())
-    while True:
-        job = inbox.get()
-        assert isinstance(job, work.Job)
-        prompts = [item.prompt for item in job.items]
+    folder = Path(source).parent
+
+    def draw(how: How, items: Sequence[Item]) -> Iterator[Drawn | Undrawn]:
         with (folder / TOLD).open("a", encoding="utf-8") as file:
-            record = {"pid": os.getpid(), "device": load.device, "prompts": prompts, "editing": job.how.editing}
-            file.write(json.dumps(record) + "\n")
-        for place, item in enumerate(job.items):
-            serve(replies, place, item, job.how, folder)
+            record = {"pid": os.getpid(), "device": load["device"], "prompts": [item.prompt for item in items]}
+            file.write(json.dumps(record | {"editing": how.editing}) + "\n")
+        return (drawn(place, item, how, folder) for place, item in enumerate(items))
+
+    return serving(draw)
 
 
-def serve(replies: IO[bytes], place: int, item: work.Item, how: work.How, folder: Path) -> None:
+def drawn(place: int, item: Item, how: How, folder: Path) -> Drawn | Undrawn:
     if item.prompt.startswith("die"):
         sys.stderr.write("Segmentation fault\n")
         os.abort()
@@ -98,16 +83,20 @@ def serve(replies: IO[bytes], place: int, item: work.Item, how: work.How, folder
             pipe.write("waiting\n")
         with (folder / f"{name}.goes").open() as pipe:
             pipe.readline()
+    if item.prompt.startswith("hang"):
+        threading.Event().wait()
+    if item.prompt.startswith("environ"):
+        (folder / "environ.json").write_text(json.dumps(dict(os.environ)), "utf-8")
+    if item.prompt.startswith("blab "):
+        sys.stderr.write(f"the token {item.prompt.split()[1]} is not valid\n")
+        os.abort()
     if item.prompt.startswith("unfit"):
-        work.write(replies, work.Broken("OddPipeline takes no guidance"))
-    elif item.prompt.startswith("fail"):
-        work.write(replies, work.Failed(place, "bad_request", "ValueError: not this one"))
-    elif item.prompt.startswith("refuse"):
-        work.write(replies, work.Failed(place, "refusal", "withheld"))
-    else:
-        pixels = bytes(colour(item.prompt, item.seed, item.images)) * (how.width * how.height)
-        work.write(replies, work.Drawn(place, (how.width, how.height), pixels, {"device": "brush"}))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+        raise Unfit("OddPipeline takes no guidance")
+    if item.prompt.startswith("fail"):
+        return Undrawn(place, "bad_request", "ValueError: not this one")
+    if item.prompt.startswith("refuse"):
+        return Undrawn(place, "refusal", "withheld")
+    if item.prompt.startswith("short"):
+        return Drawn(place, (how.width, how.height), b"pixels", {})
+    pixels = bytes(colour(item.prompt, item.seed, item.images)) * (how.width * how.height)
+    return Drawn(place, (how.width, how.height), pixels, {"device": "brush"})

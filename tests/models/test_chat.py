@@ -17,8 +17,9 @@ from limner.calls import Calls, Fault
 from limner.errors import UsageError
 from limner.images import Preparer
 from limner.models import ChatModel, Context, open_model
-from limner.models.openai_faults import kind_of, retry_after, without_key
+from limner.models.openai_faults import kind_of, retry_after
 from limner.protocol import Picture, Text
+from limner.redaction import without_key
 from limner.settings import Settings
 from limner.store import Store
 from limner.store.schema import attempts, calls

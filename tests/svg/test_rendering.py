@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import io
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
 
 from limner.images import inspect
 from limner.svg import BadSvg, Limits, render, rendering
+from limner.svg.limits import LIMITS
+from limner.workers import once
 from tests.svg.hostile import HEAD
+from tests.workers import plain
 
 WIDE = '<svg viewBox="0 0 200 100"><rect width="100" height="100" fill="red"/></svg>'
 
@@ -88,9 +91,11 @@ def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], No
     """Puts another program in the renderer's place."""
 
     def put(code: str) -> None:
-        path = tmp_path / "child.py"
-        path.write_text(code, "utf-8")
-        monkeypatch.setattr(rendering, "_CHILD", path)
+        path = tmp_path / "renderer.py"
+        path.write_text(
+            f"def renderer(**_):\n    def render(svg, options):\n        {code}\n    return render\n", "utf-8"
+        )
+        monkeypatch.setattr(rendering, "_FACTORY", f"{path}:renderer")
 
     return put
 
@@ -98,7 +103,8 @@ def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], No
 @pytest.mark.parametrize(
     ("code", "told"),
     [
-        ("import sys; sys.stderr.write('no such thing'); sys.exit(3)", "refuses it: no such thing"),
+        ("return 'no such thing'", "refuses it: no such thing"),
+        ("import sys; sys.exit(3)", "broke down"),
         ("import os; os.abort()", "broke down"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "broke down"),
         ("raise MemoryError", "memory"),
@@ -118,16 +124,16 @@ def test_a_renderer_that_hangs(child: Callable[[str], None], monkeypatch: pytest
         render(WIDE, limits=Limits(seconds=1))
 
 
-def test_the_child_gets_nothing_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: dict[str, Any] = {}
-    real = subprocess.run
+def test_the_worker_gets_nothing_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-0123456789abcdef")
+    monkeypatch.setattr(rendering, "_FACTORY", f"{plain.__file__}:environ")
+    found = once(rendering.recipe(LIMITS), {}, (), 60.0).value
+    assert set(found) <= {"LC_CTYPE"}  # Which Python sets itself.
 
-    def run(words: list[str], **options: Any) -> Any:
-        seen.update(options, words=words)
-        return real(words, **options)
 
-    monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    monkeypatch.setattr(subprocess, "run", run)
-    render(WIDE)
-    assert set(seen["env"]) <= {"RUST_BACKTRACE", "SYSTEMROOT"}
-    assert "-I" in seen["words"]
+def test_the_worker_limits_itself_before_it_sees_the_picture() -> None:
+    place, name = rendering._FACTORY.rsplit(":", 1)
+    code = "import runpy, sys; runpy.run_path(sys.argv[1])[sys.argv[2]]('/none', 2**30, 4); import resource as r; "
+    code += "print(*(r.getrlimit(w)[0] for w in (r.RLIMIT_AS, r.RLIMIT_CPU, r.RLIMIT_CORE, r.RLIMIT_FSIZE)))"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code, place, name], stdout=subprocess.PIPE, check=True)
+    assert done.stdout.split() == [b"1073741824", b"4", b"0", b"0"]

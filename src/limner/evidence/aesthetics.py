@@ -12,9 +12,9 @@ from pathlib import Path
 from ..calls import Calls, Fault
 from ..errors import UsageError
 from ..images import BadImage, inspect
+from ..workers import Recipe, environment
 from .probe import Finding, Local
 from .unipercept import KEY
-from .workers import Recipe
 
 PACKAGE = "unipercept-reward"
 MODEL = "Thunderbolt215215/UniPercept"
@@ -74,7 +74,7 @@ class UniPercept(Local):
                 raise UsageError(f"{PACKAGE} is not installed beside Limner; {HELP}") from error
         words = [_program(self._python), "-c", ASK]
         try:
-            done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+            done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=60, check=False)
         except (OSError, subprocess.SubprocessError) as error:
             raise UsageError(f"{self._python} cannot be run: {error}") from error
         if done.returncode:

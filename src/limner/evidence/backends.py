@@ -89,8 +89,8 @@ def open_ocr(word: str, settings: Settings, images: Preparer) -> Probe:
 
 
 def _tesseract(languages: str | None, seconds: float) -> Probe:
+    from ..workers import Recipe
     from . import tesseract
-    from .workers import Recipe
 
     spoken = languages or tesseract.LANGUAGES
     args = json.dumps({"languages": spoken, "seconds": seconds}, sort_keys=True)

@@ -8,10 +8,10 @@ from typing import Any
 
 from ..calls import Calls, digest
 from ..images import decode
+from ..workers import Recipe, cores
 from .lines import Line
 from .probe import Finding, Local, Probe
 from .regions import open_counter
-from .workers import Recipe, cores
 
 REGIONS_S = 600.0
 """Seconds that counting on one image may take."""

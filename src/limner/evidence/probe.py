@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..calls import Attempt, Calls, Fault, Request, Result
+from ..workers import Died, Failed, Recipe, Unfit, pool_of
 from .lines import Line
 from .ocr import RapidOcr
-from .pools import pool_of
-from .workers import Recipe
 
 OCR_S = 120.0
 """Seconds that reading one image may take."""
@@ -95,11 +94,12 @@ class Local:
         sha256 = hashlib.sha256(image).hexdigest()
 
         async def perform(_attempt: Attempt) -> Result:
-            job = pool_of(self._recipe).submit(image, given, self.seconds)
+            job = pool_of(self._recipe).submit(given, (image,), seconds=self.seconds)
             try:
-                return Result({self.field: await asyncio.wrap_future(job)})
-            except Fault as fault:
-                raise Fault(fault.kind, f"image {sha256[:12]}: {fault.detail}") from fault
+                return Result({self.field: (await asyncio.wrap_future(job)).value})
+            except (Died, Failed, Unfit) as error:
+                fault = fault_of(error, self._recipe.label)
+                raise Fault(fault.kind, f"image {sha256[:12]}: {fault.detail}") from error
 
         # What is given beside the image follows from it and from the name.
         outcome = await calls.do(Request("probe", f"{self.evidence}/{self.name}", {"image": sha256}), perform)
@@ -109,6 +109,13 @@ class Local:
         """See `Probe`."""
         value, call = await self.ask(image, calls)
         return Finding(value, self.name, call)
+
+
+def fault_of(error: Died | Failed | Unfit, label: str) -> Fault:
+    """What a worker could not do, as the fault of its image."""
+    if isinstance(error, Failed):
+        return Fault("image", error.detail) if error.kind == "image" else Fault("probe", f"{label}: {error.detail}")
+    return Fault("probe", f"{label}: {'it cannot be started: ' if error.loading else ''}{error}")
 
 
 class OcrProbe(Local):

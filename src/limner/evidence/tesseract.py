@@ -17,6 +17,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..images import decode, encode_png
+from ..workers import environment
 from .lines import Line
 from .ocr import MIN_SIDE, in_reading_order
 
@@ -139,7 +140,7 @@ def _run(*words: str) -> str:
     if shutil.which(PROGRAM) is None:
         raise UsageError(f"the program tesseract is not installed; {HELP}")
     try:
-        done = subprocess.run([PROGRAM, *words], capture_output=True, timeout=30, check=True)
+        done = subprocess.run([PROGRAM, *words], env=environment(), capture_output=True, timeout=30, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         raise UsageError(f"the program tesseract does not work: {error}; {HELP}") from error
     return (done.stdout + done.stderr).decode("utf-8", "replace")

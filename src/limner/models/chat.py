@@ -11,9 +11,10 @@ from ..calls import Attempt, Calls, Fault, Kind, Outcome, Request, Result
 from ..errors import StoreError
 from ..images import BadImage, Preparer
 from ..protocol import Part, Picture, Text
+from ..redaction import without_key
 from ..settings import ModelFacts, Settings
 from .base import Context
-from .openai_faults import fault_of, kind_of, without_key
+from .openai_faults import fault_of, kind_of
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

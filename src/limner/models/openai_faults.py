@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ..calls import Fault, Kind
+from ..redaction import without_key
 
 REFUSALS = ("content_policy", "content_filter", "content filter", "moderation", "safety", "sensitive")
 CREDITS = ("insufficient_quota", "billing", "credit", "exceeded your current quota")
@@ -77,10 +77,3 @@ def retry_after(text: str | None) -> float | None:
         except ValueError:
             return None
     return min(600.0, max(0.0, seconds))
-
-
-def without_key(text: str, key: str | None) -> str:
-    """What a service said, without the key, whole or with its middle masked."""
-    if key:
-        text = text.replace(key, "***")
-    return re.sub(r"[\w.-]*\*{3,}[\w-]*", "***", text)

@@ -1,16 +1,15 @@
-"""SVG to PNG with resvg: always cleaned first, in a process of its own, with bounded time and memory."""
+"""SVG to PNG with resvg: always cleaned first, by a worker of its own, with bounded time and memory."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from ..images import MAX_BYTES
+from ..workers import Died, Failed, Recipe, Unfit, once
 from .cleaning import Cleaned, cleaned
 from .fonts import MONOSPACE, SANS, SERIF, choose
 from .limits import LIMITS, BadSvg, Limits
@@ -18,7 +17,7 @@ from .limits import LIMITS, BadSvg, Limits
 SIDE = 1024
 """Pixels of the longer side where nothing else is asked for."""
 
-_CHILD = Path(__file__).with_name("child.py")
+_FACTORY = f"{Path(__file__).with_name('worker.py')}:renderer"
 _PATIENCE = 10
 """The clock runs this many times longer than the processor may: a busy machine makes no picture bad."""
 
@@ -57,7 +56,7 @@ def render(
         "serif_family": SERIF,
         "monospace_family": MONOSPACE,
     }
-    return _in_child(_sized(found.svg, wide, high), options, limits)
+    return _in_worker(_sized(found.svg, wide, high), options, limits)
 
 
 def _pixels(found: Cleaned, width: int | None, height: int | None, limits: Limits) -> tuple[int, int]:
@@ -81,38 +80,35 @@ def _sized(svg: str, wide: int, high: int) -> str:
     return head + end + rest
 
 
-def _in_child(svg: str, options: dict[str, object], limits: Limits) -> bytes:
+def recipe(limits: Limits) -> Recipe:
+    """The worker that renders one picture: it gets no environment, and limits its own time and memory."""
     library = find_spec("resvg_py")
     if library is None or library.origin is None:
         raise ModuleNotFoundError("resvg-py is not installed: pip install resvg-py")
-    task = {
-        "memory": limits.memory,
-        "seconds": limits.seconds,
-        "library": str(Path(library.origin).parents[1]),
-        "options": options,
-    }
-    kept = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+    args = {"library": str(Path(library.origin).parents[1]), "memory": limits.memory, "seconds": limits.seconds}
+    patience = limits.seconds * _PATIENCE
+    return Recipe("resvg", _FACTORY, json.dumps(args), start_s=patience, isolated=True, most=MAX_BYTES)
+
+
+def _in_worker(svg: str, options: dict[str, object], limits: Limits) -> bytes:
+    patience = limits.seconds * _PATIENCE
     try:
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", str(_CHILD)],
-            input=json.dumps(task).encode() + b"\n" + svg.encode(),
-            capture_output=True,
-            env={**kept, "RUST_BACKTRACE": "0"},
-            timeout=limits.seconds * _PATIENCE,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise BadSvg(f"it takes longer than {limits.seconds * _PATIENCE} seconds to render: make it simpler") from None
-    if done.returncode == 0:
-        return done.stdout
-    raise BadSvg(_reason(done.returncode, done.stderr.decode("utf-8", "replace"), limits))
+        found = once(recipe(limits), {"options": options}, (svg.encode(),), patience)
+    except Died as death:
+        if death.late:
+            raise BadSvg(f"it takes longer than {patience} seconds to render: make it simpler") from None
+        raise BadSvg(_reason(death.code, death.heard, limits)) from None
+    except (Failed, Unfit) as error:
+        raise BadSvg(_reason(None, str(error), limits)) from None
+    if not found.bodies:
+        raise BadSvg(f"the renderer refuses it: {str(found.value).strip()[:300]}")
+    return found.bodies[0]
 
 
-def _reason(code: int, said: str, limits: Limits) -> str:
-    if code == 3:
-        return f"the renderer refuses it: {said.strip()[:300]}"
-    if -code in (getattr(signal, "SIGXCPU", 0), getattr(signal, "SIGKILL", 0)):
+def _reason(code: int | None, said: str, limits: Limits) -> str:
+    if code in (-signal.SIGXCPU, -signal.SIGKILL):
         return f"it takes more than {limits.seconds} seconds of processor time to render: make it simpler"
-    if "allocation" in said or "MemoryError" in said:
+    if any(word in said for word in ("allocation", "MemoryError", "out of memory")):
         return f"it takes more than {limits.memory // 2**20:,} MiB of memory to render: make it simpler"
-    return f"the renderer broke down (exit code {code}): make it simpler"
+    how = "" if code is None else f" (exit code {code})"
+    return f"the renderer broke down{how}: make it simpler"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from limner.painters.diffusion.calling import Unfit, arguments, sides
-from limner.painters.diffusion.work import How
+from limner.painters.diffusion.jobs import How
 
 
 class Plain:

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from limner.painters.diffusion.work import Drawn, Failed, How, Item, Load
+from limner.painters.diffusion.jobs import Drawn, How, Item, Load, Undrawn
 
 pytestmark = pytest.mark.slow
 FAMILIES = ("flux", "sd3", "sdxl", "qwen")
@@ -211,7 +211,7 @@ def test_one_that_cannot_be_drawn_does_not_spoil_its_batch(easel: Any) -> None:
     how = How(32, 32, steps=4, strength=0.5, editing=True)
     items = (Item("a", 0, (png(3),)), Item("b", 1, (b"no image",)), Item("c", 2, (png(3), png(4))))
     found = list(easel.draw(how, items))
-    assert [type(each) for each in found] == [Drawn, Failed, Failed]
+    assert [type(each) for each in found] == [Drawn, Undrawn, Undrawn]
     assert [(each.place, each.kind) for each in found[1:]] == [(1, "image"), (2, "bad_request")]
     assert "starts from one picture, not from 2" in found[2].detail
 

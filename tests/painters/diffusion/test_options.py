@@ -19,6 +19,8 @@ def test_what_only_says_how_is_kept_apart() -> None:
     options = parse({"steps": 20, "batch_size": 4, "devices": "0,1", "offload": "model", "dtype": "fp16"}, SPEC)
     assert options.drawing == {"steps": 20, "dtype": "float16"}
     assert (options.batch_size, options.devices, options.offload) == (4, ("cuda:0", "cuda:1"), "model")
+    more = parse({"timeout_s": 90, "env": "A_DEVICE, ANOTHER"}, SPEC)
+    assert (more.drawing, more.timeout_s, more.env) == ({}, 90.0, ("A_DEVICE", "ANOTHER"))
     usual = parse({}, SPEC)
     assert (usual.drawing, usual.batch_size, usual.devices, usual.dtype) == ({}, 1, (None,), "bfloat16")
 
@@ -75,6 +77,10 @@ def test_sizes_by_aspect() -> None:
         ({"size": 512}, "size=512 makes no sense"),
         ({"devices": "0,0"}, "devices=0,0 makes no sense"),
         ({"devices": ""}, "devices= makes no sense"),
+        ({"timeout_s": 0}, "timeout_s=0 makes no sense; it is a number of seconds above 0"),
+        ({"env": ""}, "env= makes no sense; it is names of environment variables"),
+        ({"env": "A=1"}, "env=A=1 makes no sense"),
+        ({"env": "MY_DEVICE,HF_TOKEN"}, "those of keys are not handed on"),
         ({"negative_prompt": None}, "negative_prompt=None makes no sense; it is text"),
         ({"width": 512}, "give width and height together, or size alone"),
         ({"width": 512, "height": 512, "size": "8x8"}, "give width and height together, or size alone"),

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import psutil
 import pytest
+import sqlalchemy as sa
 from PIL import Image
 from tenacity import wait_none
 
@@ -25,45 +26,46 @@ from limner.errors import UsageError
 from limner.evidence.probe import OcrProbe
 from limner.exam import Exam
 from limner.painters import Painting, PaintRequest, open_painter, with_devices
-from limner.painters.diffusion import DiffusersPainter, process
+from limner.painters.diffusion import DiffusersPainter, jobs
 from limner.painters.diffusion import painter as module
-from limner.painters.diffusion.pool import Pool
-from limner.painters.diffusion.work import Drawn, How, Item
 from limner.settings import PainterFacts, Settings
 from limner.store import Store
 from limner.store.records import load_drawings
+from limner.store.schema import attempts
+from limner.workers import Answer
 from tests.cli.invoke import limner
 from tests.fakes import brush
 from tests.support import SmallExam, environment, picture
 
 Make = Callable[..., DiffusersPainter]
 SIZE = {"size": "8x8"}
+CANARY = "hf_canary0123456789abcdef"
 
 
 class Inline:
     """A pool that draws at once, in this process."""
 
-    drawn: ClassVar[list[tuple[How, Item]]] = []
+    drawn: ClassVar[list[Any]] = []
 
-    def __init__(self, *_: Any) -> None: ...
+    def __init__(self, *_: Any, **__: Any) -> None: ...
 
-    def submit(self, how: How, item: Item) -> Future[Drawn]:
-        self.drawn.append((how, item))
-        future: Future[Drawn] = Future()
-        pixels = bytes(brush.colour(item.prompt, item.seed, item.images)) * (how.width * how.height)
-        future.set_result(Drawn(0, (how.width, how.height), pixels, {"device": "inline"}))
+    def submit(self, given: Any, bodies: Any, *, item: Any, seconds: float) -> Future[Answer]:
+        self.drawn.append(item)
+        future: Future[Answer] = Future()
+        size = [given["how"]["width"], given["how"]["height"]]
+        pixels = bytes(brush.colour(item["prompt"], item["seed"], bodies)) * (size[0] * size[1])
+        future.set_result(Answer({"size": size, "about": {"device": "inline"}}, (pixels,)))
         return future
 
     def close(self) -> None: ...
 
 
 @pytest.fixture
-def make(folder: Path, store: Store, tmp_path: Path) -> Make:
-    def painter(facts: PainterFacts | None = None, **options: Any) -> DiffusersPainter:
-        def pool(load: Any, devices: Any, batch_size: int) -> Pool:
-            return Pool(load, devices, batch_size, brush.starter(tmp_path))
+def make(folder: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> Make:
+    monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
 
-        return DiffusersPainter("mine", f"diffusers/{folder}", store.blobs, SIZE | options, facts, pool)
+    def painter(facts: PainterFacts | None = None, **options: Any) -> DiffusersPainter:
+        return DiffusersPainter("mine", f"diffusers/{folder}", store.blobs, SIZE | options, facts)
 
     return painter
 
@@ -99,7 +101,7 @@ def fill(data: bytes) -> tuple[Any, tuple[int, int]]:
         return image.getpixel((0, 0)), image.size
 
 
-def jobs(tmp_path: Path) -> list[list[str]]:
+def batches(tmp_path: Path) -> list[list[str]]:
     return [record["prompts"] for record in brush.told(tmp_path)]
 
 
@@ -189,11 +191,11 @@ def test_a_picture_that_is_not_there_is_a_fault(quick: Make, store: Store) -> No
 def test_what_is_asked_at_once_is_drawn_together(
     make: Make, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("limner.painters.diffusion.pool.LINGER_S", 30.0)
+    monkeypatch.setattr("limner.workers.pool.LINGER_S", 30.0)
     requests = [ask(f"Part {n}.", n) for n in range(8)]
     paintings = paint(make(batch_size=4), store, *requests)
     assert [fill(each.image)[0] for each in paintings] == [brush.colour(f"Part {n}.", n) for n in range(8)]
-    assert [len(job) for job in jobs(tmp_path)] == [4, 4]
+    assert [len(job) for job in batches(tmp_path)] == [4, 4]
 
 
 def test_no_more_is_claimed_than_is_about_to_be_drawn(make: Make, store: Store, tmp_path: Path) -> None:
@@ -217,11 +219,31 @@ def test_no_more_is_claimed_than_is_about_to_be_drawn(make: Make, store: Store, 
 
 @pytest.mark.slow
 def test_a_worker_that_dies_is_tried_again_and_then_given_up(make: Make, store: Store, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"diffusers/.*/model: its worker died 3 times in a row: signal SIGABRT"):
+    with pytest.raises(UsageError, match=r"diffusers/.*/model: 3 times in a row its worker died \(signal SIGABRT\)"):
         paint(make(), store, ask("die"))
-    assert len(jobs(tmp_path)) == 3
+    assert len(batches(tmp_path)) == 3
     # Nothing of this is held against the question: the next run tries again.
     assert len(paint(make(), store, ask("A cell."))) == 1
+
+
+def test_no_key_reaches_the_worker(make: Make, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "HF_TOKEN", "SOMETHING_ELSE"):
+        monkeypatch.setenv(name, CANARY)
+    monkeypatch.setenv("MY_DEVICE", "7")
+    paint(make(env="MY_DEVICE"), store, ask("environ"))
+    found = json.loads((tmp_path / "environ.json").read_text("utf-8"))
+    assert CANARY not in json.dumps(found)
+    assert (found["MY_DEVICE"], found["HF_HUB_OFFLINE"]) == ("7", "1")
+
+
+def test_a_key_in_its_last_words_is_not_stored(make: Make, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", CANARY)
+    with pytest.raises(Fault, match=r"server: its worker died \(signal SIGABRT\): the token \*\*\* is not valid"):
+        paint(make(), store, ask(f"blab {CANARY}"), tries=1)
+    with store.reading() as connection:
+        stored = connection.execute(sa.select(attempts.c.detail)).scalars().all()
+    assert stored
+    assert CANARY not in str(stored)
 
 
 def test_what_cannot_be_loaded_names_the_painter(make: Make, store: Store) -> None:
@@ -257,7 +279,7 @@ def test_it_is_found_by_its_word(folder: Path, store: Store) -> None:
 def test_a_run_through_the_program(
     small_exam: SmallExam, folder: Path, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "COMMAND", brush.command(tmp_path))
+    monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
     monkeypatch.setattr(module, "find_spec", lambda name: object())
 
     def run(**options: Any) -> Any:
@@ -267,19 +289,17 @@ def test_a_run_through_the_program(
     first, again = run(batch_size=2), run()
     assert (first.done, first.failed) == (4, 0)
     assert (again.done, again.stored, again.failed) == (0, 4, 0)
-    assert sum(map(len, jobs(tmp_path))) == 4
+    assert sum(map(len, batches(tmp_path))) == 4
     drawings = list(load_drawings(store, "genexam"))
     assert {drawing.label for drawing in drawings} == {"mine?size=8x8"}
     assert all(drawing.width == 8 for drawing in drawings)
 
 
 SCRIPT = """
-import sys
-from pathlib import Path
-from limner.painters.diffusion import painter, process
+from limner.painters.diffusion import jobs, painter
 from tests.fakes import brush
 
-process.COMMAND = brush.command(Path(sys.argv.pop(1)))
+jobs.FACTORY = brush.FACTORY
 painter.find_spec = lambda name: True
 from limner.cli import main
 main()
@@ -301,7 +321,7 @@ def test_interrupted_it_leaves_no_worker(small_exam: SmallExam, folder: Path, tm
     gate = brush.Gate(tmp_path, "0")
     words = ["draw", "genexam", "--data", str(small_exam.data), "--painter", f"mine=diffusers/{folder}"]
     words += ["--painter-arg", "size=8x8", "--concurrency", "1", "--store", str(tmp_path / "store")]
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path), *words]
+    command = [sys.executable, "-c", SCRIPT, *words]
     run = subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         gate.reached()
@@ -337,7 +357,7 @@ def test_devices_go_to_pipelines_alone() -> None:
 def test_the_command_says_where_to_draw(
     small_exam: SmallExam, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "COMMAND", brush.command(tmp_path))
+    monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
     words: list[str | Path] = ["draw", "genexam", "--data", small_exam.data, "--painter", f"mine=diffusers/{folder}"]
     words += ["--painter-arg", "size=8x8", "--store", tmp_path / "own", "--devices", "cuda:3", "--limit", "1"]
     monkeypatch.setattr(module, "find_spec", lambda name: object())

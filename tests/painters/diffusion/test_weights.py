@@ -2,8 +2,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -91,6 +95,31 @@ def test_what_is_neither_folder_nor_repository(place: str, told: str) -> None:
 def test_a_folder_without_a_pipeline(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"has no model_index\.json: no diffusers pipeline was saved there"):
         weights.folder_of(str(tmp_path))
+
+
+def test_what_takes_a_token_is_fetched_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Workers have none."""
+    asked: list[Any] = []
+
+    def download(source: str, **given: Any) -> Path:
+        asked.append((source, given))
+        if given["variant"] == "none":
+            raise OSError("401 for hf_canary0123456789abcdef")
+        return tmp_path
+
+    fake = SimpleNamespace(DiffusionPipeline=SimpleNamespace(download=download))
+    monkeypatch.setitem(sys.modules, "diffusers", fake)
+    hub = weights.Weights("lab/model", "lab/model", "c0ffee", {"repository": "lab/model", "commit": "c0ffee"})
+    here = weights.Weights("model", str(tmp_path), None, {"files": "f"})
+    for name in weights.TOKENS:
+        monkeypatch.delenv(name, raising=False)
+    assert (weights.fetched(hub, None), weights.fetched(here, None), asked) == (hub, here, [])
+    monkeypatch.setenv("HF_TOKEN", "hf_canary0123456789abcdef")
+    assert weights.fetched(here, None) == here
+    assert weights.fetched(hub, "fp16") == replace(hub, source=str(tmp_path), revision=None)
+    assert asked == [("lab/model", {"revision": "c0ffee", "variant": "fp16"})]
+    with pytest.raises(UsageError, match=r"diffusers/lab/model at c0ffee: OSError: 401 for \*\*\*$"):
+        weights.fetched(hub, "none")
 
 
 def test_a_repository_is_known_by_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

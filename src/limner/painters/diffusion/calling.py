@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .work import How
+from .jobs import How
 
 
 class Unfit(Exception):

@@ -17,7 +17,7 @@ from PIL import Image
 
 from ...images import BadImage, decode
 from .calling import Unfit, arguments, sides, takes
-from .work import Drawn, Failed, How, Item, Load
+from .jobs import Drawn, How, Item, Load, Undrawn
 
 OUT = ("out of memory", "can't allocate memory")
 
@@ -95,7 +95,7 @@ class Easel:
             pipe.to(self.device)
         self._placed = pipe
 
-    def draw(self, how: How, items: Sequence[Item]) -> Iterator[Drawn | Failed]:
+    def draw(self, how: How, items: Sequence[Item]) -> Iterator[Drawn | Undrawn]:
         """Draw all items, in as few batches as memory allows; what was learnt of that is remembered.
 
         Raises:
@@ -104,7 +104,7 @@ class Easel:
         try:
             alone = how.editing and self._edits_alone()
         except NoForm as error:
-            yield from (Failed(place, "bad_request", str(error)) for place in range(len(items)))
+            yield from (Undrawn(place, "bad_request", str(error)) for place in range(len(items)))
             return
         shape = how.width, how.height, how.editing
         waiting = list(enumerate(items))
@@ -118,7 +118,7 @@ class Easel:
             else:
                 yield from found
 
-    def _tried(self, how: How, batch: Sequence[tuple[int, Item]]) -> list[Drawn | Failed] | None:
+    def _tried(self, how: How, batch: Sequence[tuple[int, Item]]) -> list[Drawn | Undrawn] | None:
         """What became of a batch; None when it was too large for the memory."""
         try:
             return list(self._batch(how, batch))
@@ -133,15 +133,15 @@ class Easel:
                     return None
                 detail = f"out of memory on {self.device} for one image of {how.width} x {how.height}"
                 advice = "try offload=model or another size, with --retry-failed"
-                return [Failed(batch[0][0], "bad_request", f"{detail}; {advice}")]
+                return [Undrawn(batch[0][0], "bad_request", f"{detail}; {advice}")]
             if len(batch) > 1:
                 # One of them may have spoilt it for the others.
                 return [each for one in batch for each in self._tried(how, [one]) or []]
             said = " ".join(str(error).split())[:500]
             kind = "image" if isinstance(error, BadImage) else "bad_request"
-            return [Failed(batch[0][0], kind, f"{type(error).__name__}: {said}")]
+            return [Undrawn(batch[0][0], kind, f"{type(error).__name__}: {said}")]
 
-    def _batch(self, how: How, batch: Sequence[tuple[int, Item]]) -> Iterator[Drawn | Failed]:
+    def _batch(self, how: How, batch: Sequence[tuple[int, Item]]) -> Iterator[Drawn | Undrawn]:
         pipe = self.form(editing=how.editing)
         self._place(pipe)
         given = arguments(pipe, how, [item.prompt for _, item in batch], self._step())
@@ -155,9 +155,9 @@ class Easel:
         about = self._about(pipe, given)
         for (place, _), pixels, unsafe in zip(batch, output.images, withheld, strict=True):
             if unsafe:
-                yield Failed(place, "refusal", "the pipeline's own safety checker withheld the image")
+                yield Undrawn(place, "refusal", "the pipeline's own safety checker withheld the image")
             elif not np.isfinite(pixels).all():
-                yield Failed(place, "image", f"the numbers of {self._load.dtype} did not suffice; try dtype=float32")
+                yield Undrawn(place, "image", f"the numbers of {self._load.dtype} did not suffice; try dtype=float32")
             else:
                 image = Image.fromarray((pixels.clip(0, 1) * 255).round().astype(np.uint8)).convert("RGB")
                 yield Drawn(place, image.size, image.tobytes(), {**about, "batch": len(batch)})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import UsageError
+from ...redaction import is_key
 from ..base import Aspect
 
 SIZES: dict[Aspect, str] = {"square": "1024x1024", "landscape": "1216x832", "portrait": "832x1216"}
@@ -28,12 +29,16 @@ class Options:
     Attributes:
         drawing: Those given that change a drawing.
         devices: One worker runs on each; None stands for the best there is.
+        timeout_s: Seconds one drawing may take.
+        env: Environment variables that workers get beside the usual ones.
     """
 
     drawing: Mapping[str, Any]
     batch_size: int = 1
     devices: tuple[str | None, ...] = (None,)
     offload: str = "none"
+    timeout_s: float = 3600.0
+    env: tuple[str, ...] = ()
 
     @property
     def dtype(self) -> str:
@@ -125,6 +130,20 @@ def _devices(value: Any) -> tuple[str, ...]:
     return names
 
 
+def _variables(value: Any) -> tuple[str, ...]:
+    """``NAME,NAME``; workers get no keys."""
+    names = tuple(str(word).strip() for word in (value if isinstance(value, list) else str(value).split(",")))
+    if not all(re.fullmatch(r"[A-Za-z_]\w*", name) and not is_key(name) for name in names):
+        raise ValueError
+    return names
+
+
+def _seconds(value: Any) -> float:
+    if _number(value) <= 0:
+        raise ValueError
+    return float(value)
+
+
 def _offload(value: Any) -> str:
     return OFFLOADS[OFFLOADS.index(value)]
 
@@ -149,14 +168,18 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "batch_size": _whole,
     "devices": _devices,
     "offload": _offload,
+    "timeout_s": _seconds,
+    "env": _variables,
 }
-EXECUTION = ("batch_size", "devices", "offload")
+EXECUTION = ("batch_size", "devices", "offload", "timeout_s", "env")
 """Options that change no drawing: they are in no key and no label."""
 MEANT = {
     "dtype": "it is bfloat16, float16 or float32",
     "size": 'it is WIDTHxHEIGHT, or one by aspect: {"landscape": "1216x832", …}',
     "devices": "it is numbers of GPUs, such as 0,1, or cpu",
     "offload": f"it is {', '.join(OFFLOADS)}",
+    "timeout_s": "it is a number of seconds above 0",
+    "env": "it is names of environment variables, such as NAME,NAME; those of keys are not handed on",
     "strength": "it is above 0 and at most 1",
     **dict.fromkeys(("steps", "max_sequence_length", "width", "height", "batch_size"), "it is a whole number from 1"),
     **dict.fromkeys(("guidance", "true_cfg_scale"), "it is a number from 0"),

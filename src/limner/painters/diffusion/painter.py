@@ -15,10 +15,10 @@ from ...errors import StoreError, UsageError
 from ...images import encode_png
 from ...settings import PainterFacts
 from ...store import Blobs
+from ...workers import Died, Failed, Pool, Unfit
 from ..base import Free, Painting, PaintRequest
-from . import options, weights
-from .pool import Pool
-from .work import Drawn, How, Item, Load
+from . import jobs, options, weights
+from .jobs import Drawn, How, Item, Load
 
 PACKAGES = ("torch", "diffusers", "transformers", "accelerate")
 AHEAD = 2
@@ -72,10 +72,14 @@ class DiffusersPainter(Free):
 
         async def perform(_attempt: Attempt) -> Result:
             item = Item(request.prompt, request.seed, await asyncio.to_thread(self._pictures, request))
+            pool = self._pool
+            if pool is None:
+                pool = await asyncio.to_thread(self._workers, found)
+            job = jobs.submit(pool, how, item, self._chosen.timeout_s)
             try:
-                drawn = await asyncio.wrap_future(self._workers(found).submit(how, item))
-            except UsageError as error:
-                raise UsageError(f"{self.spec}: {error}") from error
+                drawn = jobs.drawn(await asyncio.wrap_future(job))
+            except (Died, Failed, Unfit) as error:
+                raise self._fault(error) from error
             sha256 = await asyncio.to_thread(self._keep, drawn)
             return Result({"image": sha256, "about": drawn.about})
 
@@ -85,6 +89,10 @@ class DiffusersPainter(Free):
         data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
         notes = {"body": body, "about": outcome.payload.get("about", {})}
         return Painting(data, request.prompt, (outcome.key,), outcome.cost, notes)
+
+    def _fault(self, error: Died | Failed | Unfit) -> Exception:
+        found = jobs.fault_of(error)
+        return UsageError(f"{self.spec}: {found}") if isinstance(found, UsageError) else found
 
     def _how(self, request: PaintRequest) -> How:
         width, height = self._chosen.size(request.aspect, self._sizes)
@@ -112,13 +120,15 @@ class DiffusersPainter(Free):
         return await asyncio.to_thread(find) if self._found is None else self._found
 
     def _workers(self, found: weights.Weights) -> Pool:
-        if self._pool is None:
-            chosen = self._chosen
-            load = Load(found.source, found.revision, chosen.dtype, chosen.drawing.get("variant"), None, chosen.offload)
-            self._pool = self._make_pool(load, chosen.devices, chosen.batch_size)
-            # Also at the interpreter's end.
-            weakref.finalize(self, self._pool.close)
-        return self._pool
+        with self._once:
+            if self._pool is None:
+                chosen, variant = self._chosen, self.options.get("variant")
+                here = weights.fetched(found, variant)
+                load = Load(here.source, here.revision, chosen.dtype, variant, None, chosen.offload)
+                self._pool = jobs.open_pool(load, chosen, self._make_pool)
+                # Also at the interpreter's end.
+                weakref.finalize(self, self._pool.close)
+            return self._pool
 
     def _room(self) -> asyncio.Semaphore:
         loop = asyncio.get_running_loop()

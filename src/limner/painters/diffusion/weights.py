@@ -9,16 +9,20 @@ import re
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from ...calls import digest
 from ...errors import UsageError
+from ...redaction import redacted
 
 INDEX = "model_index.json"
 IDLE = frozenset({".md", ".png", ".jpg", ".jpeg", ".webp", ".gif", ".log"})
 """Files of a folder that no pipeline reads."""
 THREADS = 4
+TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -61,6 +65,18 @@ def find(place: str, revision: str | None) -> Weights:
         return Weights(folder.name, str(folder), None, {"files": fingerprint(folder)})
     commit = _commit(place, revision or "main")
     return Weights(place, place, commit, {"repository": place, "commit": commit})
+
+
+def fetched(found: Weights, variant: str | None) -> Weights:
+    """The same weights, in the hub's cache where a token may be needed to get them there: workers get none."""
+    if found.revision is None or not any(os.environ.get(name) for name in TOKENS):
+        return found
+    diffusers: Any = import_module("diffusers")
+    try:
+        folder = diffusers.DiffusionPipeline.download(found.source, revision=found.revision, variant=variant)
+    except Exception as error:
+        raise _unreachable(found.source, found.revision, error) from error
+    return replace(found, source=str(folder), revision=None)
 
 
 def fingerprint(folder: Path) -> str:
@@ -132,6 +148,10 @@ def _commit(repository: str, revision: str) -> str:
         cached = try_to_load_from_cache(repository, INDEX, revision=revision)
         path = cached if isinstance(cached, str) else hf_hub_download(repository, INDEX, revision=revision)
     except Exception as error:  # The hub's client has dozens of kinds.
-        said = " ".join(str(error).split())[:300]
-        raise UsageError(f"diffusers/{repository} at {revision}: {type(error).__name__}: {said}") from error
+        raise _unreachable(repository, revision, error) from error
     return Path(path).parent.name
+
+
+def _unreachable(repository: str, revision: str, error: Exception) -> UsageError:
+    said = redacted(" ".join(str(error).split()))[:300]
+    return UsageError(f"diffusers/{repository} at {revision}: {type(error).__name__}: {said}")

@@ -33,6 +33,11 @@ def broken() -> Callable[..., Any]:
     raise ImportError("no module named 'weights'")
 
 
+def unloadable(secret: str) -> Callable[..., Any]:
+    """A backend that cannot be loaded, and says too much about why."""
+    raise ImportError(f"no entry with {secret}")
+
+
 def stillborn() -> Callable[..., Any]:
     """A backend whose loading ends the process."""
     os._exit(9)
@@ -49,6 +54,20 @@ def _do(word: str, **given: Any) -> Any:
         ctypes.string_at(0)
     elif word == "hang":
         threading.Event().wait()
+    elif word == "brood":
+        subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"])
+        # Deaf to everything, as native code that holds on to the interpreter.
+        ctypes.PyDLL(None).pause()
+    elif word == "bytes":
+        return b"raw bytes"
+    elif word == "environ":
+        return dict(os.environ)
+    elif word == "secret":
+        sys.stderr.write(f"cannot reach the service with {given['secret']}\n")
+        sys.stderr.flush()
+        os._exit(5)
+    elif word == "raise secret":
+        raise ValueError(f"401 for {given['secret']}")
     elif word == "child":
         return subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"]).pid
     elif word == "raise":
@@ -78,8 +97,6 @@ def _do(word: str, **given: Any) -> Any:
         return "said it"
     elif word == "pid":
         return os.getpid()
-    elif word == "key":
-        return os.environ.get("SOME_API_KEY", "none")
     elif word == "threads":
         return os.environ.get("OMP_NUM_THREADS")
     elif word == "stdin":

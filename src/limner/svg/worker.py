@@ -1,0 +1,40 @@
+"""The far end of a rendering: a process of its own that sets its limits before it is shown the picture.
+
+Run without site packages, and knows nothing of Limner: the standard library and the renderer are enough.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+def renderer(library: str, memory: int, seconds: int) -> Callable[..., Any]:
+    """What a worker renders with: PNG bytes, or the renderer's own words where it refuses.
+
+    Args:
+        library: The folder that holds the renderer.
+        memory: Bytes of address space.
+        seconds: Processor time.
+    """
+    import resource
+
+    for what, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds)):
+        hard = resource.getrlimit(what)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        # One second more until it is killed: before that comes a signal that tells what went wrong.
+        resource.setrlimit(what, (most, most + 1 if hard == resource.RLIM_INFINITY else min(most + 1, hard)))
+    for what in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
+        resource.setrlimit(what, (0, 0))
+    sys.path.insert(0, library)
+
+    def render(svg: bytes, options: dict[str, Any]) -> Any:
+        import resvg_py
+
+        try:
+            return resvg_py.svg_to_bytes(svg_string=svg.decode(), **options)
+        except ValueError as error:
+            return str(error)
+
+    return render

@@ -1,0 +1,265 @@
+"""The near end of a worker: a process with its own session and environment, asked under a time limit, always ended."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ..redaction import redacted
+from . import frames
+from .environment import environment
+from .recipe import Answer, Died, Failed, Recipe, Unfit
+
+CHILD = Path(__file__).with_name("child.py")
+DEATH_S = 5.0
+"""Seconds a worker has to be gone once its pipe is closed."""
+PIPE = 16
+"""Readings after which nothing that a dead worker printed can be left in its pipe."""
+HEARD = 8192
+"""Bytes of what a worker prints that are kept."""
+LAST_WORDS = 300
+"""Characters of them that are told when it dies."""
+
+
+class _Late(Exception):
+    """The time is up."""
+
+
+class Process:
+    """One process and its pipes, used by one thread at a time; any thread may `kill` it.
+
+    Args:
+        recipe: How it is made.
+        args: Arguments of the factory on top of the recipe's, such as a device.
+    """
+
+    def __init__(self, recipe: Recipe, args: Mapping[str, Any] | None = None) -> None:
+        if _ending.is_set():
+            raise Died("this process is ending", loading=True)
+        self._recipe, self._args = recipe, {**json.loads(recipe.args), **(args or {})}
+        flags = ("-I", "-S") if recipe.isolated else ()
+        env = {} if recipe.isolated else environment(recipe.variables, single=recipe.single)
+        # A session of its own: Ctrl-C is for the process that asks, and whatever a worker starts ends with it.
+        try:
+            self._process = subprocess.Popen(
+                [recipe.python or sys.executable, *flags, str(CHILD)], env=env, start_new_session=True, bufsize=0,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )  # fmt: skip
+        except OSError as error:
+            raise Died(str(error), loading=True) from error
+        pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
+        self._pipes = [pipe for pipe in pipes if pipe is not None]
+        self._in, self._out, self._err = (pipe.fileno() for pipe in self._pipes)
+        for pipe in (self._in, self._out, self._err):
+            os.set_blocking(pipe, False)
+        self._heard = bytearray()
+        self._deaf = self._killed = False
+        self._job = 0
+        _living.add(self)
+
+    def load(self) -> None:
+        """Wait until it is ready.
+
+        Raises:
+            Unfit: What it is to load cannot be.
+            Died: It died on the way, or took too long.
+        """
+        # Another Python has its own modules, and one that is isolated has none.
+        path = None if self._recipe.python or self._recipe.isolated else sys.path
+        setup: dict[str, Any] = {"factory": self._recipe.factory, "args": self._args, "path": path}
+        setup |= {"most": self._recipe.most, "once": self._recipe.isolated}
+        end = time.monotonic() + self._recipe.start_s
+        try:
+            self._write(frames.packed(setup), end)
+            found, _ = self._receive(end, 0)
+            if "ready" not in found and "unfit" not in found:
+                raise frames.BadFrame("an answer before the question")
+        except (_Late, EOFError, ValueError) as error:
+            raise self._death(error, self._recipe.start_s, loading=True) from error
+        if "unfit" in found:
+            self.stop()
+            raise Unfit(found["unfit"], loading=True)
+
+    def ask(
+        self, given: Mapping[str, Any], bodies: Sequence[bytes], seconds: float, items: Sequence[Any] | None = None
+    ) -> Iterator[tuple[int | None, Answer | Failed]]:
+        """Give it one job; yields its answers by the place of their item, None for all that have none yet.
+
+        Args:
+            given: Arguments by name.
+            bodies: Arguments that are bytes.
+            seconds: What it may take.
+            items: For a job of several items: each with how many of the bodies are its own.
+
+        Raises:
+            Unfit: It cannot do any such job.
+            Died: It crashed, took too long or sent what is no answer; it is gone now.
+            ValueError: The job itself is too long, or no JSON.
+        """
+        self._job += 1
+        job: dict[str, Any] = {"job": self._job, "given": dict(given)}
+        if items is not None:
+            job["items"] = items
+        end, left = time.monotonic() + seconds, set(range(1 if items is None else len(items)))
+        frame = frames.packed(job, bodies)
+        try:
+            self._write(frame, end)
+            while True:
+                found, beside = self._receive(end, self._recipe.most)
+                if found.get("job") != self._job:
+                    raise frames.BadFrame("an answer to another question")
+                if "unfit" in found:
+                    raise Unfit(found["unfit"])
+                place = found.get("place")
+                if place is not None and (type(place) is not int or place not in left):
+                    raise frames.BadFrame("an answer for no item")
+                left.discard(place)
+                if "fault" in found:
+                    yield place, Failed(found["fault"], found.get("detail", ""))
+                elif place is not None:
+                    yield place, Answer(found.get("value"), tuple(beside))
+                if found.get("spent"):
+                    self.stop()
+                if found.get("spent") or found.get("end"):
+                    return
+        except (_Late, EOFError, ValueError) as error:
+            raise self._death(error, seconds) from error
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked again."""
+        return not self._killed and self._process.poll() is None
+
+    def kill(self) -> None:
+        """End it and whatever it started, at once."""
+        if not self._killed:
+            self._killed = True
+            # Its guard belongs to its group, so that the group's number is no other's as long as this was not done.
+            with suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(DEATH_S)
+
+    def stop(self) -> None:
+        """End it, and let go of its pipes."""
+        self.kill()
+        for pipe in self._pipes:
+            with suppress(OSError):
+                pipe.close()
+        _living.discard(self)
+
+    def finish(self) -> None:
+        """Let one that does a single job end by itself; then the same."""
+        if not self._killed:
+            with suppress(_Late):
+                self._take(2**20, time.monotonic() + DEATH_S)
+        self.stop()
+
+    def _write(self, frame: list[bytes], end: float) -> None:
+        for piece in frame:
+            view = memoryview(piece)
+            while view:
+                self._wait(self._in, select.POLLOUT, end)
+                try:
+                    view = view[os.write(self._in, view) :]
+                except BlockingIOError:
+                    continue
+                except OSError as error:
+                    raise EOFError from error
+
+    def _receive(self, end: float, most: int) -> tuple[dict[str, Any], list[bytes]]:
+        frame = frames.read(lambda size: self._take(size, end), most)
+        if frame is None:
+            raise EOFError
+        # Whatever it says of itself may end up in the store.
+        said = {name: redacted(str(frame[0][name])) for name in ("unfit", "fault", "detail") if name in frame[0]}
+        return frame[0] | said, frame[1]
+
+    def _take(self, size: int, end: float) -> bytes:
+        found = bytearray()
+        while len(found) < size:
+            self._wait(self._out, select.POLLIN, end)
+            data = os.read(self._out, min(size - len(found), 2**20))
+            if not data:
+                break
+            found += data
+        return bytes(found)
+
+    def _wait(self, pipe: int, event: int, end: float) -> None:
+        """Until there is something to read, or room to write; what it prints meanwhile is taken in."""
+        while True:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise _Late
+            poll = select.poll()
+            poll.register(pipe, event)
+            if not self._deaf:
+                poll.register(self._err, select.POLLIN)
+            ready = {number for number, _ in poll.poll(min(left, 3600.0) * 1000)}
+            if self._err in ready:
+                self._hear()
+            if pipe in ready:
+                return
+
+    def _hear(self) -> None:
+        with suppress(BlockingIOError):
+            data = os.read(self._err, 2**16)
+            self._deaf = not data
+            self._heard = (self._heard + data)[-HEARD:]
+
+    def _death(self, error: Exception, seconds: float, *, loading: bool = False) -> Died:
+        if isinstance(error, EOFError):
+            # Its pipe closes a moment before it is gone, and only then it is known how.
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(DEATH_S)
+        self.kill()
+        for _ in range(PIPE):
+            self._hear()
+        self.stop()
+        code = self._process.returncode
+        # Cleaned before it is cut, lest half a key be left.
+        heard = redacted(self._heard.decode("utf-8", "replace")).strip()
+        late = isinstance(error, _Late)
+        if late:
+            said = f"no result within {seconds:g} s; its worker was ended"
+        elif isinstance(error, EOFError):
+            said = f"its worker died ({_ending_of(code)})"
+            said += f": {heard.splitlines()[-1][-LAST_WORDS:].strip()}" if heard else ""
+        else:
+            said = f"{error}; its worker was ended"
+        return Died(said, loading=loading, late=late, code=code, heard=heard)
+
+
+def _ending_of(code: int | None) -> str:
+    if code is None:
+        return "it cannot be ended"
+    with suppress(ValueError):
+        return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+    return f"exit code {code}"
+
+
+_living: set[Process] = set()
+_ending = threading.Event()
+
+
+@atexit.register
+def end_all() -> None:
+    """End every worker at once, at the end of this process."""
+    _ending.set()
+    for one in list(_living):
+        one.kill()
+
+
+# A parent's workers are not its child's.
+os.register_at_fork(after_in_child=_living.clear)

@@ -1,0 +1,109 @@
+"""What workers learn of the environment: what is listed, never a key; and what they say, without keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from limner.evidence.counting import RegionsProbe
+from limner.evidence.probe import Local, OcrProbe
+from limner.redaction import redacted
+from limner.settings import Provider
+from limner.workers import Died, Failed, Pool, Recipe, Unfit, environment
+from tests.workers import faulty, plain
+
+CANARY = "sk-canary-0123456789abcdef"
+NAMES = (
+    "OPENAI_API_KEY",
+    "HF_TOKEN",
+    "AWS_SECRET_ACCESS_KEY",
+    "PGPASSWORD",
+    "TORCH_KEY",
+    "SOME_VARIABLE",
+)
+LONG = 60.0
+
+
+@pytest.fixture(autouse=True)
+def _canaries(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in NAMES:
+        monkeypatch.setenv(name, CANARY)
+
+
+@pytest.fixture
+def pool() -> Iterator[Pool]:
+    made = Pool(Recipe("faulty", "tests.workers.faulty:obedient", workers=1))
+    yield made
+    made.close()
+
+
+def said(pool: Pool, word: str, **given: Any) -> str:
+    error = pool.submit(given, (word.encode(),), seconds=LONG).exception(LONG)
+    assert isinstance(error, Died | Failed | Unfit)
+    assert not isinstance(error, Died) or CANARY not in error.heard
+    return str(error)
+
+
+@pytest.mark.parametrize("probe", [OcrProbe(), RegionsProbe("classical", {}, OcrProbe())], ids=["ocr", "regions"])
+def test_no_key_reaches_a_probe(probe: Local) -> None:
+    """The probe's own recipe, but for what it loads."""
+    made = Pool(replace(probe._recipe, factory=f"{plain.__file__}:environ", workers=1))
+    found = made.submit({}, (), seconds=LONG).result(LONG).value
+    made.close()
+    assert found["OMP_NUM_THREADS"] == "1"
+    assert CANARY not in json.dumps(found)
+
+
+def test_what_is_listed_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = {"HF_HOME": "/hub", "CUDA_VISIBLE_DEVICES": "1", "OMP_NUM_THREADS": "3", "LC_ALL": "C", "TMPDIR": "/tmp"}
+    for name, value in kept.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("MY_DEVICE", "7")
+    assert kept.items() <= environment().items()
+    assert "MY_DEVICE" not in environment()
+    assert environment(["MY_DEVICE"])["MY_DEVICE"] == "7"
+    assert environment(single=True)["OMP_NUM_THREADS"] == "1"
+
+
+def test_keys_are_not_even_where_they_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:password@proxy.example:3128")
+    monkeypatch.setenv("NO_PROXY", "localhost")
+    monkeypatch.setenv("TMPDIR", f"/tmp/{CANARY}")
+    found = environment([*NAMES])
+    assert not found.keys() & {*NAMES, "HTTPS_PROXY", "TMPDIR"}
+    assert found["NO_PROXY"] == "localhost"
+
+
+def test_a_key_may_be_called_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_WAY_IN", "a-way-in-0123456789")
+    assert redacted("with a-way-in-0123456789") == "with a-way-in-0123456789"
+    Provider(base_url="http://lab.example", key_env="LAB_WAY_IN")
+    assert redacted("with a-way-in-0123456789") == "with ***"
+
+
+def test_last_words_are_told_without_keys(pool: Pool) -> None:
+    told = "its worker died (exit code 5): cannot reach the service with ***"
+    assert said(pool, "secret", secret=CANARY) == told
+    login = "postgresql://me:password@host/store"
+    assert said(pool, "secret", secret=login).endswith("with postgresql://***@host/store")
+    assert said(pool, "secret", secret=f"sk-can***def and {CANARY}{CANARY}").endswith("with *** and ***")
+
+
+def test_half_a_key_is_not_left_where_words_are_cut(pool: Pool) -> None:
+    found = said(pool, "secret", secret=CANARY + "x" * 280)
+    assert len(found) < 400
+    assert not any(CANARY[n : n + 8] in found for n in range(len(CANARY) - 8))
+
+
+def test_what_a_worker_says_of_an_item_is_told_without_keys(pool: Pool) -> None:
+    assert said(pool, "raise secret", secret=CANARY) == "ValueError('401 for ***')"
+
+
+def test_why_it_cannot_be_loaded_is_told_without_keys() -> None:
+    made = Pool(Recipe("faulty", f"{faulty.__file__}:unloadable", json.dumps({"secret": CANARY}), workers=1))
+    assert said(made, "x") == "ImportError('no entry with ***')"
+    made.close()

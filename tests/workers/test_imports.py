@@ -1,0 +1,22 @@
+"""Workers stand below whatever uses them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import limner.workers
+
+BELOW = {"redaction", "errors", "images", "settings"}
+
+
+def test_workers_import_only_what_stands_below_them() -> None:
+    found = set()
+    for file in Path(limner.workers.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level > 1:
+                found.add((node.module or node.names[0].name).split(".")[0])
+            elif isinstance(node, ast.ImportFrom | ast.Import):
+                assert not any(name.name.startswith("limner") for name in node.names), file
+    assert found
+    assert found <= BELOW
