@@ -14,6 +14,7 @@ from limner.store import Store
 
 Part = namedtuple("Part", "mountpoint fstype")
 Usage = namedtuple("Usage", "free")
+REGISTRIES = ["exams", "painters", "image services", "strategies", "judges", "probes"]
 
 
 @pytest.fixture
@@ -28,9 +29,11 @@ def found(store: str | Path) -> dict[str, Check]:
 @pytest.mark.usefixtures("no_ocr")
 def test_a_machine_that_is_fit(tmp_path: Path) -> None:
     checks = found(tmp_path / "store")
-    assert list(checks) == ["python", "store", "file system", "disk", "OCR", "settings", "exams"]
+    assert list(checks) == ["python", "store", "file system", "disk", "OCR", "settings", *REGISTRIES]
     assert checks["store"].detail.endswith("none yet; the first run makes it")
     assert "genexam" in checks["exams"].detail
+    assert "folder" in checks["painters"].detail
+    assert all(checks[name].state == "ok" for name in REGISTRIES)
     assert not (tmp_path / "store").exists()
 
 

@@ -9,8 +9,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+
+from .core.registry import Registry
+from .errors import UsageError
 
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smbfs", "smb3", "afs", "ncpfs", "9p", "ceph", "glusterfs", "lustre"})
 """File systems on which SQLite's locks cannot be trusted, beside every fuse one that goes over a network."""
@@ -35,13 +39,30 @@ def examine(store: str) -> Iterator[Check]:
         "disk": lambda: _disk(store),
         "OCR": _ocr,
         "settings": _settings,
-        "exams": _exams,
     }
+    looks |= {name: partial(_registered, name, registry) for name, registry in _registries().items()}
     for name, look in looks.items():
         try:
             yield look()
         except Exception as error:
             yield Check(name, "bad", f"{type(error).__name__}: {error}")
+
+
+def _registries() -> dict[str, Registry[Any]]:
+    from .evidence.kinds import PROBES
+    from .exams import EXAMS
+    from .judges import JUDGES
+    from .painters import PAINTERS, SERVICES
+    from .strategies import STRATEGIES
+
+    return {
+        "exams": EXAMS,
+        "painters": PAINTERS,
+        "image services": SERVICES,
+        "strategies": STRATEGIES,
+        "judges": JUDGES,
+        "probes": PROBES,
+    }
 
 
 def _python() -> Check:
@@ -133,7 +154,21 @@ def _settings() -> Check:
     return Check("settings", "ok" if have else "note", "; ".join(words))
 
 
-def _exams() -> Check:
-    from .exams import kind, kinds
-
-    return Check("exams", "ok", ", ".join(kind(name).name for name in kinds()))
+def _registered(name: str, registry: Registry[Any]) -> Check:
+    """What Limner ships, and what other packages add: each with a line about it, or what is wrong with it."""
+    own = registry.own()
+    told = [", ".join(own)]
+    state: Literal["ok", "note", "bad"] = "ok"
+    for entry in registry.entries():
+        if entry.own:
+            continue
+        if entry.name in own:
+            detail, state = "not used, for Limner's own is called so too", "bad" if state == "bad" else "note"
+        else:
+            try:
+                registry.get(entry.name)
+                detail = registry.about(entry.name)
+            except UsageError as error:
+                detail, state = str(error), "bad"
+        told.append(f"{entry.name} from {entry.package} {entry.version}: {detail}")
+    return Check(name, state, "; ".join(told))

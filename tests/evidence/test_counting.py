@@ -76,7 +76,7 @@ def test_wrong_words(store: Store) -> None:
         return open_probes((), (), Measuring(**words), settings.load(), images)  # type: ignore[arg-type]
 
     for words, said in (
-        ({"regions": "sam9"}, "no region counter 'sam9'"),
+        ({"regions": "sam9"}, "--regions sam9: there is classical, sam2-tiny"),
         ({"regions": "classical?speed=1"}, "no option speed"),
         ({"regions": "counts.csv"}, "--regions counts.csv: tables of regions and aesthetics are brought in by"),
         ({"ocr": "eyes"}, "--ocr eyes: there is rapidocr, tesseract"),

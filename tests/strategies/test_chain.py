@@ -6,7 +6,7 @@ import pytest
 
 from limner.calls import Fault
 from limner.errors import UsageError
-from limner.strategies import DIRECT_STRATEGY, STAGES, open_strategy, parse
+from limner.strategies import DIRECT_STRATEGY, STRATEGIES, open_strategy, parse
 from tests.strategies.support import Brush, Mind, draw, made, said_by_studio
 
 
@@ -92,7 +92,7 @@ def test_a_fault_carries_what_was_paid_before_it(tmp_path: Path) -> None:
 
 
 def test_every_stage_says_what_it_is() -> None:
-    for stage in STAGES.values():
+    for stage in map(STRATEGIES.get, STRATEGIES.own()):
         assert stage.about
         assert sum(part is not None for part in (stage.words, stage.draw, stage.many, stage.finish)) == 1
         assert stage.guess(100, {}, 4)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Generic
 
+from ..core.registry import Registry
 from ..errors import DataError, UsageError
 from ..exam import Exam, Question, R
 from ..protocol import Prompts, Protocol
 
-GROUP = "limner.exams"
 SAMPLE = "sample/"
 
 
@@ -64,6 +62,11 @@ class Kind(Generic[R]):
     presets: Path | None = None
     read_results: Callable[..., Iterable[ImportedReply]] | None = None
 
+    @property
+    def about(self) -> str:
+        """What it is, in a line."""
+        return self.title
+
     def load_prompts(self, own: Path | None = None) -> Prompts:
         """The shipped templates, with the user's own wording on top."""
         return Prompts(self.prompts, own)
@@ -76,27 +79,17 @@ class Kind(Generic[R]):
         return dict(known[name])
 
 
-@lru_cache(maxsize=1)
-def _registered() -> dict[str, Any]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+EXAMS: Registry[Kind[Any]] = Registry("limner.exams", "exam", Kind, hint="A file exam.toml works too")
 
 
 def kinds() -> list[str]:
     """The names of all installed exams."""
-    return sorted(_registered())
+    return EXAMS.names()
 
 
 def kind(name: str) -> Kind[Any]:
     """The installed exam called `name`."""
-    if name not in _registered():
-        raise UsageError(f"no exam {name!r}; installed: {', '.join(kinds())}. A file exam.toml works too")
-    try:
-        loaded = _registered()[name].load()
-    except Exception as error:
-        raise UsageError(f"the exam {name!r} is broken: {type(error).__name__}: {error}") from error
-    if not isinstance(loaded, Kind):
-        raise UsageError(f"the exam {name!r} is broken: its entry point gives no limner.exams.Kind")
-    return loaded
+    return EXAMS.get(name)
 
 
 @dataclass(frozen=True)

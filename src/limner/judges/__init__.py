@@ -10,15 +10,29 @@ from ..errors import UsageError
 from ..evidence.probe import OcrProbe
 from ..exams import Kind
 from ..images import Preparer
-from ..models import open_model
 from ..protocol import Variant
 from ..settings import Settings
 from ..store import Blobs
 from .base import Judge, Marked, Subject
+from .kinds import JUDGES, JudgeInputs, JudgeKind
 from .model import ModelJudge
 from .ocr import OcrJudge
 
-__all__ = ["Judge", "Marked", "ModelJudge", "OcrJudge", "Subject", "make_variant", "open_judge"]
+__all__ = [
+    "JUDGES",
+    "Judge",
+    "JudgeInputs",
+    "JudgeKind",
+    "Marked",
+    "ModelJudge",
+    "OcrJudge",
+    "Subject",
+    "make_variant",
+    "open_judge",
+]
+
+MODEL_KIND = "model"
+"""The kind behind every ``provider/model``."""
 
 
 def make_variant(exam: Kind[Any], name: str | None, options: Mapping[str, str], prompts: Path | None = None) -> Variant:
@@ -49,9 +63,9 @@ def open_judge(
     blobs: Blobs,
     ocr: OcrProbe,
 ) -> Judge:
-    """The judge behind `spec`."""
-    if spec in ("ocr", "ocr/mentions"):
-        if not exam.protocol.label_kinds:
-            raise UsageError(f"the OCR examiner does not serve {exam.name}: none of its criteria is about words")
-        return OcrJudge(exam.protocol, blobs, ocr, mentions=spec != "ocr")
-    return ModelJudge(open_model(spec, args, settings, images), exam.protocol, variant, blobs, ocr)
+    """The judge behind `spec`: of a registered kind, or ``provider/model`` for a chat model."""
+    head, slash, rest = spec.partition("/")
+    kind = head if JUDGES.serves(head, settings.providers) else MODEL_KIND
+    if kind == MODEL_KIND and not (slash and rest):
+        raise UsageError(f"{spec!r} is no judge: write {', '.join(JUDGES.usages())}")
+    return JUDGES.get(kind).open(JudgeInputs(spec, rest, args, exam, variant, settings, images, blobs, ocr))
