@@ -224,7 +224,7 @@ def open_strategy(word: str, given: Mapping[str, str], open_mind: Any, open_edit
     options = {name: value for name, value in used.items() if name in known and name not in ("editor", "prompts")}
     prompts = Prompts(Path(__file__).parent / "prompts", Path(used["prompts"])) if "prompts" in used else None
     told = ",".join(f"{name}={value}" for name, value in sorted(used.items()))
-    return Strategy(f"{word}[{told}]", stages, n, models, editor, options, prompts)
+    return Strategy(f"{word}[{told}]" if told else word, stages, n, models, editor, options, prompts)
 
 
 def known_options(words: list[str]) -> set[str]:
