@@ -28,7 +28,19 @@ from limner.painters.polling import LONGEST_PAUSE_S
 from limner.painters.services import bfl, chat_images, dashscope
 from limner.settings import ModelFacts, PainterFacts, Provider
 from tests.docs.blocks import PAGES, blocks
-from tests.docs.tables import KNOWN, NOTHING, PROVIDERS, SETTINGS, Table, code, number, table, tables
+from tests.docs.tables import (
+    KNOWN,
+    NOTHING,
+    PROVIDERS,
+    SETTINGS,
+    Table,
+    code,
+    number,
+    provider_rows,
+    service_rows,
+    table,
+    tables,
+)
 
 INDEX = PROVIDERS / "index.md"
 NAMES = sorted(KNOWN["providers"])
@@ -50,15 +62,12 @@ def words(file: Path) -> str:
 
 
 def test_every_provider_has_its_page_and_its_row() -> None:
-    rows = {code(row[0]): row for row in table(INDEX, "provider", "draws").rows}
-    assert set(rows) == set(NAMES)
-    for name, (link, draws, marks, key) in rows.items():
-        known = SETTINGS.providers[name]
-        assert f"({name}.md)" in link
-        assert draws == ("yes" if known.image_shape else "no")
-        assert marks == ("yes" if "shape" in KNOWN["providers"][name] else "no")
-        assert key == (f"`{known.key_env}`" if known.key_env else "none")
+    assert list(table(INDEX, "provider", "draws").rows) == provider_rows()
     assert {file.stem for file in PROVIDERS.glob("*.md")} == {*NAMES, "diffusers", "index", "python"}
+
+
+def test_every_image_service_has_its_row() -> None:
+    assert list(table(INDEX, "`image_shape`", "whose it is").rows) == service_rows()
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ class Registry(Generic[T]):
             hint: What else a user can write, told where a name is not there.
         """
         self.group, self.thing = group, thing
-        self._kind, self._hint = kind, hint
+        self.kind, self._hint = kind, hint
 
     def entries(self) -> tuple[Entry, ...]:
         """All that is registered; nothing is loaded."""
@@ -131,8 +131,8 @@ class Registry(Generic[T]):
             loaded = entry.load()
         except (Exception, SystemExit) as error:
             raise UsageError(f"{broken}: {type(error).__name__}: {error}") from error
-        if not isinstance(loaded, self._kind):
-            raise UsageError(f"{broken}: it gives no {self._kind.__module__}.{self._kind.__qualname__}")
+        if not isinstance(loaded, self.kind):
+            raise UsageError(f"{broken}: it gives no {self.kind.__module__}.{self.kind.__qualname__}")
         if (called := getattr(loaded, "name", entry.name)) != entry.name:
             raise UsageError(f"{broken}: it calls itself {called!r}")
         return loaded

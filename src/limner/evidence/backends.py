@@ -16,6 +16,7 @@ from ..words import typed
 from .kinds import MODEL_KIND, ProbeInputs, ProbeKind, backends_of, evidence_names, probe_kind
 from .names import AESTHETICS, EVIDENCE, MODEL, OCR
 from .probe import Local, OcrProbe, Probe
+from .regions import WORDS
 
 NONE = "none"
 """The word for not measuring what the exam needs."""
@@ -178,14 +179,10 @@ TESSERACT = ProbeKind(
     "tesseract, tesseract:LANGUAGES", "the program Tesseract, looking for words anywhere (mode 11)", _tesseract
 )
 MODEL_READER = ProbeKind("PROVIDER/MODEL", "a chat model that is asked for lines and boxes", _reader, None)
-CLASSICAL = ProbeKind("classical", "areas of one colour, without any model", _regions, None)
-SAM2_TINY = ProbeKind(
-    "sam2-tiny, sam2-tiny:FOLDER", "SAM 2 tiny on the CPU; its files from a folder that is named", _regions, None
-)
-SAM21_LARGE = ProbeKind("sam2.1-large", "SAM 2.1 large with the release's settings, as in the paper", _regions, None)
-SAM21 = ProbeKind(
-    "sam2.1:WEIGHTS", "the same with weights from a folder or a repository in the hub's cache", _regions, None
-)
+CLASSICAL = ProbeKind("classical", WORDS["classical"], _regions, None)
+SAM2_TINY = ProbeKind("sam2-tiny, sam2-tiny:FOLDER", WORDS["sam2-tiny"], _regions, None)
+SAM21_LARGE = ProbeKind("sam2.1-large", WORDS["sam2.1-large"], _regions, None)
+SAM21 = ProbeKind("sam2.1:WEIGHTS", WORDS["sam2.1:WEIGHTS"], _regions, None)
 UNIPERCEPT = ProbeKind(
     "unipercept, unipercept:PYTHON", "UniPercept's rating of image aesthetics, as in AIBench's paper", _unipercept,
     frozenset({"device", "model"}),
