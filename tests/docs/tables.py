@@ -80,7 +80,8 @@ def provider_rows() -> list[tuple[str, ...]]:
 
 def service_rows() -> list[tuple[str, ...]]:
     """The rows of the table of image services, as they are registered; other packages' aside."""
-    return [(f"`{name}`", SERVICES.about(name)) for name in SERVICES.own()]
+    rows: list[tuple[str, ...]] = [(f"`{name}`", SERVICES.about(name)) for name in SERVICES.own()]
+    return rows
 
 
 def rewrite(page: Path, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

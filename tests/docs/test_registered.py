@@ -26,7 +26,7 @@ def plain(cell: str) -> str:
 
 
 def test_painters() -> None:
-    rows = dict(table(DOCS / "painters.md", "`--painter`", "draws by").rows)
+    rows = {row[0]: row[1] for row in table(DOCS / "painters.md", "`--painter`", "draws by").rows}
     services = [cell for cell in rows if "/…" in cell]
     assert [plain(rows.pop(cell)) for cell in services] == ["calling an image service"]
     own = {f"`{PAINTERS.usage(name)}`": PAINTERS.about(name) for name in PAINTERS.own()}
