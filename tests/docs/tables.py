@@ -70,7 +70,7 @@ def number(cell: str) -> float | None:
 
 def provider_rows() -> list[tuple[str, ...]]:
     """The rows of the table of providers, as the settings have them."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name, known in SETTINGS.providers.items():
         draws, marks = known.image_shape is not None, "shape" in KNOWN["providers"][name]
         key = f"`{known.key_env}`" if known.key_env else "none"
