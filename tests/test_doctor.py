@@ -9,12 +9,11 @@ import psutil
 import pytest
 
 from limner import doctor
-from limner.doctor import Check, examine, is_network
+from limner.doctor import REGISTRIES, Check, examine, is_network
 from limner.store import Store
 
 Part = namedtuple("Part", "mountpoint fstype")
 Usage = namedtuple("Usage", "free")
-REGISTRIES = ["exams", "painters", "image services", "strategies", "judges", "probes"]
 
 
 @pytest.fixture

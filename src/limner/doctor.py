@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +20,15 @@ from .errors import UsageError
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smbfs", "smb3", "afs", "ncpfs", "9p", "ceph", "glusterfs", "lustre"})
 """File systems on which SQLite's locks cannot be trusted, beside every fuse one that goes over a network."""
 FREE_BYTES = 2**30
+REGISTRIES = {
+    "exams": "limner.exams:EXAMS",
+    "painters": "limner.painters:PAINTERS",
+    "image services": "limner.painters:SERVICES",
+    "strategies": "limner.strategies:STRATEGIES",
+    "judges": "limner.judges:JUDGES",
+    "probes": "limner.evidence.kinds:PROBES",
+}
+"""Where everything stands that other packages can add to."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +50,7 @@ def examine(store: str) -> Iterator[Check]:
         "OCR": _ocr,
         "settings": _settings,
     }
-    looks |= {name: partial(_registered, name, registry) for name, registry in _registries().items()}
+    looks |= {name: partial(_look_up, name) for name in REGISTRIES}
     for name, look in looks.items():
         try:
             yield look()
@@ -48,21 +58,14 @@ def examine(store: str) -> Iterator[Check]:
             yield Check(name, "bad", f"{type(error).__name__}: {error}")
 
 
-def _registries() -> dict[str, Registry[Any]]:
-    from .evidence.kinds import PROBES
-    from .exams import EXAMS
-    from .judges import JUDGES
-    from .painters import PAINTERS, SERVICES
-    from .strategies import STRATEGIES
+def registries() -> dict[str, Registry[Any]]:
+    """Everything that other packages can add to."""
+    return {name: _registry(name) for name in REGISTRIES}
 
-    return {
-        "exams": EXAMS,
-        "painters": PAINTERS,
-        "image services": SERVICES,
-        "strategies": STRATEGIES,
-        "judges": JUDGES,
-        "probes": PROBES,
-    }
+
+def _registry(name: str) -> Registry[Any]:
+    found: Registry[Any] = EntryPoint(name, REGISTRIES[name], "").load()
+    return found
 
 
 def _python() -> Check:
@@ -154,7 +157,11 @@ def _settings() -> Check:
     return Check("settings", "ok" if have else "note", "; ".join(words))
 
 
-def _registered(name: str, registry: Registry[Any]) -> Check:
+def _look_up(name: str) -> Check:
+    return registered(name, _registry(name))
+
+
+def registered(name: str, registry: Registry[Any]) -> Check:
     """What Limner ships, and what other packages add: each with a line about it, or what is wrong with it."""
     own = registry.own()
     told = [", ".join(own)]

@@ -12,7 +12,7 @@ import pytest
 
 from limner.core import registry
 from limner.core.registry import Entry, Registry, entries, names
-from limner.doctor import _registered, _registries
+from limner.doctor import registered, registries
 from limner.errors import UsageError
 from limner.painters import PAINTERS, PainterKind
 
@@ -68,7 +68,7 @@ def test_a_broken_one_is_told_with_its_package(monkeypatch: pytest.MonkeyPatch, 
     assert str(caught.value).startswith(f"the thing 'bad' of limner-more 1.2 ({value}) is broken: {said}")
     assert things.get("own") is GOOD
     assert (things.names(), things.usages(), things.about("bad")) == (["bad", "own"], ["bad", "thing/WORD"], "")
-    check = _registered("things", things)
+    check = registered("things", things)
     assert (check.state, check.detail.startswith("own; bad from limner-more 1.2: the thing 'bad' of")) == ("bad", True)
 
 
@@ -87,14 +87,14 @@ def test_two_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
         things.get("other")
     assert things.names() == ["other", "own"]
     assert things.get("own") is GOOD
-    assert _registered("things", things).state == "bad"
+    assert registered("things", things).state == "bad"
 
 
 def test_none_hides_one_of_limner_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
     hiding = Entry("own", f"{HERE}:NOTHING", "a-first-by-name", "1.0")
     things = made(monkeypatch, hiding, OWN)
     assert things.get("own") is GOOD
-    check = _registered("things", things)
+    check = registered("things", things)
     assert (check.state, check.detail) == (
         "note", "own; own from a-first-by-name 1.0: not used, for Limner's own is called so too",
     )  # fmt: skip
@@ -129,7 +129,7 @@ def test_names_load_nothing(group: str) -> None:
 
 
 def test_all_of_limner_s_own_can_be_loaded() -> None:
-    for name, found in _registries().items():
+    for name, found in registries().items():
         own = found.own()
         assert own, name
         for one in own:

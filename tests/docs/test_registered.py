@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from limner.doctor import _registries
+from limner.doctor import registries
 from limner.evidence.kinds import PROBES
 from limner.exams import EXAMS
 from limner.judges import JUDGES
@@ -83,8 +83,7 @@ def test_exams() -> None:
 def test_groups() -> None:
     rows = table(DOCS / "architecture.md", "group", "the entry point's name", "gives").rows
     found = {
-        registry.group: f"{registry.kind.__module__}.{registry.kind.__qualname__}"
-        for registry in _registries().values()
+        registry.group: f"{registry.kind.__module__}.{registry.kind.__qualname__}" for registry in registries().values()
     }
     told = {code(group): code(gives) for group, _, gives, _ in rows}
     assert set(told) == set(found)

@@ -3,6 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from limner.calls import Fault
 from limner.errors import UsageError
@@ -50,6 +52,19 @@ def test_the_drawing_stage_stands_where_it_belongs(word: str, chain: list[str]) 
 def test_a_chain_that_makes_no_sense_is_refused(word: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         parse(word)
+
+
+PIECES = st.sampled_from([*STRATEGIES.own(), "best-of-2", "best-of-16", "best-of-0", "dream", "-N", "", "-3"])
+
+
+@given(st.text() | st.lists(PIECES, min_size=1, max_size=5).map("+".join))
+def test_any_word_is_a_chain_or_refused(word: str) -> None:
+    try:
+        stages, n = parse(word)
+    except UsageError:
+        return
+    assert sum(stage.place == "drawing" for stage in stages) == 1
+    assert 1 <= n <= 16
 
 
 def test_a_missing_model_is_named() -> None:

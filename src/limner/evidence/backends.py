@@ -61,7 +61,8 @@ def open_probes(
         UsageError: A word names no backend, or none is named for what is to be measured.
     """
     known = evidence_names()
-    given = {name: measuring.words.get(name) or getattr(settings.evidence, name, None) for name in known}
+    usual = {name: getattr(settings.evidence, name) for name in EVIDENCE}
+    given = {name: measuring.words.get(name) or usual.get(name) for name in known}
     wanted = set(measuring.probes) or {*needs, *measuring.named, *(name for name in uses if given.get(name))}
     if AESTHETICS in wanted and given[AESTHETICS] is None:
         raise UsageError("aesthetics: name what rates, such as --aesthetics unipercept:PYTHON")
