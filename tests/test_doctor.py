@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from limner import doctor
-from limner.doctor import Check, examine, is_network
+from limner.doctor import REGISTRIES, Check, examine, is_network
 from limner.store import Store, version_at
 from tests.store.versions import make_version_1
 
@@ -29,9 +29,11 @@ def found(store: str | Path) -> dict[str, Check]:
 @pytest.mark.usefixtures("no_ocr")
 def test_a_machine_that_is_fit(tmp_path: Path) -> None:
     checks = found(tmp_path / "store")
-    assert list(checks) == ["python", "store", "file system", "disk", "OCR", "settings", "exams"]
+    assert list(checks) == ["python", "store", "file system", "disk", "OCR", "settings", *REGISTRIES]
     assert checks["store"].detail.endswith("none yet; the first run makes it")
     assert "genexam" in checks["exams"].detail
+    assert "folder" in checks["painters"].detail
+    assert all(checks[name].state == "ok" for name in REGISTRIES)
     assert not (tmp_path / "store").exists()
 
 

@@ -143,3 +143,23 @@ def test_the_total_leaves_out_what_is_not_known_and_says_so() -> None:
         return Estimate(who, "painter", calls, calls, 0, 0, dollars, "")
 
     assert total([one("a", 1.5), one("b", None), one("c", 0.25), one("d", None, calls=0)]) == (1.75, ["b"])
+
+
+def test_what_is_measured_on_the_way(exam: SmallExam) -> None:
+    """Only what a word names has a line; a model that rates is paid for, drawing by drawing."""
+    judged = [*painted(exam), "--judge", "ocr"]
+    assert set(steps(*judged)) == {"mine", "ocr"}
+    found = steps(*judged, "--regions", "classical", "--aesthetics", "openai/gpt-5")
+    counted, rated = found["classical"], found["model:openai/gpt-5"]
+    assert (counted["role"], counted["steps"], counted["calls"], counted["dollars"]) == ("probe", 6, 0, 0)
+    assert (rated["role"], rated["steps"], rated["calls"], rated["basis"]) == ("probe", 6, 6, "rule of thumb")
+    assert (
+        6 * (PICTURE_TOKENS * 1.25 + 500 * 10) / 1e6
+        < rated["dollars"]
+        < 6 * (2 * PICTURE_TOKENS * 1.25 + 500 * 10) / 1e6
+    )
+    unknown = steps(*judged, "--aesthetics", "openai/nobody")
+    assert unknown["model:openai/nobody"]["dollars"] is None
+    limner("draw", *painted(exam))
+    limner("evidence", "genexam", "--regions", "classical", "--limit", "2")
+    assert steps(*judged, "--regions", "classical")["classical"]["steps"] == 4

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import tomllib
 from datetime import date
-from importlib import import_module
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,9 +14,9 @@ import pytest
 from limner import settings
 from limner.evidence.probe import OcrProbe
 from limner.exam import Exam
-from limner.painters import SHAPES, ApiPainter, PaintRequest, open_painter
+from limner.painters import SERVICES, ApiPainter, PaintRequest, open_painter
 from limner.painters.base import Aspect
-from limner.painters.dashscope import endpoint_of
+from limner.painters.services.dashscope import endpoint_of
 from limner.settings import SHIPPED, ModelFacts, PainterFacts, Provider, Settings, load
 from limner.store import Store
 from tests.cli.invoke import limner
@@ -71,13 +70,12 @@ def test_no_two_providers_share_a_key(shipped: Settings) -> None:
 
 
 def test_every_shape_is_registered_and_can_be_loaded() -> None:
-    annotation = Provider.model_fields["image_shape"].annotation
-    known = {word for part in get_args(annotation) for word in get_args(part)}
-    assert known == set(SHAPES)
-    for place in SHAPES.values():
-        module, _, made = place.partition(":")
-        found = getattr(import_module(f"limner.painters.{module}"), made)
-        assert issubclass(found, ApiPainter)
+    known = set(SERVICES.own())
+    for name in known:
+        service = SERVICES.get(name)
+        assert service.about
+        assert issubclass(service.painter, ApiPainter)
+        assert "size" in service.painter.takes()
     assert {provider["image_shape"] for provider in RAW["providers"].values() if "image_shape" in provider} <= known
 
 
@@ -131,9 +129,10 @@ def test_sizes_are_such_as_the_service_takes(shipped: Settings, store: Store, na
         endpoint = endpoint_of(painter.model)
         wish = {} if endpoint.startswith("multimodal") else {"X-DashScope-Async": "enable"}
         size = jobs_checks.check_dashscope(body, endpoint, wish).size
-    else:
-        assert shape == "bfl"
+    elif shape == "bfl":
         size = jobs_checks.check_bfl(body, painter.model).size
+    else:
+        size = painter.facts.sizes[aspect]
     wide, high = (int(side) for side in re.split("[x:]", size))
     assert (wide > high, wide < high) == (aspect == "landscape", aspect == "portrait")
     assert set(painter.facts.sizes) == set(ASPECTS)
@@ -186,7 +185,10 @@ def test_a_user_s_file_changes_single_fields_and_adds_entries(tmp_path: Path) ->
             "providers.openai.requests_per_minute: Input should be greater",
         ),
         ("[providers.openai]\ntimeout_s = -1", "providers.openai.timeout_s: Input should be greater than 0"),
-        ("[providers.openai]\nimage_shape = 'odd'", "providers.openai.image_shape: Input should be 'openai-images'"),
+        (
+            "[providers.openai]\nimage_shape = 'odd'",
+            "providers.openai.image_shape: no image service 'odd'; there",
+        ),
         ('[models."a/b"]\ninput_price = -1', "models.a/b.input_price: Input should be greater than or equal to 0"),
         ('[models."a/b"]\ninput_price = nan', "models.a/b.input_price: Input should be greater than or equal to 0"),
         ('[painters."a/b"]\nimage_price = "free"', "painters.a/b.image_price: Input should be a valid number"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,14 +13,14 @@ from . import exams, settings
 from .calls import Limits
 from .errors import NoStore, StoreError, UsageError
 from .evidence.backends import Measuring, open_probes
-from .evidence.names import EVIDENCE
+from .evidence.kinds import evidence_names
 from .evidence.probe import OcrProbe
 from .exam import Exam, Selection
 from .exams import Kind, Named
 from .images import Preparer
 from .judges import Judge, make_variant, open_judge, split_wording
 from .models import ChatModel, ReplayModel, open_model
-from .painters import Painter, open_painter, with_devices
+from .painters import PAINTERS, Painter, name_and_spec, open_painter, with_devices
 from .protocol import READINGS, Reading
 from .runner import Plan, Progress, Runner
 from .scoring import ON, Group, On, Standing, Which, load_groups, standings, without_flagged
@@ -136,7 +135,7 @@ def plan(
         how["probes"] = open_probes(protocol.needs, protocol.uses, wanted, known, Preparer(store.blobs.get))
         how["anew"] = wanted.named | {*wanted.probes}
     # Probes have time limits of their own, which begin when it is an image's turn.
-    for own in ("python", "diffusers", *EVIDENCE):
+    for own in (*PAINTERS.names(), *evidence_names()):
         limits.setdefault(own, Limits(attempt_s=OWN_S, call_s=OWN_S))
     return Plan(
         chosen, opened, judges, whole=whole, draw=draw, only_painters=only, limits=limits, options=drawing, **how
@@ -162,8 +161,7 @@ def painter_name(word: str) -> str:
     >>> painter_name("mine=folder/a=b"), painter_name("folder/a=b")
     ('mine', 'folder/a=b')
     """
-    named = re.match(r"([\w.:+-]+)=.", word)
-    return named[1] if named else word
+    return name_and_spec(word)[0]
 
 
 def _known_painters(words: Sequence[str], exam: str, store: Store) -> frozenset[str]:

@@ -9,12 +9,26 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+
+from .core.registry import Registry
+from .errors import UsageError
 
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smbfs", "smb3", "afs", "ncpfs", "9p", "ceph", "glusterfs", "lustre"})
 """File systems on which SQLite's locks cannot be trusted, beside every fuse one that goes over a network."""
 FREE_BYTES = 2**30
+REGISTRIES = {
+    "exams": "limner.exams:EXAMS",
+    "painters": "limner.painters:PAINTERS",
+    "image services": "limner.painters:SERVICES",
+    "strategies": "limner.strategies:STRATEGIES",
+    "judges": "limner.judges:JUDGES",
+    "probes": "limner.evidence.kinds:PROBES",
+}
+"""Where everything stands that other packages can add to."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +49,23 @@ def examine(store: str) -> Iterator[Check]:
         "disk": lambda: _disk(store),
         "OCR": _ocr,
         "settings": _settings,
-        "exams": _exams,
     }
+    looks |= {name: partial(_look_up, name) for name in REGISTRIES}
     for name, look in looks.items():
         try:
             yield look()
         except Exception as error:
             yield Check(name, "bad", f"{type(error).__name__}: {error}")
+
+
+def registries() -> dict[str, Registry[Any]]:
+    """Everything that other packages can add to."""
+    return {name: _registry(name) for name in REGISTRIES}
+
+
+def _registry(name: str) -> Registry[Any]:
+    found: Registry[Any] = EntryPoint(name, REGISTRIES[name], "").load()
+    return found
 
 
 def _python() -> Check:
@@ -139,7 +163,25 @@ def _settings() -> Check:
     return Check("settings", "ok" if have else "note", "; ".join(words))
 
 
-def _exams() -> Check:
-    from .exams import kind, kinds
+def _look_up(name: str) -> Check:
+    return registered(name, _registry(name))
 
-    return Check("exams", "ok", ", ".join(kind(name).name for name in kinds()))
+
+def registered(name: str, registry: Registry[Any]) -> Check:
+    """What Limner ships, and what other packages add: each with a line about it, or what is wrong with it."""
+    own = registry.own()
+    told = [", ".join(own)]
+    state: Literal["ok", "note", "bad"] = "ok"
+    for entry in registry.entries():
+        if entry.own:
+            continue
+        if entry.name in own:
+            detail, state = "not used, for Limner's own is called so too", "bad" if state == "bad" else "note"
+        else:
+            try:
+                registry.get(entry.name)
+                detail = registry.about(entry.name)
+            except UsageError as error:
+                detail, state = str(error), "bad"
+        told.append(f"{entry.name} from {entry.package} {entry.version}: {detail}")
+    return Check(name, state, "; ".join(told))

@@ -7,11 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from .calls import digest
+from .core.prices import price_of
 from .errors import Lacking
-from .estimate_strategy import BYTES_PER_TOKEN, PICTURE_TOKENS, by_strategy
+from .estimate_strategy import by_strategy
+from .evidence.names import short
+from .evidence.probe import Probe
 from .exam import Question
-from .expected import Estimate, image_price
+from .expected import Estimate
 from .judges import Judge, ModelJudge
+from .models.base import BYTES_PER_TOKEN, PICTURE_TOKENS
 from .painters import Painter
 from .protocol import Ask, Picture, Text
 from .runner import Plan, Runner
@@ -24,7 +28,7 @@ __all__ = ["Estimate", "estimate", "marking_cost", "total"]
 
 
 def estimate(plan: Plan, store: Store, settings: Settings) -> list[Estimate]:
-    """One line per painter and judge, for what the store does not have yet."""
+    """One line per painter, named probe and judge, for what the store does not have yet."""
     runner = Runner(plan, store)
     found: list[Estimate] = []
     for way in plan.ways:
@@ -35,6 +39,10 @@ def estimate(plan: Plan, store: Store, settings: Settings) -> list[Estimate]:
             found.append(_drawing(way.painter, len(prompts), each))
         else:
             found += by_strategy(way, prompts, each, store, settings)
+    coming = sum(1 for _ in runner.missing_drawings())
+    for probe in (probe for probe in plan.probes if probe.evidence in plan.anew):
+        stored = sum(1 for one, _ in runner.missing_evidence() if one is probe)
+        found.append(_simple(short(probe.name), "probe", probe, coming + stored))
     missing = list(runner.missing_markings())
     for judge in plan.judges:
         found.append(marking_cost(judge, [question for who, question in missing if who is judge], store, settings))
@@ -42,7 +50,7 @@ def estimate(plan: Plan, store: Store, settings: Settings) -> list[Estimate]:
 
 
 def _drawing(painter: Painter, count: int, each: float | None) -> Estimate:
-    price, basis = image_price(painter)
+    price, basis = price_of(painter)
     if basis == "free":
         return Estimate(painter.name, "painter", count, 0, 0, 0, 0.0, basis)
     if each is not None:
@@ -51,9 +59,18 @@ def _drawing(painter: Painter, count: int, each: float | None) -> Estimate:
     return Estimate(painter.name, "painter", count, count, 0, 0, dollars, basis)
 
 
+def _simple(name: str, role: str, one: Judge | Probe, count: int) -> Estimate:
+    """What does one call for each step, if it is not free."""
+    price, basis = price_of(one)
+    calls = 0 if basis == "free" else count
+    return Estimate(name, role, count, calls, 0, 0, None if price is None else price * count, basis)
+
+
 def marking_cost(judge: Judge, questions: Sequence[Question[Any]], store: Store, settings: Settings) -> Estimate:
     """One line for marking a drawing of each of these questions, a question as often as it stands there."""
-    if not isinstance(judge, ModelJudge) or not judge.paid:
+    if not isinstance(judge, ModelJudge):
+        return _simple(judge.name, "judge", judge, len(questions))
+    if not judge.paid:
         return Estimate(judge.name, "judge", len(questions), 0, 0, 0, 0.0, "free")
     steps, calls, sent, written = 0, 0, 0.0, 0.0
     known = mean_use(store, judge.name)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .expected import Estimate, image_price
+from .core.prices import price_of
+from .expected import Estimate
 from .models import ChatModel
+from .models.base import BYTES_PER_TOKEN, PICTURE_TOKENS
 from .painters import Painter
 from .plan import Way
 from .settings import Settings
 from .spending import mean_use
 from .store import Store
-
-BYTES_PER_TOKEN = 4
-PICTURE_TOKENS = 800
 
 
 def by_strategy(
@@ -40,7 +39,7 @@ def by_strategy(
 
 
 def _painted(painter: Painter, role: str, steps: int, calls: int) -> Estimate:
-    price, basis = image_price(painter)
+    price, basis = price_of(painter)
     dollars = None if price is None else price * calls
     return Estimate(painter.name, role, steps, calls if basis != "free" else 0, 0, 0, dollars, basis)
 

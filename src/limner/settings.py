@@ -7,8 +7,9 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from .core.registry import names
 from .errors import DataError, UsageError
 from .redaction import name_key
 
@@ -22,7 +23,7 @@ class Provider(BaseModel):
     """A service that answers chat requests, draws, or both.
 
     Attributes:
-        image_shape: The wire format of its image calls.
+        image_shape: The wire format of its image calls: a registered image service.
         image_url: Where image calls go, when not to `base_url`.
         seeds: Whether image calls take a seed.
         structured: What it takes as a description of a reply's shape.
@@ -40,7 +41,7 @@ class Provider(BaseModel):
     key_env: str | None = None
     timeout_s: float = Field(default=600.0, gt=0)
     call_timeout_s: float = Field(default=3600.0, gt=0)
-    image_shape: Literal["openai-images", "gemini", "chat-images", "dashscope", "bfl"] | None = None
+    image_shape: str | None = None
     image_url: str | None = None
     seeds: bool = False
     structured: Literal["none", "json_object", "json_schema"] = "none"
@@ -55,6 +56,14 @@ class Provider(BaseModel):
         """Wherever a key comes from, it is to be told to nobody."""
         if self.key_env is not None:
             name_key(self.key_env)
+
+    @field_validator("image_shape")
+    @classmethod
+    def _is_registered(cls, shape: str | None) -> str | None:
+        known = names("limner.services")
+        if shape is not None and shape not in known:
+            raise ValueError(f"no image service {shape!r}; there is: {', '.join(known)}")
+        return shape
 
     def key(self) -> str | None:
         """The key from the environment, or None for a service that needs none."""
@@ -189,7 +198,7 @@ def load(own: Path | None = None) -> Settings:
         return Settings.model_validate(merged)
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
-        said = first["msg"]
+        said = first["msg"].removeprefix("Value error, ")
         if first["type"] == "extra_forbidden":
             said = f"no such field; there is: {', '.join(_fields(first['loc']))}"
         place = ".".join(str(part) for part in first["loc"])

@@ -10,7 +10,7 @@ from .errors import UsageError
 from .painters import Painter, Painting, PaintRequest
 from .painters.base import Free
 from .plan import Way
-from .strategies import known_options, open_strategy
+from .strategies import Strategy, known_options, open_strategy
 from .strategies.base import Mind
 from .words import typed
 
@@ -35,7 +35,7 @@ def make_ways(
     open_mind: Callable[[str, dict[str, Any]], Mind],
     open_editor: Callable[[str, Mapping[str, Any]], Painter],
 ) -> list[Way]:
-    """Every painter by every strategy; a strategy that needs no painter stands alone, named after its coder.
+    """Every painter by every strategy; a strategy that needs no painter stands alone, named after its model.
 
     Raises:
         UsageError: An unknown strategy or option, or nobody to draw.
@@ -51,7 +51,7 @@ def make_ways(
             lambda spec, args: open_editor(spec, _typed(args)),
         )
         if not strategy.paints:
-            ways.append(Way(NoPainter(f"svg/{strategy.models['coder'].name}"), strategy))
+            ways.append(Way(_no_painter(strategy), strategy))
         elif not painters:
             raise UsageError(f"--strategy {word} needs a painter: name one with --painter")
         else:
@@ -59,6 +59,12 @@ def make_ways(
     if painters and not any(way.painter is painters[0] for way in ways):
         raise UsageError(f"--strategy {words[0]} draws without a painter: leave --painter out, or use svg-prior")
     return ways
+
+
+def _no_painter(strategy: Strategy) -> NoPainter:
+    """Named after the stage that draws, and the model it asks."""
+    stage = next(stage for stage in strategy.stages if not stage.paints)
+    return NoPainter("/".join([stage.name, *(strategy.models[role].name for role in stage.roles[:1])]))
 
 
 def _check(words: Sequence[str], given: Mapping[str, str]) -> None:

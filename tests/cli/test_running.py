@@ -133,7 +133,7 @@ WRONG: dict[str, tuple[Callable[[SmallExam], list[str]], int, str]] = {
     "unknown painter": (lambda exam: ["--painter", "nobody", "--judge", "ocr"], 2, "'nobody' is no painter"),
     "unknown control": (lambda exam: ["--painter", "control/none", "--judge", "ocr"], 2, "no control 'none'"),
     "no such folder": (lambda exam: ["--painter", "folder/none", "--judge", "ocr"], 2, "no such folder"),
-    "unknown judge": (lambda exam: ["--painter", "control/blank", "--judge", "nobody"], 2, "'nobody' is no model"),
+    "unknown judge": (lambda exam: ["--painter", "control/blank", "--judge", "nobody"], 2, "'nobody' is no judge"),
     "unknown provider": (lambda exam: ["--painter", "control/blank", "--judge", "no/body"], 2, "no provider 'no'"),
     "no such replay": (lambda exam: ["--painter", "control/blank", "--judge", "replay/x"], 2, "cannot be read"),
     "unknown variant": (

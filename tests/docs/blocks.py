@@ -4,7 +4,8 @@ A comment right above a block says how to take it: ``<!-- not run: REASON -->``,
 ``<!-- exit: CODE -->`` (of its last command), ``<!-- file: NAME -->`` (to be saved), ``<!-- output varies -->``,
 ``<!-- near -->`` (numbers count too, and may be off by a little), ``<!-- table of the demo -->`` (the same as in the
 tutorial), ``<!-- stand-in: chat 8000, images 8001 -->`` (in this file, these ports lead to fake services),
-``<!-- shipped -->`` (the same as in providers.toml), ``<!-- arithmetic -->`` (every line is a sum that must be right).
+``<!-- shipped -->`` (the same as in providers.toml), ``<!-- arithmetic -->`` (every line is a sum that must be right),
+``<!-- walk -->`` (run in a copy of the repository, into which the section's blocks that name a file are written).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ HOME = "/home/you/exams"
 WIDTH = 100
 NOTES = (
     "not run", "seam", "exit", "file", "stand-in", "output varies", "near", "table of the demo", "shipped",
-    "arithmetic",
+    "arithmetic", "walk",
 )  # fmt: skip
 NOTE = re.compile(rf"<!-- ({'|'.join(NOTES)})(?:: (.+))? -->")
 STAND_INS: dict[str, type[Server]] = {"chat": ChatServer, "images": ImageServer, "studio": StudioServer}
@@ -41,12 +42,19 @@ SECONDS = 300
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: where it starts (the line after the fence), its language, lines and notes."""
+    """A fenced block: where it starts (the line after the fence), its language, lines and notes.
+
+    Attributes:
+        section: The heading of the second rank that it stands under.
+        file: The file that it is, where the fence names one behind the language.
+    """
 
     line: int
     language: str
     lines: tuple[str, ...]
     notes: dict[str, str] = field(default_factory=dict)
+    section: str = ""
+    file: str = ""
 
     @property
     def text(self) -> str:
@@ -54,7 +62,7 @@ class Block:
 
     @property
     def runs(self) -> bool:
-        return not {"not run", "seam", "table of the demo"} & self.notes.keys()
+        return not self.file and not {"not run", "seam", "table of the demo", "walk"} & self.notes.keys()
 
     def commands(self) -> list[Command]:
         """The commands of a console block with the output shown below each."""
@@ -79,31 +87,33 @@ class Command:
 
 def blocks(page: Path) -> Iterator[Block]:
     """The page's fenced blocks in order."""
-    fence, start, kept = "", 0, list[str]()
+    fence, told, section, start, kept = "", "", "", 0, list[str]()
     notes: dict[str, str] = {}
     for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
         if fence:
-            if line.startswith("```"):
-                yield Block(start, fence[3:].strip() or "text", tuple(kept), notes)
+            if line.strip() == fence:
+                language, _, name = told.partition(" ")
+                yield Block(start, language or "text", tuple(kept), notes, section, name)
                 fence, notes = "", {}
             else:
                 kept.append(line)
-        elif line.startswith("```"):
-            fence, start, kept = line + " ", number + 1, []
+        elif opened := re.match(r"(```+) *(.*)", line):
+            fence, told, start, kept = opened[1], opened[2].strip(), number + 1, []
         elif note := NOTE.fullmatch(line.strip()):
             notes[note[1]] = note[2] or ""
         elif line.strip():
             notes = {}
+            section = line[3:] if line.startswith("## ") else section
 
 
 class Session:
     """Runs a page's blocks one after another in one folder, without any key and at a fixed width."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **more: str) -> None:
         self.folder = folder
         here = str(Path(sys.executable).parent)
         path = os.pathsep.join([here, os.environ.get("PATH", "")])
-        self._env = environment({"PATH": path, "COLUMNS": str(WIDTH), "PYTHONUTF8": "1", "NO_COLOR": "1"})
+        self._env = environment({"PATH": path, "COLUMNS": str(WIDTH), "PYTHONUTF8": "1", "NO_COLOR": "1"} | more)
         self._services = ExitStack()
 
     def __enter__(self) -> Self:
@@ -128,6 +138,18 @@ class Session:
         """The same for a Python block."""
         return self._call([sys.executable, "-c", code])
 
+    def follow(self, block: Block, place: str) -> None:
+        """Run a console block; each command must end and print as is shown."""
+        commands = block.commands()
+        for command in commands:
+            code, printed = self.run(command.words)
+            wanted = int(block.notes.get("exit", 0)) if command is commands[-1] else 0
+            assert code == wanted, f"{place}: {command.words}: exit code {code}\n{printed}"
+            if "output varies" not in block.notes:
+                same = near if "near" in block.notes else alike
+                missing = [line for line in command.shown if not any(same(line, real) for real in printed.splitlines())]
+                assert not missing, f"{place}: {command.words}: not printed:\n" + "\n".join([*missing, "but:", printed])
+
     def _call(self, words: list[str]) -> tuple[int, str]:
         done = subprocess.run(
             words,
@@ -148,6 +170,11 @@ def plain(line: str) -> str:
     line = re.sub(r"\b[0-9a-f]{12,64}\b", "#", line)
     line = re.sub(r"\d+(?:\.\d+)?", "#", line)
     return " ".join(re.sub(r"[━─]+", "─", line).split())
+
+
+def alike(line: str, real: str) -> bool:
+    """Whether two lines say the same, whatever their numbers."""
+    return plain(line) == plain(real)
 
 
 def near(line: str, other: str, share: float = 0.1) -> bool:

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from tests.docs.blocks import PAGES, ROOT, Session, blocks, demo_table
+from tests.docs.tables import PROVIDERS, provider_rows, rewrite, service_rows
 
 
 def refresh(page: Path) -> None:
@@ -51,7 +52,15 @@ def copy_table() -> None:
     page.write_text("\n".join(lines) + "\n", "utf-8")
 
 
+def list_providers() -> None:
+    """Put the shipped providers and the registered image services into the tables of their page."""
+    index = PROVIDERS / "index.md"
+    rewrite(index, ("provider", "draws", "marks", "key variable"), provider_rows())
+    rewrite(index, ("`image_shape`", "whose it is"), service_rows())
+
+
 if __name__ == "__main__":
+    list_providers()
     for page in [Path(word) for word in sys.argv[1:]] or PAGES:
         refresh(page)
     copy_table()

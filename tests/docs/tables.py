@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from limner.painters import SERVICES
 from limner.settings import SHIPPED, Settings
 from tests.docs.blocks import ROOT
 
@@ -65,3 +66,31 @@ def code(cell: str) -> str:
 def number(cell: str) -> float | None:
     """What a cell with a number says; None for a dash."""
     return None if cell == NOTHING else float(cell.replace(",", ""))
+
+
+def provider_rows() -> list[tuple[str, ...]]:
+    """The rows of the table of providers, as the settings have them."""
+    rows: list[tuple[str, ...]] = []
+    for name, known in SETTINGS.providers.items():
+        draws, marks = known.image_shape is not None, "shape" in KNOWN["providers"][name]
+        key = f"`{known.key_env}`" if known.key_env else "none"
+        rows.append((f"[`{name}`]({name}.md)", "yes" if draws else "no", "yes" if marks else "no", key))
+    return rows
+
+
+def service_rows() -> list[tuple[str, ...]]:
+    """The rows of the table of image services, as they are registered; other packages' aside."""
+    rows: list[tuple[str, ...]] = [(f"`{name}`", SERVICES.about(name)) for name in SERVICES.own()]
+    return rows
+
+
+def rewrite(page: Path, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """Put these rows below a table's head."""
+    lines = page.read_text("utf-8").splitlines()
+    first = lines.index(_line(head)) + 2
+    last = next(n for n in range(first, len(lines) + 1) if n == len(lines) or not lines[n].startswith("|"))
+    page.write_text("\n".join([*lines[:first], *map(_line, rows), *lines[last:]]) + "\n", "utf-8")
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"

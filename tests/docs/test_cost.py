@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from limner import estimate, expected
-from limner import estimate_strategy as strategy
+from limner import estimate, estimate_strategy
 from limner.calls.budget import BudgetReached
+from limner.core import prices
 from limner.exams.genexam import GENEXAM
+from limner.models import base
 from limner.models.base import TURNS
+from limner.painters import api
 from limner.spending import GROUPS, PAID
 from tests.docs.blocks import ROOT, Session, blocks, near
 from tests.docs.tables import SETTINGS, code, number, table
@@ -106,11 +108,15 @@ def test_tokens_assumed_are_those_reckoned_with() -> None:
             assert re.search(rf"(?<![\d,]){tokens}(?![\d,])", sums[exam]), f"{exam}: {tokens}"
 
 
+MODULES = (estimate, estimate_strategy, prices, api)
+"""Where the bases of estimates are named."""
+
+
 @pytest.mark.parametrize(
     "told",
     [
-        f"one token per {strategy.BYTES_PER_TOKEN} bytes of text, {strategy.PICTURE_TOKENS} per picture",
-        f"One picture counts as {strategy.PICTURE_TOKENS} tokens",
+        f"one token per {base.BYTES_PER_TOKEN} bytes of text, {base.PICTURE_TOKENS} per picture",
+        f"One picture counts as {base.PICTURE_TOKENS} tokens",
         f"{GENEXAM.protocol.reply_tokens['mark']:,} tokens to mark",
         f"{GENEXAM.protocol.reply_tokens['caption']} to describe the reference",
         f"exit code {BudgetReached.exit_code}",
@@ -128,7 +134,7 @@ def test_a_marking_takes_so_many_turns() -> None:
 
 
 def test_bases_are_those_of_the_program() -> None:
-    source = "".join(Path(str(module.__file__)).read_text("utf-8") for module in (estimate, strategy, expected))
+    source = "".join(Path(str(module.__file__)).read_text("utf-8") for module in MODULES)
     named = set(
         re.findall(r'"(stored calls|stored drawings|price list|upper bound|rule of thumb|free|no price)"', source)
     )

@@ -6,7 +6,6 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -21,29 +20,33 @@ from limner.calls.journal import TRIES
 from limner.calls.lanes import Limits
 from limner.images import MAX_BYTES, MAX_PIXELS
 from limner.models.openai_faults import CREDITS, REFUSALS, kind_of, retry_after
-from limner.painters import SHAPES, api, bfl, chat_images, dashscope, gemini, gemini_faults, http, openai_images, own
+from limner.painters import SERVICES, api, gemini_faults, http, own
 from limner.painters.base import PaintRequest
 from limner.painters.diffusion import options as pipelines
 from limner.painters.jobs import POLLING
 from limner.painters.polling import LONGEST_PAUSE_S
+from limner.painters.services import bfl, chat_images, dashscope
 from limner.settings import ModelFacts, PainterFacts, Provider
 from tests.docs.blocks import PAGES, blocks
-from tests.docs.tables import KNOWN, NOTHING, PROVIDERS, SETTINGS, Table, code, number, table, tables
+from tests.docs.tables import (
+    KNOWN,
+    NOTHING,
+    PROVIDERS,
+    SETTINGS,
+    Table,
+    code,
+    number,
+    provider_rows,
+    service_rows,
+    table,
+    tables,
+)
 
 INDEX = PROVIDERS / "index.md"
 NAMES = sorted(KNOWN["providers"])
-OPTIONS: dict[str, frozenset[str]] = {
-    "openai-images": openai_images.OPTIONS,
-    "chat-images": chat_images.OPTIONS,
-    "gemini": gemini.OPTIONS,
-    "dashscope": dashscope.DashScopePainter.known | POLLING.keys(),
-    "bfl": bfl.BflPainter.known | POLLING.keys(),
-}
-SIZES: dict[str, dict[str, str]] = {
-    "openai-images": openai_images.SIZES,
-    "chat-images": chat_images.RATIOS,
-    "gemini": gemini.RATIOS,
-}
+SHAPES = {name: SERVICES.get(name).painter for name in SERVICES.own()}
+OPTIONS = {name: painter.takes() for name, painter in SHAPES.items()}
+SIZES = {name: dict(painter.sizes) for name, painter in SHAPES.items()}
 """What is asked for where nothing is known of a painter."""
 
 each_provider = pytest.mark.parametrize("name", NAMES)
@@ -59,15 +62,12 @@ def words(file: Path) -> str:
 
 
 def test_every_provider_has_its_page_and_its_row() -> None:
-    rows = {code(row[0]): row for row in table(INDEX, "provider", "draws").rows}
-    assert set(rows) == set(NAMES)
-    for name, (link, draws, marks, key) in rows.items():
-        known = SETTINGS.providers[name]
-        assert f"({name}.md)" in link
-        assert draws == ("yes" if known.image_shape else "no")
-        assert marks == ("yes" if "shape" in KNOWN["providers"][name] else "no")
-        assert key == (f"`{known.key_env}`" if known.key_env else "none")
+    assert list(table(INDEX, "provider", "draws").rows) == provider_rows()
     assert {file.stem for file in PROVIDERS.glob("*.md")} == {*NAMES, "diffusers", "index", "python"}
+
+
+def test_every_image_service_has_its_row() -> None:
+    assert list(table(INDEX, "`image_shape`", "whose it is").rows) == service_rows()
 
 
 @pytest.mark.parametrize(
@@ -109,10 +109,8 @@ def test_the_entry_shown_is_the_one_shipped(name: str) -> None:
 def painter(provider: str, model: str = "some-model") -> api.ApiPainter:
     shape = SETTINGS.providers[provider].image_shape
     assert shape is not None
-    module, _, kind = SHAPES[shape].partition(":")
-    made: type[api.ApiPainter] = getattr(import_module(f"limner.painters.{module}"), kind)
     nowhere: Any = None
-    return made("mine", f"{provider}/{model}", model, {}, SETTINGS, nowhere)
+    return SHAPES[shape]("mine", f"{provider}/{model}", model, {}, SETTINGS, nowhere)
 
 
 @each_provider

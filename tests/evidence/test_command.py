@@ -101,7 +101,7 @@ def test_a_drawing_that_cannot_be_measured_is_marked_all_the_same(
     [
         (("--probe", "eyes"), "--probe eyes: there is ocr, regions, aesthetics"),
         (("--probe", "aesthetics"), "name what rates"),
-        (("--regions", "sam9"), "no region counter 'sam9'"),
+        (("--regions", "sam9"), "--regions sam9: there is classical"),
         (("--ocr", "nobody"), "--ocr nobody"),
         (("--ocr", "lines.csv"), "only tables of aesthetics and regions are taken"),
         (("--ids", "none"), "none"),

@@ -7,12 +7,14 @@ import re
 
 import pytest
 import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
 from limner import settings
 from limner.calls import Calls
 from limner.errors import UsageError
-from limner.evidence.backends import Measuring, open_probes, parted
+from limner.evidence.backends import Measuring, open_probe, open_probes, parted
 from limner.evidence.counting import LONGEST, RegionsProbe
 from limner.evidence.probe import Finding, OcrProbe, Probe
 from limner.evidence.regions import open_counter
@@ -76,7 +78,7 @@ def test_wrong_words(store: Store) -> None:
         return open_probes((), (), Measuring(**words), settings.load(), images)  # type: ignore[arg-type]
 
     for words, said in (
-        ({"regions": "sam9"}, "no region counter 'sam9'"),
+        ({"regions": "sam9"}, "--regions sam9: there is classical, sam2-tiny"),
         ({"regions": "classical?speed=1"}, "no option speed"),
         ({"regions": "counts.csv"}, "--regions counts.csv: tables of regions and aesthetics are brought in by"),
         ({"ocr": "eyes"}, "--ocr eyes: there is rapidocr, tesseract"),
@@ -119,3 +121,13 @@ def test_settings_choose_backends(store: Store) -> None:
 def test_options_behind_a_question_mark() -> None:
     assert parted("sam2.1-large") == ("sam2.1-large", {})
     assert parted("x?a=1&b=true&c=cuda:0&d=") == ("x", {"a": 1, "b": True, "c": "cuda:0", "d": ""})
+
+
+@given(st.sampled_from(("ocr", "regions", "aesthetics")), st.text() | st.from_regex(r"[a-z0-9.-]{0,9}[:?/][^/]*"))
+def test_any_word_is_a_probe_or_refused(evidence: str, word: str) -> None:
+    nowhere = Preparer(lambda _: b"")
+    try:
+        found = open_probe(evidence, word, settings.load(), nowhere, OcrProbe())
+    except UsageError:
+        return
+    assert found.evidence == evidence

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from limner import exams
+from limner.core.registry import Entry
 from limner.errors import DataError, UsageError
 from limner.exams import Named, kind, kinds, read, resolve
 from limner.exams.genexam import GENEXAM
@@ -25,16 +25,19 @@ def test_an_exam_that_is_not_installed() -> None:
 
 
 def register(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
-    known = dict(exams._registered()) | {name: EntryPoint(name, value, exams.GROUP)}
-    monkeypatch.setattr(exams, "_registered", lambda: known)
+    known = (*exams.EXAMS.entries(), Entry(name, value, "limner-odd", "1.0"))
+    monkeypatch.setattr(exams.EXAMS, "entries", lambda: known)
 
 
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("limner_no_such_module:EXAM", "the exam 'odd' is broken: ModuleNotFoundError"),
-        ("limner.exams:nothing", "the exam 'odd' is broken: AttributeError"),
-        ("limner.exams:GROUP", r"the exam 'odd' is broken: its entry point gives no limner\.exams\.Kind"),
+        (
+            "limner_no_such_module:EXAM",
+            r"the exam 'odd' of limner-odd 1\.0 \(limner_no_such_module:EXAM\) is broken: ModuleNotFoundError",
+        ),
+        ("limner.exams:nothing", "is broken: AttributeError"),
+        ("limner.exams:SAMPLE", r"is broken: it gives no limner\.exams\.Kind"),
     ],
 )
 def test_a_broken_exam_is_named(monkeypatch: pytest.MonkeyPatch, value: str, said: str) -> None:

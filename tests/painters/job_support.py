@@ -15,9 +15,9 @@ from tenacity import wait_none
 
 from limner.calls import Calls, Fault, Limits
 from limner.painters.base import Painting, PaintRequest
-from limner.painters.bfl import BflPainter
-from limner.painters.dashscope import DashScopePainter
 from limner.painters.jobs import JobPainter
+from limner.painters.services.bfl import BflPainter
+from limner.painters.services.dashscope import DashScopePainter
 from limner.settings import PainterFacts, Provider, Settings
 from limner.store import Store
 from limner.store.schema import attempts, calls

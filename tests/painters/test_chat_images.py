@@ -8,7 +8,7 @@ import pytest
 from limner.calls import PASSING, Fault
 from limner.errors import UsageError
 from limner.painters.base import Aspect, Painting
-from limner.painters.chat_images import RATIOS, ChatImages, why_no_image
+from limner.painters.services.chat_images import RATIOS, ChatImages, why_no_image
 from limner.store import Store
 from tests.fakes.images_client import DOLLARS, OUTPUT_TOKENS, ImageServer, picture
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from limner.painters.dashscope import endpoint_of
+from limner.painters.services.dashscope import endpoint_of
 from limner.settings import PainterFacts
 from limner.store import Store
 from tests.fakes.jobs_client import JobServer, picture, request_key, revised

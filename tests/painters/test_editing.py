@@ -16,13 +16,13 @@ from limner.exam import Exam
 from limner.painters import open_painter
 from limner.painters.api import ApiPainter
 from limner.painters.base import Painting
-from limner.painters.bfl import BflPainter
-from limner.painters.chat_images import ChatImages
 from limner.painters.controls import ControlPainter
-from limner.painters.dashscope import DashScopePainter
 from limner.painters.folder import FolderPainter
-from limner.painters.gemini import Gemini
-from limner.painters.openai_images import OpenAIImages
+from limner.painters.services.bfl import BflPainter
+from limner.painters.services.chat_images import ChatImages
+from limner.painters.services.dashscope import DashScopePainter
+from limner.painters.services.gemini import Gemini
+from limner.painters.services.openai_images import OpenAIImages
 from limner.settings import Settings, load
 from limner.store import Store
 from tests.fakes.client import Server

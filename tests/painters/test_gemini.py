@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from limner.calls import Calls, Fault
 from limner.errors import UsageError
 from limner.painters import Painting, PaintRequest
-from limner.painters.gemini import Gemini
+from limner.painters.services.gemini import Gemini
 from limner.settings import ModelFacts, PainterFacts, Provider, Settings
 from limner.store import Store
 from limner.store.schema import attempts

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from limner.painters import one_reply
-from limner.painters.chat_images import ChatImages
 from limner.painters.one_reply import OneReplyPainter, decode, error_within, slim
-from limner.painters.openai_images import OpenAIImages
+from limner.painters.services.chat_images import ChatImages
+from limner.painters.services.openai_images import OpenAIImages
 from limner.store import Store
 from tests.fakes.images_client import ImageServer
 

@@ -12,7 +12,7 @@ import pytest
 from limner.calls import PASSING, Fault
 from limner.errors import UsageError
 from limner.painters.base import Aspect, Painting
-from limner.painters.openai_images import SIZES, OpenAIImages
+from limner.painters.services.openai_images import SIZES, OpenAIImages
 from limner.store import Store
 from tests.fakes import request_key
 from tests.fakes.images_client import OUTPUT_TOKENS, ImageServer, picture, revised
@@ -314,7 +314,7 @@ def test_many_at_once_through_faults_are_all_right(open_model: Studio) -> None:
 
 CHILD = """
 import sys
-from limner.painters.openai_images import OpenAIImages
+from limner.painters.services.openai_images import OpenAIImages
 from limner.store import Store
 from tests.fakes.images_client import ImageServer
 from tests.painters.studio import Studio, request

@@ -13,7 +13,7 @@ from limner.store.records import load_drawings
 from . import synthetic
 
 
-@pytest.mark.parametrize("kind", exams.SHIPPED)
+@pytest.mark.parametrize("kind", exams.EXAMS.own())
 @pytest.mark.parametrize("questions", [None, 24])
 def test_every_exam_has_scores(store: Store, kind: str, questions: int | None) -> None:
     synthetic.fill(store, kind, questions=questions, images=False)

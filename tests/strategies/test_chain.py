@@ -3,10 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from limner.calls import Fault
 from limner.errors import UsageError
-from limner.strategies import DIRECT_STRATEGY, STAGES, open_strategy, parse
+from limner.strategies import DIRECT_STRATEGY, STRATEGIES, open_strategy, parse
 from tests.strategies.support import Brush, Mind, draw, made, said_by_studio
 
 
@@ -52,6 +54,19 @@ def test_a_chain_that_makes_no_sense_is_refused(word: str, said: str) -> None:
         parse(word)
 
 
+PIECES = st.sampled_from([*STRATEGIES.own(), "best-of-2", "best-of-16", "best-of-0", "dream", "-N", "", "-3"])
+
+
+@given(st.text() | st.lists(PIECES, min_size=1, max_size=5).map("+".join))
+def test_any_word_is_a_chain_or_refused(word: str) -> None:
+    try:
+        stages, n = parse(word)
+    except UsageError:
+        return
+    assert sum(stage.place == "drawing" for stage in stages) == 1
+    assert 1 <= n <= 16
+
+
 def test_a_missing_model_is_named() -> None:
     with pytest.raises(UsageError, match="name its chooser: -S chooser=PROVIDER/MODEL"):
         open_strategy("best-of-2", {"planner": "fake/mind"}, None, None)
@@ -92,7 +107,7 @@ def test_a_fault_carries_what_was_paid_before_it(tmp_path: Path) -> None:
 
 
 def test_every_stage_says_what_it_is() -> None:
-    for stage in STAGES.values():
+    for stage in map(STRATEGIES.get, STRATEGIES.own()):
         assert stage.about
         assert sum(part is not None for part in (stage.words, stage.draw, stage.many, stage.finish)) == 1
         assert stage.guess(100, {}, 4)

@@ -5,18 +5,14 @@ from __future__ import annotations
 import ast
 import csv
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support import environment, picture
+from tests.support import picture
+from tests.third_party.drive import SITE, drive
 
-SITE = Path(__file__).parent / "site"
-ROOT = Path(__file__).parents[2]
 COLOURS = {
     "europe/italy": ["green", "white", "red"],
     "europe/sweden": ["blue", "yellow"],
@@ -24,22 +20,6 @@ COLOURS = {
 }
 WRONG = {("europe/italy", "white"), ("asia/japan", "red")}
 """The colours that the judge does not find."""
-
-
-def drive(folder: Path, *commands: list[str], site: Path | None = None) -> list[tuple[int, str, str]]:
-    """Run the commands in a fresh process that has the package on its path, and what `site` holds."""
-    path = os.pathsep.join([*([str(site)] if site else []), str(SITE), str(ROOT)])
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.third_party.drive"],
-        input=json.dumps(commands),
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=environment({"PYTHONPATH": path}),
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return [(code, out, err) for code, out, err in json.loads(done.stdout)]
 
 
 def answer(flag: str, colour: str) -> str:

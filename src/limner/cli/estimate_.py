@@ -16,6 +16,7 @@ from . import options, running
 @options.painter_args
 @options.strategies
 @options.asking
+@options.measuring
 @options.data
 @options.store
 @options.selection
@@ -48,6 +49,7 @@ def command(exam: str, as_json: bool, **given: Any) -> None:
             painter_options=options.typed(given["painter_args"], "--painter-arg"),
             strategies=given["strategies"],
             strategy_options=options.pairs(given["strategy_options"], "-S"),
+            measuring=options.make_measuring(given),
             draw=draw,
             retry_failed=given["retry_failed"],
             seeds=given["seeds"],

@@ -15,16 +15,18 @@ if TYPE_CHECKING:
     from ..exam import Selection
     from ..store import Store
 
-NAMES = ("ocr", "regions", "aesthetics")
-
 
 @click.command("evidence")
 @click.argument("exam")
 @click.option(
-    "--probe", "probes", multiple=True, metavar="NAME[,NAME]",
-    help="What to measure: ocr, regions, aesthetics. By default what the exam needs, or else ocr.",
+    "--probe", "probes", cls=options.Listing, multiple=True, metavar="NAME[=WORD][,NAME]",
+    help="What to measure: {evidence}; a WORD behind the = names what measures it. By default what the exam needs, "
+    "or else ocr.",
 )  # fmt: skip
-@click.option("--ocr", metavar="WORD", help="Reads text: rapidocr (default), tesseract, or PROVIDER/MODEL.")
+@click.option(
+    "--ocr", cls=options.Listing, metavar="WORD",
+    help="Reads text: {probes.ocr}, or PROVIDER/MODEL; rapidocr by default.",
+)  # fmt: skip
 @options.measuring
 @options.painters
 @options.selection
@@ -45,18 +47,22 @@ def command(exam: str, **given: Any) -> None:
 def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
     from .. import api
     from ..evidence.backends import Measuring, is_table
+    from ..evidence.kinds import evidence_names
+    from ..evidence.names import EVIDENCE
     from ..runner import Runner
 
-    probes = tuple(dict.fromkeys(name for word in given["probes"] for name in word.split(",")))
-    for name in probes:
-        if name not in NAMES:
-            raise click.UsageError(f"--probe {name}: there is {', '.join(NAMES)}")
+    named = dict(word.partition("=")[::2] for words in given["probes"] for word in words.split(","))
+    for name in named:
+        if name not in evidence_names():
+            raise click.UsageError(f"--probe {name}: there is {', '.join(evidence_names())}")
+    probes, words = tuple(named), {name: word for name, word in named.items() if word}
+    given |= {name: words.pop(name) for name in EVIDENCE if name in words}
     selection, brought = options.make_selection(given), 0
-    for name in NAMES:
+    for name in EVIDENCE:
         if is_table(given[name]):
             brought += _bring(exam, name, given[name], store, selection, given["dry_run"])
             given[name], probes = None, tuple(probe for probe in probes if probe != name)
-    wanted = Measuring(probes, given["ocr"], given["regions"], given["aesthetics"])
+    wanted = Measuring(probes, given["ocr"], given["regions"], given["aesthetics"], words)
     if brought and not probes and not wanted.named:
         if given["as_json"]:
             click.echo(json.dumps({"values": brought}))

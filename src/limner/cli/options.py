@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
@@ -16,6 +17,27 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 FOLDER = click.Path(path_type=Path)
+LISTED = re.compile(r"\{(\w+)(?:\.(\w+))?\}")
+
+
+class Listing(click.Option):
+    """An option whose help lists what is registered: ``{painters}``; ``{evidence}``, and ``{probes.ocr}`` for one."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The help, with the names of what is installed; nothing of it is loaded."""
+        self.help = LISTED.sub(_names, self.help or "")
+        return super().get_help_record(ctx)
+
+
+def _names(found: re.Match[str]) -> str:
+    from ..core.registry import names
+
+    if found[1] == "evidence":
+        return ", ".join(dict.fromkeys(name.partition(".")[0] for name in names("limner.probes")))
+    listed, only = names(f"limner.{found[1]}"), f"{found[2]}." if found[2] else ""
+    shown = [name.removeprefix(only) for name in listed if name.startswith(only)]
+    # A chat model is named by its provider.
+    return ", ".join(name for name in shown if name != "model")
 
 
 def together(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -35,10 +57,9 @@ store = click.option(
 )  # fmt: skip
 data = click.option("--data", type=FOLDER, metavar="DIR", help="The exam's data folder.")
 painters = click.option(
-    "--painter", "painters", multiple=True, metavar="[NAME=]SPEC",
-    help="folder/PATH, control/NAME, python/MODULE:FUNCTION, diffusers/REPO_OR_PATH, or PROVIDER/MODEL such as "
-    "openai/gpt-image-1; "
-    "NAME=SPEC gives it a short name. Repeatable.",
+    "--painter", "painters", cls=Listing, multiple=True, metavar="[NAME=]SPEC",
+    help="KIND/…, such as folder/PATH or python/MODULE:FUNCTION, where KIND is one of {painters}; or PROVIDER/MODEL "
+    "such as openai/gpt-image-1. NAME=SPEC gives it a short name. Repeatable.",
 )  # fmt: skip
 painter_args = click.option(
     "--painter-arg", "painter_args", multiple=True, metavar="KEY=VALUE",
@@ -46,9 +67,8 @@ painter_args = click.option(
 )  # fmt: skip
 strategies = together(
     click.option(
-        "--strategy", "strategies", multiple=True, metavar="NAME[+NAME…]",
-        help="How it is drawn: direct, rewrite, structure, recaption, reason, svg, svg-prior, best-of-N, edit; "
-        "joined with +, such as rewrite+best-of-4. Repeatable; direct by default.",
+        "--strategy", "strategies", cls=Listing, multiple=True, metavar="NAME[+NAME…]",
+        help="How it is drawn: {strategies}; joined with +, such as rewrite+best-of-4. Repeatable; direct by default.",
     ),
     click.option(
         "-S", "strategy_options", multiple=True, metavar="KEY=VALUE",
@@ -58,11 +78,11 @@ strategies = together(
 )  # fmt: skip
 measuring = together(
     click.option(
-        "--regions", metavar="WORD",
-        help="Counts regions: classical (default), sam2-tiny, sam2.1-large, sam2.1:WEIGHTS, or none.",
+        "--regions", cls=Listing, metavar="WORD",
+        help="Counts regions: {probes.regions}, or none; classical by default.",
     ),
     click.option(
-        "--aesthetics", metavar="WORD", help="Rates looks: unipercept, unipercept:PYTHON, or PROVIDER/MODEL.",
+        "--aesthetics", cls=Listing, metavar="WORD", help="Rates looks: {probes.aesthetics}, or PROVIDER/MODEL.",
     ),
 )  # fmt: skip
 devices = click.option(
@@ -78,8 +98,8 @@ selection = together(
 )
 asking = together(
     click.option(
-        "--judge", "judges", multiple=True, metavar="SPEC",
-        help="ocr, replay/FILE, or provider/model such as openai/gpt-5. Repeatable.",
+        "--judge", "judges", cls=Listing, multiple=True, metavar="SPEC",
+        help="PROVIDER/MODEL such as openai/gpt-5, or one of {judges}, such as replay/FILE. Repeatable.",
     ),
     click.option("--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="Sent with each judge call."),
     click.option("--preset", help="The exam's named settings, such as paper; other options go before it."),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -13,8 +13,10 @@ from ..errors import UsageError
 from ..images import Preparer
 from ..settings import Settings
 from ..words import typed
-from .names import AESTHETICS, EVIDENCE, MODEL, OCR, REGIONS
+from .kinds import MODEL_KIND, ProbeInputs, ProbeKind, backends_of, evidence_names, probe_kind
+from .names import AESTHETICS, EVIDENCE, MODEL, OCR
 from .probe import Local, OcrProbe, Probe
+from .regions import WORDS
 
 NONE = "none"
 """The word for not measuring what the exam needs."""
@@ -26,20 +28,28 @@ class Measuring:
 
     Attributes:
         probes: What to measure, whatever the exam needs; without it, what the exam needs and what a word names.
-        ocr: ``rapidocr``, ``tesseract`` or ``provider/model``.
-        regions: A word of `limner.evidence.regions.WORDS`, or ``none``.
-        aesthetics: ``unipercept``, ``unipercept:PYTHON`` or ``provider/model``.
+        ocr: A word that names what reads text; see `limner.evidence.kinds`.
+        regions: A word for what counts regions, or ``none``.
+        aesthetics: A word for what rates looks.
+        others: Words for what measures anything else.
     """
 
     probes: tuple[str, ...] = ()
     ocr: str | None = None
     regions: str | None = None
     aesthetics: str | None = None
+    others: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What a word was given for, and the word."""
+        given = {name: getattr(self, name) for name in EVIDENCE} | dict(self.others)
+        return {name: word for name, word in given.items() if word is not None}
 
     @property
     def named(self) -> frozenset[str]:
         """What a word was given for."""
-        return frozenset(name for name in EVIDENCE if getattr(self, name) is not None)
+        return frozenset(self.words)
 
 
 def open_probes(
@@ -50,71 +60,92 @@ def open_probes(
     Raises:
         UsageError: A word names no backend, or none is named for what is to be measured.
     """
-    usual = settings.evidence
-    given = {name: getattr(measuring, name) or getattr(usual, name) for name in EVIDENCE}
+    known = evidence_names()
+    usual = {name: getattr(settings.evidence, name) for name in EVIDENCE}
+    given = {name: measuring.words.get(name) or usual.get(name) for name in known}
     wanted = set(measuring.probes) or {*needs, *measuring.named, *(name for name in uses if given.get(name))}
     if AESTHETICS in wanted and given[AESTHETICS] is None:
         raise UsageError("aesthetics: name what rates, such as --aesthetics unipercept:PYTHON")
     wanted -= {name for name in wanted if given.get(name) == NONE}
-    ocr = open_ocr(given[OCR], settings, images)
+    ocr = open_ocr(given[OCR] or "", settings, images)
     found: list[Probe] = []
-    for name in (name for name in EVIDENCE if name in wanted):
-        if name == OCR:
-            found.append(ocr)
-        elif name == REGIONS:
-            from .counting import RegionsProbe
-
-            _no_table(given[REGIONS], "--regions")
-            word, options = parted(given[REGIONS])
-            found.append(RegionsProbe(word, options, ocr, usual.regions_timeout_s))
-        else:
-            found.append(open_aesthetics(given[AESTHETICS], settings, images))
+    for name in (name for name in known if name in wanted):
+        word = given[name] or _sole(name)
+        found.append(ocr if name == OCR else open_probe(name, word, settings, images, ocr))
     return found
+
+
+def _sole(evidence: str) -> str:
+    """The one backend there is, for what has no usual one."""
+    there = backends_of(evidence)
+    if len(there) != 1:
+        raise UsageError(f"{evidence}: name what measures it, such as --probe {evidence}={there[0]}")
+    return there[0]
+
+
+def open_probe(evidence: str, word: str, settings: Settings, images: Preparer, reader: Probe | None = None) -> Probe:
+    """The probe behind a word: ``backend``, ``backend:rest``, ``backend?name=value``, or ``provider/model``."""
+    option = f"--{evidence}" if evidence in EVIDENCE else f"--probe {evidence}="
+    if is_table(word):
+        raise UsageError(f"{option} {word}: tables of regions and aesthetics are brought in by `limner evidence`")
+    head, options = parted(word)
+    backend, _, rest = head.partition(":")
+    kind = probe_kind(evidence, MODEL_KIND if "/" in backend else backend, f"{option} {word}")
+    if kind.options is not None and (unknown := sorted(options.keys() - kind.options)):
+        there = ", ".join(sorted(kind.options)) or "none"
+        raise UsageError(f"{option} {word}: no option {', '.join(unknown)}; there is: {there}")
+    return kind.open(ProbeInputs(word, rest, options, settings, images, reader))
 
 
 def open_ocr(word: str, settings: Settings, images: Preparer) -> Probe:
     """The reader of text behind a word."""
-    _no_table(word, "--ocr")
-    seconds = settings.evidence.ocr_timeout_s
-    kind, _, rest = word.partition(":")
-    if word == "rapidocr":
-        return OcrProbe(seconds)
-    if kind == "tesseract":
-        return _tesseract(rest or None, seconds)
-    if "/" in word:
-        from .models import ModelReader
-
-        return ModelReader(_model(word, settings, images))
-    raise UsageError(f"--ocr {word}: there is rapidocr, tesseract, tesseract:LANGUAGES, and PROVIDER/MODEL")
+    return open_probe(OCR, word, settings, images)
 
 
-def _tesseract(languages: str | None, seconds: float) -> Probe:
+def open_aesthetics(word: str, settings: Settings, images: Preparer) -> Probe:
+    """The rater behind a word."""
+    return open_probe(AESTHETICS, word, settings, images)
+
+
+def _rapidocr(given: ProbeInputs) -> Probe:
+    return OcrProbe(given.settings.evidence.ocr_timeout_s)
+
+
+def _tesseract(given: ProbeInputs) -> Probe:
     from ..workers import Recipe
     from . import tesseract
 
-    spoken = languages or tesseract.LANGUAGES
+    spoken, seconds = given.rest or tesseract.LANGUAGES, given.settings.evidence.ocr_timeout_s
     args = json.dumps({"languages": spoken, "seconds": seconds}, sort_keys=True)
     recipe = Recipe("tesseract", "limner.evidence.tesseract:reader", args)
     return Local(OCR, tesseract.name(spoken), recipe, seconds)
 
 
-def open_aesthetics(word: str, settings: Settings, images: Preparer) -> Probe:
-    """The rater behind a word."""
-    _no_table(word, "--aesthetics")
-    head, options = parted(word)
-    kind, _, python = head.partition(":")
-    if kind == "unipercept":
-        from .aesthetics import UniPercept
+def _reader(given: ProbeInputs) -> Probe:
+    from .models import ModelReader
 
-        if unknown := options.keys() - {"device", "model"}:
-            raise UsageError(f"--aesthetics {word}: no option {', '.join(sorted(unknown))}; there is: device, model")
-        how = {key: str(value) for key, value in options.items()}
-        return UniPercept(python or None, seconds=settings.evidence.aesthetics_timeout_s, **how)
-    if "/" in word:
-        from .models import ModelRating
+    return ModelReader(_model(given.word, given.settings, given.images))
 
-        return ModelRating(_model(word, settings, images))
-    raise UsageError(f"--aesthetics {word}: there is unipercept, unipercept:PYTHON, PROVIDER/MODEL")
+
+def _regions(given: ProbeInputs) -> Probe:
+    from .counting import RegionsProbe
+
+    assert given.reader is not None
+    word = given.word.partition("?")[0]
+    return RegionsProbe(word, given.options, given.reader, given.settings.evidence.regions_timeout_s)
+
+
+def _unipercept(given: ProbeInputs) -> Probe:
+    from .aesthetics import UniPercept
+
+    how = {key: str(value) for key, value in given.options.items()}
+    return UniPercept(given.rest or None, seconds=given.settings.evidence.aesthetics_timeout_s, **how)
+
+
+def _rating(given: ProbeInputs) -> Probe:
+    from .models import ModelRating
+
+    return ModelRating(_model(given.word, given.settings, given.images))
 
 
 def _model(word: str, settings: Settings, images: Preparer) -> Any:
@@ -138,12 +169,23 @@ def is_table(word: str | None) -> bool:
     return word is not None and word.lower().endswith(".csv")
 
 
-def _no_table(word: str, option: str) -> None:
-    if is_table(word):
-        raise UsageError(f"{option} {word}: tables of regions and aesthetics are brought in by `limner evidence`")
-
-
 def table_of(word: str) -> tuple[str | None, Path]:
     """The name that a table's values go by, where one is given, and the file."""
     name, sep, path = word.partition("=")
     return (name, Path(path)) if sep and name and not Path(word).exists() else (None, Path(word))
+
+
+RAPIDOCR = ProbeKind("rapidocr", "RapidOCR: PP-OCRv6 models on onnxruntime", _rapidocr)
+TESSERACT = ProbeKind(
+    "tesseract, tesseract:LANGUAGES", "the program Tesseract, looking for words anywhere (mode 11)", _tesseract
+)
+MODEL_READER = ProbeKind("PROVIDER/MODEL", "a chat model that is asked for lines and boxes", _reader, None)
+CLASSICAL = ProbeKind("classical", WORDS["classical"], _regions, None)
+SAM2_TINY = ProbeKind("sam2-tiny, sam2-tiny:FOLDER", WORDS["sam2-tiny"], _regions, None)
+SAM21_LARGE = ProbeKind("sam2.1-large", WORDS["sam2.1-large"], _regions, None)
+SAM21 = ProbeKind("sam2.1:WEIGHTS", WORDS["sam2.1:WEIGHTS"], _regions, None)
+UNIPERCEPT = ProbeKind(
+    "unipercept, unipercept:PYTHON", "UniPercept's rating of image aesthetics, as in AIBench's paper", _unipercept,
+    frozenset({"device", "model"}),
+)  # fmt: skip
+MODEL_RATING = ProbeKind("PROVIDER/MODEL", "a chat model that is asked for a rating", _rating, None)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..calls import Calls, digest
+from ..core.prices import price_of
 from ..images import decode
 from ..workers import Recipe, cores
 from .lines import Line
@@ -50,6 +51,10 @@ class RegionsProbe(Local):
     def unpriced(self) -> str | None:
         """Counting costs nothing; reading may."""
         return self._ocr.unpriced()
+
+    def price(self) -> tuple[float | None, str]:
+        """What reading the lines costs; see `limner.core.prices.Priced`."""
+        return price_of(self._ocr)
 
     async def measure(self, image: bytes, calls: Calls) -> Finding:
         """See `limner.evidence.probe.Probe`."""

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 from ..calls import Calls, Fault
 from ..images import BadImage, decode
 from ..models import ChatModel, Context, ReplayModel, complete
+from ..models.base import BYTES_PER_TOKEN, PICTURE_TOKENS
 from ..models.tolerant import loads
 from ..protocol import Contract, Picture, Prompts, Text, Unreadable
 from .lines import Line
@@ -64,6 +65,7 @@ class _Asked(ABC, Generic[T]):
 
     evidence: str
     template: str
+    reply_tokens: int
 
     def __init__(self, model: ChatModel | ReplayModel) -> None:
         self._model = model
@@ -81,6 +83,13 @@ class _Asked(ABC, Generic[T]):
     def unpriced(self) -> str | None:
         """Why nobody knows what one of its calls can cost, or None."""
         return self._model.unpriced()
+
+    def price(self) -> tuple[float | None, str]:
+        """Dollars for one measurement; see `limner.core.prices.Priced`."""
+        if isinstance(self._model, ReplayModel):
+            return 0.0, "free"
+        sent = len(PROMPTS.text(self.template).encode()) // BYTES_PER_TOKEN + PICTURE_TOKENS
+        return self._model.price(sent, self.reply_tokens), "rule of thumb"
 
     @abstractmethod
     def contract(self, size: Size) -> Contract[T]:
@@ -133,7 +142,7 @@ async def _is_old(fault: Fault, calls: Calls) -> bool:
 class ModelReader(_Asked[list[Line]]):
     """Lets a chat model read the lines of text."""
 
-    evidence, template = "ocr", "read-lines"
+    evidence, template, reply_tokens = "ocr", "read-lines", 1500
 
     def contract(self, size: Size) -> Contract[list[Line]]:
         """Lines with boxes, turned into the picture's pixels."""
@@ -148,7 +157,7 @@ class ModelReader(_Asked[list[Line]]):
 class ModelRating(_Asked[float]):
     """Lets a chat model rate a drawing's looks from 0 to 100."""
 
-    evidence, template = "aesthetics", "rate-looks"
+    evidence, template, reply_tokens = "aesthetics", "rate-looks", 500
 
     def contract(self, size: Size) -> Contract[float]:
         """One number from 0 to 100."""

@@ -5,17 +5,15 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Generic
 
+from ..core.registry import Registry
 from ..errors import DataError, UsageError
 from ..exam import Exam, Question, R
 from ..frames import WAYS, Plot
 from ..protocol import Prompts, Protocol
 
-GROUP = "limner.exams"
 SAMPLE = "sample/"
 SHIPPED = ("genexam", "mmmg", "worldgenbench", "fepbench", "aibench")
 """The exams that come with Limner; the first is the one that shows how things work."""
@@ -85,6 +83,11 @@ class Kind(Generic[R]):
             if plot.draw not in WAYS:
                 raise ValueError(f"the plot {name!r} is drawn as {plot.draw!r}; there is: {', '.join(WAYS)}")
 
+    @property
+    def about(self) -> str:
+        """What it is, in a line."""
+        return self.title
+
     def load_prompts(self, own: Path | None = None) -> Prompts:
         """The shipped templates, with the user's own wording on top."""
         return Prompts(self.prompts, own)
@@ -97,27 +100,17 @@ class Kind(Generic[R]):
         return dict(known[name])
 
 
-@lru_cache(maxsize=1)
-def _registered() -> dict[str, Any]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+EXAMS: Registry[Kind[Any]] = Registry("limner.exams", "exam", Kind, hint="A file exam.toml works too")
 
 
 def kinds() -> list[str]:
     """The names of all installed exams."""
-    return sorted(_registered())
+    return EXAMS.names()
 
 
 def kind(name: str) -> Kind[Any]:
     """The installed exam called `name`."""
-    if name not in _registered():
-        raise UsageError(f"no exam {name!r}; installed: {', '.join(kinds())}. A file exam.toml works too")
-    try:
-        loaded = _registered()[name].load()
-    except Exception as error:
-        raise UsageError(f"the exam {name!r} is broken: {type(error).__name__}: {error}") from error
-    if not isinstance(loaded, Kind):
-        raise UsageError(f"the exam {name!r} is broken: its entry point gives no limner.exams.Kind")
-    return loaded
+    return EXAMS.get(name)
 
 
 def each() -> Iterator[Kind[Any]]:

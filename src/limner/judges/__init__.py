@@ -11,18 +11,21 @@ from ..errors import UsageError
 from ..evidence.probe import OcrProbe
 from ..exams import Kind, wordings
 from ..images import Preparer
-from ..models import open_model
 from ..protocol import Prompts, Variant
 from ..settings import Settings
 from ..store import Blobs
 from .base import Judge, Marked, Subject
+from .kinds import JUDGES, JudgeInputs, JudgeKind
 from .model import ModelJudge
 from .ocr import OcrJudge
 from .rules import RULES
 
 __all__ = [
+    "JUDGES",
     "RULES",
     "Judge",
+    "JudgeInputs",
+    "JudgeKind",
     "Marked",
     "ModelJudge",
     "OcrJudge",
@@ -31,6 +34,9 @@ __all__ = [
     "open_judge",
     "split_wording",
 ]
+
+MODEL_KIND = "model"
+"""The kind behind every ``provider/model``."""
 
 
 def split_wording(words: Sequence[str]) -> tuple[str | None, str | None]:
@@ -85,9 +91,12 @@ def open_judge(
     ocr: OcrProbe,
     rules: str | None = None,
 ) -> Judge:
-    """The judge behind `spec`; `rules` are the OCR examiner's, the newest if none are named."""
-    if spec in ("ocr", "ocr/mentions"):
-        if not exam.protocol.label_kinds:
-            raise UsageError(f"the OCR examiner does not serve {exam.name}: none of its criteria is about words")
-        return OcrJudge(exam.protocol, blobs, ocr, mentions=spec != "ocr", rules=rules)
-    return ModelJudge(open_model(spec, args, settings, images), exam.protocol, variant, blobs, ocr)
+    """The judge behind `spec`: of a registered kind, or ``provider/model`` for a chat model.
+
+    `rules` are the OCR examiner's, the newest if none are named.
+    """
+    head, slash, rest = spec.partition("/")
+    kind = head if JUDGES.serves(head, settings.providers) else MODEL_KIND
+    if kind == MODEL_KIND and not (slash and rest):
+        raise UsageError(f"{spec!r} is no judge: write {', '.join(JUDGES.usages())}")
+    return JUDGES.get(kind).open(JudgeInputs(spec, rest, args, exam, variant, settings, images, blobs, ocr, rules))

@@ -9,10 +9,11 @@ from ..calls import Calls, Fault
 from ..errors import Lacking
 from ..evidence.probe import OcrProbe
 from ..exam import Question
-from ..models import Answer, ChatModel, Context, ReplayModel, complete
+from ..models import Answer, ChatModel, Context, ReplayModel, complete, open_model
 from ..protocol import Ask, Protocol, Variant
 from ..store import Blobs
 from .base import Marked, Subject
+from .kinds import JudgeInputs, JudgeKind
 
 
 class ModelJudge:
@@ -120,3 +121,12 @@ class ModelJudge:
         replies.append((ask.name, answer.reply.call))
         costs.append(answer.cost)
         return answer
+
+
+def _open(given: JudgeInputs) -> ModelJudge:
+    model = open_model(given.spec, dict(given.args), given.settings, given.images)
+    return ModelJudge(model, given.exam.protocol, given.variant, given.blobs, given.ocr)
+
+
+MODEL = JudgeKind("PROVIDER/MODEL", "a chat model that sees the pictures and gets the exam's prompt", _open)
+REPLAY = JudgeKind("replay/FILE", "replies stored in a file, as if a model had given them", _open)

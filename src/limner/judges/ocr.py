@@ -6,10 +6,12 @@ import asyncio
 from typing import Any
 
 from ..calls import Calls
+from ..errors import UsageError
 from ..evidence.probe import OcrProbe
 from ..protocol import Protocol
 from ..store import Blobs
 from .base import Marked, Subject
+from .kinds import JudgeInputs, JudgeKind
 from .rules import choose
 
 
@@ -53,3 +55,15 @@ class OcrJudge:
         kinds = self._protocol.label_kinds
         marks = await asyncio.to_thread(self._examine, criteria, found.lines, kinds, self._mentions)
         return Marked((("ocr", found.call),), tuple(marks))
+
+
+def _open(given: JudgeInputs) -> OcrJudge:
+    protocol = given.exam.protocol
+    if given.spec not in ("ocr", "ocr/mentions"):
+        raise UsageError(f"{given.spec!r} is no judge: there is {OCR.usage}")
+    if not protocol.label_kinds:
+        raise UsageError(f"the OCR examiner does not serve {given.exam.name}: none of its criteria is about words")
+    return OcrJudge(protocol, given.blobs, given.ocr, mentions=given.spec != "ocr", rules=given.rules)
+
+
+OCR = JudgeKind("ocr, ocr/mentions", "reads the words in the drawing and marks what they prove; free, offline", _open)

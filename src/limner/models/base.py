@@ -10,6 +10,9 @@ from typing import Any, Protocol
 from ..calls import Calls, Fault
 from ..protocol import Contract, Part, Reply, Unreadable
 
+BYTES_PER_TOKEN, PICTURE_TOKENS = 4, 800
+"""Rules of thumb, for estimates."""
+
 TURNS = 3
 """How often a model is asked in all before a reply counts as unreadable."""
 

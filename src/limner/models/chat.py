@@ -58,6 +58,10 @@ class ChatModel:
         """Fail early when the key is not there."""
         self._provider.key()
 
+    def price(self, tokens_in: int, tokens_out: int) -> float | None:
+        """Dollars for so many tokens, or None when its price is not known."""
+        return self._prices.price(self.name, tokens_in, tokens_out)
+
     def unpriced(self) -> str | None:
         """Why nobody knows what one call can cost, or None."""
         if self._prices.price(self.name, 0, 0) is None:

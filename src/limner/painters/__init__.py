@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
@@ -13,34 +11,40 @@ from ..evidence.probe import OcrProbe
 from ..exam import Exam
 from ..settings import Settings
 from ..store import Blobs
-from .api import ApiPainter
+from .api import SERVICES, ApiPainter
 from .base import Aspect, Painter, Painting, PaintRequest
 from .controls import NAMES as CONTROLS
 from .controls import SIZE, ControlPainter
 from .folder import FolderPainter
+from .kinds import PAINTERS, PainterInputs, PainterKind
 
 __all__ = [
     "CONTROLS",
+    "PAINTERS",
+    "SERVICES",
     "ApiPainter",
     "Aspect",
     "ControlPainter",
     "FolderPainter",
     "PaintRequest",
     "Painter",
+    "PainterInputs",
+    "PainterKind",
     "Painting",
+    "name_and_spec",
     "open_painter",
     "with_devices",
 ]
 
 
-SHAPES = {
-    "openai-images": "openai_images:OpenAIImages",
-    "chat-images": "chat_images:ChatImages",
-    "gemini": "gemini:Gemini",
-    "dashscope": "dashscope:DashScopePainter",
-    "bfl": "bfl:BflPainter",
-}
-"""The wire formats of image services, and who speaks them."""
+def name_and_spec(word: str) -> tuple[str, str]:
+    """A painter's name and spec: both are the word itself where it is not ``name=spec``.
+
+    >>> name_and_spec("mine=folder/a=b"), name_and_spec("folder/a=b")
+    (('mine', 'folder/a=b'), ('folder/a=b', 'folder/a=b'))
+    """
+    found = re.match(r"([\w.:+-]+)=(.+)", word)
+    return (found[1], found[2]) if found else (word, word)
 
 
 def open_painter(
@@ -52,37 +56,24 @@ def open_painter(
     options: Mapping[str, Any],
     blank: tuple[int, int] = SIZE,
 ) -> Painter:
-    """The painter behind a word, with a short name by ``mine=…``.
-
-    ``folder/PATH``, ``control/NAME``, ``python/module:function``, ``diffusers/REPO_OR_PATH``, or ``provider/model`` for
-    an image service.
-    """
-    named = re.match(r"([\w.:+-]+)=(.+)", word)
-    name, spec = (named[1], named[2]) if named else (word, word)
+    """The painter behind a word: of a registered kind, or ``provider/model`` for an image service."""
+    name, spec = name_and_spec(word)
     kind, _, rest = spec.partition("/")
-    if kind == "folder" and rest:
-        return FolderPainter(name, spec, Path(rest).expanduser())
-    if kind == "control":
-        return ControlPainter(name, spec, rest, exam, blobs, ocr, blank)
-    if kind == "python" and rest:
-        from .own import OwnPainter
-
-        return OwnPainter(name, spec, blobs, options)
-    if kind == "diffusers" and rest:
-        from .diffusion import DiffusersPainter
-
-        return DiffusersPainter(name, spec, blobs, options, settings.painters.get(spec))
+    if rest and PAINTERS.serves(kind, settings.providers):
+        return PAINTERS.get(kind).open(PainterInputs(name, spec, rest, options, exam, blobs, settings, ocr, blank))
     if rest and kind in settings.providers:
         return _service(name, spec, settings, blobs, options)
-    services = ", ".join(f"{name}/MODEL" for name, p in settings.providers.items() if p.image_shape)
-    kinds = f"folder/PATH, control/{{{','.join(CONTROLS)}}}, python/MODULE:FUNCTION, diffusers/REPO_OR_PATH, {services}"
-    raise UsageError(f"{spec!r} is no painter: write {kinds}")
+    services = [f"{name}/MODEL" for name, p in settings.providers.items() if p.image_shape]
+    raise UsageError(f"{spec!r} is no painter: write {', '.join([*PAINTERS.usages(), *services])}")
 
 
 def with_devices(word: str, options: Mapping[str, Any], devices: str | None) -> Mapping[str, Any]:
     """The options of a painter with where it runs, if it is one that runs here."""
-    runs_here = re.match(r"([\w.:+-]+=)?diffusers/", word)
-    return {**options, "devices": devices} if devices is not None and runs_here else options
+    if devices is None:
+        return options
+    kind = name_and_spec(word)[1].partition("/")[0]
+    runs_here = kind in PAINTERS.names() and PAINTERS.get(kind).devices
+    return {**options, "devices": devices} if runs_here else options
 
 
 def _service(name: str, spec: str, settings: Settings, blobs: Blobs, options: Mapping[str, Any]) -> Painter:
@@ -90,6 +81,4 @@ def _service(name: str, spec: str, settings: Settings, blobs: Blobs, options: Ma
     shape = settings.provider(provider).image_shape
     if shape is None:
         raise UsageError(f"{provider} has no image_shape: add one under [providers.{provider}] in limner.toml")
-    module, _, made = SHAPES[shape].partition(":")
-    found: type[ApiPainter] = getattr(import_module(f".{module}", __name__), made)
-    return found(name, spec, model, options, settings, blobs)
+    return SERVICES.get(shape).painter(name, spec, model, options, settings, blobs)

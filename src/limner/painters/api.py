@@ -6,15 +6,17 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from ..calls import Attempt, Calls, Fault, Request, Result
+from ..core.registry import Registry
 from ..errors import StoreError, UsageError
 from ..images import BadImage, Prepared, Preparer, decode
 from ..settings import ModelFacts, PainterFacts, Settings
 from ..store import Blobs
-from .base import Painting, PaintRequest, refuse_pictures
+from .base import Aspect, Painting, PaintRequest, refuse_pictures
 
 PICTURE_BYTES = 64 * 2**20
 """How much of prepared pictures a painter holds: a few are started from again and again."""
@@ -43,10 +45,14 @@ class ApiPainter(ABC):
     """A painter behind an image service. A new one says what its request body is and how to send it.
 
     Attributes:
+        known: The options its wire format has.
+        sizes: What it is asked for by aspect, where nothing is known of the model.
         most_pictures: How many pictures its wire format takes to start from; 0 for one that only draws.
     """
 
     changeable = False
+    known: ClassVar[frozenset[str]] = frozenset({"size"})
+    sizes: ClassVar[Mapping[Aspect, str]] = MappingProxyType({})
     most_pictures: ClassVar[int] = 0
 
     def __init__(
@@ -54,7 +60,7 @@ class ApiPainter(ABC):
     ) -> None:
         provider, _, _ = spec.partition("/")
         self.name, self.spec, self.model = name, spec, model
-        self.options: Mapping[str, Any] = dict(options)
+        self.options: Mapping[str, Any] = wanted_options(options, self.takes(), spec)
         self.target = f"{provider}/{model}"
         self.provider = settings.provider(provider)
         self.facts = settings.painters.get(self.target, PainterFacts())
@@ -67,6 +73,11 @@ class ApiPainter(ABC):
         self.poll_hosts = (host, *self.provider.poll_hosts)
         self._settings, self._blobs = settings, blobs
         self._pictures = Preparer(lambda sha256: blobs.get(sha256), PICTURE_BYTES)
+
+    @classmethod
+    def takes(cls) -> frozenset[str]:
+        """Every option it takes."""
+        return cls.known
 
     @abstractmethod
     def body(self, request: PaintRequest) -> dict[str, Any]:
@@ -81,11 +92,11 @@ class ApiPainter(ABC):
         """
 
     def size(self, request: PaintRequest) -> str | None:
-        """The size for the request's aspect: the user's option (one, or one by aspect), or the painter's own."""
+        """The size for the request's aspect: the user's option (one, or one by aspect), the model's, or the usual."""
         asked = self.options.get("size")
         if isinstance(asked, Mapping):
             asked = asked.get(request.aspect)
-        return asked or self.facts.sizes.get(request.aspect)
+        return asked or self.facts.sizes.get(request.aspect) or self.sizes.get(request.aspect)
 
     def pictures(self, request: PaintRequest) -> list[dict[str, Any]]:
         """The pictures to start from as they stand in the body and the key: by hash, with how they are prepared."""
@@ -125,6 +136,12 @@ class ApiPainter(ABC):
     def bound(self) -> float | None:
         """The most one image can cost; None when nobody knows."""
         return self.facts.image_price if self.facts.image_price is not None else self.facts.image_bound
+
+    def price(self) -> tuple[float | None, str]:
+        """Dollars for one image, and how that is known; see `limner.core.prices.Priced`."""
+        if self.facts.image_price is not None:
+            return self.facts.image_price, "price list"
+        return (self.bound, "upper bound") if self.bound is not None else (None, "no price")
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
@@ -200,3 +217,18 @@ def wanted_options(options: Mapping[str, Any], known: frozenset[str], spec: str)
         if name not in known:
             raise UsageError(f"{spec} has no option {name!r}; there is: {', '.join(sorted(known))}")
     return dict(options)
+
+
+@dataclass(frozen=True)
+class Service:
+    """A wire format of image services, as ``image_shape`` names it.
+
+    Attributes:
+        about: Whose it is, in a line.
+    """
+
+    about: str
+    painter: type[ApiPainter]
+
+
+SERVICES: Registry[Service] = Registry("limner.services", "image service", Service)

@@ -14,6 +14,7 @@ from ..exam import Exam, Question
 from ..images import BadImage, decode, encode_png
 from ..store import Blobs
 from .base import Free, Painting, PaintRequest, refuse_pictures
+from .kinds import PainterInputs, PainterKind
 
 NAMES = ("reference", "blank", "text", "shuffled", "erased", "swapped")
 SIZE = (1024, 1024)
@@ -120,3 +121,10 @@ def _partners(exam: Exam[Any]) -> dict[str, str]:
                 partners[question.id] = other.id
                 break
     return partners
+
+
+def _open(given: PainterInputs) -> ControlPainter:
+    return ControlPainter(given.name, given.spec, given.rest, given.exam, given.blobs, given.ocr, given.blank)
+
+
+CONTROL = PainterKind("control/NAME", "rule: six painters with a known right outcome, to examine a judge", _open)

@@ -10,6 +10,7 @@ from ..calls import Calls, Fault
 from ..errors import UsageError
 from ..images import BadImage, inspect
 from .base import Free, Painting, PaintRequest, refuse_pictures
+from .kinds import PainterInputs, PainterKind
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 
@@ -74,3 +75,10 @@ def _images(root: Path) -> list[Path]:
     for folder, _, names in os.walk(root):
         found += [Path(folder) / name for name in names if Path(name).suffix.lower() in ENDINGS]
     return sorted(found)
+
+
+def _open(given: PainterInputs) -> FolderPainter:
+    return FolderPainter(given.name, given.spec, Path(given.rest).expanduser())
+
+
+FOLDER = PainterKind("folder/PATH", "taking finished images from a folder", _open)

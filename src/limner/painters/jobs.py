@@ -6,13 +6,13 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from ..calls import PASSING, STOPPING, Attempt, Fault, Kind
 from ..settings import Settings
 from ..store import Blobs
-from .api import ApiPainter, Drawn, wanted_options
+from .api import ApiPainter, Drawn
 from .http import exchange, fetch, is_allowed
 from .polling import Finished, Over, follow, understood
 
@@ -26,14 +26,18 @@ WORTH_KEEPING: frozenset[str] = PASSING | STOPPING | {"image"}
 class JobPainter(ApiPainter):
     """A painter behind a service that hands out a job first and the image's link later."""
 
-    known: ClassVar[frozenset[str]]
-
     def __init__(
         self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
     ) -> None:
-        given = wanted_options(options, self.known | POLLING.keys(), spec)
+        super().__init__(name, spec, model, options, settings, blobs)
+        given = dict(self.options)
         self._limit, self._pause = (float(given.pop(option, usual)) for option, usual in POLLING.items())
-        super().__init__(name, spec, model, given, settings, blobs)
+        self.options = given
+
+    @classmethod
+    def takes(cls) -> frozenset[str]:
+        """Every option it takes, those of polling among them."""
+        return cls.known | POLLING.keys()
 
     @abstractmethod
     def headers(self, *, submit: bool) -> dict[str, str]:

@@ -15,6 +15,7 @@ from ..errors import StoreError
 from ..images import MAX_BYTES, BadImage, decode, encode_png, flatten
 from ..store import Blobs
 from .base import Free, Painting, PaintRequest, refuse_pictures
+from .kinds import PainterInputs, PainterKind
 from .own_function import accepted, find
 
 GIVEN = frozenset({"seed", "aspect", "question", "images"})
@@ -109,3 +110,10 @@ def _bytes(found: Any) -> bytes:
     if (size := Path(found).stat().st_size) > MAX_BYTES:
         raise BadImage(f"{found} has {size:,} bytes; at most {MAX_BYTES:,} are taken")
     return Path(found).read_bytes()
+
+
+def _open(given: PainterInputs) -> OwnPainter:
+    return OwnPainter(given.name, given.spec, given.blobs, given.options)
+
+
+PYTHON = PainterKind("python/MODULE:FUNCTION", "calling a function of yours", _open)

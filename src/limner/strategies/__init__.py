@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,20 +14,29 @@ from ..errors import StoreError, UsageError
 from ..painters import Painter, Painting, PaintRequest
 from ..protocol import Prompts
 from ..store import Blobs
-from .base import Canvas, Drawer, Guess, Mind, Stage, Studio, joined
-from .choosing import BEST_OF, MOST
-from .drawing import DIRECT, SVG, SVG_PRIOR
-from .editing import EDIT
-from .ordering import STRUCTURE
-from .wording import REASON, RECAPTION, REWRITE
+from .base import STRATEGIES, Canvas, Drawer, Guess, Mind, Place, Stage, Studio, joined
+from .choosing import MOST
+from .drawing import DIRECT
 
-__all__ = ["DIRECT_STRATEGY", "STAGES", "Canvas", "Guess", "Stage", "Strategy", "Studio", "open_strategy", "parse"]
+__all__ = [
+    "DIRECT_STRATEGY",
+    "STRATEGIES",
+    "Canvas",
+    "Guess",
+    "Stage",
+    "Strategy",
+    "Studio",
+    "open_strategy",
+    "parse",
+]
 
-STAGES: Mapping[str, Stage] = {
-    stage.name: stage for stage in (DIRECT, REWRITE, STRUCTURE, RECAPTION, REASON, SVG, SVG_PRIOR, BEST_OF, EDIT)
-}
 SHARED = {"prompts": "a folder with your own wording of the strategies' prompts"}
-PLACES = ("words", "drawing", "several", "finishing")
+PLACES: dict[Place, str] = {
+    "words": "first what works on the words",
+    "drawing": "then one that draws",
+    "several": "then one that draws several",
+    "finishing": "then what works on the drawing",
+}
 
 
 @dataclass(frozen=True)
@@ -70,9 +80,10 @@ class Strategy:
         Raises:
             UsageError: It cannot edit, and no other editor is named.
         """
-        if any(stage is EDIT for stage in self.stages) and not (self.editor or painter).edits:
-            who = (self.editor or painter).name
-            raise UsageError(f"edit: {who} takes no pictures to start from; name an editor: -S editor=PROVIDER/MODEL")
+        editing, editor = [stage.name for stage in self.stages if stage.edits], self.editor or painter
+        if editing and not editor.edits:
+            how = "name an editor: -S editor=PROVIDER/MODEL"
+            raise UsageError(f"{editing[0]}: {editor.name} takes no pictures to start from; {how}")
 
     async def draw(self, request: PaintRequest, painter: Painter, calls: Calls, blobs: Blobs, exam: str) -> Painting:
         """Make one drawing; run again, it finds every step already made.
@@ -124,9 +135,9 @@ class Strategy:
         found: list[Guess] = []
         for stage in self.stages:
             made = stage.guess(tokens, self.options, self.n)
-            if stage.place == "several":
-                # The drawing stage before it happens n times.
-                found = [_times(g, self.n) if g.who in ("painter", "coder") else g for g in found]
+            if stage.place == "drawing" and self.n > 1:
+                # The one that draws several draws n times in this way.
+                made = [_times(guess, self.n) for guess in made]
             found += made
             if stage.place == "words":
                 tokens = made[0].tokens_out if made else tokens
@@ -146,27 +157,34 @@ def parse(word: str) -> tuple[tuple[Stage, ...], int]:
     Raises:
         UsageError: No such stage, or an order that makes no sense.
     """
+    STRATEGIES.own()
+    known = STRATEGIES.names()
     stages: list[Stage] = []
     n = 1
     for name in word.split("+"):
-        if many := re.fullmatch(r"best-of-(\d+)", name):
-            n = int(many[1])
+        if (many := re.fullmatch(r"(.+)-(\d+)", name)) and f"{many[1]}-N" in known:
+            n, name = int(many[2]), f"{many[1]}-N"
             if not 2 <= n <= MOST:
-                raise UsageError(f"--strategy {word}: best-of-N takes N from 2 to {MOST}")
-            name = BEST_OF.name
-        if name not in STAGES or (name == BEST_OF.name and not many):
-            raise UsageError(f"--strategy {word}: no strategy {name!r}; there is: {', '.join(STAGES)}")
-        stages.append(STAGES[name])
+                raise UsageError(f"--strategy {word}: {name} takes N from 2 to {MOST}")
+        elif name not in known or name.endswith("-N"):
+            raise UsageError(f"--strategy {word}: no strategy {name!r}; there is: {', '.join(known)}")
+        stages.append(STRATEGIES.get(name))
     if not any(stage.place == "drawing" for stage in stages):
         first = next((i for i, stage in enumerate(stages) if stage.place != "words"), len(stages))
         stages.insert(first, DIRECT)
-    places = [PLACES.index(stage.place) for stage in stages]
+    places = [list(PLACES).index(stage.place) for stage in stages]
     if places != sorted(places) or any(places.count(place) > 1 for place in (1, 2)):
-        raise UsageError(
-            f"--strategy {word}: first what works on the words (rewrite, structure, recaption, reason), then one that "
-            "draws (direct, svg, svg-prior), then best-of-N, then edit"
-        )
+        raise UsageError(f"--strategy {word}: {_order()}")
     return tuple(stages), n
+
+
+def _order() -> str:
+    """In what order strategies are joined, with those there are."""
+    there: dict[Place, list[str]] = {}
+    for name in STRATEGIES.names():
+        with suppress(UsageError):
+            there.setdefault(STRATEGIES.get(name).place, []).append(name)
+    return ", ".join(f"{told} ({', '.join(there.get(place, ()))})" for place, told in PLACES.items())
 
 
 def open_strategy(word: str, given: Mapping[str, str], open_mind: Any, open_editor: Any) -> Strategy:
@@ -201,11 +219,12 @@ def open_strategy(word: str, given: Mapping[str, str], open_mind: Any, open_edit
             raise UsageError(f"--strategy {word}: name its {role}: -S {role}=PROVIDER/MODEL")
     models = {role: open_mind(used[role], arguments.get(role, {})) for role in roles}
     editor = open_editor(used["editor"], arguments.get("editor", {})) if "editor" in used else None
-    _choices(word, used)
+    for stage in stages:
+        _check(word, stage, used)
     options = {name: value for name, value in used.items() if name in known and name not in ("editor", "prompts")}
     prompts = Prompts(Path(__file__).parent / "prompts", Path(used["prompts"])) if "prompts" in used else None
     told = ",".join(f"{name}={value}" for name, value in sorted(used.items()))
-    return Strategy(f"{word}[{told}]", stages, n, models, editor, options, prompts)
+    return Strategy(f"{word}[{told}]" if told else word, stages, n, models, editor, options, prompts)
 
 
 def known_options(words: list[str]) -> set[str]:
@@ -214,18 +233,10 @@ def known_options(words: list[str]) -> set[str]:
     return {name for stage in stages for name in (*stage.options, *stage.roles)} | set(SHARED)
 
 
-CHOICES = {
-    "style": ("o3", "r1", "r1-7b"),
-    "send": ("description", "both"),
-    "prior": ("auto", "image", "text"),
-    "choose": ("listwise", "pairwise"),
-}
-
-
-def _choices(word: str, used: Mapping[str, str]) -> None:
-    for name, allowed in CHOICES.items():
+def _check(word: str, stage: Stage, used: Mapping[str, str]) -> None:
+    for name, allowed in stage.choices.items():
         if name in used and used[name] not in allowed:
             raise UsageError(f"--strategy {word}: -S {name}={used[name]}: there is: {', '.join(allowed)}")
-    for name in ("tokens", "limit", "rounds"):
+    for name in stage.numbers:
         if name in used and not used[name].isdigit():
             raise UsageError(f"--strategy {word}: -S {name}={used[name]}: wanted is a whole number")

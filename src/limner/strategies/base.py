@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..calls import Calls, Fault
+from ..core.registry import Registry
 from ..errors import UsageError
 from ..images import BadImage
 from ..models import ChatModel, Context, ReplayModel, complete
@@ -136,11 +137,15 @@ class Stage:
             works on what is drawn.
         roles: The models it asks.
         options: Its own options, with a word about each.
+        choices: Of those the ones that take only certain words, with these.
+        numbers: Of those the ones that take whole numbers.
         words: For the first place: the request it makes of a request.
         draw: For the second.
         many: For the third, given the drawer to use and how many.
         finish: For the fourth.
         guess: What it does once, for estimates, by the request's size in tokens and the options.
+        paints: Whether it needs a painter.
+        edits: Whether it needs one that starts from pictures.
     """
 
     name: str
@@ -148,12 +153,18 @@ class Stage:
     place: Place
     roles: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    numbers: tuple[str, ...] = ()
     words: Callable[[PaintRequest, Studio], Awaitable[PaintRequest]] | None = None
     draw: Drawer | None = None
     many: Callable[[PaintRequest, Studio, Drawer, int], Awaitable[Canvas]] | None = None
     finish: Callable[[Canvas, PaintRequest, Studio], Awaitable[Canvas]] | None = None
     guess: Callable[[int, Mapping[str, str], int], list[Guess]] = lambda tokens, options, n: []
     paints: bool = True
+    edits: bool = False
+
+
+STRATEGIES: Registry[Stage] = Registry("limner.strategies", "strategy", Stage)
 
 
 def facts_of(painter: Painter) -> Any:

@@ -115,5 +115,6 @@ def choices(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
 
 BEST_OF = Stage(
     "best-of-N", "N seeds, of which a chooser keeps one", "several", ("chooser",),
-    {"choose": "listwise (all at once) or pairwise; both in both orders"}, many=best_of, guess=choices,
+    {"choose": "listwise (all at once) or pairwise; both in both orders"}, {"choose": ("listwise", "pairwise")},
+    many=best_of, guess=choices,
 )  # fmt: skip

@@ -89,5 +89,6 @@ SVG = Stage(
 )  # fmt: skip
 SVG_PRIOR = Stage(
     "svg-prior", "a model's SVG goes to the painter, as a picture or as text", "drawing", ("coder",),
-    {"prior": "image or text; by default whichever the painter takes"}, draw=svg_prior, guess=_primed,
+    {"prior": "image or text; by default whichever the painter takes"}, {"prior": ("auto", "image", "text")},
+    draw=svg_prior, guess=_primed,
 )  # fmt: skip

@@ -76,5 +76,5 @@ EDIT = Stage(
     "edit", "a critic lists faults, an editing painter mends them, a chooser keeps the best round", "finishing",
     ("critic", "chooser"),
     {"rounds": "of mending, at most; 2 by default", "editor": "the painter that edits; the drawing one by default"},
-    finish=edit, guess=_guess,
+    numbers=("rounds",), finish=edit, guess=_guess, edits=True,
 )  # fmt: skip

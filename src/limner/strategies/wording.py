@@ -171,12 +171,12 @@ def planned(written: int) -> Any:
 REWRITE = Stage(
     "rewrite", "a planner condenses a long text into a structured drawing prompt", "words", ("planner",),
     {"limit": "characters the prompt may have; the painter's own limit by default"},
-    words=rewrite, guess=planned(1200),
+    numbers=("limit",), words=rewrite, guess=planned(1200),
 )  # fmt: skip
 RECAPTION = Stage(
     "recaption", "a planner writes a plain longer caption", "words", ("planner",),
     {"tokens": "its length at most; 512 by default", "tokenizer": "tokenizer.json of the painter's encoder"},
-    words=recaption, guess=planned(700),
+    numbers=("tokens",), words=recaption, guess=planned(700),
 )  # fmt: skip
 REASON = Stage(
     "reason", "a planner thinks through entities and dependencies, then describes the drawing", "words", ("planner",),
@@ -186,5 +186,6 @@ REASON = Stage(
         "tokens": "what the encoder takes: 512 by default, 2048 for one stretched for reasoning",
         "tokenizer": "tokenizer.json of the painter's encoder",
     },
+    {"style": ("o3", "r1", "r1-7b"), "send": ("description", "both")}, ("tokens",),
     words=reason, guess=planned(2000),
 )  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 from limner import settings
 from limner.exams.fepbench import FEPBENCH
 from limner.painters import PaintRequest
-from limner.painters.openai_images import OpenAIImages
+from limner.painters.services.openai_images import OpenAIImages
 from limner.store import Store
 from tests.cli.invoke import limner
 from tests.fakes import ChatServer

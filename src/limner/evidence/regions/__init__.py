@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 __all__ = ["WORDS", "Box", "RegionCounter", "Regions", "open_counter"]
 
 WORDS = {
-    "classical": "areas of one colour, without any model",
-    "sam2-tiny": "SAM 2 tiny on the CPU; sam2-tiny:FOLDER for files that lie elsewhere",
-    "sam2.1-large": "SAM 2.1 large with the release's settings, as in the paper; needs limner[gpu] and the weights",
-    "sam2.1:WEIGHTS": "the same with weights from a folder or a repository in the hub's cache",
+    "classical": "areas within edges, by OpenCV; no model",
+    "sam2-tiny": "SAM 2 tiny under onnxruntime, on the CPU",
+    "sam2.1-large": "SAM 2.1 large with the release's settings",
+    "sam2.1:WEIGHTS": "the same with weights from a folder, or another repository",
 }
 """What `open_counter` takes, and what it stands for."""
 

@@ -1,5 +1,14 @@
 """The painter ``diffusers/REPO_OR_PATH``: a local pipeline, drawn in batches by one worker process per device."""
 
+from ..kinds import PainterInputs, PainterKind
 from .painter import DiffusersPainter
 
-__all__ = ["DiffusersPainter"]
+__all__ = ["DIFFUSERS", "DiffusersPainter"]
+
+
+def _open(given: PainterInputs) -> DiffusersPainter:
+    facts = given.settings.painters.get(given.spec)
+    return DiffusersPainter(given.name, given.spec, given.blobs, given.options, facts)
+
+
+DIFFUSERS = PainterKind("diffusers/REPO_OR_PATH", "running a diffusers pipeline on your own GPUs", _open, devices=True)

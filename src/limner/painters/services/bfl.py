@@ -6,12 +6,13 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from ..calls import Kind
-from ..errors import UsageError
-from ..models.openai_faults import kind_of
-from .base import PaintRequest
-from .jobs import JobPainter
-from .polling import Finished, Over
+from ...calls import Kind
+from ...errors import UsageError
+from ...models.openai_faults import kind_of
+from ..api import Service
+from ..base import PaintRequest
+from ..jobs import JobPainter
+from ..polling import Finished, Over
 
 CREDIT = 0.01
 """Dollars in one of the service's credits."""
@@ -75,3 +76,6 @@ def _measures(size: str | None, target: str) -> dict[str, int | str]:
     if re.fullmatch(r"\d+:\d+", size):
         return {"aspect_ratio": size}
     raise UsageError(f"{target} takes a size such as 1024x768, or an aspect such as 4:3, not {size!r}")
+
+
+SERVICE = Service("Black Forest Labs, where FLUX draws", BflPainter)

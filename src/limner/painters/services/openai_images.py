@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..calls import Fault
-from ..settings import Settings
-from ..store import Blobs
-from .api import Drawn, wanted_options
-from .base import PaintRequest
-from .http import Form
-from .one_reply import OneReplyPainter, number
+from ...calls import Fault
+from ..api import Drawn, Service
+from ..base import Aspect, PaintRequest
+from ..http import Form
+from ..one_reply import OneReplyPainter, number
 
-SIZES = {"square": "1024x1024", "landscape": "1536x1024", "portrait": "1024x1536"}
+SIZES: dict[Aspect, str] = {"square": "1024x1024", "landscape": "1536x1024", "portrait": "1024x1536"}
 NATIVE = (
     "quality", "background", "moderation", "complexity", "output_format", "output_compression",  # GPT image models
     "style", "response_format",  # DALL·E and many services of the same shape
@@ -36,15 +33,12 @@ class OpenAIImages(OneReplyPainter):
 
     path, edits_path = "/images/generations", "/images/edits"
     most_pictures = 16
-
-    def __init__(
-        self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
-    ) -> None:
-        super().__init__(name, spec, model, wanted_options(options, OPTIONS, spec), settings, blobs)
+    known = OPTIONS
+    sizes = SIZES
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """See `limner.painters.api.ApiPainter`."""
-        size = self.size(request) or SIZES[request.aspect]
+        size = self.size(request)
         unwanted = DRAWING_ONLY if request.images else EDITING_ONLY
         native = {name: value for name, value in self.options.items() if name != "size" and name not in unwanted}
         body = {"model": self.model, "prompt": request.prompt, "n": 1, "size": size, **self.seed(request), **native}
@@ -77,3 +71,6 @@ class OpenAIImages(OneReplyPainter):
 def _word(value: Any) -> str:
     """A value as a form has it."""
     return value if isinstance(value, str) else json.dumps(value)
+
+
+SERVICE = Service("OpenAI's images/generations and images/edits, and servers that speak like them", OpenAIImages)

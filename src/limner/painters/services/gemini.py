@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from ..calls import Attempt, Fault
-from ..settings import Settings
-from ..store import Blobs
-from .api import ApiPainter, Drawn, wanted_options
-from .base import PaintRequest
-from .gemini_faults import REFUSALS, fault_of, why_no_image
-from .http import exchange, said
+from ...calls import Attempt, Fault
+from ..api import ApiPainter, Drawn, Service
+from ..base import Aspect, PaintRequest
+from ..gemini_faults import REFUSALS, fault_of, why_no_image
+from ..http import exchange, said
 
-RATIOS = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
+RATIOS: dict[Aspect, str] = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
 THINKING = {"thinking_level": "thinkingLevel", "thinking_budget": "thinkingBudget"}
 OPTIONS = frozenset({"size", "image_size", "temperature", *THINKING})
 
@@ -28,15 +25,12 @@ class Gemini(ApiPainter):
     """
 
     most_pictures = 14
-
-    def __init__(
-        self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
-    ) -> None:
-        super().__init__(name, spec, model, wanted_options(options, OPTIONS, spec), settings, blobs)
+    known = OPTIONS
+    sizes = RATIOS
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """See `limner.painters.api.ApiPainter`."""
-        ratio = self.size(request) or RATIOS[request.aspect]
+        ratio = self.size(request)
         image = {} if ratio == "auto" else {"aspectRatio": ratio}
         if "image_size" in self.options:
             image["imageSize"] = self.options["image_size"]
@@ -110,3 +104,6 @@ def _slim(value: Any) -> Any:
         return value
     large = {key for key in ("data", "thoughtSignature") if isinstance(value.get(key), str)}
     return {key: f"{len(item)} characters" if key in large else _slim(item) for key, item in value.items()}
+
+
+SERVICE = Service("Gemini's generateContent", Gemini)

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from ..calls import Kind
-from ..models.openai_faults import kind_of
-from .base import PaintRequest
-from .jobs import JobPainter
-from .polling import Finished, Over
+from ...calls import Kind
+from ...models.openai_faults import kind_of
+from ..api import Service
+from ..base import PaintRequest
+from ..jobs import JobPainter
+from ..polling import Finished, Over
 
 PROMPT, MESSAGES = "text2image/image-synthesis", "image-generation/generation"
 AT_ONCE = "multimodal-generation/generation"
@@ -97,3 +98,6 @@ def _kind(code: Any, otherwise: Kind) -> Kind:
 def _ended(how: str, said: Mapping[str, Any]) -> Over:
     usual: Kind = "missing" if how == "UNKNOWN" else "server"
     return Over(_kind(said.get("code"), usual), f"{how}: {said.get('code')}: {said.get('message')}"[:500])
+
+
+SERVICE = Service("Alibaba Cloud Model Studio, where Wan and Qwen-Image draw", DashScopePainter)

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..calls import Fault, Kind
-from ..settings import Settings
-from ..store import Blobs
-from .api import Drawn, wanted_options
-from .base import PaintRequest
-from .one_reply import OneReplyPainter, error_within, number
+from ...calls import Fault, Kind
+from ..api import Drawn, Service
+from ..base import Aspect, PaintRequest
+from ..one_reply import OneReplyPainter, error_within, number
 
-RATIOS = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
+RATIOS: dict[Aspect, str] = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
 CONFIG = ("image_size", "quality", "background", "moderation", "output_format", "output_compression")
 """Options that go into ``image_config``."""
 NATIVE = ("temperature", "top_p", "max_tokens", "reasoning", "provider")
@@ -38,15 +36,12 @@ class ChatImages(OneReplyPainter):
 
     path = "/chat/completions"
     most_pictures = 16
-
-    def __init__(
-        self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
-    ) -> None:
-        super().__init__(name, spec, model, wanted_options(options, OPTIONS, spec), settings, blobs)
+    known = OPTIONS
+    sizes = RATIOS
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """See `limner.painters.api.ApiPainter`."""
-        ratio = self.size(request) or RATIOS[request.aspect]
+        ratio = self.size(request)
         config = {} if ratio == "auto" else {"aspect_ratio": ratio}
         config |= {name: self.options[name] for name in CONFIG if name in self.options}
         kinds = self.options.get("modalities", "image,text")
@@ -107,3 +102,6 @@ def why_no_image(choice: Mapping[str, Any], message: Mapping[str, Any]) -> tuple
     if "length" in reasons:
         return "truncated", f"the reply ended before there was an image ({detail})"
     return ("unreadable" if text else "image"), f"no image in the reply ({detail})"
+
+
+SERVICE = Service("images from a chat, as OpenRouter has them", ChatImages)

@@ -1,0 +1,83 @@
+"""What measures: one backend for each entry point of ``limner.probes``, which is called ``evidence.backend``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.registry import Registry
+from ..errors import UsageError
+from ..images import Preparer
+from ..settings import Settings
+from .names import EVIDENCE
+from .probe import Probe
+
+
+@dataclass(frozen=True)
+class ProbeInputs:
+    """What a probe is made from.
+
+    Attributes:
+        word: As it was given: ``backend``, ``backend:rest``, with ``?name=value&…`` for options.
+        rest: What stands behind the colon.
+        options: What stands behind the question mark.
+        images: Prepares pictures to be sent.
+        reader: Who reads text, for probes that need its lines; None for one that reads text itself.
+    """
+
+    word: str
+    rest: str
+    options: Mapping[str, Any]
+    settings: Settings
+    images: Preparer
+    reader: Probe | None = None
+
+
+@dataclass(frozen=True)
+class ProbeKind:
+    """A backend that measures one sort of evidence.
+
+    A probe that may cost money has `limner.core.prices.Priced.price`, for estimates.
+
+    Attributes:
+        usage: How it is written: ``tesseract, tesseract:LANGUAGES``.
+        about: What it is, in a line.
+        open: Makes one; nothing large is loaded yet.
+        options: The options it has; None where it looks at them itself.
+    """
+
+    usage: str
+    about: str
+    open: Callable[[ProbeInputs], Probe]
+    options: frozenset[str] | None = frozenset()
+
+
+MODEL_KIND = "model"
+"""The backend behind every ``provider/model``."""
+PROBES: Registry[ProbeKind] = Registry("limner.probes", "probe", ProbeKind)
+
+
+def evidence_names() -> tuple[str, ...]:
+    """Everything that can be measured here; nothing is loaded."""
+    return tuple(dict.fromkeys([*EVIDENCE, *(name.partition(".")[0] for name in PROBES.names())]))
+
+
+def backends_of(evidence: str) -> list[str]:
+    """The backends that measure this; nothing is loaded."""
+    found = [backend for name, _, backend in (one.partition(".") for one in PROBES.names()) if name == evidence]
+    return sorted(found, key=lambda backend: backend == MODEL_KIND)
+
+
+def probe_kind(evidence: str, backend: str, option: str) -> ProbeKind:
+    """The backend of this name.
+
+    Raises:
+        UsageError: There is none; `option` says where the word was given.
+    """
+    PROBES.own()
+    there = backends_of(evidence)
+    if backend not in there:
+        usages = [PROBES.usage(f"{evidence}.{name}") for name in there]
+        raise UsageError(f"{option}: there is {', '.join(usages) or 'none'}")
+    return PROBES.get(f"{evidence}.{backend}")

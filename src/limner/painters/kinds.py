@@ -1,0 +1,59 @@
+"""The sorts of painters there are: each by the word before the first slash, registered under ``limner.painters``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.registry import Registry
+from ..evidence.probe import OcrProbe
+from ..exam import Exam
+from ..settings import Settings
+from ..store import Blobs
+from .base import Painter
+
+
+@dataclass(frozen=True)
+class PainterInputs:
+    """What a painter is made from.
+
+    Attributes:
+        name: The row it gets in tables.
+        spec: All of ``kind/rest``, and what stands behind the first slash of it.
+        options: The ``--painter-arg`` given.
+        exam: For painters that draw from its references; never to be shown to a model.
+        blank: The size of a blank sheet.
+    """
+
+    name: str
+    spec: str
+    rest: str
+    options: Mapping[str, Any]
+    exam: Exam[Any]
+    blobs: Blobs
+    settings: Settings
+    ocr: OcrProbe
+    blank: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class PainterKind:
+    """A sort of painter.
+
+    A painter that may cost money has `limner.core.prices.Priced.price`, for estimates.
+
+    Attributes:
+        usage: How it is written: ``folder/PATH``.
+        about: How it draws, in a line.
+        open: Makes one; it refuses what it cannot work with, such as an option it does not have.
+        devices: Whether it runs where ``--devices`` says, and takes that as an option.
+    """
+
+    usage: str
+    about: str
+    open: Callable[[PainterInputs], Painter]
+    devices: bool = False
+
+
+PAINTERS: Registry[PainterKind] = Registry("limner.painters", "painter", PainterKind)

@@ -1,0 +1,144 @@
+"""What is registered is found by name; what is broken, double or hidden is told, and breaks nothing else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from limner.core import registry
+from limner.core.registry import Entry, Registry, entries, names
+from limner.doctor import registered, registries
+from limner.errors import UsageError
+from limner.painters import PAINTERS, PainterKind
+
+
+@dataclass(frozen=True)
+class Thing:
+    about: str = "a thing"
+    usage: str = "thing/WORD"
+
+
+@dataclass(frozen=True)
+class Named(Thing):
+    name: str = "right"
+
+
+GOOD, RIGHT, NOTHING = Thing(), Named(), 7
+HERE = __name__
+
+
+def made(monkeypatch: pytest.MonkeyPatch, *found: Entry) -> Registry[Thing]:
+    group = "limner.things"
+    known = tuple(sorted(found, key=lambda entry: (entry.name, not entry.own)))
+    monkeypatch.setattr(registry, "entries", lambda asked: known if asked == group else entries(asked))
+    return Registry(group, "thing", Thing, "Or ask somebody")
+
+
+OWN = Entry("own", f"{HERE}:GOOD")
+OTHER = Entry("other", f"{HERE}:GOOD", "limner-more", "1.2")
+
+
+def test_names_and_things(monkeypatch: pytest.MonkeyPatch) -> None:
+    things = made(monkeypatch, OWN, OTHER)
+    assert (things.names(), things.own()) == (["other", "own"], ["own"])
+    assert things.get("other") is GOOD
+    assert (things.usages(), things.about("own")) == (["thing/WORD", "thing/WORD"], "a thing")
+    with pytest.raises(UsageError, match=r"no thing 'odd'; installed: other, own\. Or ask somebody"):
+        things.get("odd")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("no_such_module:THING", "ModuleNotFoundError: No module named 'no_such_module'"),
+        (f"{HERE}:ABSENT", "AttributeError: "),
+        (f"{HERE}:NOTHING", f"it gives no {HERE}.Thing"),
+        (f"{HERE}:RIGHT", "it calls itself 'right'"),
+    ],
+)
+def test_a_broken_one_is_told_with_its_package(monkeypatch: pytest.MonkeyPatch, value: str, said: str) -> None:
+    things = made(monkeypatch, OWN, Entry("bad", value, "limner-more", "1.2"))
+    with pytest.raises(UsageError) as caught:
+        things.get("bad")
+    assert str(caught.value).startswith(f"the thing 'bad' of limner-more 1.2 ({value}) is broken: {said}")
+    assert things.get("own") is GOOD
+    assert (things.names(), things.usages(), things.about("bad")) == (["bad", "own"], ["bad", "thing/WORD"], "")
+    check = registered("things", things)
+    assert (check.state, check.detail.startswith("own; bad from limner-more 1.2: the thing 'bad' of")) == ("bad", True)
+
+
+def test_one_that_ends_the_program_on_import(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "ends_at_once.py").write_text("raise SystemExit(3)")
+    monkeypatch.syspath_prepend(tmp_path)
+    things = made(monkeypatch, Entry("bad", "ends_at_once:THING", "limner-more", "1.2"), OWN)
+    with pytest.raises(UsageError, match="is broken: SystemExit: 3"):
+        things.get("bad")
+
+
+def test_two_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    twice = Entry("other", f"{HERE}:RIGHT", "limner-less", "3.0")
+    things = made(monkeypatch, OWN, OTHER, twice)
+    with pytest.raises(UsageError, match=r"the thing 'other' is there twice, from limner-\w+ .+ and limner-\w+ "):
+        things.get("other")
+    assert things.names() == ["other", "own"]
+    assert things.get("own") is GOOD
+    assert registered("things", things).state == "bad"
+
+
+def test_none_hides_one_of_limner_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    hiding = Entry("own", f"{HERE}:NOTHING", "a-first-by-name", "1.0")
+    things = made(monkeypatch, hiding, OWN)
+    assert things.get("own") is GOOD
+    check = registered("things", things)
+    assert (check.state, check.detail) == (
+        "note", "own; own from a-first-by-name 1.0: not used, for Limner's own is called so too",
+    )  # fmt: skip
+
+
+def test_an_installation_older_than_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    things = made(monkeypatch, OTHER)
+    for look in (things.own, lambda: things.get("own"), lambda: things.serves("own", ())):
+        with pytest.raises(UsageError, match=r"limner\.things are not registered; reinstall Limner: pip install -e \."):
+            look()
+
+
+def test_a_provider_goes_before_another_package_but_not_before_limner(monkeypatch: pytest.MonkeyPatch) -> None:
+    things = made(monkeypatch, OWN, OTHER)
+    assert things.serves("own", {"own"})
+    assert things.serves("other", {})
+    assert not things.serves("other", {"other"})
+    assert not things.serves("odd", {})
+
+
+@pytest.mark.parametrize("group", ["exams", "painters", "services", "judges", "strategies", "probes"])
+def test_names_load_nothing(group: str) -> None:
+    script = (
+        "import json, sys; from limner.core.registry import names\n"
+        f"found = names('limner.{group}')\n"
+        "print(json.dumps([found, [name for name in sys.modules if name.startswith('limner.')]]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    found, loaded = json.loads(done.stdout)
+    assert found
+    assert set(loaded) == {"limner.core", "limner.core.registry", "limner.errors"}
+
+
+def test_all_of_limner_s_own_can_be_loaded() -> None:
+    for name, found in registries().items():
+        own = found.own()
+        assert own, name
+        for one in own:
+            found.get(one)
+            assert found.about(one), f"{name}: {one}"
+            assert "\n" not in found.about(one)
+
+
+def test_every_module_on_the_shelf_is_an_image_service() -> None:
+    assert names("limner.services")[:5] == ["bfl", "chat-images", "dashscope", "gemini", "openai-images"]
+    assert all(entry.value.endswith(":SERVICE") for entry in entries("limner.services") if entry.own)
+    assert isinstance(PAINTERS.get("folder"), PainterKind)

@@ -1,0 +1,92 @@
+"""The pages list what Limner itself registers, in its own words; what other packages add is theirs to document."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from limner.doctor import registries
+from limner.evidence.kinds import PROBES
+from limner.exams import EXAMS
+from limner.judges import JUDGES
+from limner.painters import PAINTERS
+from limner.settings import load
+from limner.strategies import STRATEGIES
+from tests.docs.blocks import ROOT
+from tests.docs.tables import code, table
+
+DOCS = ROOT / "docs"
+
+
+def plain(cell: str) -> str:
+    """A cell without its links."""
+    return re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", cell)
+
+
+def test_painters() -> None:
+    rows = {row[0]: row[1] for row in table(DOCS / "painters.md", "`--painter`", "draws by").rows}
+    services = [cell for cell in rows if "/…" in cell]
+    assert [plain(rows.pop(cell)) for cell in services] == ["calling an image service"]
+    own = {f"`{PAINTERS.usage(name)}`": PAINTERS.about(name) for name in PAINTERS.own()}
+    assert {cell: plain(told) for cell, told in rows.items()} == own
+
+
+def test_the_services_named_beside_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    known = load().providers
+    for link, key, examples in table(DOCS / "painters.md", "provider", "key variable", "such as").rows:
+        assert key == (f"`{known[code(link)].key_env}`" if known[code(link)].key_env else "none")
+        assert known[code(link)].image_shape
+        assert f"{code(link)}/" in examples or code(link) == "local"
+
+
+def test_judges() -> None:
+    rows = table(DOCS / "judges.md", "`--judge`", "how it marks").rows
+    told = {", ".join(re.findall(r"`([^`]+)`", cell)): about for cell, about in rows}
+    assert told == {JUDGES.usage(name): JUDGES.about(name) for name in JUDGES.own()}
+
+
+def test_strategies() -> None:
+    rows = table(DOCS / "strategies" / "index.md", "strategy", "what happens", "asks").rows
+    told = {plain(name): (about, re.findall(r"`([^`]+)`", asks)) for name, about, asks in rows}
+    own = {name: STRATEGIES.get(name) for name in STRATEGIES.own() if name != "direct"}
+    assert told == {name: (stage.about, list(stage.roles)) for name, stage in own.items()}
+
+
+@pytest.mark.parametrize(
+    ("evidence", "page", "head"),
+    [
+        ("ocr", "evidence.md", ("`--ocr`", "what it is")),
+        ("regions", "regions.md", ("word", "what it is")),
+        ("aesthetics", "evidence.md", ("`--aesthetics`", "what it is")),
+    ],
+)
+def test_probes(evidence: str, page: str, head: tuple[str, str]) -> None:
+    rows = {row[0]: row[1] for row in table(DOCS / page, *head).rows}
+    own = [name for name in PROBES.own() if name.startswith(f"{evidence}.")]
+    assert own
+    for name in own:
+        first = PROBES.usage(name).split(", ")[0]
+        (told,) = [
+            about for cell, about in rows.items() if f"`{first}`" in cell and about.startswith(PROBES.about(name))
+        ]
+        assert told
+
+
+def test_exams() -> None:
+    text = (DOCS / "exams.md").read_text("utf-8")
+    assert all(f"| `{name}` |" in text for name in EXAMS.own())
+
+
+def test_groups() -> None:
+    rows = table(DOCS / "architecture.md", "group", "the entry point's name", "gives").rows
+    found = {
+        registry.group: f"{registry.kind.__module__}.{registry.kind.__qualname__}" for registry in registries().values()
+    }
+    told = {code(group): code(gives) for group, _, gives, _ in rows}
+    assert set(told) == set(found)
+    for group, gives in told.items():
+        module, _, name = gives.rpartition(".")
+        assert getattr(__import__(module, fromlist=[name]), name).__qualname__ == found[group].rpartition(".")[2]

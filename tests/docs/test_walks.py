@@ -1,0 +1,58 @@
+"""Whoever follows CONTRIBUTING word for word gets what it promises: each walk is taken in a copy of the repository."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.docs.blocks import ROOT, Block, Session, blocks
+
+PAGE = ROOT / "CONTRIBUTING.md"
+PARTS = (
+    "src",
+    "tests",
+    "docs",
+    "pyproject.toml",
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "LICENSE",
+    "Makefile",
+)
+WALKS = list(dict.fromkeys(block.section for block in blocks(PAGE) if "walk" in block.notes))
+
+
+def steps(walk: str) -> list[Block]:
+    """The blocks of a section that are files, or commands to be run."""
+    return [block for block in blocks(PAGE) if block.section == walk and (block.file or "walk" in block.notes)]
+
+
+def test_a_painter_api_is_one_module_one_entry_and_one_page() -> None:
+    module, entry, page, test = [block for block in steps("Add a painter API") if block.file]
+    assert module.file.startswith("src/limner/painters/services/")
+    assert len(module.lines) <= 100
+    assert (entry.file, entry.text.count("\n[")) == ("src/limner/providers.toml", 1)
+    assert page.file.startswith("docs/providers/")
+    assert test.file.startswith("tests/")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("walk", WALKS)
+def test_a_walk_leads_where_it_says(walk: str, tmp_path: Path) -> None:
+    for part in PARTS:
+        source, copy = ROOT / part, tmp_path / part
+        if source.is_dir():
+            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        else:
+            shutil.copy(source, copy)
+    with Session(tmp_path, PYTHONPATH=os.pathsep.join([str(tmp_path / "src"), str(tmp_path)])) as session:
+        for block in steps(walk):
+            if block.file:
+                path = tmp_path / block.file
+                before = path.read_text("utf-8") if path.exists() else ""
+                path.write_text(before + block.text, "utf-8")
+            else:
+                session.follow(block, f"{PAGE.name}:{block.line}")

@@ -1,0 +1,155 @@
+"""A painter, a judge, a strategy, probes and an image service from another package go through every command."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.json_server import json_server
+from tests.support import picture
+from tests.third_party.drive import ROOT, SITE, drive, installed
+
+WAY = [
+    "sample/flags", "--painter", "bars=stripes/white,red", "--painter-arg", "width=2", "--strategy", "brighten",
+    "--strategy", "direct", "--judge", "colours", "--regions", "stripes?least=3",
+]  # fmt: skip
+
+
+def test_a_whole_run(tmp_path: Path) -> None:
+    commands = {
+        "estimate": ["estimate", *WAY, "--json"],
+        "run": ["run", *WAY, "--json", "--budget", "1"],
+        "again": ["run", *WAY, "--json"],
+        "scores": ["scores", "sample/flags", "--format", "json"],
+        "evidence": ["evidence", "sample/flags", "--probe", "brightness", "--json"],
+        "named": ["evidence", "sample/flags", "--probe", "brightness=mean,regions=stripes", "--dry-run", "--json"],
+        "show": ["show", "sample/flags", "europe/sweden", "--json"],
+        "spend": ["spend", "--json"],
+    }
+    said = dict(zip(commands, drive(tmp_path, *commands.values()), strict=True))
+    assert {name: code for name, (code, _, _) in said.items()} == dict.fromkeys(commands, 0), said
+    told: dict[str, Any] = {name: json.loads(out) for name, (_, out, _) in said.items()}
+
+    steps = [(one["who"], one["role"], one["steps"], one["dollars"], one["basis"]) for one in told["estimate"]["steps"]]
+    assert steps == [
+        ("bars", "painter", 3, pytest.approx(0.03), "price list"),
+        ("bars", "painter", 3, pytest.approx(0.03), "price list"),
+        ("stripes", "probe", 6, 0.0, "free"),
+        ("colours", "judge", 6, 0.0, "free"),
+    ]
+    assert (told["run"]["done"], told["run"]["failed"], told["run"]["spent"]) == (18, 0, pytest.approx(0.06))
+    assert (told["again"]["done"], told["again"]["spent"]) == (0, 0)
+
+    whole = {one["strategy"]: one["scores"]["colours"]["value"] for one in told["scores"]}
+    # White and red are always there; yellow, which is Sweden's, by the strategy alone.
+    assert whole == {"brighten": pytest.approx(500 / 7), "direct": pytest.approx(400 / 7)}
+    assert told["evidence"]["done"] == 6
+    assert told["named"] == {"regions": 6, "brightness": 0}
+    shown = {one["strategy"]: one for one in told["show"]["drawings"]}
+    assert "yellow" in json.dumps(shown["brighten"])
+    (marked,) = [one for one in told["show"]["markings"] if one["strategy"] == "brighten"]
+    assert marked["evidence"]["regions"] == {"value": 3, "backend": "stripes/least=3"}
+    assert marked["evidence"]["brightness"]["backend"] == "mean/1"
+    assert 100 < marked["evidence"]["brightness"]["value"] < 255
+
+
+def test_help_and_check_up_tell_of_them(tmp_path: Path) -> None:
+    run, evidence, doctor, painter, strategy, judge, probe = drive(
+        tmp_path,
+        ["run", "--help"],
+        ["evidence", "--help"],
+        ["doctor"],
+        ["run", "sample/flags", "--painter", "nobody/x", "--judge", "ocr"],
+        ["run", "sample/flags", "--painter", "stripes/red", "--judge", "ocr", "--strategy", "darken"],
+        ["run", "sample/flags", "--painter", "stripes/red", "--judge", "nobody"],
+        ["run", "sample/flags", "--painter", "stripes/red", "--judge", "colours", "--regions", "sam9"],
+    )
+    helped = " ".join(run[1].split())
+    assert "control, diffusers, folder, python, stripes;" in helped
+    assert "best-of-N, brighten, direct," in helped
+    assert "one of colours, ocr, replay," in helped
+    assert "sam2.1, sam2.1-large, stripes, or none" in helped
+    assert "aesthetics, brightness, ocr, regions;" in " ".join(evidence[1].split())
+    lines = {line.split(": ")[0].split(None, 1)[-1]: line for line in doctor[1].splitlines()}
+    assert "stripes from limner-stripes 2.0: painting a stripe for each colour" in lines["painters"]
+    assert "stripes-json from limner-stripes 2.0: stripes over HTTP" in lines["image services"]
+    assert "brighten from limner-stripes 2.0: yellow is asked for too" in lines["strategies"]
+    assert "colours from limner-stripes 2.0: looks whether" in lines["judges"]
+    assert "brightness.mean from limner-stripes 2.0: the mean brightness" in lines["probes"]
+    assert "flags from limner-flags 1.0: Flags and their colours" in lines["exams"]
+    assert {code for code, _, _ in (painter, strategy, judge, probe)} == {2}
+    assert "python/MODULE:FUNCTION, stripes/COLOUR,COLOUR, openai/MODEL" in painter[2]
+    assert "no strategy 'darken'; there is: best-of-N, brighten, direct" in strategy[2]
+    assert "'nobody' is no judge: write colours, PROVIDER/MODEL, ocr, ocr/mentions, replay/FILE" in judge[2]
+    assert "--regions sam9: there is classical, " in probe[2]
+    assert "sam2.1-large, stripes" in probe[2]
+
+
+def test_an_image_service(tmp_path: Path) -> None:
+    png = base64.b64encode(picture(3)).decode()
+    with json_server(lambda path, body: {"png": png, "dollars": 0.25}) as (address, seen):
+        (tmp_path / "limner.toml").write_text(
+            f'[providers.shop]\nbase_url = "{address}"\nimage_shape = "stripes-json"\nseeds = true\n'
+            '[painters."shop/a"]\nimage_price = 0.5\n'
+        )
+        way = ["sample/flags", "--painter", "shop/a", "--limit", "1"]
+        estimate, wrong, drawn = drive(
+            tmp_path,
+            ["estimate", *way, "--json"],
+            ["draw", *way, "--painter-arg", "shade=dark"],
+            ["draw", *way, "--json"],
+        )
+    assert json.loads(estimate[1])["dollars"] == 0.5
+    assert "shop/a has no option 'shade'; there is: colour, size" in wrong[2]
+    assert json.loads(drawn[1])["spent"] == 0.25
+    assert seen == [("/stripes", {"model": "a", "text": "The flag of Italy", "size": "8x8", "seed": 0}, None)]
+
+
+def test_it_is_small_and_keeps_to_the_seams() -> None:
+    package = SITE / "limner_stripes"
+    assert len((package / "service.py").read_text("utf-8").splitlines()) <= 100
+    for file in package.glob("*.py"):
+        found = [
+            node.module for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)
+        ]
+        assert not any(
+            module and module.startswith(("limner.store", "limner.runner", "sqlalchemy")) for module in found
+        )
+
+
+@pytest.mark.slow
+def test_it_breaks_no_test_of_ours(tmp_path: Path) -> None:
+    ours = [
+        "tests/docs",
+        "tests/core",
+        "tests/strategies",
+        "tests/exams/test_exams.py",
+        "tests/exams/test_all_exams.py",
+    ]
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-m",
+            "not slow",
+            "-p",
+            "no:cacheprovider",
+            *ours,
+            "tests/test_doctor.py",
+        ],
+        cwd=ROOT,
+        env=installed(),
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stdout[-5000:]
