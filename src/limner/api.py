@@ -326,7 +326,8 @@ def groups(
     """
     with opened(store) as open_store:
         named = stored(exam, open_store)
-        asked = {name: value for name, value in (options or {}).items() if name not in EVIDENCE}
+        measured = evidence_names()
+        asked = {name: value for name, value in (options or {}).items() if name not in measured}
         found = load_groups(
             open_store,
             named.name,
@@ -334,7 +335,7 @@ def groups(
             painters=_known_painters(painters, named.name, open_store) if painters else (),
             which=Which(tuple(judges), variant, asked, wording),
             constants=constants,
-            backends={name: value for name, value in (options or {}).items() if name in EVIDENCE},
+            backends={name: value for name, value in (options or {}).items() if name in measured},
         )
         found = _without(found, without)
         if selection is not None and selection != Selection():

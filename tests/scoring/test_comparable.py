@@ -209,8 +209,8 @@ def test_who_is_named_does_cut_by_more_than_a_fifth(sets: list[set[int]]) -> Non
             rest = set.intersection(*(some for m, some in enumerate(sets) if m != n))
             assert len(found.questions) >= 0.8 * len(rest)
         return
-    rest = [some for n, some in enumerate(sets) if f"p{n}" not in found.cut.painters]
-    assert found.cut.without == len(set.intersection(*rest))
+    others = [some for n, some in enumerate(sets) if f"p{n}" not in found.cut.painters]
+    assert found.cut.without == len(set.intersection(*others))
     assert found.cut.questions == len(found.questions) < 0.8 * found.cut.without
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..core.evaluator import Evaluator
 from ..errors import UsageError
-from ..evidence.names import EVIDENCE, backends
+from ..evidence.kinds import evidence_names
+from ..evidence.names import backends
 from ..protocol import Protocol, Reading
 from ..stats import Interval
 from ..store.records import row_name
@@ -243,7 +244,9 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         analyses=protocol.analyses(rows),
         remarks=tuple(protocol.remarks(rows)),
         evidence={
-            name: dict(counts) for name in EVIDENCE if (counts := backends((entry.evidence for entry in scored), name))
+            name: dict(counts)
+            for name in evidence_names()
+            if (counts := backends((entry.evidence for entry in scored), name))
         },
         **_screening(applicable),
     )
