@@ -252,6 +252,12 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
     )
 
 
+def _measured(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
+    """What measured the drawings: name of the evidence -> backend -> drawings."""
+    counted = {name: backends((entry.evidence for entry in entries), name) for name in evidence_names()}
+    return {name: dict(counts) for name, counts in counted.items() if counts}
+
+
 def _screening(entries: Sequence[Entry]) -> dict[str, Any]:
     """Which drawings speak to the examiner, and of how many nobody knows."""
     drawn = {entry.drawing.id: entry for entry in entries if entry.drawing.status == "done"}.values()
