@@ -116,7 +116,7 @@ def _sheet(layout: Layout, sections: Sequence[Section | None], own: Lines | None
 
 def _without_intervals(sheet: Sheet) -> Sheet:
     def bare(cell: Cell) -> Cell:
-        return replace(cell, low=None, high=None)
+        return replace(cell, low=None, high=None, few=None)
 
     groups = [
         replace(group, lines=tuple(replace(line, cells=tuple(map(bare, line.cells))) for line in group.lines))

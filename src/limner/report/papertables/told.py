@@ -71,7 +71,8 @@ def _scored(held: Holdings) -> str:
     """How many questions the numbers rest on, of how many."""
     assert held.exam is not None
     whole = len(held.exam.questions)
-    counts = sorted({standing.n for own in held.rows if (standing := own.scores.get(None)) is not None and standing.n})
+    rows = [own for own in held.rows if not own.group.control] or held.rows
+    counts = sorted({standing.n for own in rows if (standing := own.scores.get(None)) is not None and standing.n})
     if not counts or counts == [whole]:
         return f"{whole} questions"
     return f"{' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} of its {whole} questions scored"

@@ -49,6 +49,8 @@ def _head(table: Table, group: str, line: Line) -> dict[str, str]:
 def _numbers(path: str, cell: Cell) -> dict[str, str]:
     text = "" if cell.text == MISSING or cell.least is not None else cell.text
     found = {path: text}
+    if cell.few is not None:
+        found |= {f"{path} low": "", f"{path} high": ""}
     for end, name in ENDS.items():
         value = getattr(cell, name)
         if value is not None:
