@@ -95,3 +95,75 @@ def test_mistakes(here: Path) -> None:
     assert "no judge 'nobody'" in limner("table", "genexam:table2", "--judge", "nobody", code=2).err
     assert "no section" in limner("table", "genexam:table2", "--section", "Art", code=2).err
     assert "no exam 'mine' of kind genexam" in limner("table", "genexam:table2", "--exam", "mine", code=2).err
+
+
+@pytest.fixture
+def uneven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same with one judge asked in two ways, and one painter that has ten of the forty questions."""
+    monkeypatch.chdir(tmp_path)
+    ways = [
+        {"judge": "openai/gpt-5", "model": "gpt-5", "args": {"reasoning_effort": effort}, "templates": wording}
+        for effort, wording in (("low", "aaaa"), ("high", "bbbb"))
+    ]
+    theirs = "SELECT id FROM drawings WHERE painter = 'openai/gpt-image-1' AND question_id NOT LIKE '%-1_'"
+    with Store("limner-store") as store:
+        synthetic.fill(store, "genexam", painters=3, questions=40, judges=ways, images=False, faults=False)
+        store.write(lambda connection: connection.exec_driver_sql(f"DELETE FROM markings WHERE drawing IN ({theirs})"))
+    return tmp_path
+
+
+def stored(*words: str) -> list[dict[str, str]]:
+    out = limner("table", "genexam:table2", "--format", "csv", *words).out
+    return [row for row in csv.DictReader(io.StringIO(out)) if row["source"] == "store"]
+
+
+@pytest.mark.parametrize(
+    ("words", "n"),
+    [
+        ((), {"10"}),
+        (("--on", "common"), {"10"}),
+        (("--common",), {"10"}),
+        (("--on", "all"), {"10", "40"}),
+        (("--no-common",), {"10", "40"}),
+        (("--without", "openai/gpt-image-1"), {"40"}),
+    ],
+)
+def test_on_which_questions(uneven: Path, words: tuple[str, ...], n: set[str]) -> None:
+    assert {row["n"] for row in stored(*words)} == n
+
+
+def test_who_cuts_the_questions_is_the_first_line_after_the_caption(uneven: Path) -> None:
+    low = ("--judge", "openai/gpt-5?reasoning_effort=low", "--no-published")
+    first, *_ = limner("table", "genexam:table2", *low).out.partition("\n\n")
+    said = " ".join(first.split("\n"))
+    assert said.endswith("openai/gpt-image-1 cuts the common questions from 40 to 10; --without openai/gpt-image-1 "
+                         "compares the others.")  # fmt: skip
+    assert "cuts" not in limner("table", "genexam:table2", *low, "--on", "all").out
+    assert "disagree" in limner("table", "genexam:table2", "--on", "all", "--common", code=2).err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--judge", "openai/gpt-5?reasoning_effort=low"),
+        ("--judge", "gpt-5 · reasoning_effort=low"),
+        ("--wording", "aa"),
+    ],
+)
+def test_one_way_of_asking(uneven: Path, words: tuple[str, ...]) -> None:
+    assert {row["evaluator"] for row in stored()} == {"gpt-5 · reasoning_effort=high", "gpt-5 · reasoning_effort=low"}
+    assert {row["evaluator"] for row in stored(*words)} == {"gpt-5 · reasoning_effort=low"}
+
+
+def test_ways_that_are_not_there(uneven: Path) -> None:
+    assert not stored("-O", "reference=none")
+    for option in ("--variant", "--wording"):
+        assert "no " in limner("table", "genexam:table2", option, "zzz", code=2).err
+
+
+def test_few_questions_leave_intervals_empty(uneven: Path) -> None:
+    row = stored()[0]
+    assert (row["Comp · Rel low"], row["Comp · Rel high"]) == ("", "")
+    assert 0 < int(row["Comp · Rel n"]) < 5
+    assert float(row["Comp · Rel"]) >= 0
+    assert "" not in (row["Overall · Rel low"], row["Overall · Rel high"])

@@ -145,7 +145,7 @@ def fill(
     *,
     painters: int = 9,
     questions: int | None = None,
-    judges: Sequence[str] = ("fake/judge",),
+    judges: Sequence[str | Mapping[str, Any]] = ("fake/judge",),
     repeats: int = 1,
     strategies: Sequence[str] = ("direct",),
     seed: int = 0,
@@ -158,7 +158,8 @@ def fill(
     Args:
         painters: How many; see `PAINTERS`.
         questions: How many to make; the bundled sample's by default.
-        judges: Their names; every one marks every drawing. The judge ``ocr`` abstains on what words cannot decide.
+        judges: Their names, or setups that say more; every one marks every drawing. The judge ``ocr`` abstains on what
+            words cannot decide.
         repeats: Markings per drawing and judge.
         strategies: Every painter draws with each of them.
         seed: Another one gives other marks and pictures.
@@ -179,14 +180,19 @@ class _Filler:
         self.rows: list[tuple[sa.Table, dict[str, Any]]] = []
 
     def fill(
-        self, painters: Sequence[Pretended], judges: Sequence[str], repeats: int, strategies: Sequence[str]
+        self,
+        painters: Sequence[Pretended],
+        judges: Sequence[str | Mapping[str, Any]],
+        repeats: int,
+        strategies: Sequence[str],
     ) -> None:
         add_exam(self.store, self.exam)
         setups = {}
         for judge in judges:
-            setup = self._setup(judge)
-            setups[judge] = digest("setup-1", setup)
-            save_setup(self.store, setups[judge], setup)
+            setup = self._setup(judge) if isinstance(judge, str) else {**self._setup(judge["judge"]), **judge}
+            id = digest("setup-1", setup)
+            setups[judge if isinstance(judge, str) else id] = id
+            save_setup(self.store, id, setup)
         for place, painter in enumerate(painters):
             for strategy in strategies:
                 for question in self.exam.questions:

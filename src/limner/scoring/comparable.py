@@ -130,11 +130,14 @@ class Comparable:
     @cached_property
     def parts(self) -> list[Parts]:
         """What each painter's scores are made of, over the same clusters in the same order; `MET` beside the exam's."""
-        if self.on == "all":
-            each = [met_parts([entries], self.protocol)[0] for entries in self.inside]
-        else:
-            each = met_parts(self.inside, self.protocol)
-        return [{**summed(entries, self.protocol), **more} for entries, more in zip(self.inside, each, strict=True)]
+        alone = [self.on == "all" or {e.question.id for e in entries} != self.questions for entries in self.inside]
+        even = [entries for entries, apart in zip(self.inside, alone, strict=True) if not apart]
+        together = iter(met_parts(even, self.protocol))
+        found = []
+        for entries, apart in zip(self.inside, alone, strict=True):
+            more = met_parts([entries], self.protocol)[0] if apart else next(together)
+            found.append({**summed(entries, self.protocol), **more})
+        return found
 
     @cached_property
     def values(self) -> list[dict[str, float]]:
@@ -143,11 +146,8 @@ class Comparable:
 
     @cached_property
     def drawn(self) -> list[dict[str, Floats]]:
-        """Every painter's numbers in resamples: joint ones where all have the same questions."""
-        derive = deriving(self.protocol)
-        if self.on == "all":
-            return [spreads([parts], derive)[0] for parts in self.parts]
-        return spreads(self.parts, derive)
+        """Every painter's numbers in resamples, which are the same for all that have equally many clusters."""
+        return [spreads([parts], deriving(self.protocol))[0] for parts in self.parts]
 
     def interval(self, at: int, name: str) -> Interval:
         """A painter's number with its interval, by its place in `groups`."""

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..core.evaluator import Evaluator
 from ..exams import Kind
-from ..protocol import Variant
+from ..exams.wordings import versions, wordings
 from .entries import Group
 
 PAPER = "paper"
 """Presets whose names begin so are the paper's settings."""
 IMPORTED = "imported"
-NOT_DRAWN = ("folder", "control")
-"""Specs that begin so draw nothing themselves."""
+ELSEWHERE = ("folder", "import")
+"""Specs that begin so say nothing of seed, size and sampler."""
+CONTROL = "control"
+SAMPLED = ("diffusers", "local")
+"""Specs that begin so have a sampler of the user's own choosing."""
+SAME = {"num_inference_steps": "steps", "guidance_scale": "guidance"}
+"""Other names of a sampler's arguments."""
+Preset = Mapping[str, Any]
 
 
 def deviations(kind: Kind[Any], group: Group, reading: str, questions: int | None = None) -> list[str]:
@@ -23,71 +30,95 @@ def deviations(kind: Kind[Any], group: Group, reading: str, questions: int | Non
 
     Args:
         kind: The exam's.
-        group: One painter under one evaluator.
+        group: One painter under one evaluator, with the questions its numbers rest on.
         reading: How stored replies are read.
         questions: How many questions the paper's numbers rest on, where that is known.
     """
+    found = of_marks(kind, group.evaluator, reading) + of_drawings(kind, [group])
+    return found + of_questions(len({entry.question.id for entry in group.scored}), questions)
+
+
+def of_marks(kind: Kind[Any], evaluator: Evaluator, reading: str) -> list[str]:
+    """Judge, reading, variant, options, arguments and wording."""
+    paper = _paper(kind)
+    same = [preset for preset in paper if preset.get("judge") == evaluator.judge] or paper
+    found = min((_marked(preset, evaluator, reading) for preset in same), key=len, default=[])
+    return found + _wording(kind, evaluator)
+
+
+def of_drawings(kind: Kind[Any], groups: Sequence[Group]) -> list[str]:
+    """Seed, sampler and size of some painters' drawings, where the paper names them."""
+    paper = _paper(kind)
+    said = (min((_drawn(preset, group) for preset in _fitting(paper, group)), key=len, default=[]) for group in groups)
+    return list(dict.fromkeys(word for words in said for word in words))
+
+
+def of_questions(scored: int, questions: int | None) -> list[str]:
+    """How many questions the numbers rest on; nothing where there are no numbers."""
+    if questions is None or scored in (0, questions):
+        return []
+    return [f"{scored} question{'' if scored == 1 else 's'} where the paper has {questions}"]
+
+
+def _paper(kind: Kind[Any]) -> list[Preset]:
     presets = tomllib.loads(kind.presets.read_text(encoding="utf-8")) if kind.presets else {}
-    paper = [preset for name, preset in presets.items() if name.startswith(PAPER)]
-    same = [preset for preset in paper if preset.get("judge") == group.judge] or paper
-    found = min((_marked(preset, group, reading) + _drawn(preset, group) for preset in same), key=len, default=[])
-    found += _wording(kind, group)
-    scored = len({entry.question.id for entry in group.scored})
-    if questions is not None and scored != questions:
-        found.append(f"{scored} questions where the paper has {questions}")
-    return found
+    return [preset for name, preset in presets.items() if name.startswith(PAPER)]
 
 
-def _marked(preset: Mapping[str, Any], group: Group, reading: str) -> list[str]:
-    setup, found = group.setup, []
-    if group.judge != preset.get("judge"):
-        found.append(f"judge {group.judge} instead of {preset.get('judge')}")
+def _fitting(paper: Sequence[Preset], group: Group) -> Sequence[Preset]:
+    """Where the user has a sampler in hand, the presets that set one; else all."""
+    sampled = [preset for preset in paper if preset.get("painter_args")]
+    return sampled if sampled and _provider(group) in SAMPLED else paper
+
+
+def _provider(group: Group) -> str:
+    return group.entries[0].drawing.spec.partition("/")[0]
+
+
+def _marked(preset: Preset, evaluator: Evaluator, reading: str) -> list[str]:
+    setup, found = evaluator.setup, []
+    if evaluator.judge != preset.get("judge"):
+        found.append(f"judge {evaluator.judge} instead of {preset.get('judge')}")
     if reading != preset.get("reading", PAPER):
         found.append(f"reading {reading} instead of {preset.get('reading', PAPER)}")
-    if setup.get("variant") == IMPORTED:
+    if evaluator.variant == IMPORTED:
         return [*found, "imported: how the judge was asked is not known"]
-    if "variant" in setup and setup["variant"] != preset.get("variant"):
-        found.append(f"variant {setup['variant']} instead of {preset.get('variant')}")
+    if "variant" in setup and evaluator.variant != preset.get("variant"):
+        found.append(f"variant {evaluator.variant} instead of {preset.get('variant')}")
     if "options" in setup:
-        found += _pairs(setup["options"], preset.get("options", {}))
+        found += _pairs(evaluator.options, preset.get("options", {}))
     if "args" in setup:
-        found += _pairs(setup["args"], preset.get("judge_args", {}))
+        found += _pairs(evaluator.args, preset.get("judge_args", {}))
     return found
 
 
-def _wording(kind: Kind[Any], group: Group) -> list[str]:
+def _wording(kind: Kind[Any], evaluator: Evaluator) -> list[str]:
     """Whose words the judge was asked in: never the paper's own."""
-    hash, variant = group.evaluator.wording, group.evaluator.variant
-    if hash is None:
+    if evaluator.wording is None:
         return []
-    if variant in kind.protocol.variants:
-        asked = Variant(variant, kind.load_prompts(), dict(group.evaluator.options))
-        if asked.prompts.hash(*kind.protocol.templates(asked)) == hash:
-            return ["prompts in Limner's wording"]
-    return [f"prompts in another wording ({hash[:4]})"]
+    shipped, newest = versions(kind, evaluator.setup), wordings(kind)[-1].version
+    if not shipped:
+        return [f"prompts in another wording ({evaluator.wording[:4]})"]
+    return ["prompts in Limner's wording" + ("" if newest in shipped else f", version {shipped[0]}")]
 
 
-def _drawn(preset: Mapping[str, Any], group: Group) -> list[str]:
-    """Seed, sampler and size, where the paper names them."""
-    usual, sizes = dict(preset.get("painter_args", {})), preset.get("painter_args", {}).get("size")
-    usual.pop("size", None)
-    if "seed" not in preset and not usual and sizes is None:
-        return []
+def _drawn(preset: Preset, group: Group) -> list[str]:
+    args = {SAME.get(name, name): value for name, value in preset.get("painter_args", {}).items()}
+    size = args.pop("size", None)
+    named = ["seed"] * ("seed" in preset) + [*args] + ["size"] * (size is not None)
     first = group.entries[0].drawing
-    if first.origin == "import" or first.spec.partition("/")[0] == NOT_DRAWN[0]:
-        return ["how it was drawn is not known: the paper names seed or sampler"]
-    if first.spec.partition("/")[0] in NOT_DRAWN:
+    if _provider(group) == CONTROL:
         return []
+    if first.origin == "import" or _provider(group) in ELSEWHERE:
+        return [f"drawn elsewhere: {' and '.join(named)} not known"] if named else []
     found = []
     seeds = sorted({entry.drawing.seed for entry in group.entries})
     if "seed" in preset and seeds != [preset["seed"]]:
         said = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
         found.append(f"{said} instead of {preset['seed']}")
-    given = {name: value for name, value in first.options.items() if name in usual}
-    found += _pairs(given, usual)
-    if sizes is not None:
-        found += _sizes(sizes, group)
-    return found
+    given = {SAME.get(name, name): value for name, value in first.options.items() if name != "size"}
+    found += _pairs(given, args)
+    return found + (_sizes(size, group) if size is not None else [])
 
 
 def _sizes(wanted: Any, group: Group) -> list[str]:

@@ -47,7 +47,7 @@ def table(store: Store, key: str, painter: str, **choice: Any) -> Table:
     """The table of one painter alone; made once, for it takes a while."""
     name = (store.url, key, painter, repr(choice))
     if name not in _MADE:
-        _MADE[name] = build(find(key), store, Choice(painters=[painter], **choice))
+        _MADE[name] = build(find(key), store, Choice(which={"painters": [painter]}, **choice))
     return _MADE[name]
 
 
@@ -116,7 +116,7 @@ def test_painters_on_common_questions(filled: dict[str, Store]) -> None:
     names = ["openai/gpt-image-1", "BAGEL", "Show-o2-7B"]
     rows = {name: drawn(store, name) for name in names}
     common = set.intersection(*(set(found) for found in rows.values()))
-    found = build(find("genexam:table2"), store, Choice(painters=names))
+    found = build(find("genexam:table2"), store, Choice(which={"painters": names}))
     mine = {line.label: line for sheet in found.flat for line in sheet.lines() if not line.published}
     for name in names:
         wanted = mean(relaxed(*rows[name][id]) for id in common)
@@ -185,7 +185,7 @@ def test_aibench(filled: dict[str, Store]) -> None:
     for strategy, label in (("direct", painter), ("rewrite", f"{painter} + rewrite")):
         rows = drawn(store, painter, strategy)
         topology = [mark for _, marks in rows.values() for name, mark in marks.items() if name.startswith("topology/")]
-        found = cell(store, "aibench:table4", label, "Topology", common=False)
+        found = cell(store, "aibench:table4", label, "Topology", on="all")
         assert float(found) == pytest.approx(100 * mean(mark or 0 for mark in topology), abs=0.0051)
     # What an import has cost is not known.
     assert cell(store, "aibench:table4", painter, "$ per drawing") == "–"

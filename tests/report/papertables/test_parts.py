@@ -1,4 +1,4 @@
-"""The small parts tables are made of: ranks, turning, facts, differences, measures, layouts."""
+"""The small parts tables are made of: ranks, turning, facts, measures, layouts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from limner.report.papertables.differences import differences
 
 from limner import exams, settings
 from limner.errors import DataError, UsageError
@@ -118,48 +117,6 @@ def test_the_users_settings_go_before_the_papers() -> None:
     mine = settings.load().model_copy(update={"painters": {"BAGEL": PainterFacts(access="closed")}})
     found = facts_of("BAGEL", "folder/x", mine)
     assert (found.access, found.kind) == ("closed", "unified")
-
-
-PAPER = {
-    "judge": "openai/gpt-5-2025-08-07",
-    "variant": "paper",
-    "options": {"reference": "image"},
-    "args": {"reasoning_effort": "low", "verbosity": "medium", "max_completion_tokens": 16384},
-    "templates": "abc",
-}
-
-
-def test_what_is_as_in_the_paper_differs_in_nothing() -> None:
-    assert differences(exams.kind("genexam"), PAPER, "paper") == []
-
-
-def test_each_difference_is_told() -> None:
-    setup = {
-        **PAPER,
-        "options": {"reference": "none"},
-        "args": {"reasoning_effort": "high", "verbosity": "medium", "x": 1},
-    }
-    assert differences(exams.kind("genexam"), setup, "release") == [
-        "reading release instead of paper",
-        "reference=none instead of image",
-        "no max_completion_tokens=16384",
-        "reasoning_effort=high instead of low",
-        "x=1 added",
-    ]
-    imported = {"judge": "gpt-5", "variant": "imported", "options": {}, "origin": "import"}
-    assert differences(exams.kind("genexam"), imported, "paper") == [
-        "judge gpt-5 instead of openai/gpt-5-2025-08-07",
-        "imported: how the judge was asked is not known",
-    ]
-    human = {"judge": "human"}
-    assert differences(exams.kind("genexam"), human, "paper") == ["judge human instead of openai/gpt-5-2025-08-07"]
-
-
-def test_of_two_judges_of_a_paper_the_nearer_counts() -> None:
-    qwen = {"judge": "local/Qwen3.5-397B-A17B", "variant": "paper", "options": {}, "args": {}}
-    assert differences(exams.kind("fepbench"), qwen, "paper") == []
-    other = {**qwen, "judge": "x"}
-    assert differences(exams.kind("fepbench"), other, "paper")[0] == "judge x instead of openai/gpt-5.4"
 
 
 def test_measures() -> None:

@@ -33,6 +33,29 @@ def test_a_provider_stays_where_names_would_be_the_same() -> None:
     assert fitted(["control/blank"], 2, SMALL) == ["control/blank"]
 
 
+def test_a_strategys_options_are_no_provider() -> None:
+    names = ["lab/brush", "lab/brush + best-of-3[chooser=lab/chooser2]", "lab/brush + best-of-3[chooser=lab/chooser3]"]
+    assert fitted(names, 4, SMALL) == [
+        "brush",
+        "brush + best-of-3[chooser=chooser2]",
+        "brush + best-of-3[chooser=chooser3]",
+    ]
+    # Where the models behind the slashes have the same name, all of it stays.
+    same = ["brush + best-of-3[chooser=a/one]", "brush + best-of-3[chooser=b/one]"]
+    assert fitted(same, 4, SMALL) == same
+    assert len(set(fitted(names, 0.7, SMALL))) == 3
+
+
+PARTS = st.sampled_from(["a", "lab/a", "b/a", "lab/b", "a?x=1", "control/a"])
+WAYS = st.sampled_from(["", " + rewrite", " + best-of-3[chooser=lab/a]", " + best-of-3[chooser=b/a]"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(PARTS, WAYS).map("".join), min_size=1, max_size=12, unique=True), st.floats(0.5, 3))
+def test_no_two_rows_look_the_same(names: list[str], inches: float) -> None:
+    assert len(set(fitted(names, inches, SMALL))) == len(names)
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.text("abcdefg $_-/", min_size=5, max_size=60), st.floats(0.4, 2))
 def test_what_is_shortened_fits(name: str, inches: float) -> None:

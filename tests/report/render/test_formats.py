@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.report.papertables import Table, build, find
+from limner.report.papertables import Cell, Column, Group, Line, Sheet, Table, build, find
 from limner.report.render import FORMATS, html, latex, markdown, rendered, spreadsheet
 from limner.report.render.parts import clean
 from limner.store import Store
@@ -222,3 +222,15 @@ def test_every_format_of_a_store(filled: dict[str, Store]) -> None:
         for word in ("GPT-4o", "28.86", "openai/gpt-image-1"):
             assert word in text.replace("{-}", "-"), form
     assert rendered(table, "html", page=True).startswith("<!DOCTYPE")
+
+
+def test_few_questions_show_their_number_in_every_format() -> None:
+    cell = Cell("50.0", 50.0, few=4)
+    sheet = Sheet("", "Model", (Column("x", path="x"),), (Group("", (Line("a", (cell,)),)),))
+    table = Table("x:y", "title", (sheet,), (sheet,))
+    for form in ("text", "md", "latex", "html"):
+        assert "(n=4)" in rendered(table, form), form
+    (row,) = csv.DictReader(io.StringIO(rendered(table, "csv")))
+    assert {name: row[name] for name in ("x", "x low", "x high", "x n")} == {
+        "x": "50.0", "x low": "", "x high": "", "x n": "4",
+    }  # fmt: skip

@@ -99,7 +99,7 @@ def _sheet(layout: Layout, sections: Sequence[Section | None], own: Lines | None
     for section in sections:
         judges = printed.judges(printed.published(layout, section)) if printed_too else own.judges if own else []
         found = slots(layout, section, judges)
-        columns = columns or [slot.column for slot in found]
+        columns = columns or (own.heads(found) if own else [slot.column for slot in found])
         published = printed.lines(layout, section, found) if printed_too else []
         mine = own.make(found) if own else []
         if section is None:
@@ -116,7 +116,7 @@ def _sheet(layout: Layout, sections: Sequence[Section | None], own: Lines | None
 
 def _without_intervals(sheet: Sheet) -> Sheet:
     def bare(cell: Cell) -> Cell:
-        return replace(cell, low=None, high=None)
+        return replace(cell, low=None, high=None, few=None)
 
     groups = [
         replace(group, lines=tuple(replace(line, cells=tuple(map(bare, line.cells))) for line in group.lines))

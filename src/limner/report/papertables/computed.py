@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ... import exams
 from ...scoring import Numbers
 from ...stats import LEAST, Interval
+from ...store.records import Marking
 from .columns import Slot
 from .facts import shown
 from .measures import measure
@@ -31,13 +32,13 @@ def painter_cell(own: Own, slot: Slot, others: Sequence[Own]) -> Cell:
     return Cell()
 
 
-def judge_cell(rows: Sequence[Own], slot: Slot) -> Cell:
-    """A judge's cell: `rows` are all painters it marked, asked in one way."""
+def judge_cell(rows: Sequence[Own], slot: Slot, took: Mapping[str, float]) -> Cell:
+    """A judge's cell: `rows` are all painters it marked, asked in one way; `took` has the seconds of its calls."""
     figure = slot.figure
     if figure.option is not None:
         said: str = rows[0].group.evaluator.options.get(figure.option, "")
         return Cell(figure.words.get(said, said)) if said else Cell()
-    return _number(_mean(rows, figure.mean), slot) if figure.mean is not None else Cell()
+    return _number(_mean(rows, figure.mean, took), slot) if figure.mean is not None else Cell()
 
 
 def exam_cell(held: Holdings, slot: Slot) -> Cell:
@@ -77,7 +78,7 @@ def _number(value: float | None, slot: Slot, low: float | None = None, high: flo
     return Cell(text, float(text), below, above)
 
 
-def _mean(rows: Sequence[Own], what: str) -> float | None:
+def _mean(rows: Sequence[Own], what: str, took: Mapping[str, float] | None = None) -> float | None:
     entries = [entry for own in rows for entry in own.group.entries]
     if what == "drawing cost":
         drawings = {entry.drawing.id: entry.drawing for entry in entries}.values()
@@ -87,6 +88,16 @@ def _mean(rows: Sequence[Own], what: str) -> float | None:
     else:
         markings = [entry.marking for entry in entries if entry.marking is not None]
         done = sum(marking.status == "done" for marking in markings)
-        costs = [marking.cost if what == "marking cost" else marking.seconds for marking in markings]
+        costs = [m.cost if what == "marking cost" else _seconds(m, took or {}) for m in markings]
     known = [cost for cost in costs if cost is not None]
     return sum(known) / done if done and len(known) == len(costs) else None
+
+
+def _seconds(marking: Marking, took: Mapping[str, float]) -> float | None:
+    """What the marking's calls took; a judge that makes none has the time of its own work.
+
+    The marking's own time is no measure of calls: it counts waiting for a turn, and nothing for replies kept earlier.
+    """
+    if marking.origin != "run":
+        return None
+    return sum(took.get(key, 0.0) for _, key in marking.replies) if marking.replies else marking.seconds

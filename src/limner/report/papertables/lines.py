@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ... import exams
-from ...scoring.deviations import deviations
+from ...core.evaluator import Evaluator
+from ...scoring.deviations import of_drawings, of_marks, of_questions
 from .columns import Slot
 from .computed import exam_cell, judge_cell, painter_cell
 from .own import Holdings, Own
 from .schema import JUDGES, Layout
-from .sheet import Line
+from .sheet import Column, Line
 
 DIRECT = "direct"
 OwnLine = tuple[Own | None, Line]
@@ -25,6 +26,7 @@ class Lines:
     layout: Layout
     held: Holdings | None
     footnotes: dict[str, int] = field(default_factory=dict)
+    _asked: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def by_judge(self) -> bool:
@@ -64,19 +66,42 @@ class Lines:
         about |= {"judge": group.judge if judged else "", "n": str(own.scores[None].n)}
         about["evaluator"] = group.evaluator.name if judged else ""
         cells = tuple(painter_cell(own, slot, others) for slot in slots)
-        return Line(label, cells, notes=self._notes(own) if judged else (), coverage=group.coverage, about=about)
-
-    def _notes(self, own: Own) -> tuple[int, ...]:
-        """The footnote that says how this row's numbers were come by, where the paper came by its own otherwise."""
-        assert self.held is not None
-        kind = exams.kind(self.layout.exam)
-        said = deviations(kind, own.group, self.held.reading, self.layout.paper.questions)
-        return (self.footnotes.setdefault("; ".join(said), len(self.footnotes) + 1),) if said else ()
+        notes = self._notes(others, own.scores[None].n)
+        return Line(label, cells, notes=notes, coverage=min(one.group.coverage for one in others), about=about)
 
     def _judge_line(self, rows: Sequence[Own], slots: Sequence[Slot]) -> Line:
+        assert self.held is not None
         evaluator = rows[0].group.evaluator
-        about = {"judge": evaluator.judge, "evaluator": evaluator.name}
-        return Line(evaluator.name, tuple(judge_cell(rows, slot) for slot in slots), about=about)
+        scored = {entry.question.id for own in rows for entry in own.group.scored}
+        about = {"judge": evaluator.judge, "evaluator": evaluator.name, "n": str(len(scored))}
+        cells = tuple(judge_cell(rows, slot, self.held.took) for slot in slots)
+        return Line(evaluator.name, cells, notes=self._notes(rows, len(scored)), about=about)
+
+    def _notes(self, rows: Sequence[Own], scored: int) -> tuple[int, ...]:
+        """The footnote on how a row's numbers were come by, where the paper came by its own otherwise.
+
+        Where columns are judges, what is the judge's stands at its column.
+        """
+        assert self.held is not None
+        said = [] if self.by_judge else self._marked(rows[0].group.evaluator)
+        drawn = of_drawings(exams.kind(self.layout.exam), [own.group for own in rows])
+        return self._footnote([*said, *drawn, *of_questions(scored, self.layout.paper.questions)])
+
+    def _marked(self, evaluator: Evaluator) -> list[str]:
+        assert self.held is not None
+        if evaluator.id not in self._asked:
+            self._asked[evaluator.id] = of_marks(exams.kind(self.layout.exam), evaluator, self.held.reading)
+        return self._asked[evaluator.id]
+
+    def _footnote(self, said: Sequence[str]) -> tuple[int, ...]:
+        return (self.footnotes.setdefault("; ".join(said), len(self.footnotes) + 1),) if said else ()
+
+    def heads(self, slots: Sequence[Slot]) -> list[Column]:
+        """The columns' heads; a judge's own has the footnote on how it was asked."""
+        known = {own.group.evaluator.name: own.group.evaluator for own in self.held.rows} if self.held else {}
+        asked = [known.get(slot.value.judge or "") for slot in slots]
+        notes = [self._footnote(self._marked(one)) if one else () for one in asked]
+        return [replace(slot.column, notes=note) for slot, note in zip(slots, notes, strict=True)]
 
     def _ordered(self, lines: list[OwnLine], slots: Sequence[Slot]) -> list[OwnLine]:
         if self.layout.by_painter:

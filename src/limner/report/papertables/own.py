@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import sqlalchemy as sa
 
 from ... import api, exams, settings
+from ...compare.timing import call_seconds
 from ...errors import UsageError
 from ...exam import Exam
 from ...protocol import Protocol, Reading
@@ -59,7 +60,8 @@ class Holdings:
 
     Attributes:
         exam: The exam with all its questions; None where the store has none of this kind.
-        compared: For each evaluator, or for all of them together, whom is compared on which questions.
+        compared: For each evaluator, or for all of them together, who is compared on which questions.
+        took: The seconds of the judges' calls, where the table shows them.
     """
 
     protocol: Protocol[Any]
@@ -67,6 +69,7 @@ class Holdings:
     exam: Exam[Any] | None = None
     rows: tuple[Own, ...] = ()
     compared: tuple[Comparable, ...] = ()
+    took: Mapping[str, float] = field(default_factory=dict)
 
 
 def exam_in(store: Store, kind: str, name: str | None) -> str | None:
@@ -145,7 +148,13 @@ def holdings(
                 if rows == "painters"
             }
             own.append(Own(group, facts_of(group.painter, _spec(group), known), numbers))
-    return replace(found, exam=whole, rows=tuple(own), compared=tuple(sides))
+    took = _took(store, groups) if rows == "judges" else {}
+    return replace(found, exam=whole, rows=tuple(own), compared=tuple(sides), took=took)
+
+
+def _took(store: Store, groups: Sequence[Group]) -> dict[str, float]:
+    made = (entry.marking for group in groups for entry in group.entries if entry.marking)
+    return call_seconds(store, (key for marking in made for _, key in marking.replies))
 
 
 def _spec(group: Group) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...scoring import Comparable
 from ...stats import LEAST
 from .own import Holdings, Own
 from .printed import judges, published
@@ -36,7 +37,7 @@ def caption(layout: Layout, held: Holdings | None, with_published: bool, interva
         )
         if intervals:
             said += "; [low, high]: 95% interval over questions"
-    return [*found, f"{said}."]
+    return [*found, f"{said}.", *(_cuts(held) if layout.rows == "painters" else [])]
 
 
 def notes(layout: Layout, held: Holdings | None, groups: Sequence[Group]) -> list[str]:
@@ -45,10 +46,9 @@ def notes(layout: Layout, held: Holdings | None, groups: Sequence[Group]) -> lis
     lines = [line for group in groups for line in group.lines if not line.published]
     if held is None or not lines or layout.rows != "painters":
         return found
-    several = len(held.compared) > 1
     for side in held.compared:
-        whose = f"{side.evaluator.name}: " if several else ""
-        found += [f"{whose}{note}." for note in side.notes]
+        # Who cuts the common questions is told above the table.
+        found += [f"{_whose(held, side)}{note}." for note in side.notes if side.cut is None or note != side.cut.words]
     if any(line.covered for line in lines):
         found.append("Covered: questions with a score, of those in the exam; failures are left out, never zeros.")
     if any(cell.least is not None for line in lines for cell in line.cells):
@@ -58,11 +58,21 @@ def notes(layout: Layout, held: Holdings | None, groups: Sequence[Group]) -> lis
     return found + _remarks(held.rows)
 
 
+def _cuts(held: Holdings) -> list[str]:
+    cut = ((side, side.cut) for side in held.compared if side.cut is not None and side.on == "common")
+    return [f"{_whose(held, side)}{who.words}." for side, who in cut]
+
+
+def _whose(held: Holdings, side: Comparable) -> str:
+    return f"{side.evaluator.name}: " if len(held.compared) > 1 else ""
+
+
 def _scored(held: Holdings) -> str:
     """How many questions the numbers rest on, of how many."""
     assert held.exam is not None
     whole = len(held.exam.questions)
-    counts = sorted({standing.n for own in held.rows if (standing := own.scores.get(None)) is not None and standing.n})
+    rows = [own for own in held.rows if not own.group.control] or held.rows
+    counts = sorted({standing.n for own in rows if (standing := own.scores.get(None)) is not None and standing.n})
     if not counts or counts == [whole]:
         return f"{whole} questions"
     return f"{' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} of its {whole} questions scored"

@@ -34,7 +34,11 @@ def _columns(sheet: Sheet) -> Sheet:
     )
     groups = []
     for title, places in groupby(range(len(sheet.columns)), key=lambda place: sheet.columns[place].over):
-        lines = [Line(sheet.columns[place].head, tuple(line.cells[place] for _, line in rows)) for place in places]
+        lines = [
+            Line(column.head, tuple(line.cells[place] for _, line in rows), notes=column.notes)
+            for place in places
+            for column in [sheet.columns[place]]
+        ]
         groups.append(Group(title, tuple(lines)))
     return replace(sheet, columns=columns, groups=tuple(groups))
 

@@ -1,4 +1,4 @@
-"""What a plot is made from: one exam's painters under one judge, on the questions that all of them have."""
+"""What a plot is made from: one exam's painters under one evaluator, on the questions that all of them have."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ class Source:
     """See the module.
 
     Attributes:
-        field: The painters, the best first and controls last; their drawings of the common questions.
+        field: The painters, the best first and controls last; their drawings of the common questions, of which controls
+            may lack some.
         score: The score that painters are ordered by, and that most plots show.
         choice: What was asked for.
     """
@@ -75,21 +76,20 @@ class Source:
     def caption(self) -> str:
         """What stands below every plot: whose marks these are, and on how much they rest."""
         field = self.field
-        said = [self.exam, f"judge {field.evaluator.name}", f"reading {self.choice.reading}"]
+        said = [field.cut.words] if field.cut is not None and field.on == "common" else []
+        said += [self.exam, f"judge {field.evaluator.name}", f"reading {self.choice.reading}"]
         if field.on == "all" and field.uneven:
             counts = [len({entry.question.id for entry in entries}) for entries in field.inside]
             said.append(f"n = {min(counts)} to {max(counts)}, each painter's own questions")
         else:
-            common = f" questions common to {len(field.groups)} painters" if len(field.groups) > 1 else ""
-            said.append(f"n = {len(field.questions)}{common}")
+            even = len(field.groups) - len(field.beside)
+            said.append(f"n = {len(field.questions)}" + (f" questions common to {even} painters" if even > 1 else ""))
+        said += [f"{group.name} on {len(field.common(group))} of these" for group in field.beside]
         shares = [group.coverage for group in field.groups]
         ends = [f"{share:.0%}" for share in (min(shares), max(shares))]
         said.append(f"coverage {ends[0]}" if ends[0] == ends[1] else f"coverage {ends[0]} to {ends[1]}")
-        left = [group.name for group in (*field.beside, *field.left_out)]
-        if left:
-            said.append(f"without {', '.join(left)}")
-        if field.cut is not None and field.on == "common":
-            said.append(f"{', '.join(field.cut.painters)} cut these from {field.cut.without}")
+        if field.left_out:
+            said.append(f"without a score: {', '.join(group.name for group in field.left_out)}")
         return " · ".join(said)
 
 
@@ -111,9 +111,17 @@ def load(exam: str, choice: Choice) -> Source:
         raise UsageError(f"{exam}: no painter has a score yet; `limner scores {exam}` tells why")
     if not field.questions and field.on == "common":
         raise UsageError(f"{exam}: there is no question that all painters have a score for; pick some with --painter")
+    field = _with_controls(field)
     score = _score(field, choice.score)
     name = exams.resolve(exam).name if exam.endswith(".toml") else exam
     return Source(name, kind, _ordered(field, score), score, choice)
+
+
+def _with_controls(field: Comparable) -> Comparable:
+    """The field with the controls that lack some of its questions in it, on what they have."""
+    some = tuple(group for group in field.beside if field.common(group))
+    inside = (*field.inside, *(field.common(group) for group in some))
+    return replace(field, groups=(*field.groups, *some), inside=inside, beside=some)
 
 
 def _score(field: Comparable, wanted: str | None) -> Score:

@@ -8,9 +8,10 @@ import io
 from ..papertables.sheet import MISSING, Cell, Line, Table
 from .parts import PUBLISHED, clean
 
-ABOUT = ("painter", "strategy", "judge", "reading", "n")
+ABOUT = ("painter", "strategy", "judge", "evaluator", "reading", "n")
 STORE = "store"
-ENDS = ("low", "high", "least", "most")
+ENDS = {"low": "low", "high": "high", "least": "least", "most": "most", "n": "few"}
+"""What stands beside a number in columns of their own, where there is any: its head, and what the cell calls it."""
 
 
 def render(table: Table) -> str:
@@ -48,8 +49,10 @@ def _head(table: Table, group: str, line: Line) -> dict[str, str]:
 def _numbers(path: str, cell: Cell) -> dict[str, str]:
     text = "" if cell.text == MISSING or cell.least is not None else cell.text
     found = {path: text}
-    for end in ENDS:
-        value = getattr(cell, end)
+    if cell.few is not None:
+        found |= {f"{path} low": "", f"{path} high": ""}
+    for end, name in ENDS.items():
+        value = getattr(cell, name)
         if value is not None:
-            found[f"{path} {end}"] = value
+            found[f"{path} {end}"] = str(value)
     return found

@@ -16,7 +16,8 @@ def failures(source: Source) -> Grid:
     Raises:
         UsageError: Nothing has failed.
     """
-    counts = [_kinds(group) for group in source.field.groups]
+    groups = _everyone(source)
+    counts = [_kinds(group) for group in groups]
     kinds = [kind for kind, _ in sum((count for count, _ in counts), Counter[str]()).most_common()]
     if not kinds:
         raise UsageError(f"{source.exam}: every drawing has a score; there is no failure to show")
@@ -25,7 +26,14 @@ def failures(source: Source) -> Grid:
     label = "share of the drawings drawn or tried"
     columns = tuple(plain(kind) for kind in sorted(kinds))
     caption = source.caption + " · at the right how many have no score"
-    return Grid(source.names, columns, cells, label, 1.0, caption, source.controls, notes)
+    names, controls = tuple(g.name for g in groups), frozenset(g.name for g in groups if g.control)
+    return Grid(names, columns, cells, label, 1.0, caption, controls, notes)
+
+
+def _everyone(source: Source) -> list[Group]:
+    """Painters without any score too: before the controls, which come last."""
+    there = [*source.field.groups, *source.field.left_out]
+    return sorted(there, key=lambda group: group.control)
 
 
 def _kinds(group: Group) -> tuple[Counter[str], int]:

@@ -24,7 +24,7 @@ def values_of(source: Source, tag: str) -> list[str]:
     Raises:
         UsageError: No question has it.
     """
-    questions = [entry.question for entry in source.field.inside[0]]
+    questions = [entry.question for entries in source.field.inside for entry in entries]
     there = {question.tags[tag] for question in questions if tag in question.tags}
     if not there:
         tags = sorted({name for question in questions for name in question.tags})
@@ -57,7 +57,7 @@ def _tag(source: Source) -> str:
     if source.choice.by:
         return source.choice.by
     # Only some questions may have the first one: one half may be broken down by one tag, one by another.
-    questions = [entry.question for entry in source.field.inside[0]]
+    questions = [entry.question for entries in source.field.inside for entry in entries]
     usual = source.field.protocol.breakdowns
     for tag in usual:
         if any(tag in question.tags for question in questions):
@@ -83,7 +83,7 @@ def levels(source: Source) -> Grid:
     Raises:
         UsageError: The exam has no levels.
     """
-    there = {name for entry in source.field.inside[0] for name in entry.question.tags}
+    there = {name for entries in source.field.inside for entry in entries for name in entry.question.tags}
     tag = next((name for name in source.field.protocol.orders if name in there), None)
     if tag is None:
         known = [kind.name for kind in each() if kind.protocol.orders or LEVELS in kind.plots]

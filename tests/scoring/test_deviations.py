@@ -1,0 +1,155 @@
+"""Every difference from the paper's settings is named, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner import exams
+from limner.core.evaluator import Evaluator
+from limner.judges import make_variant
+from limner.scoring import Entry, Group
+from limner.scoring.deviations import deviations, of_drawings, of_marks, of_questions
+from limner.store.records import Drawing
+from tests.report import synthetic
+
+OURS = "prompts in Limner's wording"
+ARGS = {"reasoning_effort": "low", "verbosity": "medium", "max_completion_tokens": 16384}
+GENEXAM = {"judge": "openai/gpt-5-2025-08-07", "variant": "paper", "options": {"reference": "image"}, "args": ARGS}
+OPEN = {"steps": 50, "guidance": 5.0}
+
+
+def wording(kind: str, variant: str, options: dict[str, str]) -> str:
+    """The hash of the shipped wording."""
+    found = make_variant(exams.kind(kind), variant, options, None)
+    return found.prompts.hash(*exams.kind(kind).protocol.templates(found))
+
+
+def asked(setup: dict[str, Any]) -> Evaluator:
+    return Evaluator("id", setup)
+
+
+def drawn(kind: str, spec: str, size: tuple[int, int] | None = None, **how: Any) -> Group:
+    """A painter's drawings of the sample's questions, all scored."""
+    entries = []
+    for question in synthetic.exam(kind).questions:
+        slot = Drawing(
+            question.id, kind, question.id, question.hash, "mine", spec, "direct", how.get("seed", 42), "done"
+        )
+        slot = replace(slot, options=how.get("options", {}), origin=how.get("origin", "run"))
+        if size:
+            slot = replace(slot, width=size[0], height=size[1])
+        entries.append(Entry(question, slot, None, status="done"))
+    return Group("mine", "direct", asked({"judge": "a"}), tuple(entries))
+
+
+def test_the_papers_settings_differ_in_the_wording_alone() -> None:
+    setup = {**GENEXAM, "templates": wording("genexam", "paper", {"reference": "image"})}
+    assert of_marks(exams.kind("genexam"), asked(setup), "paper") == [OURS]
+
+
+def test_the_users_own_wording_is_another() -> None:
+    setup = {**GENEXAM, "templates": "0123456789"}
+    assert of_marks(exams.kind("genexam"), asked(setup), "paper") == ["prompts in another wording (0123)"]
+
+
+def test_each_difference_of_the_marks_is_told() -> None:
+    setup = {**GENEXAM, "options": {"reference": "none"}}
+    setup["args"] = {"reasoning_effort": "high", "verbosity": "medium", "x": 1}
+    assert of_marks(exams.kind("genexam"), asked(setup), "release") == [
+        "reading release instead of paper",
+        "reference=none instead of image",
+        "no max_completion_tokens=16384",
+        "reasoning_effort=high instead of low",
+        "x=1 added",
+    ]
+    other = of_marks(exams.kind("genexam"), asked({"judge": "human"}), "paper")
+    assert other == ["judge human instead of openai/gpt-5-2025-08-07"]
+
+
+def test_imported_marks_say_what_is_not_known() -> None:
+    setup = {"judge": "gpt-5", "variant": "imported", "options": {}, "origin": "import"}
+    assert of_marks(exams.kind("genexam"), asked(setup), "paper") == [
+        "judge gpt-5 instead of openai/gpt-5-2025-08-07",
+        "imported: how the judge was asked is not known",
+    ]
+
+
+def test_of_two_judges_of_a_paper_the_nearer_counts() -> None:
+    qwen = {"judge": "local/Qwen3.5-397B-A17B", "variant": "paper", "options": {}, "args": {}}
+    assert of_marks(exams.kind("fepbench"), asked(qwen), "paper") == []
+    other = of_marks(exams.kind("fepbench"), asked({**qwen, "judge": "x"}), "paper")
+    assert "judge x instead of openai/gpt-5.4" in other or "judge x instead of local/Qwen3.5-397B-A17B" in other
+
+
+@given(st.dictionaries(st.sampled_from([*ARGS, "top_p"]), st.sampled_from(["low", "medium", 16384, "else"])))
+def test_every_argument_that_differs_is_named_and_no_other(args: dict[str, Any]) -> None:
+    found = of_marks(exams.kind("genexam"), asked({**GENEXAM, "args": args}), "paper")
+    differing = {name for name in {*args, *ARGS} if args.get(name) != ARGS.get(name)}
+    assert len(found) == len(differing)
+    assert all(any(f"{name}=" in words for words in found) for name in differing)
+
+
+def test_seeds() -> None:
+    mmmg = exams.kind("mmmg")
+    assert of_drawings(mmmg, [drawn("mmmg", "openai/x")]) == []
+    assert of_drawings(mmmg, [drawn("mmmg", "openai/x", seed=0)]) == ["seed 0 instead of 42"]
+    first, second = drawn("mmmg", "openai/x", seed=0), drawn("mmmg", "openai/x", seed=4)
+    several = replace(first, entries=first.entries + second.entries)
+    assert of_drawings(mmmg, [several]) == ["seeds 0 to 4 instead of 42"]
+    # GenExam's paper names none.
+    assert of_drawings(exams.kind("genexam"), [drawn("genexam", "openai/x", seed=7)]) == []
+
+
+def test_sampler_and_size() -> None:
+    kind = exams.kind("fepbench")
+    assert of_drawings(kind, [drawn("fepbench", "diffusers/x", options={"steps": 28})]) == [
+        "no guidance=5.0",
+        "steps=28 instead of 50",
+    ]
+    # The same by the names that services have for them.
+    named = {"num_inference_steps": 50, "guidance_scale": 5.0}
+    for options in (OPEN, named):
+        assert of_drawings(kind, [drawn("fepbench", "diffusers/x", options=options)]) == []
+    small = of_drawings(kind, [drawn("fepbench", "diffusers/x", (512, 512), options=OPEN)])
+    assert len(small) == 1
+    assert small[0].startswith("size 512x512 instead of 19")
+    # A service keeps its own settings in the paper, too; what is set beside them is told.
+    assert of_drawings(kind, [drawn("fepbench", "openai/x", (1024, 1024))]) == []
+    assert of_drawings(kind, [drawn("fepbench", "openai/x", options={"quality": "high"})]) == ["quality=high added"]
+
+
+@pytest.mark.parametrize(("spec", "origin"), [("folder/./out", "run"), ("import", "import")])
+def test_what_was_drawn_elsewhere_says_what_is_not_known(spec: str, origin: str) -> None:
+    group = drawn("mmmg", spec, origin=origin)
+    assert of_drawings(exams.kind("mmmg"), [group]) == ["drawn elsewhere: seed not known"]
+    assert of_drawings(exams.kind("genexam"), [drawn("genexam", spec, origin=origin)]) == []
+
+
+def test_controls_draw_nothing() -> None:
+    assert of_drawings(exams.kind("mmmg"), [drawn("mmmg", "control/reference", seed=0)]) == []
+
+
+def test_what_several_painters_share_is_told_once() -> None:
+    groups = [drawn("mmmg", "openai/x", seed=0), drawn("mmmg", "openai/y", seed=0), drawn("mmmg", "folder/z")]
+    assert of_drawings(exams.kind("mmmg"), groups) == ["seed 0 instead of 42", "drawn elsewhere: seed not known"]
+
+
+def test_questions() -> None:
+    assert of_questions(1000, 1000) == []
+    assert of_questions(1, 1000) == ["1 question where the paper has 1000"]
+    assert of_questions(320, 1000) == ["320 questions where the paper has 1000"]
+    assert of_questions(0, 1000) == of_questions(5, None) == []
+
+
+def test_all_together() -> None:
+    group = drawn("mmmg", "openai/x", seed=0)
+    said = deviations(exams.kind("mmmg"), group, "paper", 4456)
+    assert said == [
+        "judge a instead of openai/o3", "seed 0 instead of 42",
+        f"{len(group.entries)} questions where the paper has 4456",
+    ]  # fmt: skip
