@@ -146,7 +146,7 @@ class Which:
     """Which evaluators are wanted; all conditions hold together, nothing said means all.
 
     Attributes:
-        judges: ``openai/gpt-5``, ``gpt-5``, a label as tables show it, or ``openai/gpt-5?reasoning_effort=low``: any of
+        judges: ``openai/gpt-5``, ``gpt-5``, a label as tables show it, an id, or ``openai/gpt-5?reasoning_effort=low``: any of
             them. An empty value, as in ``?reasoning_effort=``, asks for those without the argument.
         wording: The beginning of the wording's hash.
     """
@@ -191,7 +191,7 @@ class Which:
 
 
 def _answers(one: Evaluator, word: str) -> bool:
-    if word in (one.judge, one.label, one.judge.partition("/")[2]):
+    if word in (one.id, one.judge, one.label, one.judge.partition("/")[2]):
         return True
     judge, mark, rest = word.partition("?")
     if not mark or judge not in (one.judge, one.judge.partition("/")[2]):
