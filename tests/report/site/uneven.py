@@ -6,6 +6,8 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import sqlalchemy as sa
+
 from limner import exams
 from limner.calls import digest
 from limner.exam import Question
@@ -46,7 +48,12 @@ def fill(store: Store, *, cut: bool = True) -> None:
     for painter in SKILLS:
         for question in whole.questions[: HAS.get(painter) if cut else None]:
             rows += _one(store, painter, question, setups)
-    store.write(lambda connection: [store.upsert(connection, table, row) for table, row in rows])
+
+    def write(connection: sa.Connection) -> None:
+        for table, row in rows:
+            store.upsert(connection, table, row)
+
+    store.write(write)
 
 
 def _setup(effort: str) -> dict[str, Any]:

@@ -40,7 +40,8 @@ class Examined:
 
     def judge(self, evaluators: Iterable[Evaluator]) -> None:
         """Take these evaluators' marks; at least the numbers must be there before `write`."""
-        for evaluator in sorted(evaluators, key=lambda each: each.label):
+        # By judge first: the numbers of ways stand in addresses that readers keep.
+        for evaluator in sorted(evaluators, key=lambda each: (each.judge, each.label)):
             self.marked.add(evaluator)
             self.chunks.flush()
 

@@ -18,10 +18,8 @@ def way_json(way: Way, survey: Survey) -> dict[str, Any]:
     rows = []
     for standing in way.rows:
         row = (standing.painter, standing.strategy)
-        if row in places:
-            ranks = {score: list(found[row]) for score, found in way.ranks.items() if row in found}
-            body = row_json(standing) | {"differs": way.differs.get(row, [])}
-            rows.append({"p": places[row], **body, "ranks": ranks})
+        ranks = {score: list(found[row]) for score, found in way.ranks.items() if row in found}
+        rows.append({"p": places[row], **row_json(standing), "differs": way.differs[row], "ranks": ranks})
     scores = lead(way.rows, survey.protocol.scored)
     head = {"number": way.number, "judge": way.evaluator.judge, "name": way.evaluator.name, "id": way.id[:12]}
     head |= {"setup": dict(way.evaluator.setup), "notes": way.notes}
@@ -78,9 +76,10 @@ def by_json(ways: Sequence[Way], survey: Survey) -> dict[str, dict[str, list[Any
     places = {(painter.label, painter.strategy): place for place, painter in enumerate(survey.painters)}
     found: dict[str, dict[str, list[Any]]] = {}
     for way in ways:
-        for standing in way.rows:
-            place = places.get((standing.painter, standing.strategy))
-            for tag, values in standing.by.items() if place is not None else ():
+        for place, standing in sorted(
+            ((places[row.painter, row.strategy], row) for row in way.rows), key=lambda pair: pair[0]
+        ):
+            for tag, values in standing.by.items():
                 for value, body in values.items():
                     found.setdefault(tag, {}).setdefault(value, []).append([way.number, place, view(body)])
     return found

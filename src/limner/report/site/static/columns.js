@@ -16,7 +16,8 @@
   };
 
   // What differs from the paper's settings, each set of differences once: its words, in the order of their numbers.
-  const differing = (rows) => [...new Set(rows.map((r) => (r.row ? r.row.differs.join("; ") : "")).filter(Boolean))];
+  const differs = (r) => (r.row && r.row.n ? r.row.differs.join("; ") : "");
+  const differing = (rows) => [...new Set(rows.map(differs).filter(Boolean))];
 
   function Painter({ r, differences }) {
     if (r.paper) {
@@ -24,10 +25,9 @@
       return html`<${Name}>${r.paper.model}<//>${" "}<span class="badge" title=${where}>paper</span>`;
     }
     const { painter } = r;
-    const said = r.row.differs.join("; ");
-    const number = differences.indexOf(said) + 1;
+    const number = differences.indexOf(differs(r)) + 1;
     return html`<a href=${L.painterLink(painter)}><${Name}>${painter.row}<//></a>
-      ${number > 0 && html`<sup title=${said}>${number}</sup>`}
+      ${number > 0 && html`<sup title=${differs(r)}>${number}</sup>`}
       ${painter.control && !painter.name.startsWith("control/") && html`${" "}<span class="badge">control</span>`}`;
   }
 
@@ -37,12 +37,12 @@
     const shared = (r) => way.rows.some((other) => other !== r.row && other.place === place(r));
     const range = (r) => open && r.row.ranks[score.name];
     const ends = ([low, high]) => (low === high ? `${low}` : `${low}–${high}`);
-    const help = `By ${L.words(score.name)}; equals share a place`;
     return {
       id: "place",
       name: "Place",
+      open: open && way.rows.some((row) => row.ranks[score.name]),
       number: true,
-      help: open ? `${help}. In brackets: the places that 95% of resamples leave open` : help,
+      help: `By ${L.words(score.name)}; equals share a place`,
       value: (r) => (place(r) == null ? undefined : -place(r)),
       cell: (r) => {
         if (place(r) == null) return html`<span class="soft">${isControl(r) ? "control" : "–"}</span>`;

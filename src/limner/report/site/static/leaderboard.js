@@ -31,7 +31,8 @@
     const category = several && exam.on === "common" ? "all painters have" : "each painter has";
     const notes = [
       some((found) => found[1] != null) && "[low, high] is the 95% interval over questions.",
-      some((found) => found[3] != null) && "(n=…): so few questions have no interval.",
+      columns.some((column) => column.open) && "Behind a place: the places that 95% of resamples leave open.",
+      some((found) => found[3] != null) && "(n=…): too few questions for an interval.",
       tag && `A category is taken over the questions that ${category} in it.`,
       !tag &&
         view === "pessimistic" &&

@@ -124,7 +124,7 @@
       <h3>${name}</h3>
       <span class="score"><b>${value}</b>${more && html`<span class="ends">${more}</span>`}</span>
     </div>`;
-    const open = view.decided.share != null && view.decided.share < 1;
+    const open = view && view.decided.share != null && view.decided.share < 1;
     const failed = failures.reduce((sum, [, count]) => sum + count, 0);
     return html`<div class="cards facts">
       ${known.map(
@@ -152,11 +152,18 @@
     const chosen = known.find((score) => score.name === params.score);
     const score = chosen || known.find((one) => one.main && middling(one)) || lead;
     const rank = row.ranks[lead.name];
-    const open = rank && (rank[0] === rank[1] ? L.ordinal(rank[0]) : `${L.ordinal(rank[0])} to ${L.ordinal(rank[1])}`);
+    const common = view === row.views.common ? " that all painters have" : "";
+    const open = rank && common && (rank[0] === rank[1] ? L.ordinal(rank[0]) : `${L.ordinal(rank[0])} to ${L.ordinal(rank[1])}`);
     const placed = way.rows.filter((one) => one.place != null);
     const shared = placed.some((one) => one !== row && one.place === row.place);
-    const common = view === row.views.common ? " that all painters have" : "";
     const options = known.map((one) => [one.name, L.words(one.name)]);
+    if (!row.n) {
+      return html`<p>
+          Judge <b><${Name}>${way.name}<//></b>: none of its drawings has a score.${" "}
+          <a href=${`failures.html${L.address({ painter: exam.painters[place].key })}`}>What went wrong.</a>
+        </p>
+        <${Facts} known=${[]} row=${row} />`;
+    }
     return html`<h2>How well, and how sure</h2>
       <p>
         Judge <b><${Name}>${way.name}<//></b>, reading <b>${exam.reading}</b>, on ${L.many(view.n, "question")}${common}.
