@@ -41,6 +41,8 @@ IDENTITY: tuple[tuple[str, ...], ...] = (
     ("name",),
     ("criterion",),
     ("atoms",),
+    # rows of the site's tables: a painter by its number
+    ("p",),
 )
 """What tells records of one list apart: the first of these that every record has and that no two share.
 

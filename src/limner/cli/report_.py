@@ -31,7 +31,6 @@ def command(exams: tuple[str, ...], output: Path, no_images: bool, **given: Any)
     disk, without a server or a network. Run it again at any time, also while a run goes on: pictures made once are
     taken again.
     """
-    from ..core.evaluator import Which
     from ..report.site import build
 
     loud = sys.stderr.isatty()
@@ -44,15 +43,12 @@ def command(exams: tuple[str, ...], output: Path, no_images: bool, **given: Any)
         output,
         exams,
         store=given["store"],
-        which=Which(
-            tuple(given["judges"]), given["variant"], options.parted(given["told"])["options"], given["wording"]
-        ),
-        without=given["without"],
         on=options.make_on(given),
         reading=given["reading"],
         images=not no_images,
         max_side=given["max_side"],
         watch=watch,
+        **options.make_which(given),
     )
     if loud:
         click.echo("\r\033[K", err=True, nl=False)

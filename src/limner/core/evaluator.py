@@ -149,7 +149,7 @@ class Which:
     """Which evaluators are wanted; all conditions hold together, nothing said means all.
 
     Attributes:
-        judges: ``openai/gpt-5`` in all its ways, one of them by its label as tables show it, or
+        judges: ``openai/gpt-5`` in all its ways, one of them by its label as tables show it or by its id, or
             ``openai/gpt-5?reasoning_effort=low``. An empty value, as in ``?reasoning_effort=``, asks for those without
             the argument.
         wording: The version of a shipped wording, the OCR examiner's rules, or how the wording's hash begins.
@@ -201,7 +201,7 @@ class Which:
 def _named(there: Sequence[Evaluator], word: str) -> list[Evaluator]:
     """A whole judge in all its ways, one evaluator by its label, or those that a question mark leaves of a judge."""
     whole = [each for each in there if each.judge == word]
-    return whole or [each for each in there if each.label == word] or [e for e in there if _answers(e, word)]
+    return whole or [each for each in there if word in (each.id, each.label)] or [e for e in there if _answers(e, word)]
 
 
 def _answers(one: Evaluator, word: str) -> bool:

@@ -19,7 +19,7 @@ from limner.store.schema import drawings, evidence
 from tests.needs import need
 from tests.report import synthetic
 
-from . import hostile
+from . import hostile, uneven
 from .visiting import Browser
 
 LINES = [
@@ -71,6 +71,16 @@ def _measure(store: Store) -> None:
     store.write(lambda connection: store.upsert(connection, evidence, row))
     changed = drawings.update().where(drawings.c.id == first.id).values(notes={"steps": steps})
     store.write(lambda connection: connection.execute(changed))
+
+
+@pytest.fixture(scope="session")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """A site of painters that do not have the same questions; see `uneven`."""
+    folder = tmp_path_factory.mktemp("odd")
+    with Store(folder / "store") as store:
+        uneven.fill(store)
+    build(folder / "out", store=folder / "store")
+    return Site(folder / "out", folder / "store")
 
 
 @pytest.fixture(scope="session")

@@ -60,16 +60,19 @@ def test_the_numbers_are_those_of_the_scores_command(site: Site) -> None:
     with Store(site.store, create=False) as store:
         wanted = api.scores("genexam", store=store)
     for standing in wanted:
-        way = next(way for way in exam["ways"] if way["judge"] == standing.judge)
+        way = next(way for way in exam["ways"] if way["name"] == standing.evaluator.name)
         place = [(p["name"], p["strategy"]) for p in exam["painters"]].index((standing.painter, standing.strategy))
         row = next(row for row in way["rows"] if row["p"] == place)
         assert (row["n"], row["coverage"], row["failures"]) == (standing.n, standing.coverage, dict(standing.failures))
-        for name, interval in standing.scores.items():
+        assert row["place"] == standing.place
+        for name, interval in standing.all.scores.items():
             shown = row["views"]["all"]["scores"].get(name)
             assert (shown[0] if shown else None) == (None if interval.value is None else round(interval.value, 6))
         assert standing.common is not None
-        assert row["views"]["common"]["n"] == standing.common["n"]
-        assert row["views"]["pessimistic"]["scores"]["relaxed"][0] == standing.pessimistic["relaxed"]
+        assert row["views"]["common"]["n"] == standing.common.n
+        least = standing.pessimistic.value("relaxed")
+        assert least is not None
+        assert row["views"]["pessimistic"]["scores"]["relaxed"][0] == round(least, 6)
     assert exam["ways"][0]["lead"] == "strict"
     places = [row["ranks"]["relaxed"] for row in exam["ways"][0]["rows"] if row["ranks"]]
     assert all(1 <= low <= high <= 8 for low, high in places)

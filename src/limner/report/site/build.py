@@ -17,8 +17,9 @@ import sqlalchemy as sa
 from ... import api
 from ...core.evaluator import Evaluator, Which, labelled
 from ...errors import StoreError, UsageError
+from ...evidence.names import EVIDENCE
 from ...protocol import READINGS, Reading
-from ...scoring.entries import EVERYONE
+from ...scoring import evaluators_of
 from ...store import DEFAULT, Store
 from ...store.records import load_setups
 from ...store.schema import exams as exam_table
@@ -29,7 +30,7 @@ from .overlays import write_boxes
 from .pages import PAGES, exam_page, index_page
 from .pictures import SIDE, How, Pictures
 from .provenance import Foot, place
-from .survey import Survey
+from .survey import Survey, Terms
 
 MARKER = ".limner-site.json"
 """Says that a folder is a site of ours and may be written over, and how its pictures were made."""
@@ -58,8 +59,12 @@ def build(
     exams: Sequence[str] = (),
     *,
     store: Store | str | Path = DEFAULT,
-    which: Which = EVERYONE,
+    judges: Sequence[str] = (),
     without: Sequence[str] = (),
+    variant: str | None = None,
+    options: Mapping[str, str] | None = None,
+    wording: str | None = None,
+    constants: Mapping[str, float] | None = None,
     on: str = "common",
     reading: str = "careful",
     images: bool = True,
@@ -73,8 +78,12 @@ def build(
         output: A new or empty folder, or a site built before.
         exams: Names of exams in the store; all of them by default.
         store: A folder or database URL.
-        which: Whose marks; everybody's by default.
+        judges: Only these, such as ``openai/gpt-5`` or ``openai/gpt-5?reasoning_effort=low``; all by default.
         without: Not these painters.
+        variant: Only marks asked for in this way.
+        options: Only marks asked for with these options; evidence's names choose who measured it.
+        wording: Only marks asked for in the wording whose hash begins so.
+        constants: Numbers the exams' scores are computed with, in place of the usual ones.
         on: The questions that painters are compared on at first sight; the pages can show the other too.
         reading: How stored replies are read.
         images: Whether drawings can be looked at in their full size; without, there are small pictures alone.
@@ -83,12 +92,17 @@ def build(
         watch: Told what is being done.
 
     Raises:
-        UsageError: The folder holds something else, or the store has no such exam or judge.
+        UsageError: The folder holds something else, or the store has no such exam, judge or painter.
     """
     clock, folder = time.perf_counter(), Path(output)
+    asked = {name: value for name, value in (options or {}).items() if name not in EVIDENCE}
+    measured = {name: value for name, value in (options or {}).items() if name in EVIDENCE}
+    which = Which(tuple(judges), variant, asked, wording)
+    terms = Terms(_reading(reading), api.which_questions(on), constants or {}, measured, without)
     with api.opened(store) as opened:
-        surveys = [Survey(opened, name) for name in _names(opened, exams)]
-        which.choose(labelled(Evaluator(id, setup) for id, setup in load_setups(opened).items()))
+        surveys = [Survey(opened, name, terms) for name in _names(opened, exams)]
+        _known(without, surveys)
+        chosen = _evaluators(opened, surveys, which)
         _prepare(folder, {"small": SIDE, "images": images, "max_side": max_side})
         how = How(opened.blobs.root, folder / "thumbs", folder / "images" if images else None, max_side)
         pictures = Pictures(how, workers)
@@ -100,8 +114,8 @@ def build(
                 watch(f"scores of {survey.name}")
                 new = folder / "exams" / slugs[survey.name] / ".data"
                 shutil.rmtree(new, ignore_errors=True)
-                made.append(Examined(survey, new, _reading(reading), without, api.which_questions(on)))
-                made[-1].judge(which)
+                made.append(Examined(survey, new))
+                made[-1].judge(chosen[survey.name])
             pictures.finish(lambda count: watch(f"{count} pictures"))
         finally:
             pictures.close()
@@ -123,6 +137,20 @@ def _names(store: Store, wanted: Sequence[str]) -> list[str]:
     if not found:
         raise StoreError(f"{store.url} has no exam yet; `limner run` brings one in")
     return found
+
+
+def _known(without: Sequence[str], surveys: Sequence[Survey]) -> None:
+    there = {name for survey in surveys for name in survey.called}
+    if unknown := sorted({*without} - there):
+        raise UsageError(f"--without {unknown[0]}: there is: {', '.join(sorted(there)) or 'none'}")
+
+
+def _evaluators(store: Store, surveys: Sequence[Survey], which: Which) -> dict[str, list[Evaluator]]:
+    """Whose marks are wanted, exam by exam; labels may differ from exam to exam, and each can be asked for."""
+    there = {survey.name: evaluators_of(store, survey.name) for survey in surveys}
+    everyone = labelled(Evaluator(id, setup) for id, setup in load_setups(store).items())
+    which.choose([*everyone, *(each for found in there.values() for each in found)])
+    return {name: which.among(found) for name, found in there.items()}
 
 
 def _reading(word: str) -> Reading:
@@ -208,9 +236,9 @@ def _write(folder: Path, made: Sequence[Examined], feet: Sequence[Foot], slugs: 
 def _summary(exam: Examined, slug: str) -> dict[str, Any]:
     """What the first page says of an exam."""
     body = exam.body
-    names = ("name", "kind", "title", "reading", "counts", "scores")
+    names = ("name", "kind", "title", "reading", "on", "counts", "scores")
     found: dict[str, Any] = {name: body[name] for name in names} | {"slug": slug}
-    shown = ("key", "name", "strategy", "control")
+    shown = ("key", "row", "name", "strategy", "control")
     found["painters"] = [{name: painter[name] for name in shown} for painter in body["painters"]]
     found["ways"] = body["ways"]
     return found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ...core.evaluator import Evaluator
 from ...errors import DataError
 from ...exam import Question
-from ...protocol import Reading
-from ...scoring import On, Which, columns, evaluators_of
+from ...scoring import columns
 from ...store.records import Drawing
 from .chunks import Chunks
 from .lists import write_differences, write_failures, write_gallery, write_questions
@@ -31,20 +31,17 @@ class Examined:
         broken: What of the exam's own could not be shown, each once, in order.
     """
 
-    def __init__(
-        self, survey: Survey, folder: Path, reading: Reading, without: Sequence[str] = (), on: On = "common"
-    ) -> None:
-        self.survey, self.reading, self.on = survey, reading, on
-        self.chunks = Chunks(folder)
-        self.marked = Marked(survey, self.chunks, reading, without, on)
+    def __init__(self, survey: Survey, folder: Path) -> None:
+        self.survey, self.chunks = survey, Chunks(folder)
+        self.marked = Marked(survey, self.chunks)
         self.body: dict[str, Any] = {}
         self.broken: dict[str, None] = {}
         self._failed: list[list[Any]] = []
 
-    def judge(self, wanted: Which) -> None:
-        """Take every evaluator's marks; at least the numbers must be there before `write`."""
-        there = evaluators_of(self.survey.store, self.survey.name)
-        for evaluator in sorted(wanted.among(there), key=lambda each: each.label):
+    def judge(self, evaluators: Iterable[Evaluator]) -> None:
+        """Take these evaluators' marks; at least the numbers must be there before `write`."""
+        # By judge first: the numbers of ways stand in addresses that readers keep.
+        for evaluator in sorted(evaluators, key=lambda each: (each.judge, each.label)):
             self.marked.add(evaluator)
             self.chunks.flush()
 
@@ -61,7 +58,7 @@ class Examined:
         failures = write_failures(survey, marked, self._failed, chunks)
         self.body = self._exam(failures.total(), write_differences(survey, marked, chunks))
         chunks.add("exam", self.body)
-        return foot(survey, marked.ways, self.reading, failures)
+        return foot(survey, marked.ways, failures)
 
     def _question(self, question: Question[Any], pictures: Pictures) -> dict[str, Any]:
         reference = question.reference
@@ -117,13 +114,14 @@ class Examined:
         self.chunks.add("by", by)
         self.chunks.add("published", {"rows": paper})
         body: dict[str, Any] = {"name": survey.name, "kind": survey.kind.name, "title": survey.kind.title}
-        body |= {"reading": self.reading, "on": self.on, "tags": survey.tags, "published": len(paper)}
+        body |= {"reading": survey.terms.reading, "on": survey.terms.on, "constants": dict(survey.terms.constants)}
+        body |= {"tags": survey.tags, "published": len(paper)}
         body["scores"] = [
             {"name": s.name, "top": s.top, "about": s.about, "digits": s.digits, "main": s.main}
             for s in columns(survey.protocol)
         ]  # fmt: skip
         body["painters"] = [
-            {"key": p.key, "name": p.label, "strategy": p.strategy, "spec": p.what, "control": p.control,
+            {"key": p.key, "row": p.name, "name": p.label, "strategy": p.strategy, "spec": p.what, "control": p.control,
              "done": p.done, "failed": p.failed, "absent": p.absent, "cost": p.cost, "seeds": len(p.seeds)}
             for p in survey.painters
         ]  # fmt: skip

@@ -12,11 +12,12 @@ import numpy as np
 from ...calls import digest
 from ...core.evaluator import Evaluator
 from ...marks import Criterion
-from ...protocol import Reading
-from ...scoring import Comparable, Entry, On, Standing, Which, comparables, load_groups, standings
-from ...stats import rank_intervals
+from ...scoring import ON, Comparable, Entry, Group, Standing, Which, comparable, load_groups, standings
+from ...scoring.deviations import deviations
+from ...stats import LEAST, rank_intervals
 from .chunks import Chunks
 from .faults import Faults
+from .papers import questions_of
 from .survey import Slot, Survey
 
 LONGEST = 4000
@@ -31,15 +32,18 @@ class Way:
 
     Attributes:
         id: The setup's digest as pages have always named it.
-        compared: Whom it compares, on which questions.
+        notes: What a reader must know of the comparison, for each choice of the questions it is made on.
+        ranks: Score -> painter and strategy -> best and worst place that the common questions leave open.
+        differs: Painter and strategy -> what differs from the paper's settings, in words.
     """
 
     number: int
     evaluator: Evaluator
     id: str
-    compared: Comparable | None = None
+    notes: dict[str, list[str]] = field(default_factory=dict)
     rows: list[Standing] = field(default_factory=list)
     ranks: dict[str, dict[tuple[str, str], tuple[int, int]]] = field(default_factory=dict)
+    differs: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     markings: int = 0
     first: float | None = None
     last: float | None = None
@@ -62,10 +66,8 @@ class Marked:
         failures: Drawings that could not be marked: way, drawing, kind, detail.
     """
 
-    def __init__(
-        self, survey: Survey, chunks: Chunks, reading: Reading, without: Sequence[str] = (), on: On = "common"
-    ) -> None:
-        self.survey, self.chunks, self.reading, self.without, self.on = survey, chunks, reading, without, on
+    def __init__(self, survey: Survey, chunks: Chunks) -> None:
+        self.survey, self.chunks = survey, chunks
         self.ways: list[Way] = []
         self.met: list[array[float]] = []
         self.decided: list[array[int]] = []
@@ -77,23 +79,37 @@ class Marked:
 
     def add(self, evaluator: Evaluator) -> None:
         """Take one evaluator's marks."""
-        survey = self.survey
-        which = Which((evaluator.label,))
-        groups = load_groups(survey.store, survey.name, which=which, reading=self.reading)
-        groups = [group for group in groups if group.entries and not set(self.without) & {group.painter, group.name}]
+        survey, terms = self.survey, self.survey.terms
+        groups = self._groups(evaluator)
         if not groups:
             return
         way = Way(len(self.ways), evaluator, digest(evaluator.setup))
         self.ways.append(way)
         self.met.append(array("d", [float("nan")]) * len(survey.slots))
         self.decided.append(array("L", [0]) * len(survey.slots))
-        way.rows = standings(survey.name, groups, survey.protocol, self.reading, list(survey.tags), self.on)
-        (way.compared,) = comparables(groups, survey.protocol)
-        way.ranks = _ranks(way.compared)
+        way.rows = standings(survey.name, groups, survey.protocol, terms.reading, list(survey.tags), terms.on)
+        sides = {on: comparable(groups, survey.protocol, on) for on in ON}
+        way.notes = {on: side.notes for on, side in sides.items()}
+        way.ranks = _ranks(sides["common"])
+        asked = questions_of(survey.kind.name)
         for group in groups:
+            way.differs[group.painter, group.strategy] = deviations(survey.kind, group, terms.reading, asked)
             for entry in group.entries:
                 if (slot := survey.slots.get(entry.drawing.id)) is not None:
                     self._entry(way, slot, entry)
+
+    def _groups(self, evaluator: Evaluator) -> list[Group]:
+        survey, terms = self.survey, self.survey.terms
+        found = load_groups(
+            survey.store,
+            survey.name,
+            reading=terms.reading,
+            which=Which((evaluator.id,)),
+            constants=terms.constants,
+            backends=terms.backends,
+        )
+        shown = {(painter.label, painter.strategy) for painter in survey.painters}
+        return [group for group in found if (group.painter, group.strategy) in shown]
 
     def _entry(self, way: Way, slot: Slot, entry: Entry) -> None:
         criteria = self._known(entry)
@@ -174,15 +190,15 @@ def _short(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ranks(compared: Comparable) -> dict[str, dict[tuple[str, str], tuple[int, int]]]:
-    """Score -> painter and strategy -> best and worst place, on the questions all painters have."""
-    groups = compared.groups
-    if len(groups) < 2 or not compared.questions:
+    """Score -> painter and strategy -> best and worst place, on the questions all painters have; controls have none."""
+    rivals = {group.name: (n, group) for n, group in enumerate(compared.groups) if not group.control}
+    if len(rivals) < 2 or len(compared.questions) < LEAST:
         return {}
     found = {}
     for score in compared.protocol.scored:
-        known = {str(n): one[score.name] for n, one in enumerate(compared.drawn) if score.name in one}
-        if len(known) == len(groups) and not any(np.isnan(values).all() for values in known.values()):
-            places = rank_intervals(known)
-            rows = {(groups[int(n)].painter, groups[int(n)].strategy): (p.low, p.high) for n, p in places.items()}
-            found[score.name] = rows
+        drawn = {name: compared.drawn[n].get(score.name) for name, (n, _) in rivals.items()}
+        known = {name: values for name, values in drawn.items() if values is not None and not np.isnan(values).all()}
+        if len(known) == len(rivals):
+            places = [(rivals[name][1], place) for name, place in rank_intervals(known).items()]
+            found[score.name] = {(group.painter, group.strategy): (place.low, place.high) for group, place in places}
     return found

@@ -16,7 +16,7 @@ POLICY = (
 """Nothing but the site's own files is ever loaded, and no script or style stands inside a page."""
 VENDOR = ("preact", "hooks", "htm", "table-core")
 SCRIPTS = ("base", "parts", "tables")
-MORE = {"question": ("drawings", "closer")}
+MORE = {"question": ("drawings", "closer"), "leaderboard": ("columns",)}
 """Scripts that one page alone is made of, before its own."""
 PAGES = {
     "leaderboard": ("index.html", "Leaderboard"),
@@ -140,7 +140,7 @@ def _way(way: Any) -> str:
     named += [("Markings", f"{way['markings']}, {day(way['first'])} to {day(way['last'])}")]
     told = "".join(f"<div><dt>{name}</dt><dd><bdi>{text(words)}</bdi></dd></div>" for name, words in named if words)
     body = text(json.dumps(setup, indent=1, ensure_ascii=False, sort_keys=True))
-    return f"<h3>Judge <bdi>{text(way['judge'])}</bdi></h3><dl>{told}</dl><pre>{body}</pre>"
+    return f"<h3>Judge <bdi>{text(way['name'])}</bdi></h3><dl>{told}</dl><pre>{body}</pre>"
 
 
 def _many(count: int, what: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...exams.paper import Rule, rows, rules
+from ..papertables import known as layouts
 
 
 def published(kind: str, values: dict[str, list[str]]) -> list[dict[str, Any]]:
@@ -35,6 +36,15 @@ def published(kind: str, values: dict[str, list[str]]) -> list[dict[str, Any]]:
             body = found.setdefault(place, dict(zip(names, place, strict=True)) | {"scores": {}})
             body["scores"][rule.metrics[row["metric"]]] = round(float(row["value"]) * rule.scale, 6)
     return _joined(found.values())
+
+
+def questions_of(kind: str) -> int | None:
+    """How many questions the paper's figures rest on, where its tables say so.
+
+    >>> questions_of("genexam")
+    1000
+    """
+    return next((layout.paper.questions for layout in layouts().values() if layout.exam == kind), None)
 
 
 def _fitting(known: Iterable[Rule], row: Mapping[str, str]) -> list[Rule]:

@@ -37,13 +37,13 @@ class Foot:
     coverage: tuple[float, float] | None = None
 
 
-def foot(survey: Survey, ways: Sequence[Way], reading: str, failures: Counter[str]) -> Foot:
+def foot(survey: Survey, ways: Sequence[Way], failures: Counter[str]) -> Foot:
     """The provenance of one exam's pages."""
     covered = [row.coverage for way in ways for row in way.rows]
     return Foot(
         survey.name,
         survey.kind.name,
-        reading,
+        survey.terms.reading,
         len(survey.questions),
         len(survey.painters),
         sum(slot.status == "done" for slot in survey.slots.values()),

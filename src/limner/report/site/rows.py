@@ -7,6 +7,7 @@ from typing import Any
 
 from ...protocol import Score
 from ...scoring import Numbers, Standing
+from ...stats import LEAST, Interval
 from .marked import Way
 from .survey import Survey
 
@@ -17,12 +18,11 @@ def way_json(way: Way, survey: Survey) -> dict[str, Any]:
     rows = []
     for standing in way.rows:
         row = (standing.painter, standing.strategy)
-        if row in places:
-            ranks = {score: list(found[row]) for score, found in way.ranks.items() if row in found}
-            rows.append({"p": places[row], **row_json(standing), "ranks": ranks})
+        ranks = {score: list(found[row]) for score, found in way.ranks.items() if row in found}
+        rows.append({"p": places[row], **row_json(standing), "differs": way.differs[row], "ranks": ranks})
     scores = lead(way.rows, survey.protocol.scored)
     head = {"number": way.number, "judge": way.evaluator.judge, "name": way.evaluator.name, "id": way.id[:12]}
-    head |= {"setup": dict(way.evaluator.setup), "notes": way.compared.notes if way.compared else []}
+    head |= {"setup": dict(way.evaluator.setup), "notes": way.notes}
     return head | {"lead": scores, "markings": way.markings, "rows": rows}
 
 
@@ -37,17 +37,21 @@ def row_json(standing: Standing) -> dict[str, Any]:
 
 
 def view(body: Numbers) -> dict[str, Any]:
-    """Numbers in short: ``[value, low, high]`` by score, ``[least, most]`` where marks are undecided."""
+    """Numbers in short: ``[value, low, high]`` by score, ``[least, most]`` where marks are undecided.
+
+    Where questions are too few for an interval, their number comes fourth.
+    """
     return {
         "n": body.n,
-        "scores": {
-            name: [_cut(found.value), _cut(found.low), _cut(found.high)]
-            for name, found in body.scores.items()
-            if found.value is not None
-        },
+        "scores": {name: _interval(found) for name, found in body.scores.items() if found.value is not None},
         "bounds": {name: [_cut(low), _cut(high)] for name, (low, high) in body.bounds.items()},
         "decided": dict(body.decided),
     }
+
+
+def _interval(found: Interval) -> list[float | None]:
+    ends = [_cut(found.value), _cut(found.low), _cut(found.high)]
+    return [*ends, found.n] if found.low is None and found.n < LEAST else ends
 
 
 def _cut(number: float | None) -> float | None:
@@ -72,9 +76,10 @@ def by_json(ways: Sequence[Way], survey: Survey) -> dict[str, dict[str, list[Any
     places = {(painter.label, painter.strategy): place for place, painter in enumerate(survey.painters)}
     found: dict[str, dict[str, list[Any]]] = {}
     for way in ways:
-        for standing in way.rows:
-            place = places.get((standing.painter, standing.strategy))
-            for tag, values in standing.by.items() if place is not None else ():
+        for place, standing in sorted(
+            ((places[row.painter, row.strategy], row) for row in way.rows), key=lambda pair: pair[0]
+        ):
+            for tag, values in standing.by.items():
                 for value, body in values.items():
                     found.setdefault(tag, {}).setdefault(value, []).append([way.number, place, view(body)])
     return found

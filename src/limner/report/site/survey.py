@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,13 +11,36 @@ from ... import exams
 from ...exam import Question
 from ...exams import Kind
 from ...marks import Criterion
+from ...protocol import Reading
+from ...scoring import On
 from ...store import Store
-from ...store.records import Drawing, kind_of, load_drawings, load_exam, load_questions
+from ...store.records import CONTROL, Drawing, kind_of, load_drawings, load_exam, load_questions, row_name
 from .names import key
 from .shown import step_images, steps_of
 
 MANY = 60
 """A tag with more values than this is no help in choosing."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How numbers are taken.
+
+    Attributes:
+        on: The questions that painters are compared on at first sight.
+        constants: Numbers the exam's scores are computed with, in place of the usual ones.
+        backends: Who measured, where several have: name of the evidence -> backend.
+        without: Painters that are left out.
+    """
+
+    reading: Reading = "careful"
+    on: On = "common"
+    constants: Mapping[str, float] = field(default_factory=dict)
+    backends: Mapping[str, str] = field(default_factory=dict)
+    without: Sequence[str] = ()
+
+
+USUAL = Terms()
 
 
 @dataclass(slots=True)
@@ -45,6 +68,11 @@ class Painter:
     failed: dict[str, int] = field(default_factory=dict)
     absent: int = 0
 
+    @property
+    def name(self) -> str:
+        """Its row in tables."""
+        return row_name(self.label, self.strategy)
+
     @cached_property
     def key(self) -> str:
         """Its name in links and files."""
@@ -59,7 +87,7 @@ class Painter:
     @property
     def control(self) -> bool:
         """Whether its right outcome is known."""
-        return self.spec.startswith("control/")
+        return self.spec.startswith(CONTROL)
 
 
 class Survey:
@@ -71,19 +99,21 @@ class Survey:
         versions: All versions by their hash.
         painters: The rows of tables, by name, controls last.
         slots: The drawings by id; of two in one slot the later stands.
+        called: Everything that painters of the store can be called, those left out too.
         first: When the first drawing was made; `last` the last.
     """
 
-    def __init__(self, store: Store, name: str) -> None:
-        self.store, self.name = store, name
+    def __init__(self, store: Store, name: str, terms: Terms = USUAL) -> None:
+        self.store, self.name, self.terms = store, name, terms
         self.kind: Kind[Any] = exams.kind(kind_of(store, name))
-        self.protocol = self.kind.protocol
+        self.protocol = self.kind.protocol.tuned(terms.constants)
         self.questions: tuple[Question[Any], ...] = load_exam(store, name, self.kind.rubric).questions
         self.versions = load_questions(store, name, self.kind.rubric)
         self.numbers = {question.id: number for number, question in enumerate(self.questions)}
         self.keys = [key(question.id) for question in self.questions]
         self.painters: list[Painter] = []
         self.slots: dict[str, Slot] = {}
+        self.called: set[str] = set()
         self.first: float | None = None
         self.last: float | None = None
         self._steps: set[str] = set()
@@ -97,6 +127,10 @@ class Survey:
             if drawing.question_hash not in self.versions:
                 continue
             row = (drawing.label, drawing.strategy)
+            called = {drawing.painter, drawing.label, row_name(*row)}
+            self.called |= called
+            if called & {*self.terms.without}:
+                continue
             rows.setdefault(row, Painter(*row, drawing.spec))
             for step in steps_of(drawing.notes):
                 self._steps.update(step_images(step))

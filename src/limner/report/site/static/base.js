@@ -85,7 +85,6 @@ const L = (() => {
   const day = (time) =>
     time == null ? "–" : new Date(time * 1000).toISOString().slice(0, 16).replace("T", " ") + " UTC";
   const words = (name) => String(name).replaceAll("_", " ");
-  const label = (painter) => painter.name + (painter.strategy === "direct" ? "" : ` · ${painter.strategy}`);
   const ordinal = (n) => n + (n % 100 > 10 && n % 100 < 14 ? "th" : { 1: "st", 2: "nd", 3: "rd" }[n % 10] || "th");
 
   const small = (sha) => `${root}thumbs/${sha.slice(0, 2)}/${sha}.webp`;
@@ -134,7 +133,6 @@ const L = (() => {
     money,
     day,
     words,
-    label,
     ordinal,
     small,
     large,

@@ -22,7 +22,7 @@
     if (markings.length > 1) options.push(["differ", "Where marks differ"]);
     const who = (one) => {
       const again = drawing.markings.filter((other) => other.way === one.way).length > 1;
-      return L.wayName(exam.ways[one.way], exam.ways) + (again ? `, repeat ${one.repeat + 1}` : "");
+      return exam.ways[one.way].name + (again ? `, repeat ${one.repeat + 1}` : "");
     };
     const named = (one) => markings.length > 1 && html`<b><${Name}>${who(one)}<//></b>`;
     const said = (one, criterion, n) => {
@@ -101,7 +101,7 @@
       ]),
       ...drawing.markings.map((one) => [
         "marked",
-        html`<${Name}>${exam.ways[one.way].judge}<//>, ${L.day(one.time)}, ${L.money(one.cost)}, setup${" "}
+        html`<${Name}>${exam.ways[one.way].name}<//>, ${L.day(one.time)}, ${L.money(one.cost)}, setup${" "}
           <code>${exam.ways[one.way].id}</code>${(one.calls || []).length ? html`, calls ${calls(one.calls)}` : ""}`,
       ]),
     ];
@@ -150,7 +150,7 @@
     if (!question.graph || drawing.version) return null;
     const { graph } = question;
     const entities = drawing.criteria.filter((criterion) => criterion.kind === "entity").length;
-    const judge = marking && html`${" "}<span class="soft">judge <${Name}>${exam.ways[marking.way].judge}<//></span>`;
+    const judge = marking && html`${" "}<span class="soft">judge <${Name}>${exam.ways[marking.way].name}<//></span>`;
     return html`<h3>Knowledge graph${judge}</h3>
       <${Graph} graph=${graph} entities=${entities} marks=${marking && marking.by} />
       ${graph.lost.length > 0 &&
@@ -159,14 +159,14 @@
 
   function Judged({ drawing, exam }) {
     const open = drawing.markings.filter((one) => one.marks && !Object.keys(one.scores).length);
-    const names = [...new Set(open.map((one) => L.wayName(exam.ways[one.way], exam.ways)))];
+    const names = [...new Set(open.map((one) => exam.ways[one.way].name))];
     return html`${names.length > 0 &&
       html`<p>Marked by <b><${Name}>${names.join(", ")}<//></b>; no score is settled for this drawing alone.</p>`}
       ${drawing.markings
         .filter((one) => !open.includes(one))
         .map(
           (one) => html`<p>
-              Judge <b><${Name}>${L.wayName(exam.ways[one.way], exam.ways)}<//></b>
+              Judge <b><${Name}>${exam.ways[one.way].name}<//></b>
               ${one.repeat ? `, repeat ${one.repeat + 1}` : ""}
               ${one.status !== "done" && html`: <b>${one.status}</b> <${Name}>${one.detail}<//>`}
             </p>
@@ -179,7 +179,7 @@
     useEffect(() => {
       if (!dialog.current.open) dialog.current.showModal();
     }, []);
-    const name = L.label(exam.painters[drawing.p]);
+    const name = exam.painters[drawing.p].row;
     const mine = boxes.filter((found) => drawing.image && found.image === drawing.image.sha);
     const marked = drawing.markings.filter((one) => one.marks);
     const marking = marked.find((one) => one.way === way) || marked[0];

@@ -6,7 +6,7 @@
   const { useMemo } = preactHooks;
 
   function columnsOf(exam, list) {
-    const painter = (r) => L.label(exam.painters[r.p]);
+    const painter = (r) => exam.painters[r.p].row;
     const link = (r) => L.questionLink(list.key[r.q], r.d);
     const named = (r) => r.names.join(", ") + (r.differ > r.names.length ? " …" : "");
     return [
@@ -39,7 +39,7 @@
   }
 
   function Agreement({ pairs, exam }) {
-    const name = (n) => L.wayName(exam.ways[n], exam.ways);
+    const name = (n) => exam.ways[n].name;
     const line = ({ ways: [a, b], both, alike }) => html`<tr>
       <th scope="row"><${Name}>${a === b ? `${name(a)}, repeats` : `${name(a)} and ${name(b)}`}<//></th>
       <td class="number">${L.count(alike)}</td>

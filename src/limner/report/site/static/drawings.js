@@ -108,7 +108,7 @@
     const painter = exam.painters[drawing.p];
     const failed = drawing.status !== "done";
     const fault = drawing.status === "not_applicable" ? "does not apply" : drawing.fault;
-    const look = `Look closer at drawing ${drawing.n} by ${L.label(painter)}`;
+    const look = `Look closer at drawing ${drawing.n} by ${painter.row}`;
     return html`<article class="card drawing" id=${`d-${drawing.d}`}>
       ${failed
         ? html`<p class="nopic"><b>${fault}</b> <${Name}>${drawing.detail}<//></p>`
@@ -119,7 +119,7 @@
           : html`<p class="nopic">Imported without its picture</p>`}
       <h3>
         <span class="nr">${drawing.n}</span>${" "}
-        <a href=${L.painterLink(painter)}><${Name}>${L.label(painter)}<//></a>
+        <a href=${L.painterLink(painter)}><${Name}>${painter.row}<//></a>
       </h3>
       ${(painter.seeds > 1 || drawing.seed !== 0) && html`<p class="soft">seed ${drawing.seed}</p>`}
       <${Told} marking=${drawing.markings.find((one) => one.way === way)} drawing=${drawing} exam=${exam} />
@@ -143,7 +143,7 @@
       document.getElementById(`d-${drawing.d}`).scrollIntoView({ block: "center" });
     };
     const head = (drawing) => {
-      const painter = L.label(exam.painters[drawing.p]);
+      const painter = exam.painters[drawing.p].row;
       return html`<th scope="col" class="number" title=${painter}>
         <a href=${`#d-${drawing.d}`} onClick=${(event) => seek(event, drawing)}>
           ${drawing.n}<span class="hidden"> ${painter}</span>
@@ -160,7 +160,7 @@
           ${shown.map(
             (drawing) => html`<li>
               <span class="nr">${drawing.n}</span>${" "}${cell(drawing, n, criterion)}${" "}
-              <b><${Name}>${L.label(exam.painters[drawing.p])}<//></b>${" "}
+              <b><${Name}>${exam.painters[drawing.p].row}<//></b>${" "}
               <${Name}>${marking(drawing).by.get(n)?.reason || ""}<//>
             </li>`,
           )}

@@ -6,8 +6,8 @@
   const { useMemo } = preactHooks;
 
   function columnsOf(exam, list) {
-    const painter = (r) => L.label(exam.painters[r.p]);
-    const stage = (r) => (r.stage === "drawing" ? "drawing" : `marking, ${exam.ways[r.way].judge}`);
+    const painter = (r) => exam.painters[r.p].row;
+    const stage = (r) => (r.stage === "drawing" ? "drawing" : `marking, ${exam.ways[r.way].name}`);
     const link = (r) => L.questionLink(list.key[r.q], r.d);
     return [
       {

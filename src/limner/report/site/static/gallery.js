@@ -31,7 +31,7 @@
   }
 
   function Tile({ exam, questions, drawings, n, met, eager }) {
-    const painter = L.label(exam.painters[drawings.p[n]]);
+    const painter = exam.painters[drawings.p[n]].row;
     const id = questions.id[drawings.q[n]];
     const none = drawings.status[n] ? L.words(drawings.status[n]) : "No picture";
     return html`<a class="tile" href=${L.questionLink(questions.key[drawings.q[n]], drawings.d[n])}>

@@ -5,11 +5,10 @@
   const { html, Name, Score } = L;
 
   const SHOWN = 3;
-  const viewOf = (row) => (row.views.common && row.views.common.n ? row.views.common : row.views.all);
 
   // The best painters by the score that the exam's table is ordered by; controls only where there is nobody else.
   function best(way, score, exam) {
-    const height = (row) => (viewOf(row).scores[score.name] || viewOf(row).bounds[score.name] || [-1])[0];
+    const height = (row) => L.sortable(L.compared(exam, row), score) ?? -1;
     const able = way.rows.filter((row) => !exam.painters[row.p].control);
     const rows = able.length ? able : way.rows;
     return rows.slice().sort((a, b) => height(b) - height(a)).slice(0, SHOWN); // prettier-ignore
@@ -20,14 +19,14 @@
       const painter = exam.painters[row.p];
       return html`<tr>
         <th scope="row">
-          <a href=${`${home}painter.html${L.address({ p: painter.key })}`}><${Name}>${L.label(painter)}<//></a>
+          <a href=${`${home}painter.html${L.address({ p: painter.key })}`}><${Name}>${painter.row}<//></a>
         </th>
-        <td class="number"><${Score} view=${viewOf(row)} score=${score} whisker /></td>
+        <td class="number"><${Score} view=${L.compared(exam, row)} score=${score} whisker /></td>
       </tr>`;
     };
     return html`<table class="mini">
       <caption>
-        ${L.words(score.name)} · judge <${Name}>${way.judge}<//> · reading ${exam.reading}
+        ${L.words(score.name)} · judge <${Name}>${way.name}<//> · reading ${exam.reading}
       </caption>
       <tbody>
         ${best(way, score, exam).map(line)}

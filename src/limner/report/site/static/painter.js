@@ -9,7 +9,7 @@
   const ENDS = 4; // So many of the strongest and of the weakest categories are shown.
   const SORTS = 6; // And so many sorts of faults.
 
-  const at = (view, score) => (view.scores[score.name] || view.bounds[score.name] || [undefined])[0];
+  const at = L.sortable;
 
   function Ends({ name, some, score }) {
     const item = (r) => html`<li>
@@ -124,7 +124,7 @@
       <h3>${name}</h3>
       <span class="score"><b>${value}</b>${more && html`<span class="ends">${more}</span>`}</span>
     </div>`;
-    const open = view.decided.share != null && view.decided.share < 1;
+    const open = view && view.decided.share != null && view.decided.share < 1;
     const failed = failures.reduce((sum, [, count]) => sum + count, 0);
     return html`<div class="cards facts">
       ${known.map(
@@ -144,7 +144,7 @@
   function Under({ exam, place, part, params }) {
     const way = exam.ways[part.way];
     const row = way.rows.find((one) => one.p === place);
-    const view = row.views.common && row.views.common.n ? row.views.common : row.views.all;
+    const view = L.compared(exam, row);
     const known = exam.scores.filter((score) => view.scores[score.name] || view.bounds[score.name]);
     const lead = exam.scores.find((score) => score.name === way.lead) || exam.scores[0];
     // Where the leading score is nearly nothing or nearly everything, it tells no strength from a weakness.
@@ -152,17 +152,29 @@
     const chosen = known.find((score) => score.name === params.score);
     const score = chosen || known.find((one) => one.main && middling(one)) || lead;
     const rank = row.ranks[lead.name];
-    const places = rank && (rank[0] === rank[1] ? L.ordinal(rank[0]) : `${L.ordinal(rank[0])} to ${L.ordinal(rank[1])}`);
     const common = view === row.views.common ? " that all painters have" : "";
+    const open = rank && common && (rank[0] === rank[1] ? L.ordinal(rank[0]) : `${L.ordinal(rank[0])} to ${L.ordinal(rank[1])}`);
+    const placed = way.rows.filter((one) => one.place != null);
+    const shared = placed.some((one) => one !== row && one.place === row.place);
     const options = known.map((one) => [one.name, L.words(one.name)]);
+    if (!row.n) {
+      return html`<p>
+          Judge <b><${Name}>${way.name}<//></b>: none of its drawings has a score.${" "}
+          <a href=${`failures.html${L.address({ painter: exam.painters[place].key })}`}>What went wrong.</a>
+        </p>
+        <${Facts} known=${[]} row=${row} />`;
+    }
     return html`<h2>How well, and how sure</h2>
       <p>
-        Judge <b><${Name}>${way.judge}<//></b>, reading <b>${exam.reading}</b>, on ${L.many(view.n, "question")}${common}.
-        ${rank &&
-        html` By ${L.words(lead.name)} it stands <b>${places}</b> of ${way.rows.length}: 95% of resamples leave no other
-          place open.`}
+        Judge <b><${Name}>${way.name}<//></b>, reading <b>${exam.reading}</b>, on ${L.many(view.n, "question")}${common}.
+        ${row.place != null &&
+        html` By ${L.words(lead.name)} it stands <b>${L.ordinal(row.place)}</b> of
+          ${" "}${placed.length}${shared ? ", a place it shares" : ""}.`}
+        ${open && html` 95% of resamples leave the places <b>${open}</b> open.`}
       </p>
       <${Facts} known=${known} view=${view} row=${row} />
+      ${row.differs.length > 0 &&
+      html`<p class="soft">Not as in the paper: <${Name}>${row.differs.join("; ")}<//>.</p>`}
       ${row.remarks.length > 0 &&
       html`<ul class="notes">
         ${row.remarks.map((remark) => html`<li><${Name}>${remark}<//></li>`)}
@@ -200,10 +212,9 @@
     if (wrong) return html`<p class="wrong">${wrong}</p>`;
     const parts = (found || []).filter((part) => part.way !== undefined);
     const part = parts.find((one) => one.way === Number(params.way)) || parts[0];
-    const ways = parts.map((one) => [String(one.way), L.wayName(exam.ways[one.way], exam.ways)]);
+    const ways = parts.map((one) => [String(one.way), exam.ways[one.way].name]);
     return html`<h1>
-        <${Name}>${painter.name}<//>
-        ${painter.strategy !== "direct" && html`${" "}<span class="of">strategy ${painter.strategy}</span>`}
+        <${Name}>${painter.row}<//>
         ${painter.control && html`${" "}<span class="badge">control</span>`}
       </h1>
       <p class="lead">
@@ -228,11 +239,11 @@
   function Page({ data: [[exam]] }) {
     const params = L.useParams();
     const place = exam.painters.findIndex((one) => one.key === params.p);
-    L.useTitle(place < 0 ? exam.name : `${L.label(exam.painters[place])} · ${exam.name}`);
+    L.useTitle(place < 0 ? exam.name : `${exam.painters[place].row} · ${exam.name}`);
     if (place >= 0) return html`<${Painter} key=${params.p} exam=${exam} place=${place} params=${params} />`;
     return html`<h1>Painters</h1>
       <ul>
-        ${exam.painters.map((one) => html`<li><a href=${L.painterLink(one)}><${Name}>${L.label(one)}<//></a></li>`)}
+        ${exam.painters.map((one) => html`<li><a href=${L.painterLink(one)}><${Name}>${one.row}<//></a></li>`)}
       </ul>`;
   }
 

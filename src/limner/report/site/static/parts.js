@@ -32,10 +32,11 @@
     const ends = view && view.bounds[score.name];
     const shown = (number) => L.number(number, score.digits);
     if (found) {
-      const [value, low, high] = found;
+      const [value, low, high, few] = found;
       return html`<span class="score">
         <b>${shown(value)}</b>
         ${low != null && html`<span class="ends">[${shown(low)}, ${shown(high)}]</span>`}
+        ${few != null && html`<span class="ends">(n=${few})</span>`}
         ${whisker && low != null && html`<${Whisker} value=${value} low=${low} high=${high} top=${score.top} />`}
       </span>`;
     }
@@ -227,17 +228,22 @@
 
   const questionLink = (key, drawing) => `question.html${L.address({ q: key, d: drawing })}`;
   const painterLink = (painter) => `painter.html${L.address({ p: painter.key })}`;
-  const paintersToChoose = (exam) => exam.painters.map((painter) => [painter.key, L.label(painter)]);
+  const paintersToChoose = (exam) => exam.painters.map((painter) => [painter.key, painter.row]);
   const toChoose = (values) => values.map((value) => [value, L.words(value)]);
 
-  // A judge's name, with what tells it from itself where it was asked in several ways.
-  function wayName(way, ways) {
-    const alike = ways.filter((other) => other !== way && other.judge === way.judge);
-    if (!alike.length) return way.judge;
-    const same = alike.some((other) => other.setup.variant === way.setup.variant);
-    return `${way.judge} (${same || !way.setup.variant ? way.id : way.setup.variant})`;
+  const waysToChoose = (exam) => exam.ways.map((way) => [String(way.number), way.name]);
+
+  // The numbers a painter is compared by, and where one of them stands in a column that is sorted.
+  const compared = (exam, row) => {
+    const { common, all } = row.views;
+    return exam.on === "common" && common && common.n ? common : all;
+  };
+  function sortable(view, score) {
+    const found = view && view.scores[score.name];
+    const ends = view && view.bounds[score.name];
+    if (found) return Number(found[0].toFixed(score.digits)); // Equal as printed is equal.
+    return ends ? ends[0] + ends[1] / 1e6 : undefined;
   }
-  const waysToChoose = (exam) => exam.ways.map((way) => [String(way.number), wayName(way, exam.ways)]);
 
   function useTitle(words) {
     useEffect(() => {
@@ -247,6 +253,7 @@
 
   Object.assign(L, {
     Name, Mark, Score, Pic, Overlay, Graph, Long, Choice, Filter, Check, Search, More,
-    fitting, questionLink, painterLink, paintersToChoose, toChoose, wayName, waysToChoose, useTitle,
+    fitting, questionLink, painterLink, paintersToChoose, toChoose, waysToChoose, compared, sortable,
+    useTitle,
   }); // prettier-ignore
 })();

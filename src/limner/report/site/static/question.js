@@ -89,7 +89,7 @@
     const { reference } = question;
     const same = reference && drawings.find((drawing) => drawing.image && drawing.image.sha === reference.sha);
     const go = (what, replace) => L.go({ ...params, ...what }, replace);
-    const judges = marked.map((n) => [String(n), L.wayName(exam.ways[n], exam.ways)]);
+    const judges = marked.map((n) => [String(n), exam.ways[n].name]);
     const orders = [
       ["painter", "By painter"],
       ["met", "Most criteria met first"],
@@ -113,7 +113,7 @@
       </form>
       ${way === undefined
         ? html`<p class="soft">Nothing is marked yet.</p>`
-        : html`<p class="soft">Marks by judge <b><${Name}>${exam.ways[way].judge}<//></b>, reading ${exam.reading}.</p>`}
+        : html`<p class="soft">Marks by judge <b><${Name}>${exam.ways[way].name}<//></b>, reading ${exam.reading}.</p>`}
       <div class="cards drawings">
         ${shown.map(
           (drawing) => html`<${Card}

@@ -54,9 +54,19 @@
     </nav>`;
   }
 
+  // Rows that stand apart come after all others, whichever way the table is sorted.
+  const sortedWith = (apart) => (table) => {
+    const sorted = core.getSortedRowModel()(table);
+    return () => {
+      const model = sorted();
+      const below = (row) => Number(Boolean(apart && apart(row.original)));
+      return { ...model, rows: [...model.rows].sort((a, b) => below(a) - below(b)) };
+    };
+  };
+
   // Columns: {id, name, value(row), cell(row), number, help, first}. Values that are undefined come last, whichever way
   // the table is sorted; a column without values is not sorted by.
-  function Table({ columns, rows, sort, caption, size = 50, rowClass, empty }) {
+  function Table({ columns, rows, sort, caption, size = 50, rowClass, apart, empty }) {
     const defs = useMemo(
       () =>
         columns.map((column) => ({
@@ -74,7 +84,7 @@
       data: rows,
       columns: defs,
       getCoreRowModel: core.getCoreRowModel(),
-      getSortedRowModel: core.getSortedRowModel(),
+      getSortedRowModel: sortedWith(apart),
       getPaginationRowModel: core.getPaginationRowModel(),
       autoResetPageIndex: true,
       enableSortingRemoval: false,
