@@ -12,7 +12,8 @@ import pytest
 
 from tests.needs import need
 from tests.report.site.reading import keys, parts, question
-from tests.third_party.test_flags import SITE, drive, folder
+from tests.third_party.drive import SITE, drive
+from tests.third_party.test_flags import folder
 
 __all__ = ["folder"]
 DATA = str(SITE / "limner_flags" / "sample")
