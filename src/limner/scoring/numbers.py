@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from ..errors import UsageError
 from ..marks import fill
 from ..protocol import Protocol, Row, Score
-from ..stats import Interval, Parts, bootstrap, ratios
+from ..stats import Interval, Parts, bootstrap, ratios, resampled
+from ..stats.kinds import Floats
 from .entries import Entry
 from .parts import of_rows, summed, tops
 
@@ -35,6 +38,12 @@ def summary(name: str) -> Callable[[Summary], Summary]:
 def mean(parts: Parts, protocol: Protocol[Any]) -> dict[str, Interval]:
     """The ratio of the sums, with its interval over questions."""
     return bootstrap(parts, protocol.derive, tops(protocol))
+
+
+def by_question(parts: Parts, statistic: Callable[[Floats], float]) -> dict[str, Interval]:
+    """Any statistic of every score's numbers per question, with its interval from drawing the questions anew."""
+    each = {name: np.divide(tops[bottoms > 0], bottoms[bottoms > 0]) for name, (tops, bottoms) in parts.items()}
+    return {name: resampled(values, statistic) for name, values in each.items()}
 
 
 def columns(protocol: Protocol[Any]) -> list[Score]:

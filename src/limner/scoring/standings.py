@@ -243,11 +243,7 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         cost=_cost(group.entries),
         analyses=protocol.analyses(rows),
         remarks=tuple(protocol.remarks(rows)),
-        evidence={
-            name: dict(counts)
-            for name in evidence_names()
-            if (counts := backends((entry.evidence for entry in scored), name))
-        },
+        evidence=_measured(scored),
         **_screening(applicable),
     )
 
