@@ -146,8 +146,9 @@ class Which:
     """Which evaluators are wanted; all conditions hold together, nothing said means all.
 
     Attributes:
-        judges: ``openai/gpt-5``, ``gpt-5``, a label as tables show it, an id, or ``openai/gpt-5?reasoning_effort=low``: any of
-            them. An empty value, as in ``?reasoning_effort=``, asks for those without the argument.
+        judges: ``openai/gpt-5``, ``gpt-5``, a label as tables show it, an id, or
+            ``openai/gpt-5?reasoning_effort=low``: any of them. An empty value, as in ``?reasoning_effort=``, asks for
+            those without the argument.
         wording: The beginning of the wording's hash.
     """
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from limner import api
+from limner import api, exams
 from limner.core.evaluator import Which
 from limner.errors import UsageError
 from limner.report.site import build
@@ -29,6 +29,7 @@ LEFT_OUT = "left out, for want of any score: lab/garbled (12 unreadable), lab/re
 
 
 def exam_of(folder: Path, name: str = "genexam") -> dict[str, Any]:
+    exam: dict[str, Any]
     (exam,) = parts(folder / "exams" / name / "data", "exam")
     return exam
 
@@ -118,7 +119,7 @@ def test_a_row_says_what_differs_from_the_paper(odd: Site) -> None:
     with Store(odd.store, create=False) as store:
         kind, groups = api.groups("genexam", store=store, judges=[LABELS[0]])
         (group,) = [group for group in groups if group.name == "lab/cutter"]
-    assert row["differs"] == deviations(api.exams.kind(kind), group, "careful", 1000)
+    assert row["differs"] == deviations(exams.kind(kind), group, "careful", 1000)
     assert "4 questions where the paper has 1000" in row["differs"]
     assert "reading careful instead of paper" in row["differs"]
 
