@@ -88,8 +88,9 @@ class Evaluator:
 def labelled(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
     """The same with the shortest labels that tell them apart, whatever the order they come in.
 
-    >>> low, usual = ({"judge": "openai/gpt-5", "args": args} for args in ({"reasoning_effort": "low"}, {}))
-    >>> [each.label for each in labelled([Evaluator("a", low), Evaluator("b", usual)])]
+    >>> gpt = {"judge": "openai/gpt-5", "model": "gpt-5", "args": {}}
+    >>> low = {**gpt, "args": {"reasoning_effort": "low"}}
+    >>> [each.label for each in labelled([Evaluator("a", low), Evaluator("b", gpt)])]
     ['gpt-5 · reasoning_effort=low', 'gpt-5']
     """
     listed = list(evaluators)

@@ -35,7 +35,8 @@ class Tags(HTMLParser):
 
 
 def foot(word: str) -> Foot:
-    way = {"judge": word, "setup": {"variant": word, "templates": word, word: word}, "id": "f" * 12, "markings": 3}
+    setup = {"variant": word, "templates": word, word: word}
+    way = {"judge": word, "name": word, "setup": setup, "id": "f" * 12, "markings": 3}
     return Foot(word, word, "careful", 2, 3, 4, (0.0, 90.0), [way | {"first": 0.0, "last": 1.0}], {word: 7}, (0.5, 1.0))
 
 

@@ -29,6 +29,7 @@ LEFT_OUT = "left out, for want of any score: lab/garbled (12 unreadable), lab/re
 
 
 def exam_of(folder: Path, name: str = "genexam") -> dict[str, Any]:
+    exam: dict[str, Any]
     (exam,) = parts(folder / "exams" / name / "data", "exam")
     assert isinstance(exam, dict)
     return exam

@@ -31,7 +31,7 @@
       ${painter.control && !painter.name.startsWith("control/") && html`${" "}<span class="badge">control</span>`}`;
   }
 
-  // Equals share a place. Behind it stands which places resampling leaves open, where that was asked of these questions.
+  // Equals share a place. Under it stands which places resampling leaves open, where that was asked of these questions.
   function placeColumn(score, way, open) {
     const place = (r) => r.row?.place ?? undefined;
     const shared = (r) => way.rows.some((other) => other !== r.row && other.place === place(r));

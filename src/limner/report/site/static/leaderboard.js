@@ -31,7 +31,7 @@
     const category = several && exam.on === "common" ? "all painters have" : "each painter has";
     const notes = [
       some((found) => found[1] != null) && "[low, high] is the 95% interval over questions.",
-      columns.some((column) => column.open) && "Behind a place: the places that 95% of resamples leave open.",
+      columns.some((column) => column.open) && "Under a place: the places that 95% of resamples leave open.",
       some((found) => found[3] != null) && "(n=…): too few questions for an interval.",
       tag && `A category is taken over the questions that ${category} in it.`,
       !tag &&
@@ -56,7 +56,7 @@
       </ul>
       ${differences.length > 0 &&
       html`<p class="soft">Not as in the paper:</p>
-        <ol class="notes differs">
+        <ol class="differs">
           ${differences.map((said) => html`<li><${Name}>${said}<//></li>`)}
         </ol>`}`;
   }

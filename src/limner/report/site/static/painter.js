@@ -220,7 +220,8 @@
       <p class="lead">
         ${L.many(painter.done, "drawing")} of <${Name}>${exam.name}<//>
         ${painter.seeds > 1 && `, ${painter.seeds} for each question`}.${" "}
-        <a href=${`gallery.html${L.address({ painter: painter.key })}`}>Look at all of them.</a>
+        ${painter.done > 0 &&
+        html`<a href=${`gallery.html${L.address({ painter: painter.key })}`}>Look at all of them.</a>`}
       </p>
       ${!found && html`<p class="wait" role="status">Loading …</p>`}
       ${found && !part && html`<p>No judge has marked its drawings yet.</p>`}
