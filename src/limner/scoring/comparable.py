@@ -133,7 +133,7 @@ class Comparable:
         alone = [self.on == "all" or {e.question.id for e in entries} != self.questions for entries in self.inside]
         even = [entries for entries, apart in zip(self.inside, alone, strict=True) if not apart]
         together = iter(met_parts(even, self.protocol))
-        found = []
+        found: list[Parts] = []
         for entries, apart in zip(self.inside, alone, strict=True):
             more = met_parts([entries], self.protocol)[0] if apart else next(together)
             found.append({**summed(entries, self.protocol), **more})
