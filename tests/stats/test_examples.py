@@ -9,13 +9,18 @@ from pkgutil import iter_modules
 import pytest
 
 import limner.compare
+import limner.core
 import limner.report.analyses
 import limner.report.sheets
+import limner.scoring
 import limner.stats
 
 MODULES = [
     *(f"limner.stats.{module.name}" for module in iter_modules(limner.stats.__path__)),
     *(f"limner.compare.{module.name}" for module in iter_modules(limner.compare.__path__)),
+    *(f"limner.core.{module.name}" for module in iter_modules(limner.core.__path__)),
+    *(f"limner.scoring.{module.name}" for module in iter_modules(limner.scoring.__path__)),
+    "limner.store.records",
     "limner.report.sheets",
     "limner.report.analyses",
 ]

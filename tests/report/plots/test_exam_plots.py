@@ -13,6 +13,7 @@ from limner.errors import UsageError
 from limner.exams.aibench import plots as aibench
 from limner.exams.fepbench import plots as fepbench
 from limner.exams.mmmg import plots as mmmg
+from limner.exams.mmmg.errors import LIMITS
 from limner.report.plots import known
 from limner.report.plots.frames import given as own
 from limner.report.plots.source import Choice, Source, load
@@ -30,11 +31,7 @@ def inside(source: Source, painter: str) -> tuple[Entry, ...]:
 def test_an_exams_own_plot_takes_the_place_of_the_usual_one(filled: dict[str, Store]) -> None:
     columns = known()["levels"].frame("aibench", Choice(store=filled["aibench"])).columns
     assert columns == ("component", "topology", "phase", "semantics")
-    assert known()["failures"].frame("mmmg", Choice(store=filled["mmmg"])).columns == (
-        "readability",
-        "entity",
-        "dependency",
-    )
+    assert known()["failures"].frame("mmmg", Choice(store=filled["mmmg"])).columns == tuple(LIMITS)
 
 
 def test_exams_of_another_kind_are_refused(filled: dict[str, Store]) -> None:
