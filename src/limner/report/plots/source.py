@@ -11,8 +11,11 @@ from typing import Any
 from ... import api, exams
 from ...errors import UsageError
 from ...protocol import Score
-from ...scoring import MET, Comparable, comparables
+from ...scoring import MET, Comparable, Cut, comparables
 from ...store import DEFAULT, Store
+
+NAMED = 2
+"""Captions name no more painters than these that cut the common questions."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class Source:
     def caption(self) -> str:
         """What stands below every plot: whose marks these are, and on how much they rest."""
         field = self.field
-        said = [field.cut.words] if field.cut is not None and field.on == "common" else []
+        said = [_cut(field.cut, self.exam)] if field.cut is not None and field.on == "common" else []
         said += [self.exam, f"judge {field.evaluator.name}", f"reading {self.choice.reading}"]
         if field.on == "all" and field.uneven:
             counts = [len({entry.question.id for entry in entries}) for entries in field.inside]
@@ -91,6 +94,14 @@ class Source:
         if field.left_out:
             said.append(f"without a score: {', '.join(group.name for group in field.left_out)}")
         return " · ".join(said)
+
+
+def _cut(cut: Cut, exam: str) -> str:
+    """Who cuts the common questions; below a plot there is no room for many names."""
+    if len(cut.painters) <= NAMED:
+        return cut.words
+    most = f"{len(cut.painters)} painters cut the common questions from {cut.without} to {cut.questions}"
+    return f"{most}; `limner scores {exam}` names them"
 
 
 def load(exam: str, choice: Choice) -> Source:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 ACROSS = {"single": 3, "double": 6}
+MANY = 18
 
 
 def profiles(grid: Grid, width: str) -> Sketch:
@@ -104,4 +105,6 @@ def bands(frame: Bands, width: str) -> Sketch:
         figure.legend(handles=marks, loc="outside upper left", ncols=3)
 
     label = f"{frame.label}; line: mean, band: middle half"
-    return _multiples(frame.rows, width, 0.2, 0.75, one, label, frame.caption, legend)
+    # Many panels are lower, so that a page holds them and a long caption.
+    tall = 0.75 if len(frame.rows) <= MANY else 0.65
+    return _multiples(frame.rows, width, 0.2, tall, one, label, frame.caption, legend)
