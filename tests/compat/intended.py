@@ -6,6 +6,15 @@
     change = "changed"             # "added", "changed" or "removed"
     why = "Failed drawings count." # a sentence
 
+    [[renamed]]
+    golden = "agree/*"
+    fields = ["first"]             # where such names stand
+    old = "studio/"                # what they began with
+    new = ""                       # what they begin with now
+    why = "Labels are short now."
+
+What is renamed is compared under its new name.
+
 In a path ``*`` stands for one key or item, ``[*]`` for one item of a list, ``**`` for any number of either, none too;
 within a key or an item ``*`` stands for any letters: ``[painter=control/*,judge=ocr]``, ``**.mmmg_*``. A key with a dot
 in it stands in double quotes. A difference is named by its outermost place: where a whole record is added, one entry
@@ -32,6 +41,38 @@ SHOWN = 200
 MESSAGES = 20
 
 
+def folder_of(golden: str) -> str:
+    """The folder of the goldens that are meant, which must be one."""
+    folder = golden.partition("/")[0]
+    assert not set(folder) & set("*?["), f"{golden}: name the folder in `golden`, such as scores/*.json"
+    return folder
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """Names that begin with other words than they did, in some fields of some goldens."""
+
+    golden: str
+    fields: Sequence[str]
+    old: str
+    new: str
+    why: str
+
+    def __post_init__(self) -> None:
+        folder_of(self.golden)
+        assert len(self.why.split()) > 2, f"{self}: say in `why` why this is meant"
+
+    def apply(self, value: Any, field: str = "") -> Any:
+        """What was kept, with the new names."""
+        if isinstance(value, dict):
+            return {key: self.apply(item, key) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.apply(item, field) for item in value]
+        if field in self.fields and isinstance(value, str) and value.startswith(self.old):
+            return self.new + value.removeprefix(self.old)
+        return value
+
+
 @dataclass(frozen=True)
 class Entry:
     """One change that is meant."""
@@ -42,14 +83,13 @@ class Entry:
     why: str
 
     def __post_init__(self) -> None:
-        folder = self.golden.partition("/")[0]
-        assert not set(folder) & set("*?["), f"{self}: name the folder in `golden`, such as scores/*.json"
+        folder_of(self.golden)
         assert self.change in get_args(Change), f"{self}: `change` is one of {', '.join(get_args(Change))}"
         assert len(self.why.split()) > 2, f"{self}: say in `why` why this is meant"
 
     @property
     def folder(self) -> str:
-        return self.golden.partition("/")[0]
+        return folder_of(self.golden)
 
     def covers(self, golden: str, difference: Difference) -> bool:
         """Whether this is the difference that is meant."""
@@ -63,6 +103,21 @@ class Entry:
 def load(file: Path) -> list[Entry]:
     """Every entry of the list."""
     return [Entry(**entry) for entry in tomllib.loads(file.read_text("utf-8")).get("change", [])]
+
+
+def renamed(file: Path, golden: str, kept: Any) -> Any:
+    """A golden as it was kept, but with the names that are meant to be other ones.
+
+    Raises:
+        AssertionError: Something of the list is not there to be renamed.
+    """
+    for each in tomllib.loads(file.read_text("utf-8")).get("renamed", []):
+        one = Renamed(**each)
+        if fnmatchcase(golden, one.golden):
+            now = one.apply(kept)
+            assert now != kept, f"{golden}: nothing is renamed by {one}"
+            kept = now
+    return kept
 
 
 def parts(path: str) -> list[str]:

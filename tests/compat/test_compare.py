@@ -9,7 +9,7 @@ import pytest
 from . import goldens, runs
 from .compare import differences, written
 from .goldens import GOLDENS, SITE
-from .intended import Entry, complaints, matches, parts
+from .intended import Entry, Renamed, complaints, matches, parts
 
 
 def found(old: Any, new: Any) -> list[tuple[str, str]]:
@@ -127,3 +127,11 @@ def test_an_entry_is_checked(wrong: dict[str, str]) -> None:
     Entry(**good)
     with pytest.raises(AssertionError):
         Entry(**{**good, **wrong})
+
+
+def test_what_is_renamed_is_compared_under_its_new_name() -> None:
+    one = Renamed("agree/*", ["first"], "lab/", "", "Labels are short now.")
+    old = [{"first": "lab/a", "judge": "lab/a", "n": 1}, {"first": "ocr", "judge": "ocr", "n": 2}]
+    assert one.apply(old) == [{"first": "a", "judge": "lab/a", "n": 1}, {"first": "ocr", "judge": "ocr", "n": 2}]
+    with pytest.raises(AssertionError):
+        Renamed("*/a.json", ["first"], "lab/", "", "Labels are short now.")

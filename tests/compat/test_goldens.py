@@ -15,11 +15,14 @@ from .goldens import GOLDENS, QUICK, SITE, Golden
 def check(folder: str, chosen: Sequence[Golden], store: str, *, stale: bool = True) -> None:
     """Compute goldens of one folder anew, and compare."""
     kept = runs.V1 / "goldens"
-    entries = [entry for entry in intended.load(runs.V1 / "intended.toml") if entry.folder == folder]
+    meant = runs.V1 / "intended.toml"
+    entries = [entry for entry in intended.load(meant) if entry.folder == folder]
     found = [
         (golden.file, difference)
         for golden in chosen
-        for difference in differences(goldens.read(kept, golden.file), golden.compute(store))
+        for difference in differences(
+            intended.renamed(meant, golden.file, goldens.read(kept, golden.file)), golden.compute(store)
+        )
     ]
     intended.check(found, entries, stale=stale)
 

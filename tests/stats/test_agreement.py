@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limner.stats import cohen_kappa, krippendorff_alpha, mark_agreement
+from limner.stats import cohen_kappa, krippendorff_alpha, mark_agreement, wilson
 
 MARKS = st.lists(
     st.tuples(st.sampled_from("qrst"), st.sampled_from([0, 1, None]), st.sampled_from([0, 1, None])), max_size=20
@@ -68,6 +68,13 @@ def test_a_judge_agrees_with_itself(marks: list[tuple[str, Any, Any]]) -> None:
     assert found.n == sum(a is not None for _, a, _ in marks)
     assert found.same.value == (1.0 if found.n else None)
     assert found.kappa.value in (None, pytest.approx(1.0))
+
+
+def test_marks_that_are_all_alike_are_no_certainty() -> None:
+    found = mark_agreement([(question, value, value) for question in "abcdefgh" for value in (0, 1)])
+    assert (found.same.value, found.same.low, found.same.high) == (1.0, wilson(8, 8).low, 1.0)
+    few = mark_agreement([(question, value, value) for question in "abcd" for value in (0, 1)])
+    assert (few.same.value, few.same.low, few.same.high) == (1.0, None, None)
 
 
 def test_where_there_is_nothing_to_tell() -> None:

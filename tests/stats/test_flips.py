@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limner.stats import flips
+from limner.stats import flips, wilson
 
 MARKS = st.lists(
     st.tuples(st.sampled_from("qrs"), st.lists(st.sampled_from([0.0, 1.0, None]), max_size=4)), max_size=10
@@ -35,6 +35,12 @@ def test_the_rate_does_not_grow_with_repeats() -> None:
         found = flips(marks)
         assert found.rate.value == pytest.approx(2 * 0.2 * 0.8, abs=0.03)
         assert found.ever.value == pytest.approx(1 - 0.8**repeats - 0.2**repeats, abs=0.03)
+
+
+def test_no_flip_among_few_questions_is_no_certainty() -> None:
+    never = flips([(question, [1, 1]) for question in "abcdefgh"])
+    assert (never.rate.value, never.rate.low) == (0.0, 0.0)
+    assert never.rate.high == never.ever.high == wilson(0, 8).high
 
 
 def test_nothing_was_repeated() -> None:

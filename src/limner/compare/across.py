@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import api
 from .. import exams as installed
+from ..core.evaluator import Evaluator
 from ..errors import UsageError
 from ..protocol import Protocol, Score
 from ..scoring import Comparable, Group, comparables
@@ -22,19 +23,28 @@ from ..store.records import label, row_name
 
 @dataclass(frozen=True)
 class Column:
-    """One exam: the judge and way of asking that was taken, the score, and what it gives every painter.
+    """One exam: the evaluator that was taken, the score, and what it gives every painter.
 
     Attributes:
         drawn: Painter -> the score in every resample of the exam's questions.
     """
 
     exam: str
-    judge: str
-    setup: Mapping[str, Any]
+    evaluator: Evaluator
     score: Score
     questions: int
     values: Mapping[str, float]
     drawn: Mapping[str, Floats]
+
+    @property
+    def judge(self) -> str:
+        """Whom the evaluator asks."""
+        return self.evaluator.judge
+
+    @property
+    def setup(self) -> Mapping[str, Any]:
+        """Everything that shapes the marks."""
+        return self.evaluator.setup
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,7 @@ class Across:
             {
                 "exam": column.exam,
                 "judge": column.judge,
+                "evaluator": column.evaluator.name,
                 "setup": dict(column.setup),
                 "score": column.score.name,
                 "questions": column.questions,
@@ -82,7 +93,7 @@ def exams(
     """How alike several exams of a store order the painters they share.
 
     Painters are matched by their name, their own options and their strategy; options of an exam's own do not count. For
-    each exam the judge and way of asking is taken that has the most painters.
+    each exam the evaluator is taken that has the most painters.
 
     Args:
         names: Two exams or more.
@@ -124,7 +135,7 @@ def _column(
         if chosen.name in field.values[at]:
             values[painter] = field.values[at][chosen.name]
             drawn[painter] = field.drawn[at][chosen.name]
-    return Column(name, field.evaluator.name, field.evaluator.setup, chosen, len(field.questions), values, drawn)
+    return Column(name, field.evaluator, chosen, len(field.questions), values, drawn)
 
 
 def _keys(field: Comparable, protocol: Protocol[Any]) -> dict[str, int]:

@@ -98,9 +98,9 @@ def unit(entry: Entry) -> Unit:
 
 
 def raters(groups: Sequence[Group], protocol: Protocol[Any], took: Mapping[str, float] | None = None) -> list[Rater]:
-    """Every evaluator, in the order of their labels."""
+    """Every evaluator, in their order."""
     by: dict[str, list[Group]] = {}
     for group in groups:
         by.setdefault(group.evaluator.id, []).append(group)
     found = [Rater(members[0].evaluator, tuple(members), protocol, took or {}) for members in by.values()]
-    return sorted(found, key=lambda rater: (rater.name, rater.evaluator.id))
+    return sorted(found, key=lambda rater: rater.evaluator.order)

@@ -51,6 +51,11 @@ class Evaluator:
         return self.label or self.judge
 
     @property
+    def order(self) -> tuple[str, str, str]:
+        """Where it stands among others: by its judge, for labels change with what else is in the store."""
+        return self.judge, self.label, self.id
+
+    @property
     def variant(self) -> str | None:
         """How it is asked."""
         return self.setup.get("variant")

@@ -150,7 +150,7 @@ def across_sheets(found: Across) -> list[Sheet]:
         for painter in found.painters
     ]
     notes = [
-        f"{column.exam}: {column.score.name}, judge {column.judge}, {_count(column.questions)}"
+        f"{column.exam}: {column.score.name}, judge {column.evaluator.name}, {_count(column.questions)}"
         for column in found.columns
     ]
     if not rows:
@@ -177,12 +177,13 @@ def across_sheets(found: Across) -> list[Sheet]:
 def across_csv(found: Across) -> str:
     """One line per painter and exam, then one per pair of exams; `row` says which."""
     buffer = io.StringIO()
-    names = ("row", "exam", "other", "judge", "score", "painter", "n", "value", "low", "high")
+    names = ("row", "exam", "other", "judge", "score", "painter", "n", "value", "low", "high", "evaluator")
     writer = csv.DictWriter(buffer, names, lineterminator="\n")
     writer.writeheader()
     for column in found.columns:
         for painter in found.painters:
             head = {"row": "painter", "exam": column.exam, "judge": column.judge, "score": column.score.name}
+            head["evaluator"] = column.evaluator.name
             writer.writerow({**head, "painter": painter, "n": column.questions, "value": column.values.get(painter)})
     for pair in found.pairs:
         head = {"exam": pair["first"], "other": pair["second"], "n": pair["painters"]}

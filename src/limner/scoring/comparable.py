@@ -208,12 +208,12 @@ def comparable(groups: Sequence[Group], protocol: Protocol[Any], on: On = "commo
 
 
 def comparables(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> list[Comparable]:
-    """One for every evaluator, in the order of their labels."""
+    """One for every evaluator, in their order."""
     by: dict[str, list[Group]] = {}
     for group in groups:
         by.setdefault(group.evaluator.id, []).append(group)
     found = [comparable(members, protocol, on) for members in by.values()]
-    return sorted(found, key=lambda each: (each.evaluator.name, each.evaluator.id))
+    return sorted(found, key=lambda each: each.evaluator.order)
 
 
 def within(found: Comparable, inside: Sequence[Sequence[Entry]]) -> Comparable:

@@ -202,7 +202,7 @@ def load_groups(
             entries = _entries(store, found, questions, picked, reading, choice)
             entries = [replace(entry, flags=flags.get(entry.drawing.id)) for entry in entries]
             groups.append(Group(painter, strategy, evaluator, tuple(entries), absent))
-    return sorted(groups, key=lambda group: (group.evaluator.label, group.painter, group.strategy))
+    return sorted(groups, key=lambda group: (group.evaluator.order, group.painter, group.strategy))
 
 
 def _choice(store: Store, drawings: Sequence[Drawing], wanted: Mapping[str, str], protocol: Protocol[Any]) -> Choice:

@@ -70,7 +70,7 @@ def mark_agreement(marks: Iterable[tuple[str, float | None, float | None]]) -> M
         beyond = np.divide(same - chance, 1 - chance, out=np.full(np.shape(same), np.nan), where=chance < 1 - 1e-12)
         return {"same": same, "kappa": beyond}
 
-    found = bootstrap({f"{a} {b}": (count, totals) for (a, b), count in cells.items()}, derive)
+    found = bootstrap({f"{a} {b}": (count, totals) for (a, b), count in cells.items()}, derive, {"same": 1.0})
     first, second = sum(a for _, a, _ in both) / n, sum(b for _, _, b in both) / n
     same, kappa = (_plain(found.get(name)) for name in ("same", "kappa"))
     return MarkAgreement(n, same, kappa, first, second, None if kappa.value is not None else ALIKE)

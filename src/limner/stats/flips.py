@@ -59,5 +59,5 @@ def flips(marks: Iterable[tuple[str, Sequence[float | None]]]) -> Flips:
         rate[places[question]] += 1 - alike / pairs
         ever[places[question]] += alike < pairs
         total[places[question]] += 1
-    found = bootstrap({"rate": (rate, total), "ever": (ever, total)})
+    found = bootstrap({"rate": (rate, total), "ever": (ever, total)}, tops={"rate": 1.0, "ever": 1.0})
     return Flips(len(repeated), found["rate"], found["ever"])
