@@ -147,7 +147,7 @@ def test_who_cuts_the_questions_is_the_first_line_after_the_caption(uneven: Path
     [
         ("--judge", "openai/gpt-5?reasoning_effort=low"),
         ("--judge", "gpt-5 · reasoning_effort=low"),
-        ("--wording", "aa"),
+        ("--wording", "aaaa"),
     ],
 )
 def test_one_way_of_asking(uneven: Path, words: tuple[str, ...]) -> None:

@@ -18,7 +18,7 @@ from limner.protocol import Row, Unreadable
 from tests.exams.aibench.rows import item, question, replies
 
 PROTOCOL = AIBENCH.protocol
-FOLDER = Path(limner.__file__).parent / "published"
+FOLDER = Path(limner.__file__).parent / "exams"
 NAMES = ("Component", "Topology", "Phase", "Semantics", "Aesthetics")
 ROUNDING = 0.005
 """A figure printed with two decimals lies at most this far from what was printed."""
@@ -28,7 +28,7 @@ OPTIONS = {"A": "The first part", "B": "The second part", "C": "The third part",
 def figures() -> dict[tuple[str, str, str], dict[str, float]]:
     """Table, group and model -> dimension (or ``Overall``) -> figure, for the tables that have all of them."""
     found: dict[tuple[str, str, str], dict[str, float]] = {}
-    with (FOLDER / "aibench.csv").open(encoding="utf-8", newline="") as file:
+    with (FOLDER / "aibench" / "paper" / "published.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if row["table"] in ("Table 3", "Table 4", "Table A1") and row["breakdown"] != "model":
                 key = (row["table"], row["model_group"], row["model"])
@@ -59,9 +59,9 @@ def test_without_aesthetics_the_four_are_averaged() -> None:
 
 
 def test_the_readme_tells_of_the_file() -> None:
-    with (FOLDER / "aibench.csv").open(encoding="utf-8", newline="") as file:
+    with (FOLDER / "aibench" / "paper" / "published.csv").open(encoding="utf-8", newline="") as file:
         count = sum(1 for _ in csv.DictReader(file))
-    assert f"| aibench.csv | {count} |" in (FOLDER / "README.md").read_text("utf-8")
+    assert f"| aibench/paper/published.csv | {count} |" in (FOLDER / "README.md").read_text("utf-8")
 
 
 def test_levels_are_micro_averages() -> None:

@@ -17,7 +17,7 @@ from limner.exams.fepbench import FEPBENCH, equations
 from tests.cli.invoke import limner
 from tests.support import picture
 
-FILE = Path(package.__file__).parent / "published" / "fepbench.csv"
+FILE = Path(package.__file__).parent / "exams" / "fepbench" / "paper" / "published.csv"
 ROUNDING = 0.0005
 """A figure printed with three decimals lies at most this far from what was printed."""
 PARTS = {
@@ -237,4 +237,4 @@ def test_generated_verdicts_over_the_sample(tmp_path: Path, monkeypatch: pytest.
 def test_the_readme_tells_of_the_file() -> None:
     with FILE.open(encoding="utf-8", newline="") as file:
         count = len(list(csv.DictReader(file)))
-    assert f"| fepbench.csv | {count} |" in (FILE.parent / "README.md").read_text("utf-8")
+    assert f"| fepbench/paper/published.csv | {count} |" in (FILE.parents[2] / "README.md").read_text("utf-8")

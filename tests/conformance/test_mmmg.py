@@ -183,7 +183,7 @@ def test_all_worked_examples_through_a_judge(tmp_path: Path) -> None:
 
 
 def published(table: str) -> Iterable[dict[str, str]]:
-    path = Path(package.__file__).parent / "published" / "mmmg.csv"
+    path = Path(package.__file__).parent / "exams" / "mmmg" / "paper" / "published.csv"
     with path.open(encoding="utf-8", newline="") as file:
         yield from (row for row in csv.DictReader(file) if row["table"] == table)
 

@@ -16,7 +16,7 @@ from limner.protocol import READINGS, Reply, Row, Unreadable
 from tests.exams.worldgenbench.replies import FORMS, WRONG, plain, question
 
 PROTOCOL = WORLDGENBENCH.protocol
-FOLDER = Path(limner.__file__).parent / "published"
+FOLDER = Path(limner.__file__).parent / "exams"
 HUMANITIES = dict(zip(CONTINENTS.values(), (163, 12, 171, 152, 120, 71, 43), strict=True))
 NATURE = dict(zip(DISCIPLINES.values(), (41, 49, 59, 73, 68, 50), strict=True))
 """The paper prints no counts per category: these are whole numbers of prompts that fit its averages best."""
@@ -27,7 +27,7 @@ EXCEPTIONS = {"FLUX.1-dev", "Emu3", "JanusFlow-1.3B", "Harmon-1.5B", "SimpleAR(S
 def table(name: str) -> dict[str, dict[str, float]]:
     """Model -> category (or domain) -> figure."""
     found: dict[str, dict[str, float]] = {}
-    with (FOLDER / "worldgenbench.csv").open(encoding="utf-8", newline="") as file:
+    with (FOLDER / "worldgenbench" / "paper" / "published.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if row["table"] == name:
                 found.setdefault(row["model"], {})[row["category"]] = float(row["value"])
@@ -143,4 +143,4 @@ def test_generated_replies_count_or_do_not() -> None:
 
 
 def test_the_readme_tells_of_the_file() -> None:
-    assert "| worldgenbench.csv | 330 |" in (FOLDER / "README.md").read_text("utf-8")
+    assert "| worldgenbench/paper/published.csv | 330 |" in (FOLDER / "README.md").read_text("utf-8")

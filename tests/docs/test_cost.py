@@ -191,7 +191,7 @@ def _published(file: Path, table: str) -> list[dict[str, str]]:
 
 
 def test_what_marking_cost_in_the_paper() -> None:
-    rows = _published(ROOT / "src" / "limner" / "published" / "genexam.csv", "Table 4")
+    rows = _published(ROOT / "src" / "limner" / "exams" / "genexam" / "paper" / "published.csv", "Table 4")
     wanted = "GPT-5 + low reasoning effort", "Img", "api_cost"
     (cost,) = [row["value"] for row in rows if (row["judge"], row["category"], row["metric"]) == wanted]
     assert f"{cost} dollars an image for GPT-5 with low effort" in text()

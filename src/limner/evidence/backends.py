@@ -185,7 +185,7 @@ SAM2_TINY = ProbeKind("sam2-tiny, sam2-tiny:FOLDER", WORDS["sam2-tiny"], _region
 SAM21_LARGE = ProbeKind("sam2.1-large", WORDS["sam2.1-large"], _regions, None)
 SAM21 = ProbeKind("sam2.1:WEIGHTS", WORDS["sam2.1:WEIGHTS"], _regions, None)
 UNIPERCEPT = ProbeKind(
-    "unipercept, unipercept:PYTHON", "UniPercept's rating of image aesthetics, as in AIBench's paper", _unipercept,
+    "unipercept, unipercept:PYTHON", "UniPercept's rating of image aesthetics", _unipercept,
     frozenset({"device", "model"}),
 )  # fmt: skip
 MODEL_RATING = ProbeKind("PROVIDER/MODEL", "a chat model that is asked for a rating", _rating, None)

@@ -154,7 +154,8 @@ def test_a_broken_import_is_no_zero(data: Path, tmp_path: Path) -> None:
     words = ("--painter", "theirs", "--judge", "gpt-5.4")
     limner("import", "fepbench", "--data", data, "--results", results, *words, code=3)
     standing = scored()
-    assert (standing["n"], standing["expected"], standing["failures"]) == (2, 3, {"unreadable": 1})
+    assert (standing["n"], standing["expected"], standing["failures"]) == (2, 6, {"unreadable": 1})
+    assert standing["undrawn"] == 3
     assert (standing["scores"]["if"]["value"], standing["scores"]["if"]["n"]) == (1.0, 2)
     assert (standing["scores"]["sp"]["value"], standing["scores"]["sp"]["n"]) == (1.0, 1)
 

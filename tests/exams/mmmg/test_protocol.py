@@ -160,8 +160,8 @@ def test_the_average_over_levels_and_over_drawings() -> None:
 
 
 def test_resamples_that_miss_a_level() -> None:
-    rows = rows_of({"preschool": [0.8], "PhD": [0.2]})
-    parts = {name: (np.zeros(2), np.zeros(2)) for r in rows for name in PROTOCOL.parts(r)}
+    rows = rows_of({"preschool": [0.8] * 3, "PhD": [0.2] * 3})
+    parts = {name: (np.zeros(6), np.zeros(6)) for r in rows for name in PROTOCOL.parts(r)}
     for place, each in enumerate(rows):
         for name, (top, bottom) in PROTOCOL.parts(each).items():
             parts[name][0][place] += top
