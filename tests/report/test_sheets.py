@@ -33,6 +33,25 @@ def test_narrow_terminals_leave_out_what_is_extra(
     assert "seven" in markdown([sheet])
 
 
+def test_extra_columns_go_before_a_name_is_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "gpt-5 · reasoning_effort=high"
+    columns = ["first", "second", *(f"number {n}" for n in range(9))]
+    sheet = Sheet("t", columns, [[name, name, *["12.3"] * 9]], words=2, extra=frozenset({9, 10}))
+    print_sheets([sheet])
+    out = capsys.readouterr().out
+    assert out.count(name) == 2
+    assert "number 6" in out
+    assert "number 7" not in out
+    assert "more columns on a wider screen" in out
+
+
+def test_what_must_be_known_first_stands_above(capsys: pytest.CaptureFixture[str]) -> None:
+    sheet = Sheet("t", ["x"], [["cell"]], ["below"], first=["above"])
+    print_sheets([sheet])
+    for text in (capsys.readouterr().out, markdown([sheet])):
+        assert text.index("above") < text.index("cell") < text.index("below")
+
+
 def test_as_markdown() -> None:
     text = markdown([SHEET, Sheet("empty", ["x"], [])])
     assert "| [red]x[/red] a\\|b | 3 |" in text

@@ -121,6 +121,18 @@ def test_a_narrow_screen_gets_the_leading_scores(
     assert out.count("50.0 [50.0, 50.0]") == 2
 
 
+def test_no_interval_is_broken_over_two_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [standing(f"a painter with a long name {n}", place=n) for n in (1, 2)]
+    out = printed(capsys, *rows)
+    assert out.count("50.0 [50.0, 50.0]") == 4
+    assert sum(line.startswith("│") for line in out.splitlines()) == 2
+    assert "more scores on a wider screen, or with --format csv" in out
+
+
+def test_a_painter_without_a_score_has_no_empty_breakdown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "by level" not in printed(capsys, standing("a", None, n=0, by={"level": {}}))
+
+
 def test_bounds_on_common_questions(capsys: pytest.CaptureFixture[str]) -> None:
     shared = numbers(2, None, ("strict",), bounds={"strict": (5.0, 25.0)}, decided={})
     rows = [standing(name, None, bounds={"strict": (0.0, 75.0)}, common=shared) for name in ("a", "b")]

@@ -106,7 +106,7 @@ def test_options_that_disagree(three: Desk) -> None:
 def test_the_first_line_says_who_cuts_the_common_questions(three: Desk) -> None:
     said = command("scores", EXAM, "--store", three.store.url).out.splitlines()
     assert said[1] == "b cuts the common questions from 4 to 2; --without b compares the others"
-    assert any("left out, for want of any score: c (4 refusal)" in line for line in said)
+    assert any("left out, having no score: c (4 refusal)" in line for line in said)
     alone = command("scores", EXAM, "--store", three.store.url, "--without", "b").out
     assert "cuts the common questions" not in alone
     assert "75.0" in alone
@@ -127,6 +127,20 @@ def test_a_painter_whose_drawings_all_failed_has_its_row(store: Store) -> None:
     assert rows["a"].numbers.n == 1
     (one,) = compare.painters(EXAM, store=store)
     assert {place.painter: place.reason for place in one.places} == {"a": None, "x": "no score"}
+
+
+def test_a_later_score_that_only_some_have_orders_nobody(store: Store) -> None:
+    """What the judge could settle for one painter alone says nothing of the others: then the share met decides."""
+    desk = Desk(store, "sample/aibench")
+    for question in desk.exam.questions:
+        names = [criterion.id for criterion in desk.protocol.criteria(question)]
+        known = [name for name in names if name.startswith("component/")]
+        desk.put("settled", question, {name: 0 if name in known else None for name in names})
+        desk.put("better", question, {name: 1 if name == known[0] else None for name in names})
+    better, settled = api.scores("sample/aibench", store=store)
+    assert (better.painter, settled.painter) == ("better", "settled")
+    assert settled.numbers.value("component") == 0
+    assert better.numbers.value("component") is None
 
 
 def test_places_are_shared_and_controls_stand_apart(store: Store) -> None:

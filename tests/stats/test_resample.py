@@ -56,7 +56,7 @@ def test_few_clusters_have_no_interval(count: int) -> None:
     assert bootstrap(plain(*[42.5] * count))["x"] == Interval(42.5, None, None, count)
 
 
-@pytest.mark.parametrize(("hits", "low", "high"), [(0, 0.0, 16.1), (20, 83.9, 100.0), (1, 0.9, 23.6), (10, 29.9, 70.1)])
+@pytest.mark.parametrize(("hits", "low", "high"), [(0, 0.0, 16.1), (20, 83.9, 100.0), (1, 0.3, 23.6), (10, 29.9, 70.1)])
 def test_shares_of_all_or_nothing_have_wilsons_interval(hits: int, low: float, high: float) -> None:
     """Never 0.0 [0.0, 0.0] from 0 of 20."""
     found = bootstrap(plain(*[100.0] * hits, *[0.0] * (20 - hits)), tops={"x": 100.0})["x"]
@@ -78,6 +78,35 @@ def test_a_rare_score_is_not_taken_for_certain() -> None:
     assert wide is not None
     assert narrow is not None
     assert wide > narrow
+
+
+def test_a_skewed_score_reaches_further_up_than_its_resamples() -> None:
+    skewed = plain(60.0, 20.0, 9.0, 5.0, 3.0, 2.0, 1.0, 1.0)
+    found, narrow = bootstrap(skewed, tops={"x": 100.0})["x"], bootstrap(skewed)["x"]
+    assert found.high is not None
+    assert narrow.high is not None
+    assert found.high > narrow.high + 3
+    assert (found.low or 0.0) <= (narrow.low or 0.0)
+
+
+@given(NUMBERS)
+@settings(deadline=None, max_examples=50)
+def test_intervals_of_scores_stay_between_nothing_and_all(numbers: list[float]) -> None:
+    found = bootstrap(plain(*numbers), tops={"x": 100.0}, resamples=200)["x"]
+    assert found.value is not None
+    if found.low is None or found.high is None:
+        return
+    assert -1e-9 <= found.low <= found.value <= found.high <= 100 + 1e-9
+    assert found.low < found.high
+
+
+@pytest.mark.parametrize("hits", [1, 7])
+def test_one_hit_or_one_miss_of_eight_may_be_rare_indeed(hits: int) -> None:
+    """Wilson's interval ends at 2.2% and would miss a share of 2% whenever there is a hit."""
+    found = bootstrap(plain(*[100.0] * hits, *[0.0] * (8 - hits)), tops={"x": 100.0})["x"]
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 1 if hits == 1 else found.high > 99
 
 
 def test_intervals_reach_as_far_as_students_t() -> None:

@@ -18,9 +18,9 @@ class Place:
     """Where one painter stands.
 
     Attributes:
-        score: On the common questions, with its bootstrap interval.
+        score: On the common questions, with its interval.
         rank: The places that resampling leaves open; None where there is no score or nobody to compare with.
-        coverage: Questions with a score of those drawn or tried, all of the painter's.
+        coverage: Questions with a score of those of the exam or selection.
         pessimistic: The score over all of these, with everything that is missing counted as nothing.
         bounds: Where the judge abstained: the least and the most the score could be on the common questions.
         wilson: For a score of all or nothing, its Wilson interval as a share of the best value.

@@ -64,7 +64,7 @@ def _marks(found: Agreement) -> Sheet:
     notes.append("both, 1st only, 2nd only: marks that both judges, or only one of them, decided")
     notes.append(
         "kappa, alpha: 1 full agreement, 0 no more than chance; alpha is Krippendorff's, interval counts how far marks "
-        "are apart; [low, high]: 95% bootstrap over questions"
+        "are apart; [low, high]: 95% interval over questions"
     )
     return Sheet("the same drawings, mark by mark", columns, rows, notes, words=3, extra=frozenset({4, 5, 8, 9}))
 

@@ -80,10 +80,14 @@ def _places(found: Comparison, title: str) -> Sheet:
             ends = place.bounds
             row.append(f"{number(ends['low'], digits)} … {number(ends['high'], digits)}" if ends else NOTHING)
         rows.append([*row, f"{place.coverage:.0%}", number(place.pessimistic, digits)])
-    notes = [note for note in found.compared.notes if found.compared.cut or found.compared.left_out]
+    compared = found.compared
+    first = compared.first
+    notes = [note for note in compared.notes if (compared.cut or compared.left_out) and note not in first]
     notes += [found.reason] if found.reason else []
-    notes += dict.fromkeys(f"{place.name}: {place.reason}" for place in found.places if place.reason)
-    return Sheet(title, columns, rows, notes, words=2)
+    missing = {group.name for group in compared.left_out}
+    told = [place for place in found.places if place.reason and place.name not in missing]
+    notes += dict.fromkeys(f"{place.name}: {place.reason}" for place in told)
+    return Sheet(title, columns, rows, notes, words=2, first=first)
 
 
 def _pairs(found: Comparison) -> Sheet:

@@ -29,13 +29,11 @@ def export_rows(exam: str, protocol: Protocol[Any], groups: Sequence[Group], rea
                 "painter": group.painter,
                 "strategy": group.strategy,
                 "judge": group.judge,
-                "evaluator": group.evaluator.name,
                 "variant": group.setup.get("variant"),
                 "reading": reading,
                 "seed": drawing.seed,
                 "repeat": marking.repeat if marking else 0,
                 "status": entry.status,
-                "common": entry.question.id in common[group.evaluator.id],
                 "detail": entry.detail,
                 "scores": dict(entry.scores),
                 "evidence": _measured(entry.evidence),
@@ -45,6 +43,8 @@ def export_rows(exam: str, protocol: Protocol[Any], groups: Sequence[Group], rea
                 "image": drawing.image,
                 "origin": drawing.origin,
                 "cost": None if None in costs else sum(cost for cost in costs if cost is not None),
+                "evaluator": group.evaluator.name,
+                "common": entry.question.id in common[group.evaluator.id],
             }
 
 

@@ -21,6 +21,7 @@ class Sheet:
         words: How many of its first columns are words, set to the left; the last column is too, where `last` says so.
         notes: What a reader must know, below it.
         extra: Columns that narrow terminals leave out.
+        first: What a reader must know before the numbers, above it.
     """
 
     title: str
@@ -30,6 +31,7 @@ class Sheet:
     words: int = 1
     last: bool = False
     extra: frozenset[int] = frozenset()
+    first: Sequence[str] = ()
 
     def left(self, place: int) -> bool:
         """Whether a column is set to the left."""
@@ -44,10 +46,12 @@ def print_sheets(sheets: Iterable[Sheet]) -> None:
     out = console()
     for sheet in sheets:
         out.print(escape(sheet.title), style="italic", soft_wrap=True)
+        for note in sheet.first:
+            out.print(escape(note))
         if sheet.rows:
             wide = out.width >= WIDE
             table = Table(box=box.HEAVY_HEAD if wide else box.SIMPLE_HEAD)
-            kept = [place for place in range(len(sheet.columns)) if wide or place not in sheet.extra]
+            kept = _kept(sheet, out.width)
             for place in kept:
                 left = sheet.left(place)
                 justify: Literal["left", "right"] = "left" if left else "right"
@@ -59,6 +63,25 @@ def print_sheets(sheets: Iterable[Sheet]) -> None:
             out.print(f"[dim]{escape(note)}[/dim]")
         if sheet.rows and len(kept) < len(sheet.columns):
             out.print("[dim]more columns on a wider screen, or with --format csv[/dim]")
+
+
+def _kept(sheet: Sheet, width: int) -> list[int]:
+    """The columns that are shown: all, or without the extra ones where the screen is narrow or words would break."""
+    every = list(range(len(sheet.columns)))
+    fewer = [place for place in every if place not in sheet.extra]
+    return fewer if width < WIDE or (_needed(sheet, every) > width >= _needed(sheet, fewer)) else every
+
+
+def _needed(sheet: Sheet, kept: Sequence[int]) -> int:
+    """How wide the table is with these columns; only a last column of words may break, between words."""
+    from rich.cells import cell_len
+
+    widths = []
+    for place in kept:
+        cells = [sheet.columns[place], *(row[place] for row in sheet.rows)]
+        broken = sheet.last and place == len(sheet.columns) - 1
+        widths.append(max(cell_len(word) for cell in cells for word in (cell.split() if broken else [cell]) or [""]))
+    return 1 + sum(3 + width for width in widths)
 
 
 def markdown(sheets: Iterable[Sheet]) -> str:
@@ -77,6 +100,7 @@ def markdown(sheets: Iterable[Sheet]) -> str:
     lines = []
     for sheet in sheets:
         lines += [f"### {_cell(sheet.title)}", ""]
+        lines += [f"- {_cell(note)}" for note in sheet.first] + ([""] if sheet.first else [])
         if sheet.rows:
             lines.append("| " + " | ".join(map(_cell, sheet.columns)) + " |")
             lines.append("|" + "|".join("---" if sheet.left(n) else "--:" for n in range(len(sheet.columns))) + "|")

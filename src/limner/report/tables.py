@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from ..exams import kind
 from ..protocol import Protocol, Score
@@ -13,8 +14,16 @@ from ..scoring import FLAGGED, Standing, columns
 from ..stats import LEAST, Interval
 from .console import console, escape
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+Build = Callable[[Sequence[Score], bool], "Table"]
+"""Makes a table with some scores; the second word says whether all cells stay whole."""
 WIDE = 130
 """Terminals narrower than this get the two leading scores only."""
+UNLIMITED = 10_000
+"""Wider than any table."""
 COLUMNS = (
     "exam",
     "reading",
@@ -53,36 +62,45 @@ def print_standings(standings: Sequence[Standing], exam_kind: str) -> None:
     for standing in standings:
         tables.setdefault(standing.evaluator.id, []).append(standing)
     for rows in tables.values():
-        shown, unknown = _known(rows, protocol)
-        wide = out.width >= WIDE
-        first = rows[0]
-        title = f"{first.exam} · judge {first.evaluator.name} · reading {first.reading}"
-        out.print(escape(title), style="italic", soft_wrap=True)
-        for note in _first_lines(rows):
-            out.print(escape(note))
-        out.print(_table(rows, shown if wide else shown[:2], wide))
-        told = notes(rows)
-        if unknown:
-            told.append(
-                f"nothing is known of {', '.join(score.name for score in unknown)}: this judge decides none of it"
-            )
-        if not wide and len(shown) > 2:
-            told.append("more scores on a wider screen, or with --format csv")
-        for note in told:
-            out.print(f"[dim]{escape(note)}[/dim]")
-        for standing in rows:
-            for tag in standing.by:
-                title = f"{standing.name} by {tag}"
-                if standing.numbers.n != standing.n:
-                    title += f" · on the {standing.numbers.n} common questions"
-                out.print(escape(title), style="italic", soft_wrap=True)
-                out.print(_breakdown(standing, tag, shown if wide else shown[:2], protocol, wide))
+        _print_one(out, rows, protocol)
 
 
-def _first_lines(rows: Sequence[Standing]) -> list[str]:
-    """What stands before the numbers: who cuts the questions that painters are compared on."""
-    compared = rows[0].compared
-    return compared.notes[:1] if compared.cut is not None and compared.on == "common" else []
+def _print_one(out: Console, rows: Sequence[Standing], protocol: Protocol[Any]) -> None:
+    shown, unknown = _known(rows, protocol)
+    wide = out.width >= WIDE
+    leading = shown if wide else shown[:2]
+    first = rows[0]
+    title = f"{first.exam} · judge {first.evaluator.name} · reading {first.reading}"
+    out.print(escape(title), style="italic", soft_wrap=True)
+    for note in first.compared.first:
+        out.print(escape(note))
+    table, count = _fitting(out, leading, lambda scores, whole: _table(rows, scores, wide, whole))
+    out.print(table)
+    told = notes(rows)
+    if unknown:
+        told.append(f"nothing is known of {', '.join(score.name for score in unknown)}: this judge decides none of it")
+    if count < len(shown):
+        told.append("more scores on a wider screen, or with --format csv")
+    for note in told:
+        out.print(f"[dim]{escape(note)}[/dim]")
+    for standing in rows:
+        for tag in (tag for tag, values in standing.by.items() if values):
+            title = f"{standing.name} by {tag}"
+            if standing.numbers.n != standing.n:
+                title += f" · on the {standing.numbers.n} common questions"
+            out.print(escape(title), style="italic", soft_wrap=True)
+            build = partial(_breakdown, standing, tag, protocol, wide)
+            out.print(_fitting(out, leading, build)[0])
+
+
+def _fitting(out: Console, scores: Sequence[Score], build: Build) -> tuple[Table, int]:
+    """The table with as many scores as fit without breaking a cell, and how many these are; two at the least."""
+    least = min(2, len(scores))
+    for count in range(len(scores), least - 1, -1):
+        table = build(scores[:count], True)
+        if out.measure(table, options=out.options.update(max_width=UNLIMITED)).maximum <= out.width:
+            return table, count
+    return build(scores[:least], False), least
 
 
 def _known(rows: Sequence[Standing], protocol: Protocol[Any]) -> tuple[list[Score], list[Score]]:
@@ -98,25 +116,25 @@ def _known(rows: Sequence[Standing], protocol: Protocol[Any]) -> tuple[list[Scor
     return known, [score for score in main if score not in known]
 
 
-def _sheet(wide: bool, words: int, *columns: str) -> Any:
-    """An empty table; its first columns are words and stay whole."""
+def _sheet(wide: bool, words: int, whole: bool, *columns: str) -> Table:
+    """An empty table; its first columns are words and stay whole, as all others do where `whole` says so."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.HEAVY_HEAD if wide else box.SIMPLE_HEAD)
     for place, name in enumerate(columns):
-        table.add_column(escape(name), justify="left" if place < words else "right", no_wrap=place < words)
+        table.add_column(escape(name), justify="left" if place < words else "right", no_wrap=whole or place < words)
     return table
 
 
-def _table(rows: Sequence[Standing], scores: Sequence[Score], wide: bool) -> Any:
+def _table(rows: Sequence[Standing], scores: Sequence[Score], wide: bool, whole: bool) -> Table:
     abstains = any(row.all.bounds for row in rows)
     failed = any(row.failures for row in rows)
     placed = any(row.place is not None for row in rows)
     heads = [*(["place"] if placed else []), "painter", "n", "coverage"]
     heads += ["decided", "met of decided" if wide else "met"] if abstains else []
-    heads += [score.name for score in scores] + (["failed"] if failed or wide else [])
-    table = _sheet(wide, 1 + placed, *heads)
+    heads += [score.name for score in scores] + (["failed"] if failed else [])
+    table = _sheet(wide, 1 + placed, whole, *heads)
     for row, after in zip(rows, [*rows[1:], None], strict=True):
         view = row.numbers
         cells = [*([_place(row, rows)] if placed else []), escape(row.name), str(view.n), f"{row.coverage:.0%}"]
@@ -124,7 +142,7 @@ def _table(rows: Sequence[Standing], scores: Sequence[Score], wide: bool) -> Any
             cells += [_percent(view.decided.get("share")), _percent(view.decided.get("met"))]
         for score in scores:
             cells.append(_cell(view.scores.get(score.name), view.bounds.get(score.name), score.digits))
-        if failed or wide:
+        if failed:
             cells.append(", ".join(f"{count} {what}" for what, count in row.failures.items()) or "0")
         # Controls stand apart: they are no rivals.
         table.add_row(*cells, end_section=after is not None and after.control and not row.control)
@@ -155,8 +173,8 @@ def _cell(interval: Interval | None, bounds: tuple[float, float] | None, digits:
 
 def notes(rows: Sequence[Standing]) -> list[str]:
     """What a reader must know to take the table right."""
-    first = _first_lines(rows)
-    found = [note for note in rows[0].compared.notes if note not in first]
+    compared = rows[0].compared
+    found = [note for note in compared.notes if note not in compared.first]
     known = [interval for row in rows for interval in row.scores.values() if interval.value is not None]
     if any(row.all.bounds for row in rows):
         found.append(
@@ -216,13 +234,15 @@ def _words(value: Any) -> str:
     return " ".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, Mapping) else str(value)
 
 
-def _breakdown(standing: Standing, tag: str, scores: Sequence[Score], protocol: Protocol[Any], wide: bool) -> Any:
+def _breakdown(
+    standing: Standing, tag: str, protocol: Protocol[Any], wide: bool, scores: Sequence[Score], whole: bool
+) -> Table:
     dimension = tag == "dimension"
     abstains = bool(standing.all.bounds) and not dimension
     names = [] if dimension else [score.name for score in scores]
     digits = {score.name: score.digits for score in columns(protocol)}
     extra = ["decided", "met of decided" if wide else "met"] if abstains else []
-    table = _sheet(wide, 1, tag, "n", *extra, *(names or ["value"]))
+    table = _sheet(wide, 1, whole, tag, "n", *extra, *(names or ["value"]))
     for category, body in standing.by[tag].items():
         cells = [_cell(body.scores.get(n), body.bounds.get(n), digits.get(n, 2)) for n in names or [category]]
         if abstains:

@@ -97,12 +97,17 @@ class Comparable:
         return self.common(group) if self.on == "common" and self.questions else group.scored
 
     @property
+    def first(self) -> list[str]:
+        """What stands before the numbers: who cuts the questions that painters are compared on."""
+        return [self.cut.words] if self.cut is not None and self.on == "common" else []
+
+    @property
     def notes(self) -> list[str]:
         """What a reader must know of the choice, the most important first."""
-        found = [self.cut.words] if self.cut is not None and self.on == "common" else []
+        found = self.first
         if self.left_out:
             said = [f"{group.name} ({_why(group)})" for group in self.left_out]
-            found.append(f"left out, for want of any score: {', '.join(said)}")
+            found.append(f"left out, having no score: {', '.join(said)}")
         if self.groups and not self.questions:
             found.append("no question is common to all painters: each row stands for itself")
         elif self.on == "all" and self.uneven:

@@ -10,7 +10,7 @@ from ..core.evaluator import Evaluator
 from ..errors import UsageError
 from ..evidence.kinds import evidence_names
 from ..evidence.names import backends
-from ..protocol import Protocol, Reading
+from ..protocol import Protocol, Reading, Score
 from ..stats import Interval
 from ..store.records import row_name
 from .comparable import Comparable, On, comparables
@@ -194,7 +194,9 @@ def _sorted(rows: Sequence[Standing], protocol: Protocol[Any], sort: str | None)
     if sort is not None and sort not in (*SORTS, *(score.name for score in scores)):
         raise UsageError(f"--sort {sort}: there is: {', '.join([*(score.name for score in scores), *SORTS])}")
     chosen = [score for score in scores if score.name == sort]
-    main = [score for score in scores if score.main and score not in chosen]
+    leading = [score for score in scores if score.main]
+    # A later score that only some rows have cannot order them.
+    main = [score for score in leading if score not in chosen and (score is leading[0] or _known_to_all(score, rows))]
 
     def key(row: Standing) -> tuple[Any, ...]:
         first: list[Any] = []
@@ -211,6 +213,10 @@ def _sorted(rows: Sequence[Standing], protocol: Protocol[Any], sort: str | None)
         return (row.control, not row.n, *first, -row.numbers.decided.get("met", 0.0), row.name)
 
     return sorted(rows, key=key)
+
+
+def _known_to_all(score: Score, rows: Sequence[Standing]) -> bool:
+    return all(row.numbers.value(score.name) is not None for row in rows if row.n)
 
 
 def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: Sequence[str]) -> Standing:

@@ -26,9 +26,11 @@ def wilson(hits: float, n: int, level: float = 0.95) -> Interval:
         raise ValueError(f"{hits} of {n} is no share")
     if n == 0:
         return Interval(None, None, None, 0)
-    z, share = NormalDist().inv_cdf((1 + level) / 2), hits / n
+    return Interval(hits / n, *wilson_ends(hits / n, n, NormalDist().inv_cdf((1 + level) / 2)), n)
+
+
+def wilson_ends(share: float, n: float, z: float) -> tuple[float, float]:
+    """Both ends of Wilson's interval of a share of n cases, z standard errors wide to either side."""
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    low = 0.0 if hits == 0 else middle - half
-    high = 1.0 if hits == n else middle + half
-    return Interval(share, low, high, n)
+    return 0.0 if share == 0 else middle - half, 1.0 if share == 1 else middle + half

@@ -9,12 +9,14 @@ from math import sqrt
 import numpy as np
 
 from .kinds import ALPHA, NEAR, RESAMPLES, SEED, Derive, Floats, Interval, Parts
-from .proportion import wilson
+from .proportion import wilson, wilson_ends
 
 LEAST = 5
 """Fewer clusters than this have no interval."""
 FEW = 10
 """A score that differs from its commonest value, 0 or the best, in fewer clusters than this is rare."""
+HANDFUL = 3
+"""Up to so many hits (or misses), Wilson's interval ends too near to them."""
 
 LARGEST = 4_000_000
 """How many weights are held in memory at a time."""
@@ -103,9 +105,16 @@ def interval(value: float, spread: Floats, n: int) -> Interval:
 
 @lru_cache(maxsize=1024)
 def _tail(n: int) -> float:
-    from scipy.special import ndtr, stdtrit
+    from scipy.special import ndtr
 
-    return float(ndtr(-stdtrit(n - 1, 1 - ALPHA / 2) * sqrt(n / (n - 1))))
+    return float(ndtr(-_student(n) * sqrt(n / (n - 1))))
+
+
+@lru_cache(maxsize=1024)
+def _student(n: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n - 1, 1 - ALPHA / 2))
 
 
 def score_interval(
@@ -114,7 +123,9 @@ def score_interval(
     """The interval of a score between 0 and `top`, which has width even where every cluster says the same.
 
     Shares of yes and no get Wilson's interval, and so does a score that is 0 (or `top`) for most clusters and something
-    else for fewer than `FEW`: no resampling can tell how rare the rare is.
+    else for fewer than `FEW`: no resampling can tell how rare the rare is. Others get the percentiles of the resamples,
+    and where it reaches further, Wilson's interval of a share that spreads as they do: percentiles of few clusters
+    reach too little towards the far end of a skewed score.
 
     Args:
         value: The score.
@@ -130,19 +141,37 @@ def score_interval(
     found = interval(value, spread, n)
     if top is None or found.low is None or found.high is None:
         return found
-    if part is not None:
-        tops, bottoms = (side[part[1] > 0] for side in part)
-        shares = tops / bottoms / top
-        away = [int((~np.isclose(shares, end)).sum()) for end in (0, 1)]
-        plain = min(away) < min(FEW, n / 2) or bool(np.all(np.isclose(shares, 0) | np.isclose(shares, 1)))
+    share = min(max(value / top, 0.0), 1.0)
+    if found.high - found.low <= NEAR * top or (part is not None and _rare(part, top, n)):
+        low, high = _few_hits(share, n)
     else:
-        plain = False
-    if not plain and found.high - found.low > NEAR * top:
-        return found
-    share = wilson(min(max(value / top, 0.0), 1.0) * n, n)
-    assert share.low is not None
-    assert share.high is not None
-    return Interval(value, min(share.low * top, value), max(share.high * top, value), n)
+        variance = float(np.nanvar(spread / top)) * n / (n - 1)
+        low, high = wilson_ends(share, max(share * (1 - share) / variance, 1.0), _student(n))
+        low, high = min(low, found.low / top), max(high, found.high / top)
+    return Interval(value, min(low * top, value), max(high * top, value), n)
+
+
+def _rare(part: tuple[Floats, Floats], top: float, n: int) -> bool:
+    """Whether clusters say all or nothing, or nearly all of them the same of the two."""
+    tops, bottoms = (side[part[1] > 0] for side in part)
+    shares = tops / bottoms / top
+    away = [int((~np.isclose(shares, end)).sum()) for end in (0, 1)]
+    return min(away) < min(FEW, n / 2) or bool(np.all(np.isclose(shares, 0) | np.isclose(shares, 1)))
+
+
+def _few_hits(share: float, n: int) -> tuple[float, float]:
+    """Wilson's interval; for up to `HANDFUL` hits or misses with Poisson's end (Brown, Cai and DasGupta, 2001)."""
+    from scipy.special import gammaincinv
+
+    ends = wilson(share * n, n)
+    assert ends.low is not None
+    assert ends.high is not None
+    low, high = ends.low, ends.high
+    if 0 < share * n <= HANDFUL:
+        low = min(low, float(gammaincinv(share * n, ALPHA)) / n)
+    if 0 < (1 - share) * n <= HANDFUL:
+        high = max(high, 1 - float(gammaincinv((1 - share) * n, ALPHA)) / n)
+    return low, high
 
 
 def bootstrap(
