@@ -9,7 +9,7 @@ from typing import Any
 from ..core.evaluator import Evaluator
 from ..errors import UsageError
 from ..evidence.names import EVIDENCE, backends
-from ..protocol import Protocol, Reading, Score
+from ..protocol import Protocol, Reading
 from ..stats import Interval
 from ..store.records import row_name
 from .comparable import Comparable, On, comparables
@@ -195,7 +195,7 @@ def _sorted(rows: Sequence[Standing], protocol: Protocol[Any], sort: str | None)
     chosen = [score for score in scores if score.name == sort]
     leading = [score for score in scores if score.main]
     # A later score that only some rows have cannot order them.
-    main = [score for score in leading if score not in chosen and (score is leading[0] or _known_to_all(score, rows))]
+    main = [score for score in leading if score not in chosen and (score is leading[0] or _known_to_all(score.name, rows))]
 
     def key(row: Standing) -> tuple[Any, ...]:
         first: list[Any] = []
@@ -214,8 +214,8 @@ def _sorted(rows: Sequence[Standing], protocol: Protocol[Any], sort: str | None)
     return sorted(rows, key=key)
 
 
-def _known_to_all(score: Score, rows: Sequence[Standing]) -> bool:
-    return all(row.numbers.value(score.name) is not None for row in rows if row.n)
+def _known_to_all(name: str, rows: Sequence[Standing]) -> bool:
+    return all(row.numbers.value(name) is not None for row in rows if row.n)
 
 
 def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: Sequence[str]) -> Standing:
