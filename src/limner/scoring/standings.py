@@ -195,7 +195,9 @@ def _sorted(rows: Sequence[Standing], protocol: Protocol[Any], sort: str | None)
     chosen = [score for score in scores if score.name == sort]
     leading = [score for score in scores if score.main]
     # A later score that only some rows have cannot order them.
-    main = [score for score in leading if score not in chosen and (score is leading[0] or _known_to_all(score.name, rows))]
+    main = [
+        score for score in leading if score not in chosen and (score is leading[0] or _known_to_all(score.name, rows))
+    ]
 
     def key(row: Standing) -> tuple[Any, ...]:
         first: list[Any] = []
