@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import api
 from .. import exams as installed
-from ..core.evaluator import Evaluator
+from ..core.evaluator import Evaluated, Evaluator
 from ..errors import UsageError
 from ..protocol import Protocol, Score
 from ..scoring import Comparable, Group, comparables
@@ -22,7 +22,7 @@ from ..store.records import label, row_name
 
 
 @dataclass(frozen=True)
-class Column:
+class Column(Evaluated):
     """One exam: the evaluator that was taken, the score, and what it gives every painter.
 
     Attributes:
@@ -35,16 +35,6 @@ class Column:
     questions: int
     values: Mapping[str, float]
     drawn: Mapping[str, Floats]
-
-    @property
-    def judge(self) -> str:
-        """Whom the evaluator asks."""
-        return self.evaluator.judge
-
-    @property
-    def setup(self) -> Mapping[str, Any]:
-        """Everything that shapes the marks."""
-        return self.evaluator.setup
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,22 @@ class Evaluator:
         return found
 
 
+class Evaluated:
+    """Anything that rests on one evaluator's marks."""
+
+    evaluator: Evaluator
+
+    @property
+    def judge(self) -> str:
+        """Whom the evaluator asks."""
+        return self.evaluator.judge
+
+    @property
+    def setup(self) -> Mapping[str, Any]:
+        """Everything that shapes the marks."""
+        return self.evaluator.setup
+
+
 def labelled(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
     """The same with the shortest labels that tell them apart, whatever the order they come in.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from ..core.evaluator import Evaluator, Which, labelled
+from ..core.evaluator import Evaluated, Evaluator, Which, labelled
 from ..evidence.choice import Choice
 from ..evidence.names import OCR
 from ..exam import Question
@@ -67,7 +67,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Group:
+class Group(Evaluated):
     """All drawings of one painter under one evaluator.
 
     Attributes:
@@ -79,16 +79,6 @@ class Group:
     evaluator: Evaluator
     entries: tuple[Entry, ...]
     absent: tuple[Question[Any], ...] = ()
-
-    @property
-    def judge(self) -> str:
-        """Whom the evaluator asks."""
-        return self.evaluator.judge
-
-    @property
-    def setup(self) -> Mapping[str, Any]:
-        """Everything that shapes the marks."""
-        return self.evaluator.setup
 
     @property
     def name(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..core.evaluator import Evaluator
+from ..core.evaluator import Evaluated, Evaluator
 from ..errors import UsageError
 from ..evidence.kinds import evidence_names
 from ..evidence.names import backends
@@ -22,7 +22,7 @@ SORTS = ("name", "coverage", "cost")
 
 
 @dataclass(frozen=True)
-class Standing:
+class Standing(Evaluated):
     """A painter's numbers under one evaluator.
 
     Attributes:
@@ -78,16 +78,6 @@ class Standing:
     def name(self) -> str:
         """The painter's row in tables."""
         return row_name(self.painter, self.strategy)
-
-    @property
-    def judge(self) -> str:
-        """Whom the evaluator asks."""
-        return self.evaluator.judge
-
-    @property
-    def setup(self) -> Mapping[str, Any]:
-        """Everything that shapes the marks."""
-        return self.evaluator.setup
 
     @property
     def n(self) -> int:
