@@ -53,6 +53,7 @@ def test_a_walk_leads_where_it_says(walk: str, tmp_path: Path) -> None:
             if block.file:
                 path = tmp_path / block.file
                 before = path.read_text("utf-8") if path.exists() else ""
-                path.write_text(before + block.text, "utf-8")
+                between = "\n\n" if before and path.suffix == ".py" else ""
+                path.write_text(before + between + block.text, "utf-8")
             else:
                 session.follow(block, f"{PAGE.name}:{block.line}")
