@@ -41,7 +41,7 @@ def tables(page: Path) -> Iterator[Table]:
             kept.append(tuple(cell.strip() for cell in line.strip().strip("|").split("|")))
         elif kept:
             head, rule, *rows = kept
-            assert set("".join(rule)) == {"-"}, f"{page.name}: {head}: no rule below the head"
+            assert {"-"} <= set("".join(rule)) <= {"-", ":"}, f"{page.name}: {head}: no rule below the head"
             assert all(len(row) == len(head) for row in rows), f"{page.name}: {head}: rows of another length"
             yield Table(section, head, tuple(rows))
             kept = []

@@ -253,14 +253,18 @@ def test_ctrl_c_leaves_nobody_behind_and_the_next_run_goes_on(tmp_path: Path, sm
     """A backend that waits stands in for the default one. The second Ctrl-C does not wait for it."""
     drawn(small_exam)
     os.mkfifo(tmp_path / "begun")
-    (tmp_path / "sitecustomize.py").write_text(
-        "import threading, limner.evidence.ocr as ocr\n"
-        "def waiting():\n"
+    (tmp_path / "waiting.py").write_text(
+        "import threading\n"
+        "def reader():\n"
         "    def read(data):\n"
-        "        open('begun', 'w').write('x')\n"
+        f"        open({str(tmp_path / 'begun')!r}, 'w').write('x')\n"
         "        threading.Event().wait()\n"
         "    return read\n"
-        "ocr.reader = waiting\n"
+    )
+    (tmp_path / "sitecustomize.py").write_text(
+        "import limner.workers as workers, limner.evidence.probe as probe\n"
+        "usual = workers.Recipe\n"
+        "workers.Recipe = probe.Recipe = lambda name, factory, *rest, **more: usual(name, 'waiting:reader')\n"
     )
     begun = os.open(tmp_path / "begun", os.O_RDONLY | os.O_NONBLOCK)
     run = start_limner("evidence", "genexam", "--json", cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)})

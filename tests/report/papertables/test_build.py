@@ -390,7 +390,7 @@ def test_a_painter_whose_drawings_all_failed_has_its_row(store: Store) -> None:
     assert {cell.text for cell in lines["openai/gpt-image-1"].cells} == {MISSING}
     assert lines["openai/gpt-image-1"].covered == "0% covered"
     assert lines["openai/gpt-image-1.5"].about["n"] == "13"
-    assert "left out, for want of any score: openai/gpt-image-1 (13 refusal)." in table.notes
+    assert "left out, having no score: openai/gpt-image-1 (13 refusal)." in table.notes
 
 
 def test_few_questions_show_how_many_and_no_interval(store: Store) -> None:

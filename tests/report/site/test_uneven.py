@@ -25,7 +25,7 @@ from .visiting import Browser, faint, overflow
 
 LABELS = ["gpt-5 · reasoning_effort=high", "gpt-5 · reasoning_effort=low"]
 CUT = "lab/cutter cuts the common questions from 12 to 4; --without lab/cutter compares the others"
-LEFT_OUT = "left out, for want of any score: lab/garbled (12 unreadable), lab/refused (12 refusal)"
+LEFT_OUT = "left out, having no score: lab/garbled (12 unreadable), lab/refused (12 refusal)"
 
 
 def exam_of(folder: Path, name: str = "genexam") -> dict[str, Any]:
