@@ -68,7 +68,7 @@ def _compared(
     plan: Plan, store: Store, settings: Settings, exam: Kind[Any], judge: Judge, id: str, setup: Mapping[str, Any]
 ) -> Older | None:
     old, new = (
-        {(one.drawing, one.repeat) for one in load_markings(store, plan.exam.name, way) if one.status == "done"}
+        {(one.drawing, one.repeat) for one in load_markings(store, plan.exam.name, [way]) if one.status == "done"}
         for way in (id, digest("setup-1", judge.setup))
     )
     questions = [

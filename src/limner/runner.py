@@ -163,9 +163,8 @@ class Runner:
                 raise UsageError(f"--budget cannot be kept: {why}")
 
     def _load(self) -> None:
-        wanted = {setup for _, setup in self._setups}
-        stored = load_markings(self.store, self.plan.exam.name) if wanted else iter(())
-        self._markings = {marking.id: marking for marking in stored if marking.setup in wanted}
+        stored = load_markings(self.store, self.plan.exam.name, self.setups) if self.setups else iter(())
+        self._markings = {marking.id: marking for marking in stored}
         self._measured = known_evidence(self.store, [probe.evidence for probe in self.plan.probes])
 
     async def _run(self) -> None:

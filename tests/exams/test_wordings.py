@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limner.core.evaluator import Evaluator, Which
 from limner.errors import DataError, UsageError
 from limner.exams import Kind, kind
 from limner.exams.genexam import GENEXAM
-from limner.exams.wordings import LIST, choose, is_worded, joined, versions, wording_name, wordings
+from limner.exams.wordings import LIST, choose, joined, versions, wording_name, wording_names, wordings
 from limner.judges import make_variant
 from limner.protocol import Prompts
 
@@ -100,6 +101,11 @@ def test_every_wording_has_one_name(two: Kind[Any], tmp_path: Path) -> None:
     assert wording_name(two, own) == f"own {own['templates'][:4]}"
     assert wording_name(two, {"judge": "ocr", "rules": "labels-2", "variant": "labels"}) == "labels-2"
     assert wording_name(two, {"judge": "x", "variant": "imported", "options": {}, "origin": "import"}) is None
+
+
+def is_worded(kind: Kind[Any], setup: dict[str, Any], word: str) -> bool:
+    """Whether ``--wording`` finds it."""
+    return bool(Which(wording=word).among([Evaluator("id", setup, worded=wording_names(kind, setup))]))
 
 
 def test_ways_of_asking_are_found_by_their_wording(two: Kind[Any]) -> None:

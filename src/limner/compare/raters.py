@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..core.evaluator import Evaluator
+from ..core.evaluator import Evaluator, by_evaluator
 from ..protocol import Protocol
 from ..scoring import Entry, Group
 from ..scoring.parts import shares
@@ -99,8 +99,6 @@ def unit(entry: Entry) -> Unit:
 
 def raters(groups: Sequence[Group], protocol: Protocol[Any], took: Mapping[str, float] | None = None) -> list[Rater]:
     """Every evaluator, in their order."""
-    by: dict[str, list[Group]] = {}
-    for group in groups:
-        by.setdefault(group.evaluator.id, []).append(group)
-    found = [Rater(members[0].evaluator, tuple(members), protocol, took or {}) for members in by.values()]
+    sides = by_evaluator(groups)
+    found = [Rater(members[0].evaluator, tuple(members), protocol, took or {}) for members in sides]
     return sorted(found, key=lambda rater: rater.evaluator.order)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import UsageError
 
@@ -104,6 +104,17 @@ class Evaluated:
     def setup(self) -> Mapping[str, Any]:
         """Everything that shapes the marks."""
         return self.evaluator.setup
+
+
+E = TypeVar("E", bound=Evaluated)
+
+
+def by_evaluator(found: Iterable[E]) -> list[list[E]]:
+    """What rests on the same evaluator's marks together, in the order it comes in."""
+    sides: dict[str, list[E]] = {}
+    for each in found:
+        sides.setdefault(each.evaluator.id, []).append(each)
+    return list(sides.values())
 
 
 def labelled(evaluators: Iterable[Evaluator]) -> list[Evaluator]:

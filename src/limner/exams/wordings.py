@@ -126,8 +126,7 @@ def wording_name(kind: Kind[Any], setup: Mapping[str, Any]) -> str | None:
     return str(shipped[0]) if shipped else f"own {str(setup['templates'])[:SHORTEST]}"
 
 
-def is_worded(kind: Kind[Any], setup: Mapping[str, Any], word: str) -> bool:
-    """Whether a way of asking has the wording that a word stands for: a version, a hash's first letters, OCR rules."""
-    if word in (wording_name(kind, setup), *map(str, versions(kind, setup))):
-        return True
-    return len(word) >= SHORTEST and str(setup.get("templates", "")).startswith(word.lower())
+def wording_names(kind: Kind[Any], setup: Mapping[str, Any]) -> tuple[str, ...]:
+    """All that the wording of a way of asking can be called: its name, and every version it was shipped in."""
+    name = wording_name(kind, setup)
+    return tuple(dict.fromkeys([*([name] if name else []), *map(str, versions(kind, setup))]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..core.evaluator import by_evaluator
 from ..scoring import Standing
 from .sheets import NOTHING, Sheet
 
@@ -14,11 +15,8 @@ Line = tuple[str | None, Mapping[str, Any]]
 
 def analysis_sheets(standings: Sequence[Standing]) -> list[Sheet]:
     """One sheet for every analysis under every evaluator, with all its painters."""
-    ways: dict[str, list[Standing]] = {}
-    for standing in standings:
-        ways.setdefault(standing.evaluator.id, []).append(standing)
     sheets = []
-    for rows in ways.values():
+    for rows in by_evaluator(standings):
         for name in dict.fromkeys(name for row in rows for name in row.analyses):
             title = f"{rows[0].exam} · judge {rows[0].evaluator.name} · {name.replace('_', ' ')}"
             having = [row for row in rows if name in row.analyses]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..core.evaluator import by_evaluator
 from ..exams import kind
 from ..protocol import Protocol, Score
 from ..scoring import FLAGGED, Standing, columns
@@ -58,10 +59,7 @@ def print_standings(standings: Sequence[Standing], exam_kind: str) -> None:
         out.print("nothing is marked yet; `limner run` draws and marks")
         return
     protocol = kind(exam_kind).protocol
-    tables: dict[str, list[Standing]] = {}
-    for standing in standings:
-        tables.setdefault(standing.evaluator.id, []).append(standing)
-    for rows in tables.values():
+    for rows in by_evaluator(standings):
         _print_one(out, rows, protocol)
 
 

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from shlex import quote
 from typing import Any, Literal
 
-from ..core.evaluator import Evaluator
+from ..core.evaluator import Evaluator, by_evaluator
 from ..errors import UsageError
 from ..protocol import Protocol, Score
 from ..stats import Interval, Parts, score_interval, spreads
@@ -34,7 +35,7 @@ class Cut:
     @property
     def words(self) -> str:
         """Who cuts the common set, how much, and the option that leaves them out."""
-        who, options = ", ".join(self.painters), " ".join(f"--without {_quoted(name)}" for name in self.painters)
+        who, options = ", ".join(self.painters), " ".join(f"--without {quote(name)}" for name in self.painters)
         cut = "cuts" if len(self.painters) == 1 else "cut"
         return (
             f"{who} {cut} the common questions from {self.without} to {self.questions}; {options} compares the others"
@@ -43,10 +44,6 @@ class Cut:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
         return {"painters": list(self.painters), "questions": self.questions, "without": self.without}
-
-
-def _quoted(name: str) -> str:
-    return name if all(c.isalnum() or c in "-_./:@+=," for c in name) else "'" + name.replace("'", "'\\''") + "'"
 
 
 @dataclass(frozen=True)
@@ -214,10 +211,7 @@ def comparable(groups: Sequence[Group], protocol: Protocol[Any], on: On = "commo
 
 def comparables(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> list[Comparable]:
     """One for every evaluator, in their order."""
-    by: dict[str, list[Group]] = {}
-    for group in groups:
-        by.setdefault(group.evaluator.id, []).append(group)
-    found = [comparable(members, protocol, on) for members in by.values()]
+    found = [comparable(members, protocol, on) for members in by_evaluator(groups)]
     return sorted(found, key=lambda each: each.evaluator.order)
 
 

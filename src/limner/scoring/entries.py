@@ -13,7 +13,7 @@ from ..evidence.choice import Choice
 from ..evidence.names import OCR
 from ..exam import Question
 from ..exams import Kind, kind
-from ..exams.wordings import versions, wording_name
+from ..exams.wordings import wording_names
 from ..marks import Mark
 from ..protocol import Protocol, Reading, Reply, Row
 from ..screening import Flags, screened
@@ -29,6 +29,7 @@ from ..store.records import (
     load_questions,
     load_replies,
     load_setups,
+    marking_setups,
     row_name,
 )
 
@@ -86,9 +87,14 @@ class Group(Evaluated):
         return row_name(self.painter, self.strategy)
 
     @property
+    def spec(self) -> str:
+        """What the painter is, as it was named; nothing where it has no drawing."""
+        return self.entries[0].drawing.spec if self.entries else ""
+
+    @property
     def control(self) -> bool:
         """Whether the painter is a control: shown, but no rival of the others."""
-        return bool(self.entries) and self.entries[0].drawing.spec.startswith(CONTROL)
+        return self.spec.startswith(CONTROL)
 
     @cached_property
     def scored(self) -> tuple[Entry, ...]:
@@ -125,18 +131,12 @@ def in_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
 
 def evaluators_of(store: Store, exam: str) -> list[Evaluator]:
     """Everyone who marked drawings of this exam, labelled so that they can be told apart."""
-    there = {marking.setup for marking in load_markings(store, exam)}
-    return _labelled(store, there, kind(kind_of(store, exam)))
-
-
-def _labelled(store: Store, ids: Container[str], exam: Kind[Any]) -> list[Evaluator]:
-    found = []
-    for id, setup in sorted(load_setups(store).items()):
-        if id in ids:
-            name = wording_name(exam, setup)
-            names = [*([name] if name else []), *map(str, versions(exam, setup))]
-            found.append(Evaluator(id, setup, worded=tuple(dict.fromkeys(names))))
-    return labelled(found)
+    there, exam_kind = marking_setups(store, exam), kind(kind_of(store, exam))
+    return labelled(
+        Evaluator(id, setup, worded=wording_names(exam_kind, setup))
+        for id, setup in sorted(load_setups(store).items())
+        if id in there
+    )
 
 
 def load_groups(
@@ -167,10 +167,10 @@ def load_groups(
         if (not wanted or {drawing.painter, drawing.label} & wanted) and drawing.question_hash in questions:
             # A later version of a question takes the place of an earlier one.
             slots.setdefault((drawing.label, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing
+    chosen = which.choose(evaluators_of(store, exam))
     marked: dict[tuple[str, str], list[Marking]] = {}
-    for marking in load_markings(store, exam):
+    for marking in load_markings(store, exam, {evaluator.id for evaluator in chosen}):
         marked.setdefault((marking.setup, marking.drawing), []).append(marking)
-    chosen = which.choose(_labelled(store, {setup for setup, _ in marked}, found))
     done = [drawing for row in slots.values() for drawing in row.values() if drawing.status == "done"]
     choice = _choice(store, done, backends or {}, found.protocol)
     flags = screened(store, done, questions, found.protocol)

@@ -183,20 +183,35 @@ def load_drawings(store: Store, exam: str, painter: str | None = None) -> Iterat
             yield Drawing(**row._mapping)
 
 
-def load_markings(store: Store, exam: str, setup: str | None = None) -> Iterator[Marking]:
-    """The markings of the exam's drawings as they stand now, oldest first."""
+def _of_markings(exam: str, *columns: Any) -> sa.Select[Any]:
+    """Of the markings of the exam's drawings as they stand now."""
     join = markings.join(drawings, drawings.c.id == markings.c.drawing)
-    query = sa.select(markings).select_from(join).where(drawings.c.exam == exam)
     # A marking of an image that has since been replaced says nothing about the new one.
-    query = query.where(
-        markings.c.image.is_not_distinct_from(drawings.c.image),
-        markings.c.question_hash == drawings.c.question_hash,
+    return (
+        sa.select(*columns)
+        .select_from(join)
+        .where(
+            drawings.c.exam == exam,
+            markings.c.image.is_not_distinct_from(drawings.c.image),
+            markings.c.question_hash == drawings.c.question_hash,
+        )
     )
-    if setup is not None:
-        query = query.where(markings.c.setup == setup)
+
+
+def load_markings(store: Store, exam: str, setups: Iterable[str] | None = None) -> Iterator[Marking]:
+    """The markings of the exam's drawings as they stand now, oldest first; all, or those under these setups."""
+    query = _of_markings(exam, markings)
+    if setups is not None:
+        query = query.where(markings.c.setup.in_(sorted(setups)))
     with store.reading() as connection:
         for row in connection.execute(query.order_by(markings.c.created, markings.c.id)):
             yield Marking(**row._mapping)
+
+
+def marking_setups(store: Store, exam: str) -> set[str]:
+    """The ids of the setups under which drawings of the exam are marked."""
+    with store.reading() as connection:
+        return set(connection.scalars(_of_markings(exam, markings.c.setup).distinct()))
 
 
 def load_setups(store: Store) -> dict[str, dict[str, Any]]:

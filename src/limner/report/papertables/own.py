@@ -43,7 +43,7 @@ class Own:
     @property
     def spec(self) -> str:
         """What the painter is."""
-        return _spec(self.group)
+        return self.group.spec
 
     @property
     def size(self) -> str | None:
@@ -129,7 +129,7 @@ def holdings(
         return replace(found, exam=whole)
     _, groups = api.groups(name, store=store, reading=reading, **(which or {}))
     if only is not None:
-        groups = [group for group in groups if only in (group.painter, _spec(group))]
+        groups = [group for group in groups if only in (group.painter, group.spec)]
     chosen = api.which_questions(on)
     if across:
         sides = [comparable(groups, protocol, chosen)] if groups else []
@@ -147,7 +147,7 @@ def holdings(
                 for part, some in parts.items()
                 if rows == "painters"
             }
-            own.append(Own(group, facts_of(group.painter, _spec(group), known), numbers))
+            own.append(Own(group, facts_of(group.painter, group.spec, known), numbers))
     took = _took(store, groups) if rows == "judges" else {}
     return replace(found, exam=whole, rows=tuple(own), compared=tuple(sides), took=took)
 
@@ -155,7 +155,3 @@ def holdings(
 def _took(store: Store, groups: Sequence[Group]) -> dict[str, float]:
     made = (entry.marking for group in groups for entry in group.entries if entry.marking)
     return call_seconds(store, (key for marking in made for _, key in marking.replies))
-
-
-def _spec(group: Group) -> str:
-    return group.entries[0].drawing.spec
