@@ -19,6 +19,7 @@ test-all: lint types $(VENV)/.all
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache --no-logo
 
 types: $(VENV)/.dev
 	$(BIN)/mypy

@@ -33,9 +33,9 @@ WAYS = ("bare", "limner-prepared", "limner-cold", "release")
 
 def exam(folder: Path) -> list[tuple[str, Path, Path]]:
     """Rendered request text, drawing and reference of every question."""
+    from limner.core.protocol import Text
     from limner.exams import kind
     from limner.judges import make_variant
-    from limner.protocol import Text
 
     found = kind("genexam")
     variant = make_variant(found, None, {})
@@ -67,7 +67,7 @@ def bare(folder: Path, base_url: str, in_flight: int) -> Clock:
     """The openai client and nothing else; images prepared before the clock starts."""
     from openai import AsyncOpenAI
 
-    from limner.images import prepare
+    from limner.core.images import prepare
 
     rows = [(text, *(prepare(path.read_bytes(), 768).url for path in paths)) for text, *paths in exam(folder)]
 
@@ -95,7 +95,8 @@ def limner(folder: Path, base_url: str, in_flight: int, prepared: bool) -> Clock
     """A real run: drawings stored beforehand, then marked into the store."""
     from limner import api
     from limner.judges import ModelJudge
-    from limner.runner import Runner
+    from limner.running.runner import Runner
+    from limner.store.open import open_store
 
     work = Path(tempfile.mkdtemp(prefix="limner-bench-"))
     here = Path.cwd()
@@ -103,7 +104,7 @@ def limner(folder: Path, base_url: str, in_flight: int, prepared: bool) -> Clock
         os.chdir(work)
         Path("limner.toml").write_text(f'[providers.bench]\nbase_url = "{base_url}"\n')
         Path("exam.toml").write_text(f'name = "bench"\nkind = "genexam"\ndata = "{folder}"\n')
-        with api.opened("store", create=True) as store:
+        with open_store("store", create=True) as store:
             api.run("exam.toml", painters=[f"p=folder/{folder}/drawings"], store=store)
             asking = api.Asking(judges=["bench/fake"])
             plan = api.plan("exam.toml", store, asking=asking, draw=False, concurrency=in_flight)
@@ -146,7 +147,7 @@ def release(folder: Path, base_url: str, in_flight: int) -> Clock:
 def _release_call(row: tuple[str, str, Path, Path]) -> None:
     import requests
 
-    from limner.images import prepare
+    from limner.core.images import prepare
 
     base_url, text, *paths = row
     urls = [prepare(path.read_bytes(), 768).url for path in paths]

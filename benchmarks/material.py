@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from limner.fonts import font
+from limner.core.fonts import font
 
 POINTS = 7
 SIDE = 1024

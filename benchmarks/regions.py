@@ -28,8 +28,8 @@ from PIL import Image
 from benchmarks.material import diagram
 from benchmarks.regions_model import make
 from benchmarks.regions_port import Port
-from limner.evidence.lines import Line
-from limner.evidence.ocr import RapidOcr
+from limner.core.evidence import Line
+from limner.evidence.ocr.rapid import RapidOcr
 from limner.evidence.regions.base import Box, Regions
 from limner.evidence.regions.lines import merged
 from limner.evidence.regions.masks import MaskGenerator

@@ -19,10 +19,10 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from limner.evidence.letters import is_wide
-from limner.evidence.ocr import RapidOcr
-from limner.evidence.screen import screen
-from limner.evidence.screen_rules import rules
+from limner.evidence.ocr.rapid import RapidOcr
+from limner.screening.lookalikes import is_wide
+from limner.screening.rules import rules
+from limner.screening.screen import screen
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = ROOT / "tests" / "evidence" / "screen"

@@ -25,10 +25,10 @@ from typing import Any
 from unittest import mock
 
 from PIL import Image, ImageDraw
-from tests.report import synthetic
+from tests.tables import synthetic
 
 from benchmarks.material import diagram
-from limner.fonts import font
+from limner.core.fonts import font
 from limner.store import Store
 
 BASES = 60
@@ -43,7 +43,7 @@ SWITCHES = [
 ]
 BUILD = """
 import json, resource, sys
-from limner.report.site import build
+from limner.site import build
 if __name__ == "__main__":
     built = build(sys.argv[1], store=sys.argv[2], workers=int(sys.argv[3]))
     own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))

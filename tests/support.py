@@ -16,7 +16,7 @@ from typing import Any
 
 from PIL import Image
 
-from .fakes import ChatServer, verdict
+from tests.fakes import ChatServer, verdict
 
 SUBJECTS = ("Biology", "Mathematics", "Physics")
 LEVELS = ("easy", "medium", "hard")

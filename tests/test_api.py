@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 import limner
-from limner import api
 from limner.api import Asking
-from limner.errors import NoStore, StoreError, UsageError
-from limner.runner import Progress
+from limner.core.errors import NoStore, StoreError, UsageError
+from limner.painters import name_and_spec
+from limner.running.runner import Progress
+from limner.running.setup import deviations, load_exam_or_data, usual_reading
+from limner.scoring.groups import stored_exam
 from limner.store import Store
+from limner.store.open import open_or_empty, store_exists
 from tests.conformance.verdicts import Verdict, verdicts, write_replay
 from tests.support import SmallExam
 
@@ -99,25 +102,25 @@ def test_no_question_selected(small_exam: SmallExam, painter: str, store: Store)
     ],
 )
 def test_the_row_a_painter_has(word: str, name: str) -> None:
-    assert api.painter_name(word) == name
+    assert name_and_spec(word)[0] == name
 
 
 def test_a_store_that_is_not_there(tmp_path: Path) -> None:
-    assert not api.is_there(tmp_path / "none")
+    assert not store_exists(tmp_path / "none")
     with pytest.raises(NoStore, match=r"no store at .*none; `limner run … --store .*none` makes one"):
         limner.scores("genexam", store=tmp_path / "none")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_looking_at_a_store_that_is_not_there_leaves_nothing(tmp_path: Path) -> None:
-    with api.looked_at(tmp_path / "none") as empty, pytest.raises(StoreError, match="has no exam 'genexam'"):
-        api.stored("genexam", empty)
+    with open_or_empty(tmp_path / "none") as empty, pytest.raises(StoreError, match="has no exam 'genexam'"):
+        stored_exam("genexam", empty)
     assert list(tmp_path.iterdir()) == []
     assert not (Path(empty.url)).exists()
 
 
 def test_looking_at_a_store(store: Store) -> None:
-    with api.looked_at(store.url) as found:
+    with open_or_empty(store.url) as found:
         assert found.url == store.url
 
 
@@ -126,11 +129,11 @@ def test_the_stored_exam_is_used_when_no_folder_is_named(
 ) -> None:
     limner.run("genexam", painters=[painter], data=small_exam.data, store=store)
     shutil.rmtree(small_exam.data)
-    _, found = api.load("genexam", None, store)
+    _, found = load_exam_or_data("genexam", None, store)
     assert [question.id for question in found.questions] == small_exam.ids
     assert found.subsets == {"mini": frozenset({small_exam.ids[0]})}
     with pytest.raises(UsageError, match="name the data folder with --data"):
-        api.load("genexam", None, tmp_path / "none")
+        load_exam_or_data("genexam", None, tmp_path / "none")
 
 
 @pytest.mark.parametrize(
@@ -150,9 +153,9 @@ def test_the_stored_exam_is_used_when_no_folder_is_named(
     ],
 )
 def test_deviations_from_a_preset_are_told(asking: Asking, expected: list[str]) -> None:
-    assert api.deviations("genexam", asking) == expected
+    assert deviations("genexam", asking) == expected
 
 
 def test_a_preset_brings_its_reading() -> None:
-    readings = [api.usual_reading("genexam", Asking(preset=preset)) for preset in (None, "paper", "release")]
+    readings = [usual_reading("genexam", Asking(preset=preset)) for preset in (None, "paper", "release")]
     assert readings == ["careful", "paper", "release"]

@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from limner import settings
+from limner.core import settings
+from limner.core.exam import Exam
+from limner.core.settings import SHIPPED, ModelFacts, PainterFacts, Provider, Settings, load
 from limner.evidence.probe import OcrProbe
-from limner.exam import Exam
 from limner.painters import SERVICES, ApiPainter, PaintRequest, open_painter
 from limner.painters.base import Aspect
 from limner.painters.services.dashscope import endpoint_of
-from limner.settings import SHIPPED, ModelFacts, PainterFacts, Provider, Settings, load
 from limner.store import Store
 from tests.cli.invoke import limner
 from tests.fakes import gemini_checks, jobs_checks

@@ -12,11 +12,11 @@ import pytest
 
 from limner import api
 from limner.calls import digest
-from limner.errors import StoreError, UsageError
-from limner.exam import Exam, Selection
+from limner.core.errors import StoreError, UsageError
+from limner.core.exam import Exam, Selection
+from limner.core.marks import Mark
 from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.data import read
-from limner.marks import Mark
 from limner.scoring import Standing, load_groups
 from limner.store import Store
 from limner.store.records import Drawing, Marking, add_exam, save_setup

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from limner.stats import bootstrap
-from limner.stats.kinds import RESAMPLES, Floats
+from limner.scoring.stats import bootstrap
+from limner.scoring.stats.types import RESAMPLES, Floats
 
 SEED = 7
 EXAMS = 1000

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .api import Asking, groups, run, scores
-    from .errors import DataError, LimnerError, UsageError
-    from .exam import Exam, Question, Selection
-    from .importing import import_results
-    from .marks import Criterion, Mark
+    from .core.errors import DataError, LimnerError, UsageError
+    from .core.exam import Exam, Question, Selection
+    from .core.marks import Criterion, Mark
+    from .running.import_results import import_results
     from .store import Store
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Asking": "api", "groups": "api", "run": "api", "scores": "api",
-    "DataError": "errors", "LimnerError": "errors", "UsageError": "errors",
-    "Exam": "exam", "Question": "exam", "Selection": "exam",
-    "import_results": "importing", "Criterion": "marks", "Mark": "marks", "Store": "store",
+    "DataError": "core.errors", "LimnerError": "core.errors", "UsageError": "core.errors",
+    "Exam": "core.exam", "Question": "core.exam", "Selection": "core.exam",
+    "import_results": "running.import_results", "Criterion": "core.marks", "Mark": "core.marks", "Store": "store",
 }  # fmt: skip
 __all__ = [
     "Asking", "Criterion", "DataError", "Exam", "LimnerError", "Mark", "Question", "Selection", "Store",

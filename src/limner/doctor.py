@@ -10,12 +10,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, version
 from pathlib import Path
 from typing import Any, Literal
 
+from .core.errors import UsageError
 from .core.registry import Registry
-from .errors import UsageError
 
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smbfs", "smb3", "afs", "ncpfs", "9p", "ceph", "glusterfs", "lustre"})
 """File systems on which SQLite's locks cannot be trusted, beside every fuse one that goes over a network."""
@@ -69,9 +69,7 @@ def _registry(name: str) -> Registry[Any]:
 
 
 def _python() -> Check:
-    from . import __version__
-
-    return Check("python", "ok", f"Limner {__version__}, Python {platform.python_version()}, {sys.platform}")
+    return Check("python", "ok", f"Limner {version('limner')}, Python {platform.python_version()}, {sys.platform}")
 
 
 def _folder(store: str) -> Path | None:
@@ -140,8 +138,8 @@ def _disk(store: str) -> Check:
 def _ocr() -> Check:
     from PIL import Image, ImageDraw
 
-    from .evidence.ocr import RapidOcr
-    from .fonts import font
+    from .core.fonts import font
+    from .evidence.ocr.rapid import RapidOcr
 
     image = Image.new("RGB", (320, 80), "white")
     ImageDraw.Draw(image).text((20, 20), "Limner reads", font=font(32), fill="black")
@@ -152,7 +150,7 @@ def _ocr() -> Check:
 
 
 def _settings() -> Check:
-    from . import settings
+    from .core import settings
 
     known = settings.load()
     have = [name for name, p in known.providers.items() if p.key_env and os.environ.get(p.key_env)]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tenacity import wait_none
 
 from limner.calls import Attempt, Budget, BudgetReached, Calls, Fault, Limits, Request, Result
-from limner.errors import UsageError
+from limner.core.errors import UsageError
 from limner.store import Store
 from limner.store.schema import attempts, calls
 

@@ -13,8 +13,8 @@ import sqlalchemy as sa
 
 from limner.calls import KINDS, PASSING, Attempt, Calls, Fault, Kind, Limits, Outcome, Request, Result
 from limner.calls.claims import LEASE_S, Claimed, Owner, claim
-from limner.calls.faults import RETRIED_NEXT_RUN
 from limner.calls.journal import Tally
+from limner.core.faults import RETRIED_NEXT_RUN
 from limner.store import Store, now
 from limner.store.schema import attempts, calls
 from tests.calls.conftest import Clock

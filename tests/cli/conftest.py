@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.invoke import limner
 from tests.conformance.verdicts import Verdict, verdicts, write_replay
 from tests.support import SmallExam, write_exam
-
-from .invoke import limner
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Marked
+from tests.cli.invoke import limner
 from tests.conformance.verdicts import verdicts, write_replay
 from tests.fakes import ChatServer
 from tests.support import JUDGE, write_exam, write_settings
-
-from .conftest import Marked
-from .invoke import limner
 
 
 @pytest.fixture

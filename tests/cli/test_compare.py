@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Marked
+from tests.cli.invoke import limner
 from tests.conformance.verdicts import verdicts, write_replay
 from tests.support import write_exam
-
-from .conftest import Marked
-from .invoke import limner
 
 
 def test_as_json(marked: Marked) -> None:

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from limner.exams.genexam import GENEXAM
+from tests.cli.invoke import limner
 from tests.conformance.verdicts import SAMPLE, released_rows, verdicts, write_replay, write_results
 from tests.support import SmallExam, picture
-
-from .invoke import limner
 
 
 def test_exams_are_listed_with_all_they_offer() -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from limner.report.plots import known
+from limner.plots import known
 from limner.store import Store
 from tests.cli.invoke import limner
 from tests.needs import need
-from tests.report import synthetic
+from tests.tables import synthetic
 
 
 @pytest.fixture

@@ -12,11 +12,10 @@ from typing import Any
 import polars
 import pytest
 
+from tests.cli.conftest import Marked, mark
+from tests.cli.invoke import limner
 from tests.conformance.verdicts import Verdict, means
 from tests.support import picture
-
-from .conftest import Marked, mark
-from .invoke import limner
 
 KEYS = {"exam", "reading", "painter", "judge", "n", "coverage", "failures", "scores", "by"}
 

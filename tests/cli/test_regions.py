@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw
 
-from limner.evidence.ocr import RapidOcr
-
-from .invoke import limner
+from limner.evidence.ocr.rapid import RapidOcr
+from tests.cli.invoke import limner
 
 
 @pytest.fixture(autouse=True)

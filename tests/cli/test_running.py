@@ -13,11 +13,10 @@ import sqlalchemy as sa
 
 from limner.store import Store
 from limner.store.schema import metadata
+from tests.cli.invoke import limner
 from tests.conformance.verdicts import verdicts, write_replay
 from tests.fakes import ChatServer
 from tests.support import JUDGE, SmallExam, picture, write_settings
-
-from .invoke import limner
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ import pytest
 
 import limner as package
 from limner.cli import COMMANDS
-
-from .invoke import limner
+from tests.cli.invoke import limner
 
 HEAVY = {"openai", "sqlalchemy", "polars", "pydantic", "PIL", "numpy", "scipy", "rich", "onnxruntime", "limner.api"}
 LOADED = """

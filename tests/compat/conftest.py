@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.compat import runs
 from tests.fakes.images_client import ImageServer
 from tests.fakes.studio import StudioServer
 from tests.postgres.conftest import postgres
-
-from . import runs
 
 __all__ = ["postgres"]
 

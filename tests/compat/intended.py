@@ -34,7 +34,7 @@ from typing import Any, get_args
 
 import pytest
 
-from .compare import Change, Difference
+from tests.compat.compare import Change, Difference
 
 SHOWN = 200
 """How much of a value a message shows."""

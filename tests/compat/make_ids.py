@@ -13,8 +13,7 @@ from typing import Any
 
 from limner.exams import kind, kinds
 from limner.store import Store
-
-from .ids import COMPUTED, COUNT, MARKING, SLOT, Json, asked
+from tests.compat.ids import COMPUTED, COUNT, MARKING, SLOT, Json, asked
 
 
 def write(store: Path, folder: Path) -> None:

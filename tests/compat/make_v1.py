@@ -44,15 +44,14 @@ from limner.calls.claims import this_host
 from limner.store import Store
 from limner.store.schema import metadata
 from tests.cli.invoke import limner
+from tests.compat import goldens, make_ids, runs
+from tests.compat.own_settings import own, unused
+from tests.compat.runs import RUNS, SEED, STORE, Run
 from tests.fakes.images_client import ImageServer
 from tests.fakes.studio import StudioServer
 from tests.postgres.conftest import postgres
+from tests.running.test_import_results import result
 from tests.support import Gated, picture, write_exam
-from tests.test_importing import result
-
-from . import goldens, make_ids, runs
-from .own_settings import own, unused
-from .runs import RUNS, SEED, STORE, Run
 
 QUESTIONS = 12
 LIMIT_BYTES = 3_000_000

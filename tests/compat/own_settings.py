@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from limner import settings
+from limner.core import settings
 
 
 def own(file: Path) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from . import goldens, runs
-from .compare import differences, written
-from .goldens import GOLDENS, SITE
-from .intended import Entry, Renamed, complaints, matches, parts
+from tests.compat import goldens, runs
+from tests.compat.compare import differences, written
+from tests.compat.goldens import GOLDENS, SITE
+from tests.compat.intended import Entry, Renamed, complaints, matches, parts
 
 
 def found(old: Any, new: Any) -> list[tuple[str, str]]:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from . import goldens, intended, runs
-from .compare import differences
-from .goldens import GOLDENS, QUICK, SITE, Golden
+from tests.compat import goldens, intended, runs
+from tests.compat.compare import differences
+from tests.compat.goldens import GOLDENS, QUICK, SITE, Golden
 
 
 def check(folder: str, chosen: Sequence[Golden], store: str, *, stale: bool = True) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from limner.store import Store
-
-from . import ids, runs
+from tests.compat import ids, runs
 
 KEPT = runs.V1 / "ids"
 

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
+from tests.compat import runs
+from tests.compat.goldens import GOLDENS, QUICK
+from tests.compat.test_goldens import check
+from tests.compat.test_resume import FINISHED, KILLED, NOTHING
 from tests.fakes.images_client import ImageServer
 from tests.fakes.studio import StudioServer
-
-from . import runs
-from .goldens import GOLDENS, QUICK
-from .test_goldens import check
-from .test_resume import FINISHED, KILLED, NOTHING
 
 pytestmark = pytest.mark.slow
 

@@ -15,12 +15,11 @@ import pytest
 
 from limner.calls.claims import this_host
 from tests.cli.invoke import limner
+from tests.compat import goldens, intended, runs
+from tests.compat.compare import differences
+from tests.compat.runs import RUNS, STORE
 from tests.fakes.images_client import ImageServer
 from tests.fakes.studio import StudioServer
-
-from . import goldens, intended, runs
-from .compare import differences
-from .runs import RUNS, STORE
 
 NOTHING = {"studio": 0, "easel": 0}
 KILLED = next(run for run in RUNS if run.kill_at is not None)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import goldens, intended, runs
-from .compare import differences
-from .own_settings import own
+from tests.compat import goldens, intended, runs
+from tests.compat.compare import differences
+from tests.compat.own_settings import own
 
 FILE = "settings/own.json"
 

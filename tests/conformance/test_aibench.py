@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import limner
+from limner.core.protocol import Row, Unreadable
 from limner.exams.aibench import AIBENCH
 from limner.exams.aibench.answers import careful, release
-from limner.protocol import Row, Unreadable
 from tests.exams.aibench.rows import item, question, replies
 
 PROTOCOL = AIBENCH.protocol

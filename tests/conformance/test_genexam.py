@@ -9,16 +9,24 @@ from typing import Any
 
 import pytest
 
+from limner.core.marks import Mark
+from limner.core.protocol import Row
 from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.data import read
-from limner.marks import Mark
-from limner.protocol import Row
-from limner.stats import LEAST
+from limner.scoring.stats import LEAST
 from tests.cli.invoke import limner
+from tests.conformance.verdicts import (
+    SAMPLE,
+    Verdict,
+    by_subject,
+    means,
+    released_rows,
+    verdicts,
+    write_replay,
+    write_results,
+)
 from tests.needs import shared
 from tests.support import picture
-
-from .verdicts import SAMPLE, Verdict, by_subject, means, released_rows, verdicts, write_replay, write_results
 
 PROTOCOL = GENEXAM.protocol
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import limner as package
-from limner.exam import Question
+from limner.core.exam import Question
+from limner.core.protocol import Row
 from limner.exams.mmmg import MMMG, exact, graph
 from limner.exams.mmmg.data import LEVELS, Rubric
 from limner.exams.mmmg.scores import averaged, readability
-from limner.protocol import Row
-from limner.stats import rank_agreement
+from limner.scoring.stats import rank_agreement
 from tests.cli.invoke import limner
 from tests.exams.mmmg.cases import body, checklist, marks
 

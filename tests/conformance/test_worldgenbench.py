@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import limner
+from limner.core.protocol import READINGS, Reply, Row, Unreadable
 from limner.exams.worldgenbench import WORLDGENBENCH
 from limner.exams.worldgenbench.data import CONTINENTS, DISCIPLINES
 from limner.judges import make_variant
-from limner.protocol import READINGS, Reply, Row, Unreadable
 from tests.exams.worldgenbench.replies import FORMS, WRONG, plain, question
 
 PROTOCOL = WORLDGENBENCH.protocol

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limner.core.errors import UsageError
 from limner.core.evaluator import Evaluator, Which, labelled
-from limner.errors import UsageError
 
 PLAIN: dict[str, Any] = {"judge": "openai/gpt-5", "model": "gpt-5", "args": {}, "variant": "release"}
 PLAIN |= {"options": {"reference": "image"}, "templates": "3f2a9c"}

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from limner.core import registry
+from limner.core.errors import UsageError
 from limner.core.registry import Entry, Registry, entries, names
 from limner.doctor import registered, registries
-from limner.errors import UsageError
 from limner.painters import PAINTERS, PainterKind
 
 
@@ -125,7 +125,7 @@ def test_names_load_nothing(group: str) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     found, loaded = json.loads(done.stdout)
     assert found
-    assert set(loaded) == {"limner.core", "limner.core.registry", "limner.errors"}
+    assert set(loaded) == {"limner.core", "limner.core.registry", "limner.core.errors"}
 
 
 def test_all_of_limner_s_own_can_be_loaded() -> None:

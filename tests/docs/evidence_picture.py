@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from PIL import Image, ImageDraw
 
-from limner.evidence.lines import Line
-from limner.evidence.ocr import RapidOcr
-from limner.evidence.tesseract import reader
+from limner.core.evidence import Line
+from limner.core.fonts import font
+from limner.core.images import decode
+from limner.evidence.ocr.rapid import RapidOcr
+from limner.evidence.ocr.tesseract import reader
 from limner.exams import read, resolve
-from limner.fonts import font
-from limner.images import decode
 from tests.docs.blocks import ROOT
 from tests.docs.pictures import sheet
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from PIL import Image
 
-from limner.report.plots import Choice, known
-from limner.report.plots.style import compose, look
+from limner.plots import Choice, known
+from limner.plots.style import compose, look
 from limner.store import Store
 from tests.docs.blocks import ROOT
-from tests.report import synthetic
+from tests.tables import synthetic
 
 SHOWN: tuple[tuple[str, str, str, dict[str, Any], dict[str, Any]], ...] = (
     ("categories", "genexam", "double", {"questions": 120}, {"score": "relaxed"}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PIL import Image
 
-from limner.evidence.ocr import RapidOcr
+from limner.evidence.ocr.rapid import RapidOcr
 from limner.evidence.regions import open_counter
 from limner.evidence.regions.overlay import overlay
 from tests.docs.blocks import ROOT

@@ -12,11 +12,11 @@ from pathlib import Path
 from PIL import Image
 
 import limner
-from limner import api
-from limner.exam import Selection
-from limner.report.steps import cards, sheet
+from limner.core.exam import Selection
+from limner.running.setup import load_exam_or_data
 from limner.store.records import load_drawings
 from limner.strategies import known_options
+from limner.tables.steps import cards, sheet
 from tests.docs.blocks import ROOT
 from tests.fakes.studio import StudioServer
 
@@ -55,7 +55,7 @@ def main() -> None:
                 )
                 (drawing,) = load_drawings(store, exam)
                 assert drawing.status == "done", drawing.detail
-                whole = api.load(exam, None, store)[1]
+                whole = load_exam_or_data(exam, None, store)[1]
                 prompt = next(question.prompt for question in whole.questions if question.id == id)
                 made = sheet(cards(prompt, (drawing.notes or {})["steps"], drawing.image, store.blobs))
             small = made.quantize(48, dither=Image.Dither.NONE)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from limner.core.settings import SHIPPED, Settings
 from limner.painters import SERVICES
-from limner.settings import SHIPPED, Settings
 from tests.docs.blocks import ROOT
 
 PROVIDERS = ROOT / "docs" / "providers"

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from limner import estimate, estimate_strategy
 from limner.calls.budget import BudgetReached
 from limner.core import prices
 from limner.exams.genexam import GENEXAM
 from limner.models import base
 from limner.models.base import TURNS
-from limner.painters import api
-from limner.spending import GROUPS, PAID
+from limner.painters import service
+from limner.running import estimate
+from limner.running.spending import GROUPS, PAID
 from tests.docs.blocks import ROOT, Session, blocks, near
 from tests.docs.tables import SETTINGS, code, number, table
 from tests.needs import shared
@@ -108,7 +108,7 @@ def test_tokens_assumed_are_those_reckoned_with() -> None:
             assert re.search(rf"(?<![\d,]){tokens}(?![\d,])", sums[exam]), f"{exam}: {tokens}"
 
 
-MODULES = (estimate, estimate_strategy, prices, api)
+MODULES = (estimate, prices, service)
 """Where the bases of estimates are named."""
 
 

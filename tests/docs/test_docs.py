@@ -11,13 +11,13 @@ import click
 import pytest
 
 from limner.calls.claims import LEASE_S
-from limner.calls.faults import KINDS, RETRIED_NEXT_RUN, STOPPING
 from limner.calls.journal import TRIES
 from limner.cli import limner
-from limner.evidence.ocr import TEXT_SCORE
+from limner.core.faults import KINDS, RETRIED_NEXT_RUN, STOPPING
+from limner.core.images import MAX_BYTES, MAX_PIXELS
+from limner.evidence.ocr.rapid import TEXT_SCORE
 from limner.exams.genexam.protocol import MAX_SIDE
-from limner.images import MAX_BYTES, MAX_PIXELS
-from limner.judges import layout, matching, spelling
+from limner.judges.ocr import layout, matching, spelling
 from tests.docs.blocks import PAGES, ROOT, Session, blocks, demo_table
 
 SLOW = {

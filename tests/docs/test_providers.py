@@ -14,19 +14,19 @@ import pytest
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from limner import settings
-from limner.calls.faults import KINDS
 from limner.calls.journal import TRIES
-from limner.calls.lanes import Limits
-from limner.images import MAX_BYTES, MAX_PIXELS
-from limner.models.openai_faults import CREDITS, REFUSALS, kind_of, retry_after
-from limner.painters import SERVICES, api, gemini_faults, http, own
+from limner.calls.rate_limit import Limits
+from limner.core import settings
+from limner.core.faults import KINDS
+from limner.core.images import MAX_BYTES, MAX_PIXELS
+from limner.core.settings import ModelFacts, PainterFacts, Provider
+from limner.painters import SERVICES, python, service
 from limner.painters.base import PaintRequest
-from limner.painters.diffusion import options as pipelines
-from limner.painters.jobs import POLLING
-from limner.painters.polling import LONGEST_PAUSE_S
-from limner.painters.services import bfl, chat_images, dashscope
-from limner.settings import ModelFacts, PainterFacts, Provider
+from limner.painters.diffusers import options as pipelines
+from limner.painters.jobs import LONGEST_PAUSE_S, POLLING
+from limner.painters.services import bfl, chat_images, dashscope, gemini
+from limner.transport import http
+from limner.transport.openai_faults import CREDITS, REFUSALS, kind_of, retry_after
 from tests.docs.blocks import PAGES, blocks
 from tests.docs.tables import (
     KNOWN,
@@ -106,7 +106,7 @@ def test_the_entry_shown_is_the_one_shipped(name: str) -> None:
     assert shown == {"providers": {name: KNOWN["providers"][name]}}
 
 
-def painter(provider: str, model: str = "some-model") -> api.ApiPainter:
+def painter(provider: str, model: str = "some-model") -> service.ApiPainter:
     shape = SETTINGS.providers[provider].image_shape
     assert shape is not None
     nowhere: Any = None
@@ -259,7 +259,7 @@ def test_faults_by_status() -> None:
     [
         ("dashscope", "code begins with", {start: kind for kind, all in dashscope.KINDS.items() for start in all}),
         ("bfl", "the job ends as", bfl.ENDS),
-        ("gemini", "error status", gemini_faults._STATUSES),
+        ("gemini", "error status", gemini._STATUSES),
     ],
 )
 def test_faults_by_the_services_own_words(file: str, column: str, known: dict[str, str]) -> None:
@@ -268,7 +268,7 @@ def test_faults_by_the_services_own_words(file: str, column: str, known: dict[st
 
 
 def test_refusals_of_gemini() -> None:
-    assert {code(cell) for (cell,) in table(page("gemini"), "reason to finish").rows} == gemini_faults.REFUSALS
+    assert {code(cell) for (cell,) in table(page("gemini"), "reason to finish").rows} == gemini.REFUSALS
 
 
 def test_replies_without_an_image_in_a_chat() -> None:
@@ -294,7 +294,7 @@ def test_endpoints_of_dashscope() -> None:
 
 def test_what_a_function_is_given() -> None:
     rows = table(page("python"), "parameter", "meaning").rows
-    assert {code(name) for name, _ in rows} == own.GIVEN
+    assert {code(name) for name, _ in rows} == python.GIVEN
 
 
 def test_kinds_named_are_kinds() -> None:

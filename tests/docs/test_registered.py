@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from limner.core.settings import load
 from limner.doctor import registries
 from limner.evidence.kinds import PROBES
 from limner.exams import EXAMS
 from limner.judges import JUDGES
 from limner.painters import PAINTERS
-from limner.settings import load
 from limner.strategies import STRATEGIES
 from tests.docs.blocks import ROOT
 from tests.docs.tables import code, table

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tests.end_to_end.bills import Billing
 from tests.fakes.chat import Chat
 from tests.fakes.plan import Plan
 from tests.fakes.service import main
-
-from .bills import Billing
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tests.end_to_end.bills import Billing
 from tests.fakes.images_api import Images
 from tests.fakes.images_plan import ImagePlan
 from tests.fakes.service import main
-
-from .bills import Billing
 
 
 @dataclass(frozen=True, slots=True)

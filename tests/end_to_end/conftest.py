@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from tenacity import wait_none
 
+from tests.end_to_end.shop import BilledChat, BilledImages
 from tests.fakes.gemini_client import GeminiServer
 from tests.fakes.jobs_client import JobServer
-
-from .shop import BilledChat, BilledImages
 
 
 @pytest.fixture(scope="session")

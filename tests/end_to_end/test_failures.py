@@ -9,17 +9,9 @@ from typing import Any
 import pytest
 
 from tests.cli.invoke import limner
+from tests.end_to_end.shop import JUDGE, BilledChat, BilledImages, expected_scores, judging, write_toml
+from tests.end_to_end.shop import limner as limner_apart
 from tests.support import SmallExam, write_exam
-
-from .shop import (
-    JUDGE,
-    BilledChat,
-    BilledImages,
-    expected_scores,
-    judging,
-    write_toml,
-)
-from .shop import limner as limner_apart
 
 QUESTIONS = 6
 PAINTER = "mine=drawing/gpt-image-1"

@@ -9,13 +9,13 @@ from urllib.parse import quote
 
 import pytest
 
-from limner import doctor, settings
+from limner import doctor
+from limner.core import settings
 from tests.cli.invoke import limner
+from tests.end_to_end.echo import MODES, STOPPING, Echo
+from tests.end_to_end.shop import all_bytes, write_toml
+from tests.end_to_end.shop import limner as limner_apart
 from tests.support import SmallExam, write_exam
-
-from .echo import MODES, STOPPING, Echo
-from .shop import all_bytes, write_toml
-from .shop import limner as limner_apart
 
 pytestmark = pytest.mark.slow
 

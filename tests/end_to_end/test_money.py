@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from limner.calls import Limits
-from limner.calls.lanes import Lane
+from limner.calls.rate_limit import Lane
 from tests.cli.invoke import Said, limner
+from tests.end_to_end.shop import JUDGE, PRICES, BilledChat, BilledImages, charged, expected_scores, judging, write_toml
+from tests.end_to_end.shop import limner as limner_apart
 from tests.fakes.jobs_client import JobServer
 from tests.support import SmallExam, picture, write_exam
-
-from .shop import JUDGE, PRICES, BilledChat, BilledImages, charged, expected_scores, judging, write_toml
-from .shop import limner as limner_apart
 
 QUESTIONS = 40
 LONGEST = 2000

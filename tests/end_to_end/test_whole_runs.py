@@ -16,14 +16,13 @@ from typing import Any
 import pytest
 
 from tests.cli.invoke import limner as limner_here
+from tests.end_to_end.shop import JUDGE, BilledChat, BilledImages, charged, expected_scores, judging, limner, write_toml
 from tests.fakes.client import Server
 from tests.fakes.gemini_client import GeminiServer
 from tests.fakes.gemini_replies import painted
 from tests.fakes.images_truth import picture
 from tests.fakes.jobs_client import JobServer
 from tests.support import SmallExam, write_exam
-
-from .shop import JUDGE, BilledChat, BilledImages, charged, expected_scores, judging, limner, write_toml
 
 pytestmark = pytest.mark.slow
 

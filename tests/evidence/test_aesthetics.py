@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from limner import settings
 from limner.calls import Calls, Fault
-from limner.errors import UsageError
+from limner.core import settings
+from limner.core.errors import UsageError
+from limner.core.evidence import is_paper
+from limner.core.images import Preparer
 from limner.evidence.aesthetics import UniPercept
 from limner.evidence.backends import open_aesthetics
-from limner.evidence.names import is_paper
 from limner.evidence.probe import Finding, Probe
-from limner.images import Preparer
 from limner.store import Store
 from tests.support import picture
 

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from limner import api
 from limner.evidence.probe import Local, Probe
-from limner.runner import Runner
+from limner.running.runner import Runner
 from limner.store import Store
 from limner.store.schema import evidence as table
 from limner.workers import Recipe

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from limner.core.evidence import is_paper
+from limner.core.images import MAX_BYTES, MAX_PIXELS, SUFFIXES
+from limner.core.settings import Measures
 from limner.evidence.aesthetics import AESTHETICS_S
-from limner.evidence.counting import REGIONS_S
-from limner.evidence.names import is_paper
+from limner.evidence.ocr.tesseract import SPARSE
 from limner.evidence.probe import OCR_S
+from limner.evidence.regions.probe import REGIONS_S
 from limner.evidence.regions.settings import RELEASE, Settings
-from limner.evidence.tesseract import SPARSE
-from limner.images import MAX_BYTES, MAX_PIXELS, SUFFIXES
-from limner.settings import Measures
 from limner.workers.pool import IDLE_S
 
 PAGE = " ".join((Path(__file__).resolve().parents[2] / "docs" / "evidence.md").read_text("utf-8").split())

@@ -14,11 +14,10 @@ import sqlalchemy as sa
 from PIL import Image, ImageDraw
 
 from limner.calls import Calls, Fault
-from limner.evidence.lines import Line
-from limner.evidence.names import EVIDENCE, backends, is_paper, short
+from limner.core.evidence import EVIDENCE, Line, backends, is_paper, short
+from limner.core.fonts import font
+from limner.core.images import encode_png
 from limner.evidence.probe import Finding, Local, OcrProbe, Probe
-from limner.fonts import font
-from limner.images import encode_png
 from limner.store import Store
 from limner.store.schema import attempts, calls
 from limner.workers import Recipe

@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from limner.core.protocol import Prompts
 from limner.exams import Kind
 from limner.exams.wordings import LIST, joined
 from limner.judges import make_variant
-from limner.protocol import Prompts
 
 
 def template_sets(kind: Kind[Any]) -> Iterator[tuple[str, ...]]:

@@ -15,11 +15,11 @@ import pytest
 from PIL import Image
 
 from limner import exams
-from limner.errors import DataError, UsageError
+from limner.core.errors import DataError, UsageError
+from limner.core.protocol import READINGS
 from limner.exams import Kind, kind, read, resolve
 from limner.exams.starter import write_starter
 from limner.judges import make_variant
-from limner.protocol import READINGS
 from tests.cli.invoke import limner
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from limner import exams
+from limner.core.errors import DataError, UsageError
 from limner.core.registry import Entry
-from limner.errors import DataError, UsageError
 from limner.exams import Named, kind, kinds, read, resolve
 from limner.exams.genexam import GENEXAM
 from limner.exams.starter import write_starter

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner import exams
-from limner.errors import DataError
+from limner.core.errors import DataError
 from limner.exams import paper
 from limner.exams.paper import COLUMNS, Group, rows, rules
 

@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limner.core.errors import DataError, UsageError
 from limner.core.evaluator import Evaluator, Which
-from limner.errors import DataError, UsageError
+from limner.core.protocol import Prompts
 from limner.exams import Kind, kind
 from limner.exams.genexam import GENEXAM
 from limner.exams.wordings import LIST, choose, joined, versions, wording_name, wording_names, wordings
 from limner.judges import make_variant
-from limner.protocol import Prompts
-
-from .rewording import listed, reworded, template_sets
+from tests.exams.rewording import listed, reworded, template_sets
 
 NAMES = ("aibench", "fepbench", "genexam", "mmmg", "worldgenbench")
 RELEASE = ("mark-release", "reference-image", "shape")

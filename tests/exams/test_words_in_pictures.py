@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from limner.core.protocol import Picture, Text
 from limner.exams import kind, read, resolve
 from limner.judges import make_variant
-from limner.protocol import Picture, Text
 
 EXAMS = ("genexam", "mmmg", "worldgenbench", "fepbench", "aibench")
 EVIDENCE: Mapping[str, Any] = {"caption": "A triangle.", "ocr": {"value": [], "backend": "none"}}

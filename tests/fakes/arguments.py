@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .refusals import choice_message, need
+from tests.fakes.refusals import choice_message, need
 
 Json = dict[str, Any]
 

@@ -13,7 +13,7 @@ from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletion
 from PIL import Image
 
-from .client import ChatServer
+from tests.fakes.client import ChatServer
 
 KEY = "sk-test-0123456789abcdef"
 PROMPT = """Mark the drawing. Reply in JSON.

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from limner.painters.diffusion.calling import Unfit
-from limner.painters.diffusion.jobs import Drawn, How, Item, Undrawn
-from limner.painters.diffusion.worker import serving
+from limner.painters.diffusers.jobs import Drawn, How, Item, Undrawn
+from limner.painters.diffusers.pipeline_args import Unfit
+from limner.painters.diffusers.worker import serving
 
 FACTORY = "tests.fakes.brush:opened"
-"""Takes the place of the real one in `limner.painters.diffusion.jobs`."""
+"""Takes the place of the real one in `limner.painters.diffusers.jobs`."""
 TOLD = "told.jsonl"
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from aiohttp import web
 
-from .checks import Ask, authorise, check
-from .faults import choose
-from .plan import Plan
-from .refusals import RefusedError
-from .replies import models, reply
-from .service import Reply, Service, Turn, main, send_json
+from tests.fakes.checks import Ask, authorise, check
+from tests.fakes.faults import choose
+from tests.fakes.plan import Plan
+from tests.fakes.refusals import RefusedError
+from tests.fakes.replies import models, reply
+from tests.fakes.service import Reply, Service, Turn, main, send_json
 
 
 class Chat(Service[Plan]):

@@ -7,9 +7,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from .arguments import FIELDS, check_arguments
-from .images import ImageError, read_data_url
-from .refusals import RefusedError, choice_message, need
+from tests.fakes.arguments import FIELDS, check_arguments
+from tests.fakes.images import ImageError, read_data_url
+from tests.fakes.refusals import RefusedError, choice_message, need
 
 Json = dict[str, Any]
 

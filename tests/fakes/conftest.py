@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .client import ChatServer
+from tests.fakes.client import ChatServer
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import os
 import signal
 from typing import Any
 
-from .plan import Kill
-from .tally import Tally
+from tests.fakes.plan import Kill
+from tests.fakes.tally import Tally
 
 # A dead process's sockets are closed by the kernel; this loop takes a few turns to hear of it.
 _BURIAL_S = 0.05

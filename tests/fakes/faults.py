@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .truth import draw
+from tests.fakes.truth import draw
 
 if TYPE_CHECKING:
-    from .plan import BasePlan, Plan
+    from tests.fakes.plan import BasePlan, Plan
 
 Json = dict[str, Any]
 

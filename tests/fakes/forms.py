@@ -7,8 +7,8 @@ from email.parser import BytesParser
 from email.policy import HTTP
 from typing import Any
 
-from .images import media_of
-from .refusals import RefusedError, need
+from tests.fakes.images import media_of
+from tests.fakes.refusals import RefusedError, need
 
 Json = dict[str, Any]
 

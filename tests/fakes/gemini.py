@@ -9,11 +9,11 @@ from typing import Any
 
 from aiohttp import web
 
-from .faults import drawn
-from .gemini_checks import Ask, check
-from .gemini_errors import Refused, bad_key
-from .gemini_replies import GeminiPlan, reply
-from .service import Service, Turn, main
+from tests.fakes.faults import drawn
+from tests.fakes.gemini_checks import Ask, check
+from tests.fakes.gemini_errors import Refused, bad_key
+from tests.fakes.gemini_replies import GeminiPlan, reply
+from tests.fakes.service import Service, Turn, main
 
 
 class Gemini(Service[GeminiPlan]):

@@ -10,8 +10,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from .gemini_errors import Refused, invalid
-from .images import media_of
+from tests.fakes.gemini_errors import Refused, invalid
+from tests.fakes.images import media_of
 
 Json = dict[str, Any]
 REQUEST = frozenset(

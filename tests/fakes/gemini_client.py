@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .client import Server
+from tests.fakes.client import Server
 
 
 class GeminiServer(Server):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .refusals import RefusedError
+from tests.fakes.refusals import RefusedError
 
 Json = dict[str, Any]
 _RPC = "type.googleapis.com/google.rpc."

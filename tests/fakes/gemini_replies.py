@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 from PIL import Image
 
-from .gemini_checks import Ask
-from .gemini_errors import HTTP, retry_info
-from .plan import BasePlan
-from .service import Reply, Turn
+from tests.fakes.gemini_checks import Ask
+from tests.fakes.gemini_errors import HTTP, retry_info
+from tests.fakes.plan import BasePlan
+from tests.fakes.service import Reply, Turn
 
 Json = dict[str, Any]
 BLOCKS = ("SAFETY", "OTHER", "BLOCKLIST", "PROHIBITED_CONTENT", "IMAGE_SAFETY")

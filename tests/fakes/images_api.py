@@ -12,13 +12,13 @@ from typing import Any
 
 from aiohttp import web
 
-from .checks import decode
-from .faults import drawn
-from .forms import decode_form
-from .images_checks import Ask, check_chat, check_edits, check_images
-from .images_plan import ImagePlan
-from .images_replies import Link, reply_chat, reply_images
-from .service import Json, Reply, Service, Turn, main, vanish
+from tests.fakes.checks import decode
+from tests.fakes.faults import drawn
+from tests.fakes.forms import decode_form
+from tests.fakes.images_checks import Ask, check_chat, check_edits, check_images
+from tests.fakes.images_plan import ImagePlan
+from tests.fakes.images_replies import Link, reply_chat, reply_images
+from tests.fakes.service import Json, Reply, Service, Turn, main, vanish
 
 OVERSIZE = 64 * 2**20 + 1
 

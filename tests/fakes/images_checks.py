@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .checks import check
-from .images_plan import ImagePlan
-from .refusals import RefusedError, choice_message, need
+from tests.fakes.checks import check
+from tests.fakes.images_plan import ImagePlan
+from tests.fakes.refusals import RefusedError, choice_message, need
 
 Json = dict[str, Any]
 FORMATS = ("png", "jpeg", "webp")

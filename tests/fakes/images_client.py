@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .client import Server
-from .images_checks import PICTURE_TOKENS
-from .images_replies import DOLLARS, OUTPUT_TOKENS, revised
-from .images_truth import picture
+from tests.fakes.client import Server
+from tests.fakes.images_checks import PICTURE_TOKENS
+from tests.fakes.images_replies import DOLLARS, OUTPUT_TOKENS, revised
+from tests.fakes.images_truth import picture
 
 __all__ = ["DOLLARS", "OUTPUT_TOKENS", "PICTURE_TOKENS", "ImageServer", "picture", "revised"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from .faults import HTTP as CHAT_HTTP
-from .faults import error
-from .plan import BasePlan
+from tests.fakes.faults import HTTP as CHAT_HTTP
+from tests.fakes.faults import error
+from tests.fakes.plan import BasePlan
 
 Json = dict[str, Any]
 USER = "image_generation_user_error"

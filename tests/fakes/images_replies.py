@@ -7,10 +7,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from .images_checks import Ask
-from .images_plan import BROKEN, HTTP, LINKS, TALK, ImagePlan
-from .images_truth import picture
-from .service import Reply, Turn
+from tests.fakes.images_checks import Ask
+from tests.fakes.images_plan import BROKEN, HTTP, LINKS, TALK, ImagePlan
+from tests.fakes.images_truth import picture
+from tests.fakes.service import Reply, Turn
 
 Json = dict[str, Any]
 Link = Callable[[str | None, bytes], str]

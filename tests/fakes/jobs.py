@@ -12,10 +12,10 @@ from typing import Any
 
 from aiohttp import web
 
-from .jobs_checks import ENDPOINTS, Ask, Name, Refused, admit, check_bfl, check_dashscope
-from .jobs_plan import JobPlan
-from .jobs_replies import Job, standing, taken_on, wrong
-from .service import Json, Reply, Service, Turn, latency, main, send, send_json, vanish
+from tests.fakes.jobs_checks import ENDPOINTS, Ask, Name, Refused, admit, check_bfl, check_dashscope
+from tests.fakes.jobs_plan import JobPlan
+from tests.fakes.jobs_replies import Job, standing, taken_on, wrong
+from tests.fakes.service import Json, Reply, Service, Turn, latency, main, send, send_json, vanish
 
 
 class Jobs(Service[JobPlan]):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .refusals import RefusedError
+from tests.fakes.refusals import RefusedError
 
 Json = dict[str, Any]
 Name = Literal["dashscope", "bfl"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .client import Server
-from .images_truth import picture
-from .jobs_replies import revised
-from .truth import request_key
+from tests.fakes.client import Server
+from tests.fakes.images_truth import picture
+from tests.fakes.jobs_replies import revised
+from tests.fakes.truth import request_key
 
 __all__ = ["JobServer", "picture", "request_key", "revised"]
 

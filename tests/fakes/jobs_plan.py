@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from .faults import drawn
-from .plan import BasePlan
+from tests.fakes.faults import drawn
+from tests.fakes.plan import BasePlan
 
 Stage = Literal["submit", "poll", "job", "link"]
 _HTTP = ("http_401", "http_429", "http_429_retry_after", "http_500", "http_502", "drop", "hang", "malformed", "odd")

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .images_truth import picture
-from .jobs_checks import Ask, Name
-from .jobs_plan import JobPlan
-from .service import Reply
+from tests.fakes.images_truth import picture
+from tests.fakes.jobs_checks import Ask, Name
+from tests.fakes.jobs_plan import JobPlan
+from tests.fakes.service import Reply
 
 Json = dict[str, Any]
 

@@ -8,8 +8,8 @@ import signal
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Self
 
-from .faults import KINDS, MALFORMED
-from .truth import POINTS_HEADING, POINTS_REGEX
+from tests.fakes.faults import KINDS, MALFORMED
+from tests.fakes.truth import POINTS_HEADING, POINTS_REGEX
 
 
 @dataclass(frozen=True, slots=True)

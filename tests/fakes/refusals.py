@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .faults import error
+from tests.fakes.faults import error
 
 
 class RefusedError(Exception):

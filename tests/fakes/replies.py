@@ -6,11 +6,11 @@ import json
 import time
 from typing import Any
 
-from .checks import Ask
-from .faults import HTTP, MALFORMED
-from .plan import Plan
-from .service import Reply
-from .truth import count_points, verdict
+from tests.fakes.checks import Ask
+from tests.fakes.faults import HTTP, MALFORMED
+from tests.fakes.plan import Plan
+from tests.fakes.service import Reply
+from tests.fakes.truth import count_points, verdict
 
 Json = dict[str, Any]
 REASONING_TOKENS = {

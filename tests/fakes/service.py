@@ -15,13 +15,13 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from aiohttp import web
 
-from .checks import authorise, decode, shorten
-from .executioner import Executioner
-from .faults import error
-from .plan import BasePlan
-from .refusals import RefusedError
-from .tally import Run, Tally
-from .truth import draw, request_key
+from tests.fakes.checks import authorise, decode, shorten
+from tests.fakes.executioner import Executioner
+from tests.fakes.faults import error
+from tests.fakes.plan import BasePlan
+from tests.fakes.refusals import RefusedError
+from tests.fakes.tally import Run, Tally
+from tests.fakes.truth import draw, request_key
 
 Json = dict[str, Any]
 

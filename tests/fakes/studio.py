@@ -18,15 +18,14 @@ from aiohttp import web
 from PIL import Image
 
 from tests.end_to_end.bills import Billing
-
-from .chat import Chat, _check, _choose
-from .checks import Ask
-from .client import Server
-from .images import read_data_url
-from .plan import Plan
-from .replies import reply
-from .service import Reply, Turn, main
-from .truth import draw
+from tests.fakes.chat import Chat, _check, _choose
+from tests.fakes.checks import Ask
+from tests.fakes.client import Server
+from tests.fakes.images import read_data_url
+from tests.fakes.plan import Plan
+from tests.fakes.replies import reply
+from tests.fakes.service import Reply, Turn, main
+from tests.fakes.truth import draw
 
 SEPARATOR = "=== DRAWING ==="
 KNOWN: dict[str, tuple[str, ...]] = {"butterfly": ("Egg", "Caterpillar", "Chrysalis", "Butterfly")}

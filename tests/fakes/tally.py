@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter, deque
 from typing import Any, Generic, TypeVar
 
-from .plan import BasePlan
+from tests.fakes.plan import BasePlan
 
 Json = dict[str, Any]
 P = TypeVar("P", bound=BasePlan)

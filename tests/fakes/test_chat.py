@@ -6,21 +6,9 @@ import json
 import openai
 import pytest
 
-from .asking import (
-    KEY,
-    PROMPT,
-    Body,
-    ask,
-    body,
-    connect,
-    content,
-    data_url,
-    fail,
-    image_body,
-    picture,
-)
-from .client import ChatServer
-from .truth import RATINGS, count_points, verdict
+from tests.fakes.asking import KEY, PROMPT, Body, ask, body, connect, content, data_url, fail, image_body, picture
+from tests.fakes.client import ChatServer
+from tests.fakes.truth import RATINGS, count_points, verdict
 
 
 def test_a_good_reply_says_the_truth(server: ChatServer) -> None:

@@ -8,17 +8,9 @@ import sys
 
 import pytest
 
-from .asking import (
-    PROMPT,
-    ask,
-    ask_all,
-    body,
-    connect,
-    picture,
-    send,
-)
-from .client import ChatServer
-from .truth import request_key
+from tests.fakes.asking import PROMPT, ask, ask_all, body, connect, picture, send
+from tests.fakes.client import ChatServer
+from tests.fakes.truth import request_key
 
 
 def test_the_body_can_be_checked_field_by_field(server: ChatServer) -> None:

@@ -5,19 +5,10 @@ import json
 import openai
 import pytest
 
-from .asking import (
-    PROMPT,
-    ask,
-    ask_all,
-    body,
-    content,
-    fail,
-    picture,
-    readable,
-)
-from .client import ChatServer
-from .faults import MALFORMED
-from .truth import request_key, verdict
+from tests.fakes.asking import PROMPT, ask, ask_all, body, content, fail, picture, readable
+from tests.fakes.client import ChatServer
+from tests.fakes.faults import MALFORMED
+from tests.fakes.truth import request_key, verdict
 
 
 def test_a_conversation_is_malformed_until_the_turn_it_is_not(server: ChatServer) -> None:

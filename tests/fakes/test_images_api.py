@@ -12,8 +12,8 @@ import openai
 import pytest
 from openai import OpenAI
 
-from .images_client import PICTURE_TOKENS, ImageServer, picture, revised
-from .images_plan import HTTP, USER
+from tests.fakes.images_client import PICTURE_TOKENS, ImageServer, picture, revised
+from tests.fakes.images_plan import HTTP, USER
 
 KEY = "sk-test-0123456789abcdef"
 PROMPT = "Draw a prism."

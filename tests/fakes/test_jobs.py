@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .jobs_client import JobServer, picture
+from tests.fakes.jobs_client import JobServer, picture
 
 KEY = "sk-test-0123456789abcdef"
 DASHSCOPE, ASYNC = {"Authorization": f"Bearer {KEY}"}, {"X-DashScope-Async": "enable"}

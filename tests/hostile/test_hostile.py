@@ -16,9 +16,9 @@ import pytest
 from PIL import Image
 
 from limner.calls import Calls, Fault
-from limner.evidence.counting import RegionsProbe
+from limner.core.images import BadImage, decode, inspect, prepare
 from limner.evidence.probe import Finding, OcrProbe, Probe
-from limner.images import BadImage, decode, inspect, prepare
+from limner.evidence.regions.probe import RegionsProbe
 from limner.store import Store
 from tests.cli.invoke import limner
 from tests.hostile.make import LABEL, Case, corpus, page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from limner.evidence.lines import Line
+from limner.core.evidence import Line
 
 HEIGHT = 20.0
 LETTER = 10.0

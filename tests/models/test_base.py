@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from limner.calls import Calls, Fault
+from limner.core.protocol import Contract, Part, Reply, Text, Unreadable
 from limner.models import Answer, Context, complete
 from limner.models.base import TURNS, objection
-from limner.protocol import Contract, Part, Reply, Text, Unreadable
 from limner.store import Store
 
 CONTEXT = Context("genexam", "q1", "mine", "mark")

@@ -14,15 +14,15 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls import Calls, Fault
-from limner.errors import UsageError
-from limner.images import Preparer
+from limner.core.errors import UsageError
+from limner.core.images import Preparer
+from limner.core.protocol import Picture, Text
+from limner.core.redaction import without_key
+from limner.core.settings import Settings
 from limner.models import ChatModel, Context, open_model
-from limner.models.openai_faults import kind_of, retry_after
-from limner.protocol import Picture, Text
-from limner.redaction import without_key
-from limner.settings import Settings
 from limner.store import Store
 from limner.store.schema import attempts, calls
+from limner.transport.openai_faults import kind_of, retry_after
 from tests.fakes import ChatServer
 from tests.support import KEY_VARIABLE, picture, sent
 

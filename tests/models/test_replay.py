@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from limner.calls import Calls, Fault
-from limner.errors import DataError, UsageError
-from limner.images import Preparer
+from limner.core.errors import DataError, UsageError
+from limner.core.images import Preparer
+from limner.core.settings import Settings
 from limner.models import Context, ReplayModel, open_model
-from limner.settings import Settings
 from limner.store import Store
 
 Line = dict[str, Any]

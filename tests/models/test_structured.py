@@ -11,12 +11,12 @@ import sqlalchemy as sa
 from tenacity import wait_none
 
 from limner.calls import Calls, Fault
-from limner.images import Preparer
+from limner.core.images import Preparer
+from limner.core.protocol import Contract, Text, Unreadable
+from limner.core.settings import Settings
 from limner.models import ChatModel, Context, complete
 from limner.models.base import Answer
 from limner.models.chat import response_format
-from limner.protocol import Contract, Text, Unreadable
-from limner.settings import Settings
 from limner.store import Store
 from limner.store.schema import attempts, calls
 from tests.fakes import ChatServer

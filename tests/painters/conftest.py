@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.fakes.images_client import ImageServer
-
-from .studio import KEY, KEY_VARIABLE
+from tests.painters.studio import KEY, KEY_VARIABLE
 
 
 @pytest.fixture(scope="session")

@@ -14,11 +14,11 @@ import sqlalchemy as sa
 from tenacity import wait_none
 
 from limner.calls import Calls, Fault, Limits
+from limner.core.settings import PainterFacts, Provider, Settings
 from limner.painters.base import Painting, PaintRequest
 from limner.painters.jobs import JobPainter
 from limner.painters.services.bfl import BflPainter
 from limner.painters.services.dashscope import DashScopePainter
-from limner.settings import PainterFacts, Provider, Settings
 from limner.store import Store
 from limner.store.schema import attempts, calls
 from tests.fakes.jobs_client import JobServer, request_key

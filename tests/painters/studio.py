@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from tenacity import wait_none
 
 from limner.calls import Calls, Fault
-from limner.painters.api import ApiPainter
+from limner.core.settings import Settings
 from limner.painters.base import Painting, PaintRequest
-from limner.settings import Settings
+from limner.painters.service import ApiPainter
 from limner.store import Store
 from limner.store.schema import attempts
 from tests.fakes.images_client import ImageServer

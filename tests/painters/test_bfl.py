@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from limner.errors import UsageError
-from limner.settings import PainterFacts
+from limner.core.errors import UsageError
+from limner.core.settings import PainterFacts
 from limner.store import Store
 from tests.fakes.jobs_client import JobServer, picture, request_key, revised
-
-from .job_support import KEY, KEY_VARIABLE, PRICE, ask, fail, make, paid, paint, progress, tries
+from tests.painters.job_support import KEY, KEY_VARIABLE, PRICE, ask, fail, make, paid, paint, progress, tries
 
 PRO, ULTRA, FLEX = "bfl/flux-2-pro", "bfl/flux-pro-1.1-ultra", "bfl/flux-2-flex"
 

@@ -6,13 +6,12 @@ from typing import Any, get_args
 import pytest
 
 from limner.calls import PASSING, Fault
-from limner.errors import UsageError
+from limner.core.errors import UsageError
 from limner.painters.base import Aspect, Painting
 from limner.painters.services.chat_images import RATIOS, ChatImages, why_no_image
 from limner.store import Store
 from tests.fakes.images_client import DOLLARS, OUTPUT_TOKENS, ImageServer, picture
-
-from .studio import FAULTS, KEY, LINK_FAULTS, PRICES, Studio, files_with, request
+from tests.painters.studio import FAULTS, KEY, LINK_FAULTS, PRICES, Studio, files_with, request
 
 MODEL = "google/gemini-image"
 PROMPT = "Draw the water cycle with its four arrows. Kreislauf – 水循环."

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
+from limner.core.settings import PainterFacts
 from limner.painters.services.dashscope import endpoint_of
-from limner.settings import PainterFacts
 from limner.store import Store
 from tests.fakes.jobs_client import JobServer, picture, request_key, revised
-
-from .job_support import KEY, KEY_VARIABLE, ask, fail, make, paid, paint, progress, tries
+from tests.painters.job_support import KEY, KEY_VARIABLE, ask, fail, make, paid, paint, progress, tries
 
 OLD, NEW, SYNC = "dashscope/qwen-image-plus", "dashscope/wan2.6-t2i", "dashscope/qwen-image-max"
 SIZES = PainterFacts(image_price=0.05, sizes={"square": "1328*1328", "landscape": "1664*928", "portrait": "928*1664"})

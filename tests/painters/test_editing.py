@@ -11,28 +11,27 @@ from typing import Any
 import pytest
 
 from limner.calls import Budget, BudgetReached, Calls, Fault
+from limner.core.exam import Exam
+from limner.core.settings import Settings, load
 from limner.evidence.probe import OcrProbe
-from limner.exam import Exam
 from limner.painters import open_painter
-from limner.painters.api import ApiPainter
 from limner.painters.base import Painting
-from limner.painters.controls import ControlPainter
+from limner.painters.controls.painter import ControlPainter
 from limner.painters.folder import FolderPainter
+from limner.painters.service import ApiPainter
 from limner.painters.services.bfl import BflPainter
 from limner.painters.services.chat_images import ChatImages
 from limner.painters.services.dashscope import DashScopePainter
 from limner.painters.services.gemini import Gemini
 from limner.painters.services.openai_images import OpenAIImages
-from limner.settings import Settings, load
 from limner.store import Store
 from tests.fakes.client import Server
 from tests.fakes.gemini_client import GeminiServer
 from tests.fakes.gemini_replies import IMAGE_TOKENS, painted
 from tests.fakes.gemini_replies import PICTURE_TOKENS as GEMINI_PICTURE_TOKENS
 from tests.fakes.images_client import DOLLARS, OUTPUT_TOKENS, PICTURE_TOKENS, ImageServer, picture
+from tests.painters.studio import KEY, KEY_VARIABLE, PRICES, Studio, request
 from tests.support import picture as small
-
-from .studio import KEY, KEY_VARIABLE, PRICES, Studio, request
 
 PROMPT = "Write “nucleus” under the dark spot. Zellkern – 细胞核."
 GPT, CHAT, GEMINI = "gpt-image-2", "google/gemini-image", "draws-1"

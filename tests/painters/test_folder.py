@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from limner.calls import Calls, Fault
-from limner.errors import UsageError
-from limner.images import MAX_BYTES
+from limner.core.errors import UsageError
+from limner.core.images import MAX_BYTES
 from limner.painters import FolderPainter, Painting, PaintRequest
 from limner.store import Store
 from tests.support import picture

@@ -15,10 +15,10 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls import Calls, Fault
-from limner.errors import UsageError
+from limner.core.errors import UsageError
+from limner.core.settings import ModelFacts, PainterFacts, Provider, Settings
 from limner.painters import Painting, PaintRequest
 from limner.painters.services.gemini import Gemini
-from limner.settings import ModelFacts, PainterFacts, Provider, Settings
 from limner.store import Store
 from limner.store.schema import attempts
 from tests.fakes.gemini_client import GeminiServer

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from limner.calls import Fault
-from limner.errors import UsageError
+from limner.core.errors import UsageError
 from limner.painters.base import Painting
-from limner.painters.polling import follow
+from limner.painters.jobs import follow
 from limner.store import Store
 from tests.fakes.jobs_client import JobServer, picture
-
-from .job_support import (
+from tests.painters.job_support import (
     KEY,
     KEY_VARIABLE,
     PRICE,

@@ -10,14 +10,13 @@ from typing import Any, get_args
 import pytest
 
 from limner.calls import PASSING, Fault
-from limner.errors import UsageError
+from limner.core.errors import UsageError
 from limner.painters.base import Aspect, Painting
 from limner.painters.services.openai_images import SIZES, OpenAIImages
 from limner.store import Store
 from tests.fakes import request_key
 from tests.fakes.images_client import OUTPUT_TOKENS, ImageServer, picture, revised
-
-from .studio import FAULTS, KEY, KEY_VARIABLE, LINK_FAULTS, PRICES, Studio, files_with, request
+from tests.painters.studio import FAULTS, KEY, KEY_VARIABLE, LINK_FAULTS, PRICES, Studio, files_with, request
 
 PROMPT = "Draw a plant cell; label the nucleus. Zellkern – 细胞核."
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ..needs import need
+from tests.needs import need
 
 
 def _tool(name: str) -> str | None:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from limner.calls import Fault
-from limner.spending import mean_use, spent
+from limner.running.spending import mean_use, spent
 from limner.store import Store
-from tests.test_spending import GEMINI, IMAGES, OPENAI, good, make, refused
+from tests.running.test_spending import GEMINI, IMAGES, OPENAI, good, make, refused
 
 pytestmark = pytest.mark.slow
 

@@ -13,18 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import limner
-from limner import api, compare
+from limner import api
+from limner.core.errors import UsageError
 from limner.core.evaluator import Evaluator
-from limner.errors import UsageError
 from limner.exams import kind
-from limner.report.plots.source import Choice, load
-from limner.report.site import build
-from limner.scoring import Comparable, Entry, Group, comparable
+from limner.plots.source import Choice, load
+from limner.scoring import Comparable, Entry, Group, comparable, compare
+from limner.site import build
 from limner.store import Store
 from limner.store.records import Drawing
 from tests.cli.invoke import limner as command
-from tests.compare.desk import Desk
-from tests.report.site.reading import parts
+from tests.scoring.compare.desk import Desk
+from tests.site.reading import parts
 
 EXAM = "sample/genexam"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from limner.errors import StoreError
-from limner.images import SUFFIXES, BadImage
+from limner.core.errors import StoreError
+from limner.core.images import SUFFIXES, BadImage
 from limner.store import Blobs
 from tests.support import picture
 

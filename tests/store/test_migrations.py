@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from limner.errors import StoreError
+from limner.core.errors import StoreError
 from limner.store import Store, migrations, version_at
 from limner.store.migrations import MIGRATIONS
 from limner.store.records import load_setups
 from limner.store.schema import VERSION, meta, setups
-
-from .versions import BODY, killed, look, make_version_1, race, rows, shape
+from tests.store.versions import BODY, killed, look, make_version_1, race, rows, shape
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from limner.calls import Calls, Request, Result
-from limner.errors import StoreError
-from limner.exam import Selection
+from limner.core.errors import StoreError
+from limner.core.exam import Selection
 from limner.exams.genexam.data import Rubric, read
 from limner.store import Store
 from limner.store.records import (

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from limner.errors import LimnerError, StoreError, UsageError
+from limner.core.errors import LimnerError, StoreError, UsageError
 from limner.store import Store
 from limner.store.schema import exams, meta
-
-from .versions import race
+from tests.store.versions import race
 
 
 def test_every_connection_has_the_pragmas(store: Store) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 from limner.calls import Attempt, Calls, Fault, Request, Result
 from limner.calls.keys import digest
+from limner.core.protocol import Part, Picture, Text
 from limner.models import Context
 from limner.painters import Painting, PaintRequest
 from limner.painters.base import Free
-from limner.protocol import Part, Picture, Text
 from limner.store import Store
 from limner.strategies import Strategy, open_strategy
 from tests.fakes.service import Turn

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.calls import Fault
-from limner.errors import UsageError
+from limner.core.errors import UsageError
 from limner.strategies import DIRECT_STRATEGY, STRATEGIES, open_strategy, parse
 from tests.strategies.support import Brush, Mind, draw, made, said_by_studio
 

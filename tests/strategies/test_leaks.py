@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from limner import api, exams
-from limner.exam import Exam, Question
-from limner.plan import Plan, Way
-from limner.runner import Runner
+from limner import exams
+from limner.core.exam import Exam, Question
+from limner.running.plan import Plan, Way
+from limner.running.runner import Runner
+from limner.running.setup import load_exam_or_data
 from limner.store import Store
 from tests.strategies.support import Brush, Mind, made, said_by_studio
 
@@ -80,7 +81,7 @@ def _put(value: Any, path: tuple[Any, ...], text: str) -> None:
 @pytest.mark.parametrize("word", STRATEGIES)
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_canaries_in_the_rubric_never_leave(sample: str, word: str, tmp_path: Path) -> None:
-    named, whole = api.load(f"sample/{sample}", None, tmp_path / "none")
+    named, whole = load_exam_or_data(f"sample/{sample}", None, tmp_path / "none")
     kind = exams.kind(named.kind)
     questions = [one for question in whole.questions[:3] if (one := tampered(question, kind)) is not None]
     assert questions, "no rubric took a canary: the test proves nothing"
@@ -103,7 +104,7 @@ def _usual(kind: Any) -> dict[str, str]:
 def test_the_canaries_are_where_marks_come_from() -> None:
     """The judge does see them, so that their absence above means something."""
     for sample in SAMPLES:
-        named, whole = api.load(f"sample/{sample}", None, "nowhere")
+        named, whole = load_exam_or_data(f"sample/{sample}", None, "nowhere")
         kind = exams.kind(named.kind)
         question = tampered(whole.questions[0], kind)
         assert question is not None, sample

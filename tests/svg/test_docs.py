@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from limner.svg import Limits
-from limner.svg.attributes import _FILTER_REACH
-from limner.svg.names import FILTER_LIMITS, GEOMETRY
+from limner.svg.allowed import FILTER_LIMITS, GEOMETRY
+from limner.svg.clean import _FILTER_REACH
 from limner.svg.references import _PRIMITIVE
 from tests.docs.blocks import ROOT
 from tests.docs.tables import code, number, table

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from limner.fonts import PATH
+from limner.core.fonts import PATH
 from limner.svg import BadSvg, fonts, missing_glyphs, render
-from limner.svg.cmap import characters
-from limner.svg.fonts import BUNDLED, FACES, choose
+from limner.svg.fonts import BUNDLED, FACES, characters, choose
 from tests.needs import need
 from tests.svg.corpus.page import page
 from tests.svg.corpus.words import FAR_EASTERN, text

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from limner.svg import BadSvg, clean, missing_glyphs, render
-from limner.svg.names import ATTRIBUTES, DROPPED, KEPT
+from limner.svg.allowed import ATTRIBUTES, DROPPED, KEPT
 from tests.svg import harmless
 from tests.svg.corpus import CORPUS
 from tests.svg.hostile import HEAD, HOSTILE

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from limner.images import inspect
+from limner.core.images import inspect
 from limner.svg import BadSvg, Limits, render, rendering
-from limner.svg.limits import LIMITS
+from limner.svg.allowed import LIMITS
 from limner.workers import once
 from tests.svg.hostile import HEAD
 from tests.workers import plain

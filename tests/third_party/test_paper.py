@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.needs import need
-from tests.report.site.reading import keys, parts, question
+from tests.site.reading import keys, parts, question
 from tests.third_party.drive import SITE, drive
 from tests.third_party.test_flags import folder
 
@@ -22,7 +22,7 @@ TORN = """
 from dataclasses import replace
 from pathlib import Path
 
-from limner.frames import Plot
+from limner.core.plot_data import Plot
 from limner_flags import FLAGS
 
 def burst(*given):

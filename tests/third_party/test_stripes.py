@@ -120,7 +120,7 @@ def test_it_is_small_and_keeps_to_the_seams() -> None:
             node.module for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)
         ]
         assert not any(
-            module and module.startswith(("limner.store", "limner.runner", "sqlalchemy")) for module in found
+            module and module.startswith(("limner.store", "limner.running.runner", "sqlalchemy")) for module in found
         )
 
 

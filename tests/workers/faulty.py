@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from limner.images import BadImage
+from limner.core.images import BadImage
 
 
 def obedient(note: str | None = None) -> Callable[..., Any]:

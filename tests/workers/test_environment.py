@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from limner.evidence.counting import RegionsProbe
+from limner.core.redaction import redacted
+from limner.core.settings import Provider
 from limner.evidence.probe import Local, OcrProbe
-from limner.redaction import redacted
-from limner.settings import Provider
+from limner.evidence.regions.probe import RegionsProbe
 from limner.workers import Died, Failed, Pool, Recipe, Unfit, environment
 from tests.workers import faulty, plain
 

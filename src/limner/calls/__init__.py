@@ -1,11 +1,10 @@
 """Calls: the one durable journal under painters, models and probes."""
 
+from ..core.faults import KINDS, PASSING, STOPPING, Fault, Kind
 from .budget import Budget, BudgetReached
-from .faults import KINDS, PASSING, STOPPING, Fault, Kind
 from .journal import Attempt, Calls, Outcome, Result
-from .keys import Request, canonical, digest
-from .lanes import Limits
-from .purpose import purpose
+from .keys import Request, canonical, digest, purpose
+from .rate_limit import Limits
 
 __all__ = [
     "KINDS",

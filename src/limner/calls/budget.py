@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from ..errors import LimnerError, UsageError
+from ..core.errors import LimnerError, UsageError
 
 
 class BudgetReached(LimnerError):

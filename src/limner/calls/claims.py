@@ -12,11 +12,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ..core.faults import RETRIED_NEXT_RUN
 from ..store import Store
 from ..store.schema import attempts, calls
-from . import purpose
-from .faults import RETRIED_NEXT_RUN
-from .keys import Request
+from .keys import Request, current
 
 LEASE_S = 120.0
 """How long a claim of another host stands without a sign of life."""
@@ -117,7 +116,7 @@ def claim(
         since: Faults settled before this time count as an earlier run's.
     """
 
-    exam, painter = purpose.current()
+    exam, painter = current()
 
     def operation(connection: sa.Connection) -> Claim:
         ours = {

@@ -14,14 +14,14 @@ from typing import Any
 import sqlalchemy as sa
 from tenacity import wait_random_exponential
 
-from ..errors import StoreError
+from ..core.errors import StoreError
+from ..core.faults import PASSING, Fault
 from ..store import Store, now
 from ..store.schema import attempts, calls
 from .budget import Budget
 from .claims import LEASE_S, Busy, Claimed, Settled, claim, this_process
-from .faults import PASSING, Fault
 from .keys import Request
-from .lanes import Lane, Limits
+from .rate_limit import Lane, Limits
 
 TRIES = 5
 """Tries at one call within one run, passing faults only."""

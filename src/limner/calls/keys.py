@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -59,3 +61,21 @@ class Request:
         """The sha256 that identifies the request."""
         parts: list[Any] = ["limner-call-1", self.kind, self.target, self.body, self.repeat]
         return digest(*parts, self.round) if self.round else digest(*parts)
+
+
+_current: ContextVar[tuple[str | None, str | None]] = ContextVar("purpose", default=(None, None))
+
+
+@contextmanager
+def purpose(exam: str | None, painter: str | None) -> Iterator[None]:
+    """Calls made inside, in this task and those it starts, are for this exam and painter."""
+    token = _current.set((exam, painter))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current() -> tuple[str | None, str | None]:
+    """Exam and painter that calls are being made for."""
+    return _current.get()

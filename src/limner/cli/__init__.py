@@ -8,28 +8,45 @@ from typing import NoReturn
 
 import click
 
-COMMANDS = {
-    "run": "Draw what is missing, mark what is unmarked, show the scores.",
-    "draw": "Draw only.",
-    "mark": "Mark stored drawings only.",
-    "evidence": "Measure stored drawings: text, regions, aesthetics.",
-    "scores": "Show scores from a store.",
-    "compare": "Compare painters on common questions, or exams by the order of painters.",
-    "agree": "Compare judges on the same drawings.",
-    "table": "Show a paper's table, with the published figures and your own.",
-    "plot": "Draw a plot of scores for print: SVG, PDF or PNG.",
-    "show": "Show one question: prompt, drawings, every mark with its reason.",
-    "report": "Build a site of static pages: leaderboards, painters, questions, gallery.",
-    "export": "Write one row per drawing and judge.",
-    "import": "Bring in results made by a benchmark's own scorer.",
-    "estimate": "Say what a run would still cost.",
-    "spend": "Say what was spent, by painter, judge and exam.",
-    "exams": "List installed exams.",
-    "exam": "Check an exam's data, or start an exam of your own.",
-    "regions": "Count the regions of images; compare counters and see what they count.",
-    "doctor": "Look whether this machine and this store are fit for work.",
-    "demo": "Run the bundled samples offline, with controls.",
+GROUPS: dict[str, dict[str, str]] = {
+    "Draw and mark": {
+        "run": "Draw what is missing, mark what is unmarked, show the scores.",
+        "draw": "Draw only.",
+        "mark": "Mark stored drawings only.",
+        "import": "Bring in results made by a benchmark's own scorer.",
+    },
+    "Scores": {
+        "scores": "Show scores from a store.",
+        "compare": "Compare painters on common questions, or exams by the order of painters.",
+        "agree": "Compare judges on the same drawings.",
+        "show": "Show one question: prompt, drawings, every mark with its reason.",
+        "export": "Write one row per drawing and judge.",
+    },
+    "Publish": {
+        "table": "Show a paper's table, with the published figures and your own.",
+        "plot": "Draw a plot of scores for print: SVG, PDF or PNG.",
+        "report": "Build a site of static pages: leaderboards, painters, questions, gallery.",
+    },
+    "Cost": {
+        "estimate": "Say what a run would still cost.",
+        "spend": "Say what was spent, by painter, judge and exam.",
+    },
+    "Exams": {
+        "exams": "List installed exams.",
+        "exam": "Check an exam's data, or start an exam of your own.",
+    },
+    "Evidence": {
+        "evidence": "Measure stored drawings: text, regions, aesthetics.",
+        "regions": "Count the regions of images; compare counters and see what they count.",
+    },
+    "First steps": {
+        "demo": "Run the bundled samples offline, with controls.",
+        "doctor": "Look whether this machine and this store are fit for work.",
+    },
 }
+COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}
+_FILES = {"Draw and mark": "run", "First steps": "demo"}
+"""The module with a group's commands, where it is not called like the group."""
 
 
 class Lazy(click.Group):
@@ -40,17 +57,20 @@ class Lazy(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command's own module."""
+        """The command, from the module of its group."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f".{cmd_name}_", __name__)
-        command: click.Command = module.command
+        group = next(group for group, inside in GROUPS.items() if cmd_name in inside)
+        module = import_module(f".{_FILES.get(group, group.lower())}", __name__)
+        command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without loading any."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for group, inside in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(width), help) for name, help in inside.items()])
 
 
 @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -64,7 +84,7 @@ def limner() -> None:
 
 def main() -> NoReturn:
     """Run the command line; errors meant for users become one message and an exit code."""
-    from limner.errors import LimnerError
+    from limner.core.errors import LimnerError
 
     try:
         limner.main(prog_name="limner", standalone_mode=False)

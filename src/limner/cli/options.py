@@ -12,8 +12,8 @@ import click
 
 if TYPE_CHECKING:
     from ..api import Asking
+    from ..core.exam import Selection
     from ..evidence.backends import Measuring
-    from ..exam import Selection
 
 F = TypeVar("F", bound=Callable[..., Any])
 FOLDER = click.Path(path_type=Path)
@@ -161,14 +161,14 @@ def pairs(words: tuple[str, ...], option: str) -> dict[str, str]:
 
 def make_selection(given: dict[str, Any]) -> Selection:
     """The selection among a command's arguments."""
-    from ..exam import Selection
+    from ..core.exam import Selection
 
     return Selection.parse(given["subset"], given["ids"], given["where"], given["limit"])
 
 
 def typed(words: tuple[str, ...], option: str) -> dict[str, Any]:
     """``KEY=VALUE`` words as a mapping; values that read as JSON are taken as such."""
-    from ..words import typed as value_of
+    from ..core.settings import typed as value_of
 
     return {key: value_of(value) for key, value in pairs(words, option).items()}
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..api import Asking
-    from ..runner import Plan, Progress
+    from ..running.runner import Plan, Progress
     from ..store import Store
 
 retry_failed = click.option("--retry-failed", is_flag=True, help="Try refusals and unreadable replies again too.")
@@ -39,8 +39,10 @@ repeats = click.option("--repeats", default=1, show_default=True, type=click.Int
 def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     """Plan and run; returns the exit code."""
     from .. import api
-    from ..errors import UsageError
-    from ..runner import Runner
+    from ..core.errors import UsageError
+    from ..running.runner import Runner
+    from ..running.setup import usual_reading
+    from ..store.open import open_or_empty, open_store, store_exists
 
     asking = options.make_asking(given)
     if draw and not given["painters"] and not given.get("strategies"):
@@ -70,11 +72,11 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             **({} if given.get("seed") is None else {"first_seed": given["seed"]}),
         )
 
-    if draw and not given["dry_run"] and not api.is_there(given["store"]):
+    if draw and not given["dry_run"] and not store_exists(given["store"]):
         # A mistake in the words or the data must not leave an empty store behind.
-        with api.looked_at(given["store"]) as empty:
+        with open_or_empty(given["store"]) as empty:
             Runner(make(empty), empty).check()
-    place = api.looked_at(given["store"]) if draw and given["dry_run"] else api.opened(given["store"], create=draw)
+    place = open_or_empty(given["store"]) if draw and given["dry_run"] else open_store(given["store"], create=draw)
     with place as store:
         plan = make(store)
         _tell(plan, asking)
@@ -89,8 +91,8 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             progress = runner.run()
         close(given, progress)
         if plan.judges and not given["as_json"] and not progress.interrupted:
-            from ..exam import Selection
-            from ..report.tables import print_standings
+            from ..core.exam import Selection
+            from ..tables.scores import print_standings
 
             names = [painter.name for painter in plan.painters] or list(plan.only_painters or ())
             rows = {(runner.label(way.painter), way.strategy.name) for way in plan.ways}
@@ -99,7 +101,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
                 store=store,
                 painters=names,
                 selection=Selection(ids=tuple(question.id for question in runner.questions)),
-                reading=api.usual_reading(plan.exam.kind, asking),
+                reading=usual_reading(plan.exam.kind, asking),
                 only=lambda group: (
                     group.evaluator.id in runner.setups and (not rows or (group.painter, group.strategy) in rows)
                 ),
@@ -112,8 +114,8 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
 
 def _tell(plan: Plan, asking: Asking) -> None:
     """What a user should know before it starts."""
-    from .. import api
     from ..painters import FolderPainter
+    from ..running.setup import deviations
 
     notes = list(plan.exam.notes)
     for painter in plan.painters:
@@ -123,7 +125,7 @@ def _tell(plan: Plan, asking: Asking) -> None:
             notes += [f"{painter.name}: … and {len(same) - 5} more ids with several files"] if len(same) > 5 else []
     for note in notes:
         click.echo(f"note: {note}", err=True)
-    for word in api.deviations(plan.exam.kind, asking):
+    for word in deviations(plan.exam.kind, asking):
         click.echo(f"differs from preset {asking.preset}: {word}", err=True)
 
 
@@ -131,8 +133,8 @@ def tell_older(plan: Plan, store: Store) -> None:
     """Say where a judge has marked under an older wording, and how to go on with that one."""
     if not plan.judges:
         return
-    from .. import settings
-    from ..older import older_wordings
+    from ..core import settings
+    from ..running.older_wordings import older_wordings
 
     for one in older_wordings(plan, store, settings.load()):
         click.echo(f"note: {one}", err=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from ..report.sheets import Sheet
+    from ..tables.sheets import Sheet
 
 form = click.option(
     "--format", "form", type=click.Choice(["text", "json", "csv", "md"]), default="text", show_default=True
@@ -23,7 +23,7 @@ def show(form: str, as_json: Callable[[], Any], as_csv: Callable[[], str], sheet
     elif form == "csv":
         click.echo(as_csv(), nl=False)
     else:
-        from ..report.sheets import markdown, print_sheets
+        from ..tables.sheets import markdown, print_sheets
 
         if form == "md":
             click.echo(markdown(sheets()), nl=False)

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any, TypeVar
 
-from ..errors import UsageError
+from .errors import UsageError
 
 BETWEEN = " · "
 """Stands between a judge and what sets it apart."""

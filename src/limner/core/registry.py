@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ..errors import UsageError
+from .errors import UsageError
 
 OWN = "limner"
 SHELVES = {"limner.services": "limner.painters.services"}

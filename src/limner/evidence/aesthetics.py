@@ -10,8 +10,8 @@ from importlib import metadata
 from pathlib import Path
 
 from ..calls import Calls, Fault
-from ..errors import UsageError
-from ..images import BadImage, inspect
+from ..core.errors import UsageError
+from ..core.images import BadImage, inspect
 from ..workers import Recipe, environment
 from .probe import Finding, Local
 from .unipercept import KEY

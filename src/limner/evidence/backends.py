@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from ..errors import UsageError
-from ..images import Preparer
-from ..settings import Settings
-from ..words import typed
+from ..core.errors import UsageError
+from ..core.evidence import AESTHETICS, EVIDENCE, MODEL, OCR
+from ..core.images import Preparer
+from ..core.settings import Settings, typed
 from .kinds import MODEL_KIND, ProbeInputs, ProbeKind, backends_of, evidence_names, probe_kind
-from .names import AESTHETICS, EVIDENCE, MODEL, OCR
 from .probe import Local, OcrProbe, Probe
 from .regions import WORDS
 
@@ -113,22 +112,22 @@ def _rapidocr(given: ProbeInputs) -> Probe:
 
 def _tesseract(given: ProbeInputs) -> Probe:
     from ..workers import Recipe
-    from . import tesseract
+    from .ocr import tesseract
 
     spoken, seconds = given.rest or tesseract.LANGUAGES, given.settings.evidence.ocr_timeout_s
     args = json.dumps({"languages": spoken, "seconds": seconds}, sort_keys=True)
-    recipe = Recipe("tesseract", "limner.evidence.tesseract:reader", args)
+    recipe = Recipe("tesseract", "limner.evidence.ocr.tesseract:reader", args)
     return Local(OCR, tesseract.name(spoken), recipe, seconds)
 
 
 def _reader(given: ProbeInputs) -> Probe:
-    from .models import ModelReader
+    from .by_model import ModelReader
 
     return ModelReader(_model(given.word, given.settings, given.images))
 
 
 def _regions(given: ProbeInputs) -> Probe:
-    from .counting import RegionsProbe
+    from .regions.probe import RegionsProbe
 
     assert given.reader is not None
     word = given.word.partition("?")[0]
@@ -143,7 +142,7 @@ def _unipercept(given: ProbeInputs) -> Probe:
 
 
 def _rating(given: ProbeInputs) -> Probe:
-    from .models import ModelRating
+    from .by_model import ModelRating
 
     return ModelRating(_model(given.word, given.settings, given.images))
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.errors import UsageError
+from ..core.evidence import EVIDENCE
+from ..core.images import Preparer
 from ..core.registry import Registry
-from ..errors import UsageError
-from ..images import Preparer
-from ..settings import Settings
-from .names import EVIDENCE
+from ..core.settings import Settings
 from .probe import Probe
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..calls import Attempt, Calls, Fault, Request, Result
+from ..core.evidence import Line
 from ..workers import Died, Failed, Recipe, Unfit, pool_of
-from .lines import Line
-from .ocr import RapidOcr
+from .ocr.rapid import RapidOcr
 
 OCR_S = 120.0
 """Seconds that reading one image may take."""
@@ -125,5 +125,5 @@ class OcrProbe(Local):
 
     def __init__(self, seconds: float = OCR_S) -> None:
         engine = RapidOcr()
-        recipe = Recipe(engine.name, "limner.evidence.ocr:reader")
+        recipe = Recipe(engine.name, "limner.evidence.ocr.rapid:reader")
         super().__init__("ocr", f"{engine.name}/{engine.version}", recipe, seconds)

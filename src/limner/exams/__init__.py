@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic
 
+from ..core.errors import DataError, UsageError
+from ..core.exam import Exam, Question, R
+from ..core.plot_data import WAYS, Plot
+from ..core.protocol import Prompts, Protocol
 from ..core.registry import Registry
-from ..errors import DataError, UsageError
-from ..exam import Exam, Question, R
-from ..frames import WAYS, Plot
-from ..protocol import Prompts, Protocol
 
 SAMPLE = "sample/"
 SHIPPED = ("genexam", "mmmg", "worldgenbench", "fepbench", "aibench")
@@ -59,7 +59,7 @@ class Kind(Generic[R]):
             and is drawn as that one is.
         statistics: Words that ``measure`` in ``tables.toml`` may use -> a number of one question; further words in
             the layout come as further arguments.
-        view: What the site's page of a question has beyond the usual: a ``graph``, see `limner.report.site.views`.
+        view: What the site's page of a question has beyond the usual: a ``graph``, see `limner.site.views`.
     """
 
     name: str
@@ -143,6 +143,11 @@ def resolve(word: str, data: Path | None = None) -> Named:
             raise UsageError(f"the exam {found.name} has no bundled sample")
         return Named(word, found.name, data or found.sample)
     return Named(word, kind(word).name, data)
+
+
+def name_of(word: str) -> str:
+    """The name that the exam EXAM stands for has in a store."""
+    return resolve(word).name if word.endswith(".toml") else word
 
 
 def _from_toml(path: Path, data: Path | None) -> Named:

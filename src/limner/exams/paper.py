@@ -1,6 +1,6 @@
 """What an exam's paper prints, from the exam's ``paper`` folder.
 
-``published.csv`` has the figures, one a row; ``tables.toml`` lays them out, see `limner.report.papertables.schema`;
+``published.csv`` has the figures, one a row; ``tables.toml`` lays them out, see `limner.tables.paper.schema`;
 ``rules.toml`` says what they mean to us. Each of the three may be missing.
 """
 
@@ -17,7 +17,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..errors import DataError
+from ..core.errors import DataError
 from . import kind
 
 COLUMNS = (

@@ -6,10 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
-from ..errors import UsageError
+from ..core.errors import UsageError
 from . import kind
-
-DATA = shutil.ignore_patterns("*.py", "__pycache__")
 
 
 def write_starter(folder: Path, like: str) -> Path:
@@ -25,7 +23,7 @@ def write_starter(folder: Path, like: str) -> Path:
         raise UsageError(f"{folder} is a file; name a folder")
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty")
-    shutil.copytree(found.sample, folder / "data", ignore=DATA, dirs_exist_ok=True)
+    shutil.copytree(found.sample, folder / "data", dirs_exist_ok=True)
     path = folder / "exam.toml"
     name = folder.resolve().name
     # JSON and TOML spell basic strings alike.

@@ -14,8 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, UsageError
-from ..protocol import Prompts, Variant
+from ..core.errors import DataError, UsageError
+from ..core.protocol import Prompts, Variant
 
 if TYPE_CHECKING:
     from . import Kind

@@ -7,18 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError
+from ..core.errors import UsageError
+from ..core.images import Preparer
+from ..core.protocol import Prompts, Variant
+from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
 from ..exams import Kind, wordings
-from ..images import Preparer
-from ..protocol import Prompts, Variant
-from ..settings import Settings
 from ..store import Blobs
 from .base import Judge, Marked, Subject
 from .kinds import JUDGES, JudgeInputs, JudgeKind
 from .model import ModelJudge
-from .ocr import OcrJudge
-from .rules import RULES
+from .ocr.judge import RULES, OcrJudge
 
 __all__ = [
     "JUDGES",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..calls import Calls
-from ..exam import Question
-from ..marks import Mark
+from ..core.exam import Question
+from ..core.marks import Mark
 
 
 @dataclass(frozen=True)

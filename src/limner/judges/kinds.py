@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.images import Preparer
+from ..core.protocol import Variant
 from ..core.registry import Registry
+from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
 from ..exams import Kind
-from ..images import Preparer
-from ..protocol import Variant
-from ..settings import Settings
 from ..store import Blobs
 from .base import Judge
 

@@ -6,11 +6,11 @@ import asyncio
 from typing import Any
 
 from ..calls import Calls, Fault
-from ..errors import Lacking
+from ..core.errors import Lacking
+from ..core.exam import Question
+from ..core.protocol import Ask, Protocol, Variant
 from ..evidence.probe import OcrProbe
-from ..exam import Question
 from ..models import Answer, ChatModel, Context, ReplayModel, complete, open_model
-from ..protocol import Ask, Protocol, Variant
 from ..store import Blobs
 from .base import Marked, Subject
 from .kinds import JudgeInputs, JudgeKind

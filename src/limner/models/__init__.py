@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError
-from ..images import Preparer
-from ..settings import Settings
+from ..core.errors import UsageError
+from ..core.images import Preparer
+from ..core.settings import Settings
 from .base import Answer, Context, Model, complete
 from .chat import ChatModel
 from .replay import ReplayModel

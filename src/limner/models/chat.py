@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..calls import Attempt, Calls, Fault, Kind, Outcome, Request, Result
-from ..errors import StoreError
-from ..images import BadImage, Preparer
-from ..protocol import Part, Picture, Text
-from ..redaction import without_key
-from ..settings import ModelFacts, Settings
+from ..core.errors import StoreError
+from ..core.images import BadImage, Preparer
+from ..core.protocol import Part, Picture, Text
+from ..core.redaction import without_key
+from ..core.settings import ModelFacts, Settings
+from ..transport.openai_faults import fault_of, kind_of
 from .base import Context
-from .openai_faults import fault_of, kind_of
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

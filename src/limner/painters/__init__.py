@@ -6,17 +6,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import UsageError
+from ..core.errors import UsageError
+from ..core.exam import Exam
+from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
-from ..exam import Exam
-from ..settings import Settings
 from ..store import Blobs
-from .api import SERVICES, ApiPainter
 from .base import Aspect, Painter, Painting, PaintRequest
-from .controls import NAMES as CONTROLS
-from .controls import SIZE, ControlPainter
+from .controls.painter import NAMES as CONTROLS
+from .controls.painter import SIZE, ControlPainter
 from .folder import FolderPainter
 from .kinds import PAINTERS, PainterInputs, PainterKind
+from .service import SERVICES, ApiPainter
 
 __all__ = [
     "CONTROLS",

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from ..calls import Calls, Fault
-from ..errors import UsageError
-from ..images import BadImage, inspect
+from ..core.errors import UsageError
+from ..core.images import BadImage, inspect
 from .base import Free, Painting, PaintRequest, refuse_pictures
 from .kinds import PainterInputs, PainterKind
 

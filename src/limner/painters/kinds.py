@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.exam import Exam
 from ..core.registry import Registry
+from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
-from ..exam import Exam
-from ..settings import Settings
 from ..store import Blobs
 from .base import Painter
 

@@ -9,13 +9,13 @@ from functools import cached_property
 from shlex import quote
 from typing import Any, Literal
 
+from ..core.errors import UsageError
 from ..core.evaluator import Evaluator, by_evaluator
-from ..errors import UsageError
-from ..protocol import Protocol, Score
-from ..stats import Interval, Parts, score_interval, spreads
-from ..stats.kinds import Floats
+from ..core.protocol import Protocol, Score
 from .entries import Entry, Group
 from .parts import MET, deriving, met_parts, summed, tops, values_of
+from .stats import Interval, Parts, score_interval, spreads
+from .stats.types import Floats
 
 On = Literal["common", "all"]
 """On which questions painters' numbers rest: on those all of them have, or each on all its own."""

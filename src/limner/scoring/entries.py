@@ -9,14 +9,14 @@ from functools import cached_property
 from typing import Any
 
 from ..core.evaluator import Evaluated, Evaluator, Which, labelled
-from ..evidence.choice import Choice
-from ..evidence.names import OCR
-from ..exam import Question
+from ..core.evidence import OCR
+from ..core.exam import Question
+from ..core.marks import Mark
+from ..core.protocol import Protocol, Reading, Reply, Row
+from ..evidence.stored import Choice
 from ..exams import Kind, kind
 from ..exams.wordings import wording_names
-from ..marks import Mark
-from ..protocol import Protocol, Reading, Reply, Row
-from ..screening import Flags, screened
+from ..screening.stored import Flags, screened
 from ..store import Store
 from ..store.records import (
     CONTROL,

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UsageError
-from ..marks import fill
-from ..protocol import Protocol, Row, Score
-from ..stats import Interval, Parts, bootstrap, ratios, resampled
-from ..stats.kinds import Floats
+from ..core.errors import UsageError
+from ..core.marks import fill
+from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
 from .parts import of_rows, summed, tops
+from .stats import Interval, Parts, bootstrap, ratios, resampled
+from .stats.types import Floats
 
 Ends = Mapping[str, tuple[float, float]]
 Summary = Callable[[Parts, Protocol[Any]], Mapping[str, Interval]]

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..protocol import Protocol, Row, Score
-from ..stats import Parts, ratios
-from ..stats.kinds import Derive
+from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
+from .stats import Parts, ratios
+from .stats.types import Derive
 
 MET = Score("met", 100, "percent of criteria met, of those that are decided for all that is compared")
 """The score of last resort, for judges that abstain: no exam's own, and known wherever something is decided."""

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..core.errors import UsageError
 from ..core.evaluator import Evaluated, Evaluator
-from ..errors import UsageError
+from ..core.evidence import backends
+from ..core.protocol import Protocol, Reading, Score
 from ..evidence.kinds import evidence_names
-from ..evidence.names import backends
-from ..protocol import Protocol, Reading, Score
-from ..stats import Interval
 from ..store.records import row_name
 from .comparable import Comparable, On, comparables
 from .entries import NOT_APPLICABLE, Entry, Group
 from .numbers import Numbers, columns, numbers, pessimistic
+from .stats import Interval
 
 SORTS = ("name", "coverage", "cost")
 """What rows can be ordered by, beside any score."""

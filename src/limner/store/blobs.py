@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ..errors import StoreError
-from ..images import SUFFIXES, Info, inspect
+from ..core.errors import StoreError
+from ..core.images import SUFFIXES, Info, inspect
 
 
 class Blobs:
@@ -23,7 +23,7 @@ class Blobs:
         """Store an image; storing it again is free. Returns its hash and header.
 
         Raises:
-            limner.images.BadImage: The bytes are no image within the limits.
+            limner.core.images.BadImage: The bytes are no image within the limits.
         """
         info = inspect(data)
         sha256 = hashlib.sha256(data).hexdigest()

@@ -12,7 +12,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from ..errors import StoreError
+from ..core.errors import StoreError
 from .schema import VERSION, meta, metadata
 
 LOCK = int.from_bytes(b"limner")

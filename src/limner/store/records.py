@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
 
-from ..errors import StoreError
-from ..exam import Exam, Question
-from ..images import BadImage
+from ..core.errors import StoreError, UsageError
+from ..core.exam import Exam, Question
+from ..core.images import BadImage
 from .schema import attempts, calls, drawings, evidence, exams, markings, questions, setups
 from .store import Store, now
 
@@ -294,3 +294,18 @@ def save_setup(store: Store, id: str, body: dict[str, Any]) -> None:
     """Keep how a judge is asked."""
     row = {"id": id, "judge": body["judge"], "body": body, "created": now()}
     store.write(lambda connection: store.insert_new(connection, setups, row))
+
+
+def known_painters(store: Store, exam: str, names: Sequence[str]) -> frozenset[str]:
+    """The same names, each checked to be a painter's with drawings of the exam.
+
+    Raises:
+        UsageError: One has none; says who has.
+    """
+    if not names:
+        return frozenset()
+    known = {name for drawing in load_drawings(store, exam) for name in (drawing.painter, drawing.label)}
+    if unknown := sorted(set(names) - known):
+        there = ", ".join(sorted(known)) or "none"
+        raise UsageError(f"{store.url} has no drawing of {exam} by {unknown[0]!r}; there is: {there}")
+    return frozenset(names)

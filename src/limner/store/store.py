@@ -19,7 +19,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from ..errors import NoStore, StoreError, UsageError
+from ..core.errors import NoStore, StoreError, UsageError
 from . import migrations
 from .blobs import Blobs
 from .writer import Writer

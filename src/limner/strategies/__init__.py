@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ..calls import Calls, Fault
-from ..errors import StoreError, UsageError
+from ..core.errors import StoreError, UsageError
+from ..core.protocol import Prompts
 from ..painters import Painter, Painting, PaintRequest
-from ..protocol import Prompts
 from ..store import Blobs
 from .base import STRATEGIES, Canvas, Drawer, Guess, Mind, Place, Stage, Studio, joined
-from .choosing import MOST
-from .drawing import DIRECT
+from .best_of import MOST
+from .draw import DIRECT
 
 __all__ = [
     "DIRECT_STRATEGY",

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..calls import Calls, Fault
+from ..core.errors import UsageError
+from ..core.images import BadImage
+from ..core.protocol import Contract, Part, Prompts
 from ..core.registry import Registry
-from ..errors import UsageError
-from ..images import BadImage
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..painters import Painter, PaintRequest
-from ..protocol import Contract, Part, Prompts
 from ..store import Blobs
 
 T = TypeVar("T")

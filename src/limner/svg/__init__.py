@@ -8,10 +8,10 @@ What is taken, left out and refused stands in ``docs/svg.md``.
 
 from __future__ import annotations
 
-from .cleaning import Cleaned, clean, cleaned
+from .allowed import BadSvg, Limits
+from .clean import Cleaned, clean, cleaned
+from .extract import extract
 from .fonts import missing_glyphs
-from .limits import BadSvg, Limits
 from .rendering import render
-from .reply import extract
 
 __all__ = ["BadSvg", "Cleaned", "Limits", "clean", "cleaned", "extract", "missing_glyphs", "render"]

@@ -7,8 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
-from .limits import BadSvg
-from .names import GEOMETRY, PROPERTIES, words
+from .allowed import GEOMETRY, PROPERTIES, BadSvg, words
 from .parse import Node
 from .values import tidy
 

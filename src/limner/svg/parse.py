@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from .limits import BadSvg, Limits
+from .allowed import BadSvg, Limits
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"

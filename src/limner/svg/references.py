@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .allowed import PRIMITIVES, SHAPES, BadSvg, Limits
 from .css import Rule
-from .limits import BadSvg, Limits
-from .names import PRIMITIVES, SHAPES
 from .parse import Node
 from .values import REFERENCE
 

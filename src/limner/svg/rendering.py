@@ -8,11 +8,11 @@ import signal
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..images import MAX_BYTES
+from ..core.images import MAX_BYTES
 from ..workers import Died, Failed, Recipe, Unfit, once
-from .cleaning import Cleaned, cleaned
+from .allowed import LIMITS, BadSvg, Limits
+from .clean import Cleaned, cleaned
 from .fonts import MONOSPACE, SANS, SERIF, choose
-from .limits import LIMITS, BadSvg, Limits
 
 SIDE = 1024
 """Pixels of the longer side where nothing else is asked for."""

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..redaction import redacted
+from ..core.redaction import redacted
 from . import frames
 from .environment import environment
 from .recipe import Answer, Died, Failed, Recipe, Unfit

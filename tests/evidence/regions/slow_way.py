@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from limner.evidence.lines import Line
+from limner.core.evidence import Line
 
 Mask = NDArray[np.bool_]
 

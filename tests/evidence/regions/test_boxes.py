@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.errors import UsageError
+from limner.core.errors import UsageError
 from limner.evidence.regions import boxes
 from limner.evidence.regions.boxes import Crop, Masks, chosen, crops, cut, grid, measured, passed, suppressed
 from limner.evidence.regions.settings import RELEASE, Settings, settings_from
-
-from . import slow_way
+from tests.evidence.regions import slow_way
 
 sides = st.integers(1, 3000)
 corner = st.integers(0, 12)

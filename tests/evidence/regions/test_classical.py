@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw
 
-from limner.errors import UsageError
-from limner.evidence.ocr import RapidOcr
+from limner.core.errors import UsageError
+from limner.core.fonts import font
+from limner.evidence.ocr.rapid import RapidOcr
 from limner.evidence.regions import WORDS, open_counter
 from limner.evidence.regions.classical import areas
-from limner.fonts import font
 
 COLOURS = ["navy", "orange", "green", "crimson", "purple", "teal", "gold", "grey"]
 

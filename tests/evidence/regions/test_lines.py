@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.evidence.lines import Line, Point
+from limner.core.evidence import Line, Point
 from limner.evidence.regions.base import Box, Regions
 from limner.evidence.regions.lines import merged, overlap, text_lines
-
-from . import slow_way
+from tests.evidence.regions import slow_way
 
 SIDE = 300
 

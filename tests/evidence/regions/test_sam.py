@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
-from limner.errors import UsageError
-from limner.evidence.lines import Line
+from limner.core.errors import UsageError
+from limner.core.evidence import Line
 from limner.evidence.regions import open_counter
 from limner.evidence.regions.sam import FILES, LARGE, ONLY_2_1, SamCounter, located, model_name
 from limner.evidence.regions.settings import RELEASE, Settings
@@ -253,7 +253,7 @@ def test_without_torch_the_message_names_the_extra(tmp_path: Path) -> None:
         "import importlib.util as util; found = util.find_spec\n"
         "util.find_spec = lambda name: None if name in ('torch', 'transformers') else found(name)\n"
         "from limner.evidence.regions import open_counter\n"
-        "from limner.errors import UsageError\n"
+        "from limner.core.errors import UsageError\n"
         "try:\n    open_counter('sam2.1-large').check()\nexcept UsageError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)

@@ -11,15 +11,14 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
-from limner.errors import UsageError
-from limner.evidence.ocr import RapidOcr
+from limner.core.errors import UsageError
+from limner.core.images import decode
+from limner.evidence.ocr.rapid import RapidOcr
 from limner.evidence.regions import open_counter
 from limner.evidence.regions import tiny as module
 from limner.evidence.regions.tiny import DECODER, ENCODER, FILES, PACKAGE, TinyCounter
-from limner.images import decode
+from tests.evidence.regions.fetching import tiny_weights
 from tests.needs import shared
-
-from .fetching import tiny_weights
 
 SHAPES = {"navy": (60, 60, 300, 260), "orange": (380, 80, 560, 280), "green": (120, 330, 420, 560)}
 

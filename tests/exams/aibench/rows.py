@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from limner.exam import Question
+from limner.core.exam import Question
+from limner.core.protocol import Reply, Variant
 from limner.exams.aibench import AIBENCH
 from limner.exams.aibench.data import LEVELS, Rubric
 from limner.judges import make_variant
-from limner.protocol import Reply, Variant
 
 NAMES = {ours: name for name, ours in LEVELS.items()}
 

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limner.core.protocol import Unreadable
 from limner.exams.aibench.answers import LETTERS, batched, careful, check_all, release, shape
 from limner.exams.aibench.data import Rubric
-from limner.protocol import Unreadable
-
-from .rows import CHECKLIST
+from tests.exams.aibench.rows import CHECKLIST
 
 OPTIONS = {"A": "The encoder", "B": "Branch B", "C": "Both of them", "D": "It cannot be told"}
 YES_NO = {"A": "No", "B": "Yes"}

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools.samples.aibench.draw import IMAGES
 
 from limner.exams import read, resolve
-from limner.exams.aibench.sample.draw import IMAGES
 from tests.cli.invoke import limner
+from tests.exams.aibench.rows import CHECKLIST, ROW, write
 from tests.fakes import ChatServer
 from tests.support import JUDGE, picture, write_settings
-
-from .rows import CHECKLIST, ROW, write
 
 EXAM = read(resolve("sample/aibench"))
 TOTAL = sum(len(question.rubric.checklist) for question in EXAM.questions)

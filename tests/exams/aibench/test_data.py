@@ -12,13 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from limner.errors import DataError
-from limner.exam import Exam, Question
+from limner.core.errors import DataError
+from limner.core.exam import Exam, Question
 from limner.exams.aibench import AIBENCH
 from limner.exams.aibench.data import Rubric, read
+from tests.exams.aibench.rows import CHECKLIST, ROW, item, variant, write
 from tests.support import picture
-
-from .rows import CHECKLIST, ROW, item, variant, write
 
 FILE = "AIBench.jsonl"
 

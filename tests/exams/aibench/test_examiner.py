@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from limner import api
-from limner.evidence.lines import Line
-from limner.exam import Selection
+from limner.core.evidence import Line
+from limner.core.exam import Selection
+from limner.core.marks import Criterion
 from limner.exams import read, resolve
 from limner.exams.aibench import AIBENCH
 from limner.exams.aibench.labels import yes_letter
-from limner.judges.examine import examine
-from limner.marks import Criterion
+from limner.judges.ocr.examine import examine
 
 pytestmark = pytest.mark.slow
 

@@ -15,10 +15,9 @@ import sqlalchemy as sa
 from limner import api
 from limner.store import Store
 from limner.store.schema import attempts, calls, markings
+from tests.exams.aibench.rows import item, write
 from tests.fakes import ChatServer
 from tests.support import JUDGE, Gated, picture, write_settings
-
-from .rows import item, write
 
 pytestmark = pytest.mark.slow
 

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from limner import settings
-from limner.errors import UsageError
+from limner.core import settings
+from limner.core.errors import UsageError
+from limner.core.protocol import Text
 from limner.exams.aibench import AIBENCH, latex
 from limner.exams.aibench.data import Item
 from limner.exams.aibench.labels import Asked, asked, criterion, yes_letter
 from limner.judges import make_variant
-from limner.protocol import Text
-
-from .rows import item, question, variant
+from tests.exams.aibench.rows import item, question, variant
 
 PROTOCOL = AIBENCH.protocol
 METHOD = r"""We~\cite{a,b} map $x$ to $z$. % not sure yet

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limner.core.marks import Mark, fill
+from limner.core.protocol import READINGS, Picture, Reply, Row, Text
 from limner.exams.aibench import AIBENCH
-from limner.marks import Mark, fill
-from limner.protocol import READINGS, Picture, Reply, Row, Text
-
-from .rows import CHECKLIST, item, question, replies, variant
+from tests.exams.aibench.rows import CHECKLIST, item, question, replies, variant
 
 PROTOCOL = AIBENCH.protocol
 RATED = {"aesthetics": {"value": 51.0, "backend": "imported"}}

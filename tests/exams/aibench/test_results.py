@@ -11,11 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from limner.errors import DataError
+from limner.core.errors import DataError
 from limner.exams import ImportedReply
 from limner.exams.aibench.results import read_results
-
-from .rows import CHECKLIST, question, write
+from tests.exams.aibench.rows import CHECKLIST, question, write
 
 
 def detail(one: dict[str, Any], pred: str | None) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from PIL import Image, ImageChops
+from tools.samples.aibench.draw import DRAWINGS, IMAGES, draw_all
 
 from limner.exams import read, resolve
 from limner.exams.aibench import latex
 from limner.exams.aibench.data import FILE, LEVELS
-from limner.exams.aibench.sample.draw import DRAWINGS, IMAGES, draw_all
 
 SAMPLE = IMAGES.parent
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in (SAMPLE / FILE).read_text("utf-8").splitlines()]

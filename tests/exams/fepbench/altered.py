@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from unittest import mock
 
 from PIL import Image
-
-from limner.exams.fepbench.sample import earth, life, physics
-from limner.exams.fepbench.sample.draw import DRAWINGS
-from limner.exams.genexam.sample.canvas import INK, Canvas
-from limner.exams.genexam.sample.paths import Point
+from tools.samples.fepbench import earth, life, physics
+from tools.samples.fepbench.draw import DRAWINGS
+from tools.samples.genexam.canvas import INK, Canvas
+from tools.samples.genexam.paths import Point
 
 INSTEAD: dict[str, str | None] = {
     "Incident ray": "Incidnet ray", "Glass": "Glas", "Refracted ray": "Refractd ray", "Normal": None,

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
-from limner.exam import Question
+from limner.core.exam import Question
+from limner.core.protocol import Row
 from limner.exams.fepbench import analysis
-from limner.protocol import Row
-
-from .atom_sets import PROTOCOL, many, question
+from tests.exams.fepbench.atom_sets import PROTOCOL, many, question
 
 
 def row(id: str, count: int, scores: dict[str, float | None], **tags: str) -> Row:

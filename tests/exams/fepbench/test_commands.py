@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
-from limner import settings
+from limner.core import settings
 from limner.exams.fepbench import FEPBENCH
 from limner.painters import PaintRequest
 from limner.painters.services.openai_images import OpenAIImages
 from limner.store import Store
 from tests.cli.invoke import limner
+from tests.exams.fepbench.atom_sets import SAMPLE, Flags, changed, question, unexpected, verification
 from tests.fakes import ChatServer
 from tests.support import JUDGE, picture, write_settings
-
-from .atom_sets import SAMPLE, Flags, changed, question, unexpected, verification
 
 ATOMS = question().rubric
 SAMPLES = ("S1", "S2", "S3")
@@ -178,7 +177,7 @@ def whole_reply() -> str:
 def test_a_model_is_asked_twice_and_told_the_text_where_wanted(
     variant: str, data: Path, chat: ChatServer, tmp_path: Path
 ) -> None:
-    from limner.exams.fepbench.sample.draw import IMAGES
+    from tools.samples.fepbench.draw import IMAGES
 
     write_settings(tmp_path, chat.base_url)
     chat.configure(reply=whole_reply())

@@ -12,15 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from limner.errors import DataError
-from limner.exam import Exam, Question
+from limner.core.errors import DataError
+from limner.core.exam import Exam, Question
 from limner.exams.fepbench import FEPBENCH
 from limner.exams.fepbench.atoms import MODALITIES, SCHEMA, Atoms, Sample, schema
 from limner.exams.fepbench.data import read
 from limner.judges import make_variant
+from tests.exams.fepbench.atom_sets import SAMPLE, changed
 from tests.support import picture
-
-from .atom_sets import SAMPLE, changed
 
 
 def write(folder: Path, *lines: dict[str, Any] | str | bytes) -> Path:

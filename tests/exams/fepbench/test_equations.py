@@ -7,8 +7,7 @@ from itertools import product
 import pytest
 
 from limner.exams.fepbench.equations import BETA, match, mean, overall_precision, precision
-
-from .atom_sets import Flags, many, question, score
+from tests.exams.fepbench.atom_sets import Flags, many, question, score
 
 ATOMS = many(visual=(2, 1), text=(4, 2), relation=(2, 2))
 """Two visual instruction atoms v1 v2 and a reasoning one v3; texts t1-t4, t5 t6; relations r1 r2, r3 r4."""

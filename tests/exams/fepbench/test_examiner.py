@@ -11,17 +11,16 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from tools.samples.fepbench.draw import DRAWINGS, IMAGES
 
-from limner.evidence.lines import Line
-from limner.evidence.ocr import RapidOcr
-from limner.exam import Question
+from limner.core.evidence import Line
+from limner.core.exam import Question
+from limner.evidence.ocr.rapid import RapidOcr
 from limner.exams.fepbench import FEPBENCH
 from limner.exams.fepbench.data import read
-from limner.exams.fepbench.sample.draw import DRAWINGS, IMAGES
-from limner.judges.examine import examine
-from limner.painters import alter
-
-from .altered import INSTEAD, altered
+from limner.judges.ocr.examine import examine
+from limner.painters.controls import images
+from tests.exams.fepbench.altered import INSTEAD, altered
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +55,7 @@ def text() -> Callable[[str, str], list[Line]]:
         if drawing == "swapped":
             # As control/swapped draws the free-form question.
             seed = int.from_bytes(hashlib.sha256(f"{sample}/free".encode()).digest()[:4])
-            swapped = alter.swap(reference, lines("reference", sample), seed)
+            swapped = images.swap(reference, lines("reference", sample), seed)
             assert swapped is not None
             return engine.read(swapped[0])
         return engine.read(reference)

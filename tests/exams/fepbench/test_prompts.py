@@ -9,16 +9,15 @@ from typing import Any
 
 import pytest
 
-from limner.errors import UsageError
-from limner.exam import Question
+from limner.core.errors import UsageError
+from limner.core.exam import Question
+from limner.core.protocol import Ask, Picture, Text
 from limner.exams.fepbench import FEPBENCH
 from limner.exams.fepbench.atoms import MODALITIES
 from limner.exams.fepbench.replies import LAYOUT, PARTS, UNEXPECTED, VERIFICATION
 from limner.judges import make_variant
-from limner.protocol import Ask, Picture, Text
 from tests.cli.invoke import limner
-
-from .atom_sets import SAMPLE, question
+from tests.exams.fepbench.atom_sets import SAMPLE, question
 
 DRAWING = "1" * 64
 LINES = {"ocr": {"value": [{"text": "Nucleus"}, {"text": "Rib0some"}], "backend": "some"}}

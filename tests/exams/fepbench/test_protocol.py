@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limner.exam import Question
+from limner.core.exam import Question
+from limner.core.marks import Mark, fill
+from limner.core.protocol import READINGS, Reading, Reply, Row, Unreadable
 from limner.exams.fepbench import FEPBENCH
 from limner.exams.fepbench.atoms import MODALITIES, Atoms
 from limner.exams.fepbench.replies import LAYOUT, PARTS, UNEXPECTED, VERIFICATION, listed, normal, verified
 from limner.judges import make_variant
-from limner.marks import Mark, fill
-from limner.protocol import READINGS, Reading, Reply, Row, Unreadable
-
-from .atom_sets import (
+from tests.exams.fepbench.atom_sets import (
     FORMS,
     PROTOCOL,
     SAMPLE,

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from limner.errors import DataError
+from limner.core.errors import DataError
+from limner.core.protocol import READINGS, Reply
 from limner.exams.fepbench.results import read_results
-from limner.protocol import READINGS, Reply
-
-from .atom_sets import PROTOCOL, question, unexpected, verification
+from tests.exams.fepbench.atom_sets import PROTOCOL, question, unexpected, verification
 
 ASKED = question()
 LINE: dict[str, Any] = {

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from PIL import Image, ImageChops
+from tools.samples.fepbench.draw import DRAWINGS, IMAGES, draw_all
 
 from limner.exams.fepbench.atoms import MODALITIES
-from limner.exams.fepbench.sample.draw import DRAWINGS, IMAGES, draw_all
 
 ROWS: list[dict[str, Any]] = [
     json.loads(line) for line in (IMAGES.parent / "samples.jsonl").read_text("utf-8").splitlines()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from limner.exam import Question
+from limner.core.exam import Question
 from limner.exams.genexam.data import Rubric
-
-from .replies import question
+from tests.exams.genexam.replies import question
 
 
 @pytest.fixture

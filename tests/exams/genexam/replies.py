@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from limner.exam import Question, Reference
+from limner.core.exam import Question, Reference
 from limner.exams.genexam.data import Point, Rubric
 
 RATINGS = ("Spelling", "Clarity and Readability", "Logical Consistency")

@@ -7,15 +7,14 @@ import tomllib
 
 import pytest
 
-from limner.errors import Lacking, UsageError
-from limner.exam import Question, Reference
+from limner.core.errors import Lacking, UsageError
+from limner.core.exam import Question, Reference
+from limner.core.protocol import Ask, Picture, Text
 from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.data import Rubric
 from limner.judges import make_variant
-from limner.protocol import Ask, Picture, Text
 from tests.cli.invoke import limner
-
-from .replies import SHA, question
+from tests.exams.genexam.replies import SHA, question
 
 DRAWING = "1" * 64
 REFERENCES = ("image", "none", "caption", "both")

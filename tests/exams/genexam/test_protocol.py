@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limner.exam import Question
+from limner.core.exam import Question
+from limner.core.marks import Mark, fill
+from limner.core.protocol import READINGS, Reading, Reply, Unreadable
 from limner.exams.genexam.data import Rubric
 from limner.exams.genexam.protocol import GenExam
-from limner.marks import Mark, fill
-from limner.protocol import READINGS, Reading, Reply, Unreadable
-
-from .replies import CAREFUL, RATINGS, SHARED, VERDICTS, even, question, reply
+from tests.exams.genexam.replies import CAREFUL, RATINGS, SHARED, VERDICTS, even, question, reply
 
 PROTOCOL = GenExam()
 MONOTONE = [score.name for score in PROTOCOL.scored if score.monotone]

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from limner.errors import DataError
+from limner.core.errors import DataError
+from limner.core.protocol import READINGS, Reply
 from limner.exams.genexam.protocol import GenExam
 from limner.exams.genexam.results import read_results
-from limner.protocol import READINGS, Reply
-
-from .replies import question, reply
+from tests.exams.genexam.replies import question, reply
 
 RESULT: dict[str, Any] = {
     **reply([1, 0], [2, 1, 0]),

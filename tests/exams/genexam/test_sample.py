@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from PIL import Image, ImageChops
-
-from limner.exams.genexam.sample.draw import DRAWINGS, IMAGES, draw_all, image_path
+from tools.samples.genexam.draw import DRAWINGS, IMAGES, draw_all, image_path
 
 SAMPLE = IMAGES.parent
 ROWS: list[dict[str, Any]] = [

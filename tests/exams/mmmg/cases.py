@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from limner.exam import Question, Reference
+from limner.core.exam import Question, Reference
+from limner.core.marks import Mark
 from limner.exams.mmmg.data import Rubric
-from limner.marks import Mark
 
 ELEMENTS = ("boiler", "Steam", "turbine")
 DEPENDENCIES = ("Causes(boiler, steam)", "Requires(turbine, Steam)")

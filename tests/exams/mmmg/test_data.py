@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from limner.errors import DataError
-from limner.exam import Exam, Question
+from limner.core.errors import DataError
+from limner.core.exam import Exam, Question
 from limner.exams.mmmg import MMMG
 from limner.exams.mmmg.data import LEVELS, Rubric, read
 from limner.judges import make_variant

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from limner.exams.mmmg import graph
 from limner.exams.mmmg.exact import resolve, similarity
-
-from .cases import graphs
+from tests.exams.mmmg.cases import graphs
 
 Case = tuple[dict[str, bool], dict[str, bool]]
 

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limner.exams.mmmg.graph import Graph, Stops, build, distance, drawn, ends, similarity, stops
-
-from .cases import RELATIONS, graphs
+from tests.exams.mmmg.cases import RELATIONS, graphs
 
 ALL = True
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner import exams
-from limner.exam import Question
+from limner.core.exam import Question
 from limner.exams.mmmg.data import Rubric
 from limner.exams.mmmg.graph_view import graph
-from limner.report.site.views import view
+from limner.site.views import view
 
 names = st.lists(
     st.text("abc dé语", min_size=1, max_size=60).map(str.strip).filter(bool), min_size=1, max_size=9, unique=True

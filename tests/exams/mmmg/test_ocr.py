@@ -8,9 +8,9 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from tools.samples.genexam.canvas import Canvas
+from tools.samples.mmmg.draw import DRAWINGS, draw_all
 
-from limner.exams.genexam.sample.canvas import Canvas
-from limner.exams.mmmg.sample.draw import DRAWINGS, draw_all
 from tests.cli.invoke import limner
 
 pytestmark = pytest.mark.slow

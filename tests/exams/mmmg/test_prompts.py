@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from limner.core.protocol import Ask, Picture, Text
 from limner.exams.mmmg import MMMG
 from limner.exams.mmmg.replies import SCHEMA
 from limner.judges import make_variant
-from limner.protocol import Ask, Picture, Text
 from tests.cli.invoke import limner
+from tests.exams.mmmg.cases import body, question
 from tests.fakes import ChatServer
 from tests.support import JUDGE, write_settings
-
-from .cases import body, question
 
 DRAWING = "1" * 64
 VARIANTS = ("structured", "free-text")

@@ -12,17 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.errors import UsageError
-from limner.exam import Question
+from limner.core.errors import UsageError
+from limner.core.exam import Question
+from limner.core.marks import Mark, fill
+from limner.core.protocol import Reply, Row
 from limner.exams.mmmg import MMMG
 from limner.exams.mmmg.data import LEVELS, Rubric
 from limner.exams.mmmg.errors import failures
 from limner.exams.mmmg.scores import readability
-from limner.marks import Mark, fill
-from limner.protocol import Reply, Row
-from limner.stats import bootstrap
-
-from .cases import DEPENDENCIES, ELEMENTS, graphs, marks, question, structured
+from limner.scoring.stats import bootstrap
+from tests.exams.mmmg.cases import DEPENDENCIES, ELEMENTS, graphs, marks, question, structured
 
 PROTOCOL = MMMG.protocol
 NAMES = (

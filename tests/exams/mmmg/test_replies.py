@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from limner.core.protocol import READINGS, Reading, Unreadable
 from limner.exams.mmmg.replies import FREE, MISSING, SCHEMA, STRUCTURED, complete, read, released, some, told
-from limner.protocol import READINGS, Reading, Unreadable
-
-from .cases import body, checklist, structured
+from tests.exams.mmmg.cases import body, checklist, structured
 
 ITEMS = {"entity/1": "cell", "entity/2": "Cell Wall", "dependency/1": "Contains(cell, wall)"}
 

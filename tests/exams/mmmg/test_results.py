@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from limner.errors import DataError
+from limner.core.errors import DataError
 from limner.exams.mmmg.replies import FREE
 from limner.exams.mmmg.results import read_regions, read_results
 from tests.cli.invoke import limner
-
-from .cases import DEPENDENCIES, ELEMENTS, checklist
+from tests.exams.mmmg.cases import DEPENDENCIES, ELEMENTS, checklist
 
 KEY = "highschool_Engineering_1"
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from PIL import Image, ImageChops
+from tools.samples.mmmg.draw import DRAWINGS, IMAGES, draw_all
 
-from limner.exam import Question
+from limner.core.exam import Question
 from limner.exams.mmmg import MMMG, graph
 from limner.exams.mmmg.data import LEVELS, Rubric, read
 from limner.exams.mmmg.exact import resolve
-from limner.exams.mmmg.sample.draw import DRAWINGS, IMAGES, draw_all
 
 SAMPLE = IMAGES.parent
 EXAM = read(SAMPLE)

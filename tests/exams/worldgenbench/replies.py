@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st
 
-from limner.exam import Question
+from limner.core.exam import Question
 from limner.exams.worldgenbench.data import Item, Rubric
 
 TAGS = {"domain": "nature", "discipline": "CHEM"}

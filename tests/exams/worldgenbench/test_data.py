@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from limner.errors import DataError
+from limner.core.errors import DataError
 from limner.exams.worldgenbench.data import CONTINENTS, DISCIPLINES, read
 from tests.support import picture
 

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from limner.errors import UsageError
-from limner.exam import Question
+from limner.core.errors import UsageError
+from limner.core.exam import Question
+from limner.core.protocol import Ask, Picture, Text
 from limner.exams.worldgenbench import WORLDGENBENCH
 from limner.exams.worldgenbench.data import Item, Rubric
 from limner.judges import make_variant
-from limner.protocol import Ask, Picture, Text
 from tests.cli.invoke import limner
-
-from .replies import question
+from tests.exams.worldgenbench.replies import question
 
 DRAWING = "1" * 64
 PROTOCOL = WORLDGENBENCH.protocol

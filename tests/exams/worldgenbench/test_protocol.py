@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limner.core.marks import Mark, fill
+from limner.core.protocol import Row
 from limner.exams.worldgenbench import WORLDGENBENCH
 from limner.exams.worldgenbench.data import CONTINENTS, DISCIPLINES
 from limner.exams.worldgenbench.visible import words_alone
-from limner.marks import Mark, fill
-from limner.protocol import Row
-from limner.stats import LEAST, bootstrap
-
-from .replies import MARKS, question
+from limner.scoring.stats import LEAST, bootstrap
+from tests.exams.worldgenbench.replies import MARKS, question
 
 PROTOCOL = WORLDGENBENCH.protocol
 CATEGORIES = {

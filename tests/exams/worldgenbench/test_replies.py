@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from limner.core.protocol import READINGS, Reply, Unreadable
 from limner.exams.worldgenbench import WORLDGENBENCH
 from limner.exams.worldgenbench.replies import read_list, read_reasons
 from limner.judges import make_variant
-from limner.protocol import READINGS, Reply, Unreadable
-
-from .replies import FORMS, MARKS, WRONG, plain, question
+from tests.exams.worldgenbench.replies import FORMS, MARKS, WRONG, plain, question
 
 PROTOCOL = WORLDGENBENCH.protocol
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from PIL import Image, ImageChops
+from tools.samples.worldgenbench.draw import DRAWINGS, IMAGES, draw_all
 
 from limner.exams import read, resolve
 from limner.exams.worldgenbench import WORLDGENBENCH
-from limner.exams.worldgenbench.sample.draw import DRAWINGS, IMAGES, draw_all
 
 SAMPLE = IMAGES.parent
 ROWS: list[dict[str, Any]] = [

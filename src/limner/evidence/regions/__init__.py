@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UsageError
+from ...core.errors import UsageError
 from .base import Box, RegionCounter, Regions
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from ..lines import Line
+    from ...core.evidence import Line
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom, in the image's pixels."""

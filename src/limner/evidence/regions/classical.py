@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import UsageError
-from ...images import flatten
+from ...core.errors import UsageError
+from ...core.images import flatten
 from .base import Box, Regions
 from .lines import merged
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from ..lines import Line
+    from ...core.evidence import Line
 
 REVISION = 1
 """Raised whenever this module would count the same image differently."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from ..lines import Line
+from ...core.evidence import Line
 from .base import Box, Regions
 
 MIN_CONFIDENCE = 0.85

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-from ...images import flatten
+from ...core.images import flatten
 from .base import Box
 from .boxes import Crop, Masks, chosen, crops, grid, measured, passed
 from .settings import Settings

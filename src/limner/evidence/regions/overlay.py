@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from PIL import Image, ImageDraw
 
-from ...images import flatten
+from ...core.images import flatten
 from .base import Box, Regions
 
 MASK = (0, 114, 178)

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UsageError
+from ...core.errors import UsageError
 from .base import Regions
 from .lines import merged
 from .settings import RELEASE, Settings
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from PIL.Image import Image
 
-    from ..lines import Line
+    from ...core.evidence import Line
     from .masks import MaskGenerator
 
 LARGE = "facebook/sam2.1-hiera-large"

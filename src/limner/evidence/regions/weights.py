@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ...errors import UsageError
+from ...core.errors import UsageError
 
 CACHE = "LIMNER_CACHE"
 

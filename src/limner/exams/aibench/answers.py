@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...marks import Mark
-from ...models.tolerant import loads
-from ...protocol import Reading, Unreadable
+from ...core.json_reader import loads
+from ...core.marks import Mark
+from ...core.protocol import Reading, Unreadable
 from .data import Item
 
 LETTERS = frozenset("ABCD")

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from ...exam import Exam, Question, Reference
-from ..reading import Id, Problems, Words, find_reference, json_lines, parse_row
+from ...core.exam import Exam, Question, Reference
+from ...core.reading import Id, Problems, Words, find_reference, json_lines, parse_row
 
 FILE = "AIBench.jsonl"
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")

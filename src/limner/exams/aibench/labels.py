@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ...marks import Criterion
+from ...core.marks import Criterion
 from .data import Item
 
 _QUOTED = re.compile(r"""(?<!\w)['"‘“](?=\S)(.+?)(?<=\S)['"’”](?!\w)""")

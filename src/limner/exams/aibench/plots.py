@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...errors import UsageError
-from ...frames import Grid, Plot, Point, Points, Source, left_out, shown
+from ...core.errors import UsageError
+from ...core.plot_data import Grid, Plot, Point, Points, Source, left_out, shown
 from .protocol import LEVEL_NAMES
 
 

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...evidence.names import AESTHETICS, measurers, number
-from ...exam import Question
-from ...marks import Criterion, Mark
-from ...protocol import (
+from ...core.evidence import AESTHETICS, measurers, number
+from ...core.exam import Question
+from ...core.marks import Criterion, Mark
+from ...core.protocol import (
     Ask,
     Contract,
     Evidence,

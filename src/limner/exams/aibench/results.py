@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from ...errors import DataError
-from ...exam import Question
+from ...core.errors import DataError
+from ...core.exam import Question
+from ...core.reading import Id, Problems, json_lines, parse_row
 from .. import ImportedReply
-from ..reading import Id, Problems, json_lines, parse_row
 from .data import LEVELS, Number
 
 _SHORT = {name.partition(":")[0]: ours for name, ours in LEVELS.items()}

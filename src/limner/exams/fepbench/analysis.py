@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...protocol import Row
+from ...core.protocol import Row
 
 if TYPE_CHECKING:
-    from ...protocol import Protocol
+    from ...core.protocol import Protocol
 
 SCORES = ("if", "re", "sp")
 BINS = 4

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...exam import Exam, Question, Reference
-from ..reading import Problems, find_reference, json_lines, parse_row
+from ...core.exam import Exam, Question, Reference
+from ...core.reading import Problems, find_reference, json_lines, parse_row
 from .atoms import REGIMES, Atoms, Regime, Sample
 
 SAMPLES = "samples.jsonl"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...errors import UsageError
-from ...frames import Bands, Bin, Cell, Grid, Plot, Point, Points, Source, abstained, left_out, plain
+from ...core.errors import UsageError
+from ...core.plot_data import Bands, Bin, Cell, Grid, Plot, Point, Points, Source, abstained, left_out, plain
 
 SCORES = ("if", "re", "sp")
 HUNDRED = 100.0

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...errors import DataError
+from ...core.errors import DataError
+from ...core.reading import Problems, json_lines
 from .. import ImportedReply
-from ..reading import Problems, json_lines
 
 ASKS = ("verify", "unexpected")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...exam import Question
+from ...core.exam import Question
 from .atoms import MODALITIES, ROLES, Atoms
 
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from ...exam import Exam, Question, Reference
-from ..reading import Id, Problems, Words, find_reference, json_lines, parse_row, read_lines, short
+from ...core.exam import Exam, Question, Reference
+from ...core.reading import Id, Problems, Words, find_reference, json_lines, parse_row, read_lines, short
 
 ANNOTATIONS = Path("annotations") / "All_Subjects.jsonl"
 MINI = "mini_sample_ids.txt"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...errors import Lacking
-from ...exam import Question
-from ...marks import Criterion, Mark, values
-from ...models.tolerant import loads
-from ...protocol import (
+from ...core.errors import Lacking
+from ...core.exam import Question
+from ...core.json_reader import loads
+from ...core.marks import Criterion, Mark, values
+from ...core.protocol import (
     Ask,
     Contract,
     Evidence,

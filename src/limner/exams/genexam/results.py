@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...errors import DataError
+from ...core.errors import DataError
 from .. import ImportedReply
 
 REPLY_KEYS = ("description", "answers", "global_evaluation")

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from ...errors import DataError
-from ...exam import Exam, Question, Reference
-from ...images import BadImage, inspect
-from ..reading import Id, Problems, Words, find_reference, json_rows, parse_row, short
+from ...core.errors import DataError
+from ...core.exam import Exam, Question, Reference
+from ...core.images import BadImage, inspect
+from ...core.reading import Id, Problems, Words, find_reference, json_rows, parse_row, short
 from . import exact, graph, parquet
 
 LEVELS = ("preschool", "primaryschool", "secondaryschool", "highschool", "undergraduate", "PhD")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...evidence.names import REGIONS, measurers
-from ...protocol import Row
+from ...core.evidence import REGIONS, measurers
+from ...core.protocol import Row
 from . import graph
 from .replies import MISSING
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ...exam import Question
+from ...core.exam import Question
 from . import exact
 from .data import Rubric
 

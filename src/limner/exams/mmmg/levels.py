@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...protocol import Row
+from ...core.protocol import Row
 from .data import LEVELS
 
 METRICS = ("fidelity_release", "u_acc")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...errors import UsageError
-from ...evidence.names import REGIONS
-from ...frames import Cell, Grid, Histograms, Plot, Source
+from ...core.errors import UsageError
+from ...core.evidence import REGIONS
+from ...core.plot_data import Cell, Grid, Histograms, Plot, Source
 from .errors import LIMITS, LOW
 
 LOW_SCORES = ("mmmg_release", "mmmg_exact")

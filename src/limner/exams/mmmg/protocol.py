@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ...evidence.names import REGIONS, number
-from ...exam import Question
-from ...marks import Criterion, Mark, values
-from ...protocol import (
+from ...core.evidence import REGIONS, number
+from ...core.exam import Question
+from ...core.marks import Criterion, Mark, values
+from ...core.protocol import (
     Ask,
     Contract,
     Evidence,

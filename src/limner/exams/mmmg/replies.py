@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from ...marks import Mark
-from ...models.tolerant import MAX_CHARS, loads
-from ...protocol import Reading, Unreadable
+from ...core.json_reader import MAX_CHARS, loads
+from ...core.marks import Mark
+from ...core.protocol import Reading, Unreadable
 
 STRUCTURED, FREE = "mark", "checklist"
 """The names of the two asks: which one a reply answers tells how it is to be read."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ...errors import DataError
+from ...core.errors import DataError
 from .. import ImportedReply
 from .data import LEVELS
 from .replies import FREE

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from ...exam import Exam, Question, Reference
-from ..reading import Id, Problems, Words, find_reference, json_rows, parse_row
+from ...core.exam import Exam, Question, Reference
+from ...core.reading import Id, Problems, Words, find_reference, json_rows, parse_row
 
 DOMAINS = {"humanities": "Humanities", "nature": "Nature"}
 CONTINENTS = {

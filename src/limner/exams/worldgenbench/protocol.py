@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...exam import Question
-from ...marks import Criterion, Mark, values
-from ...protocol import (
+from ...core.exam import Question
+from ...core.marks import Criterion, Mark, values
+from ...core.protocol import (
     Ask,
     Contract,
     Evidence,

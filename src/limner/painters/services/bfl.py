@@ -7,12 +7,11 @@ from typing import Any
 from urllib.parse import quote
 
 from ...calls import Kind
-from ...errors import UsageError
-from ...models.openai_faults import kind_of
-from ..api import Service
+from ...core.errors import UsageError
+from ...transport.openai_faults import kind_of
 from ..base import PaintRequest
-from ..jobs import JobPainter
-from ..polling import Finished, Over
+from ..jobs import Finished, JobPainter, Over
+from ..service import Service
 
 CREDIT = 0.01
 """Dollars in one of the service's credits."""

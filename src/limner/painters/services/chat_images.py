@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from ...calls import Fault, Kind
-from ..api import Drawn, Service
 from ..base import Aspect, PaintRequest
-from ..one_reply import OneReplyPainter, error_within, number
+from ..service import Drawn, Service
+from ..sync import OneReplyPainter, error_within, number
 
 RATIOS: dict[Aspect, str] = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
 CONFIG = ("image_size", "quality", "background", "moderation", "output_format", "output_compression")
@@ -40,7 +40,7 @@ class ChatImages(OneReplyPainter):
     sizes = RATIOS
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """See `limner.painters.api.ApiPainter`."""
+        """See `limner.painters.service.ApiPainter`."""
         ratio = self.size(request)
         config = {} if ratio == "auto" else {"aspect_ratio": ratio}
         config |= {name: self.options[name] for name in CONFIG if name in self.options}
@@ -61,7 +61,7 @@ class ChatImages(OneReplyPainter):
         return [{"type": "text", "text": request.prompt}, *shown]
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """See `limner.painters.one_reply.OneReplyPainter`."""
+        """See `limner.painters.sync.OneReplyPainter`."""
         (message,) = body["messages"]
         if isinstance(message["content"], str):
             return self.path, {"body": body}
@@ -71,7 +71,7 @@ class ChatImages(OneReplyPainter):
         return self.path, {"body": {**body, "messages": [{**message, "content": content}]}}
 
     def read(self, reply: dict[str, Any], drawn: Drawn) -> tuple[str, Drawn]:
-        """See `limner.painters.one_reply.OneReplyPainter`."""
+        """See `limner.painters.sync.OneReplyPainter`."""
         raw = dict(drawn.raw)
         if not reply.get("choices"):
             raise Fault("server", "no choices in the reply", cost=None, result=raw)

@@ -8,11 +8,10 @@ from typing import Any
 from urllib.parse import quote
 
 from ...calls import Kind
-from ...models.openai_faults import kind_of
-from ..api import Service
+from ...transport.openai_faults import kind_of
 from ..base import PaintRequest
-from ..jobs import JobPainter
-from ..polling import Finished, Over
+from ..jobs import Finished, JobPainter, Over
+from ..service import Service
 
 PROMPT, MESSAGES = "text2image/image-synthesis", "image-generation/generation"
 AT_ONCE = "multimodal-generation/generation"

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from ...calls import Fault
-from ..api import Drawn, Service
+from ...transport.http import Form
 from ..base import Aspect, PaintRequest
-from ..http import Form
-from ..one_reply import OneReplyPainter, number
+from ..service import Drawn, Service
+from ..sync import OneReplyPainter, number
 
 SIZES: dict[Aspect, str] = {"square": "1024x1024", "landscape": "1536x1024", "portrait": "1024x1536"}
 NATIVE = (
@@ -37,7 +37,7 @@ class OpenAIImages(OneReplyPainter):
     sizes = SIZES
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """See `limner.painters.api.ApiPainter`."""
+        """See `limner.painters.service.ApiPainter`."""
         size = self.size(request)
         unwanted = DRAWING_ONLY if request.images else EDITING_ONLY
         native = {name: value for name, value in self.options.items() if name != "size" and name not in unwanted}
@@ -45,7 +45,7 @@ class OpenAIImages(OneReplyPainter):
         return body | ({"image": self.pictures(request)} if request.images else {})
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """See `limner.painters.one_reply.OneReplyPainter`."""
+        """See `limner.painters.sync.OneReplyPainter`."""
         if "image" not in body:
             return self.path, {"body": body}
         fields = {name: _word(value) for name, value in body.items() if name != "image"}
@@ -56,7 +56,7 @@ class OpenAIImages(OneReplyPainter):
         return self.edits_path, {"form": Form(fields, files)}
 
     def read(self, reply: dict[str, Any], drawn: Drawn) -> tuple[str, Drawn]:
-        """See `limner.painters.one_reply.OneReplyPainter`."""
+        """See `limner.painters.sync.OneReplyPainter`."""
         first = (reply.get("data") or [{}])[0]
         where = first.get("b64_json") or first.get("url")
         if not where:

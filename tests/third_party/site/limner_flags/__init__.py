@@ -8,13 +8,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field
 
-from limner.errors import DataError
-from limner.exam import Exam, Question
-from limner.exams import ImportedReply, Kind
-from limner.exams.reading import Id, Problems, Words, json_lines, parse_row
-from limner.frames import Plot
-from limner.marks import Criterion, Mark, values
-from limner.protocol import (
+from limner.core.errors import DataError
+from limner.core.exam import Exam, Question
+from limner.core.marks import Criterion, Mark, values
+from limner.core.plot_data import Plot
+from limner.core.protocol import (
     Ask,
     Contract,
     Evidence,
@@ -28,6 +26,8 @@ from limner.protocol import (
     Unreadable,
     Variant,
 )
+from limner.core.reading import Id, Problems, Words, json_lines, parse_row
+from limner.exams import ImportedReply, Kind
 
 from .pictures import halves, view
 

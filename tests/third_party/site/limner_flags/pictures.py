@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from limner.exam import Question
-from limner.frames import Point, Points, Source
+from limner.core.exam import Question
+from limner.core.plot_data import Point, Points, Source
 
 
 def halves(source: Source) -> Points:

@@ -12,11 +12,11 @@ from dataclasses import replace
 from PIL import Image, ImageColor, ImageStat
 
 from limner.calls import Attempt, Calls, Request, Result
-from limner.errors import UsageError
+from limner.core.errors import UsageError
+from limner.core.marks import Mark
 from limner.evidence.kinds import ProbeInputs, ProbeKind
 from limner.evidence.probe import Finding
 from limner.judges import JudgeInputs, JudgeKind, Marked, Subject
-from limner.marks import Mark
 from limner.painters import PainterInputs, PainterKind, Painting, PaintRequest
 from limner.painters.base import Free, refuse_pictures
 from limner.strategies import Stage, Studio

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from limner.painters import PaintRequest
-from limner.painters.api import Drawn, Service
-from limner.painters.one_reply import OneReplyPainter
+from limner.painters.service import Drawn, Service
+from limner.painters.sync import OneReplyPainter
 
 
 class StripesJson(OneReplyPainter):

@@ -1,0 +1,274 @@
+"""What is measured on drawings: evidence, regions."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import options, running
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from ..core.exam import Selection
+    from ..evidence.regions import RegionCounter
+    from ..store import Store
+
+
+@click.command("evidence")
+@click.argument("exam")
+@click.option(
+    "--probe", "probes", cls=options.Listing, multiple=True, metavar="NAME[=WORD][,NAME]",
+    help="What to measure: {evidence}; a WORD behind the = names what measures it. By default what the exam needs, "
+    "or else ocr.",
+)  # fmt: skip
+@click.option(
+    "--ocr", cls=options.Listing, metavar="WORD",
+    help="Reads text: {probes.ocr}, or PROVIDER/MODEL; rapidocr by default.",
+)  # fmt: skip
+@options.measuring
+@options.painters
+@options.selection
+@options.store
+@running.how
+def evidence_command(exam: str, **given: Any) -> None:
+    """Measure stored drawings: text, regions, aesthetics. Run it again to resume; needs the store alone.
+
+    --regions and --aesthetics also take FILE.csv or NAME=FILE.csv, a table of values that were measured elsewhere:
+    id, painter and count or score.
+    """
+    from ..store.open import open_store
+
+    with open_store(given["store"]) as store:
+        sys.exit(_measure(exam, given, store))
+
+
+def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
+    from .. import api
+    from ..core.evidence import EVIDENCE
+    from ..evidence.backends import Measuring, is_table
+    from ..evidence.kinds import evidence_names
+    from ..running.runner import Runner
+
+    named = dict(word.partition("=")[::2] for words in given["probes"] for word in words.split(","))
+    for name in named:
+        if name not in evidence_names():
+            raise click.UsageError(f"--probe {name}: there is {', '.join(evidence_names())}")
+    probes, words = tuple(named), {name: word for name, word in named.items() if word}
+    given |= {name: words.pop(name) for name in EVIDENCE if name in words}
+    selection, brought = options.make_selection(given), 0
+    for name in EVIDENCE:
+        if is_table(given[name]):
+            brought += _bring(exam, name, given[name], store, selection, given["dry_run"])
+            given[name], probes = None, tuple(probe for probe in probes if probe != name)
+    wanted = Measuring(probes, given["ocr"], given["regions"], given["aesthetics"], words)
+    if brought and not probes and not wanted.named:
+        if given["as_json"]:
+            click.echo(json.dumps({"values": brought}))
+        return 0
+    how = {name: given[name] for name in ("painters", "concurrency", "retry_failed", "budget")}
+    plan = api.plan(exam, store, selection=selection, measuring=wanted, draw=False, **how)
+    if not plan.probes:
+        only = replace(wanted, probes=("ocr",))
+        plan = api.plan(exam, store, selection=selection, measuring=only, draw=False, **how)
+    runner = Runner(plan, store)
+    runner.check()
+    for probe in plan.probes:
+        click.echo(f"{probe.evidence}: {probe.name}", err=True)
+    if given["dry_run"]:
+        counts = {probe.evidence: 0 for probe in plan.probes}
+        for probe, _ in runner.missing_evidence():
+            counts[probe.evidence] += 1
+        told = ", ".join(f"{count} {name}" for name, count in counts.items())
+        click.echo(json.dumps(counts) if given["as_json"] else f"to measure: {told}")
+        return 0
+    with running.shown() as watch:
+        runner.watch = watch
+        progress = runner.run()
+    running.close(given, progress)
+    return 130 if progress.interrupted else 3 if progress.failed else 0
+
+
+def _bring(exam: str, name: str, word: str, store: Store, selection: Selection, dry: bool) -> int:
+    """Take values from a table; returns how many."""
+    from .. import exams
+    from ..core.errors import UsageError
+    from ..evidence.backends import table_of
+    from ..evidence.imported import COLUMNS, read_table
+    from ..scoring.groups import stored_exam
+    from ..store.records import load_drawings, load_exam
+
+    if name not in COLUMNS:
+        raise UsageError(f"--{name} {word}: only tables of {' and '.join(COLUMNS)} are taken")
+    named = stored_exam(exam, store)
+    chosen = load_exam(store, named.name, exams.kind(named.kind).rubric).select(selection)
+    ids = {question.id for question in chosen.questions}
+    drawings = [drawing for drawing in load_drawings(store, named.name) if drawing.question_id in ids]
+    label, path = table_of(word)
+    found = read_table(name, path, drawings, label)
+    if not dry:
+        found.save(store).result()
+    click.echo(f"{name}: {len(found.values)} values from {path}, as {found.backend}", err=True)
+    return len(found.values)
+
+
+BACKEND_HELP = "classical, sam2-tiny[:FOLDER], sam2.1-large, or sam2.1:FOLDER; options as in sam2-tiny?points=32."
+
+
+@click.group("regions")
+def regions_command() -> None:
+    """Count the regions of images, for MMMG's readability; compare counters and see what they count."""
+
+
+@regions_command.command("compare")
+@click.argument("images", nargs=-1, required=True, type=options.FOLDER, metavar="IMAGES_OR_FOLDER...")
+@click.option(
+    "--backend", "backends", multiple=True, default=("classical", "sam2-tiny"), show_default=True, metavar="WORD",
+    help=f"{BACKEND_HELP} Repeatable.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def compare(images: tuple[Path, ...], backends: tuple[str, ...], as_json: bool) -> None:
+    """Count with several backends: every image's regions, and how far apart the backends are."""
+    from ..evidence.ocr.rapid import RapidOcr
+    from ..evidence.regions.compare import MOVED
+    from ..evidence.regions.compare import compare as compared
+
+    files = _files(images)
+    counters = {word: _opened(word) for word in dict.fromkeys(backends)}
+    engine = RapidOcr()
+    rows: list[dict[str, Any]] = []
+    for file in files:
+        row: dict[str, Any] = {"image": str(file), "regions": {}, "failed": {}}
+        rows.append(row)
+        try:
+            image = _decoded(file)
+            lines = engine.read(image)
+        except Exception as error:
+            row["failed"] = dict.fromkeys(counters, str(error))
+            continue
+        for word, counter in counters.items():
+            try:
+                row["regions"][word] = counter.count(image, lines)
+            except Exception as error:  # One image must not lose what the others showed.
+                row["failed"][word] = f"{type(error).__name__}: {error}"
+    counts = [{word: found.count for word, found in row["regions"].items()} for row in rows]
+    pairs = compared(counts, list(counters), _readability)
+    if as_json:
+        for row in rows:
+            row["regions"] = {
+                word: {"count": found.count, "masks": found.masks, "lines": found.lines}
+                for word, found in row["regions"].items()
+            }
+        names = {word: {"name": counter.name, "paper": counter.paper} for word, counter in counters.items()}
+        body = {"backends": names, "images": rows, "pairs": [pair.to_json() for pair in pairs], "moved_by": MOVED}
+        click.echo(json.dumps(body, indent=2))
+    else:
+        _print(rows, list(counters), pairs)
+    if any(row["failed"] for row in rows):
+        sys.exit(3)
+
+
+@regions_command.command("show")
+@click.argument("image", type=options.FOLDER)
+@click.option("--backend", default="classical", show_default=True, metavar="WORD", help=BACKEND_HELP)
+@click.option("-o", "--output", type=options.FOLDER, required=True, metavar="FILE.png", help="Where the picture goes.")
+def show(image: Path, backend: str, output: Path) -> None:
+    """Write a picture of what is counted: masks in blue boxes, lines of text in dashed vermilion ones."""
+    from ..core.errors import DataError, UsageError
+    from ..core.images import BadImage
+    from ..evidence.ocr.rapid import RapidOcr
+    from ..evidence.regions.overlay import overlay
+
+    if output.suffix.lower() != ".png":
+        raise UsageError(f"{output}: the picture is a PNG; give it a name that ends in .png")
+    counter = _opened(backend)
+    try:
+        picture = _decoded(image)
+    except (BadImage, OSError) as error:
+        raise DataError(str(error), file=image) from error
+    found = counter.count(picture, RapidOcr().read(picture))
+    overlay(picture, found).save(output)
+    said = f"{found.count} regions: {found.masks} masks, {found.lines} lines of text"
+    click.echo(f"{said}; readability {_readability(found.count):.2f}")
+    click.echo(f"counted by {counter.name}")
+    click.echo(f"drawn in {output}")
+
+
+def _opened(word: str) -> RegionCounter:
+    from ..evidence.backends import parted
+    from ..evidence.regions import open_counter
+
+    name, given = parted(word)
+    counter = open_counter(name, **given)
+    counter.check()
+    return counter
+
+
+def _files(places: tuple[Path, ...]) -> list[Path]:
+    """Images named, and all images of folders named, at any depth."""
+    from ..core.errors import UsageError
+    from ..core.images import SUFFIXES
+
+    endings = {f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg")}
+    found: list[Path] = []
+    for place in places:
+        if place.is_dir():
+            inside = sorted(file for file in place.rglob("*") if file.suffix.lower() in endings and file.is_file())
+            if not inside:
+                raise UsageError(f"{place} holds no images ({', '.join(sorted(endings))})")
+            found += inside
+        elif place.is_file():
+            found.append(place)
+        else:
+            raise UsageError(f"{place}: no such file or folder")
+    return list(dict.fromkeys(found))
+
+
+def _decoded(file: Path) -> Image:
+    from ..core.images import decode, inspect
+
+    inspect(file)
+    return decode(file.read_bytes())
+
+
+def _readability(count: int) -> float:
+    from ..core.evidence import REGIONS
+    from ..exams import each
+
+    scores = (kind.protocol.from_evidence({REGIONS: {"value": count}}) for kind in each())
+    return next(found["readability"] for found in scores if "readability" in found)
+
+
+def _print(rows: list[dict[str, Any]], words: list[str], pairs: list[Any]) -> None:
+    from rich.table import Table
+
+    from ..tables.console import console, escape
+
+    table = Table()
+    table.add_column("image")
+    for word in words:
+        table.add_column(escape(word), justify="right")
+    for row in rows:
+        cells = [
+            f"{row['regions'][word].count} ({row['regions'][word].masks} + {row['regions'][word].lines})"
+            if word in row["regions"]
+            else "failed"
+            for word in words
+        ]
+        table.add_row(escape(Path(row["image"]).name), *cells)
+    console().print(table)
+    click.echo("regions (masks + lines of text)")
+    for pair in pairs:
+        if pair.difference is not None:
+            click.echo(
+                f"{pair.second} against {pair.first}: {pair.difference:+.1f} regions on average; "
+                f"readability moves by more than 0.1 for {pair.moved:.0%} of {pair.images} images"
+            )
+    for row in rows:
+        for word, reason in row["failed"].items():
+            click.echo(f"{row['image']}: {word}: {reason}", err=True)

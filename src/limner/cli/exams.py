@@ -1,0 +1,104 @@
+"""Exams: those installed, and your own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import options
+
+
+@click.command("exams")
+def exams_command() -> None:
+    """List installed exams with their scores, variants, options and presets."""
+    import tomllib
+
+    from ..core.errors import UsageError
+    from ..exams import kind, kinds
+    from ..exams.wordings import wordings
+
+    for name in kinds():
+        try:
+            found = kind(name)
+        except UsageError as error:
+            click.echo(f"{name}: {error}")
+            continue
+        protocol = found.protocol
+        click.echo(f"{name}: {found.title}")
+        for score in protocol.scored:
+            click.echo(f"    {score.name} (0-{score.top:g}): {score.about}")
+        click.echo(f"    variants: {', '.join(protocol.variants)}")
+        for option, values in {**protocol.options, **protocol.draw_options}.items():
+            click.echo(f"    -O {option}={'|'.join(values)}")
+        for constant, number in protocol.constants.items():
+            click.echo(f"    -O {constant}={number:g} with scores, show and export")
+        shipped = wordings(found)
+        if shipped[-1].date is not None:
+            click.echo(f"    wordings: {', '.join(f'{one.version} ({one.date})' for one in shipped)}")
+        if found.presets is not None:
+            for preset, body in tomllib.loads(found.presets.read_text(encoding="utf-8")).items():
+                click.echo(f"    --preset {preset}: {_words(body)}")
+        if found.sample is not None:
+            click.echo(f"    bundled sample: sample/{name}")
+
+
+def _words(body: Mapping[str, Any]) -> str:
+    """A preset in one line: judge and arguments, variant, options, reading, drawing."""
+    args = [f"{key}={value}" for key, value in body.get("judge_args", {}).items()]
+    options = [f"{key}={value}" for key, value in body.get("options", {}).items()]
+    drawn = {**body.get("painter_args", {}), **body.get("draw_options", {})}
+    drawing = [f"{key}={value}" for key, value in drawn.items()]
+    parts = [
+        " ".join([f"judge {body['judge']}", *args]) if "judge" in body else "",
+        f"variant {body['variant']}" if "variant" in body else "",
+        " ".join(options),
+        f"reading {body['reading']}" if "reading" in body else "",
+        f"seed {body['seed']}" if "seed" in body else "",
+        " ".join(["drawing", *drawing]) if drawing else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+@click.group("exam")
+def exam_command() -> None:
+    """Check an exam's data, or start an exam of your own."""
+
+
+@exam_command.command("check")
+@click.argument("exam")
+@options.data
+def check(exam: str, data: Path | None) -> None:
+    """Read an exam's data and say everything that is wrong with it, by file, line and id."""
+    from collections import Counter
+
+    from ..exams import kind, read, resolve
+
+    named = resolve(exam, data)
+    found = read(named)
+    click.echo(f"{found.name}: {len(found.questions)} questions, all well-formed")
+    for tag in kind(found.kind).protocol.breakdowns:
+        counts = Counter(question.tags.get(tag, "(none)") for question in found.questions)
+        shown = ", ".join(f"{value} {count}" for value, count in counts.most_common(12))
+        click.echo(f"    {tag}: {shown}" + (" …" if len(counts) > 12 else ""))
+    for name, ids in found.subsets.items():
+        click.echo(f"    subset {name}: {len(ids)}")
+    for note in found.notes:
+        click.echo(f"note: {note}")
+
+
+@exam_command.command("new")
+@click.argument("folder", type=options.FOLDER)
+@click.option("--like", show_default="genexam", metavar="EXAM", help="The exam whose protocol it follows.")
+def new(folder: Path, like: str | None) -> None:
+    """Write a small valid exam into FOLDER, to edit."""
+    from ..exams import SHIPPED
+    from ..exams.starter import write_starter
+
+    like = like or SHIPPED[0]
+    path = write_starter(folder, like)
+    click.echo(f"a small exam like {like} stands in {folder}; edit it, then:")
+    click.echo(f"    limner exam check {path}")
+    click.echo(f"    limner run {path} --painter control/reference --judge ocr")

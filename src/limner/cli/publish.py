@@ -1,0 +1,201 @@
+"""For others to see: table, plot, report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import options
+
+if TYPE_CHECKING:
+    from ..tables.paper import Choice, Layout, Table
+
+
+@click.command("table")
+@click.argument("name", required=False, metavar="[EXAM:TABLE]")
+@options.painters
+@options.without
+@options.judges
+@options.asked
+@options.on
+@options.reading
+@options.store
+@click.option("--exam", metavar="NAME", help="The exam's name in the store, where it has several of the kind.")
+@click.option("--published/--no-published", default=True, show_default=True, help="The figures the paper prints.")
+@click.option("--intervals/--no-intervals", default=True, show_default=True, help="Intervals of the store's numbers.")
+@click.option("--section", metavar="TITLE", help="Of a table with sections, only this one, such as Biology.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "md", "csv", "latex", "html"]),
+    help="By default what the name of --output ends in, or text.",
+)  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+def table_command(name: str | None, **given: Any) -> None:
+    """Show a table as a benchmark's paper has it: the published figures, and beside them those of a store.
+
+    Without a name it lists the tables.
+    """
+    from ..tables.paper import Choice, find, known, wrong
+
+    if name is None:
+        width = max(map(len, known()))
+        for key, layout in known().items():
+            click.echo(f"{key:{width}}  {layout.title}")
+        for error in wrong().values():
+            click.echo(f"limner: {error}", err=True)
+        return
+    layout = find(name)
+    choice = Choice(
+        published=given["published"],
+        intervals=given["intervals"],
+        reading=given["reading"],
+        exam=given["exam"],
+        on=options.make_on(given),
+        which=options.make_which(given),
+        section=given["section"],
+    )
+    source = click.get_current_context().get_parameter_source("store")
+    named = source is not click.core.ParameterSource.DEFAULT
+    table, found = _built(layout, choice, given["store"], named)
+    _write(table, given["form"], given["output"])
+    if not found:
+        click.echo(f"limner: {given['store']} has nothing marked for {layout.key}; published figures only", err=True)
+
+
+def _built(layout: Layout, choice: Choice, url: str, named: bool) -> tuple[Table, bool]:
+    """The table, and whether a store has anything for it; a store nobody named need not be there."""
+    from ..core.errors import NoStore
+    from ..store.open import open_store
+    from ..tables.paper import build
+
+    try:
+        with open_store(url) as store:
+            table = build(layout, store, choice)
+    except NoStore:
+        if named or not choice.published:
+            raise
+        table = build(layout, None, choice)
+    lines = [line for sheet in table.flat for line in sheet.lines()]
+    return table, any(not line.published for line in lines)
+
+
+def _write(table: Table, form: str | None, output: Path | None) -> None:
+    from ..tables.render import SUFFIXES, rendered
+
+    if output is None:
+        if form in (None, "text"):
+            from ..tables.render.text import show
+
+            show(table)
+        else:
+            click.echo(rendered(table, form or "text"), nl=False)
+        return
+    form = form or SUFFIXES.get(output.suffix.lower())
+    if form is None:
+        raise click.UsageError(f"-o {output}: say --format, or end the name in {', '.join(SUFFIXES)}")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(rendered(table, form, page=True), encoding="utf-8")
+
+
+@click.command("plot")
+@click.argument("name", required=False, metavar="[NAME")
+@click.argument("exams", nargs=-1, metavar="EXAM…]")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Write here; the name ends in .svg, .pdf or .png.",
+)  # fmt: skip
+@click.option(
+    "--judge", "judges", multiple=True, metavar="NAME[?ARG=VALUE]", help="Whose marks. Repeatable for `judges`."
+)
+@options.asked
+@options.on
+@options.reading
+@click.option("--score", metavar="NAME", help="This score; by default the first that most painters have.")
+@click.option("--by", metavar="TAG", help="The categories; by default those of the exam's paper.")
+@options.painters
+@options.without
+@click.option(
+    "--width", type=click.Choice(["single", "double"]), default="double", show_default=True,
+    help="One column of a paper (3.3 inches) or both (7).",
+)  # fmt: skip
+@options.store
+def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None:
+    """Draw a plot of an exam's scores for print; several exams stand below each other. Without a name: list them.
+
+    Needs the store alone. Painters are compared on the questions that all of them have; a line below the plot says
+    who judged, by which reading, and on how many questions.
+    """
+    from ..plots import Choice, find, known, plot
+
+    if name is None:
+        plots = known()
+        width = max(map(len, plots))
+        for key, each in plots.items():
+            click.echo(f"{key:{width}}  {each.about}" + (f" ({each.only} only)" if each.only else ""))
+        return
+    find(name)
+    if not exams:
+        raise click.UsageError(f"name the exam: limner plot {name} EXAM -o FILE.pdf")
+    if given["output"] is None:
+        raise click.UsageError("say where to: -o FILE.svg, FILE.pdf or FILE.png")
+    which = {key: given[key] for key in ("reading", "score", "store", "by")}
+    which |= {key: value for key, value in options.make_which(given).items() if key != "constants"}
+    which["on"] = options.make_on(given)
+    if given["by"] and name not in ("categories", "heatmap"):
+        raise click.UsageError("--by goes with categories and heatmap")
+    plot(name, exams, given["output"], Choice(**which), given["width"])
+    click.echo(f"{given['output']}: {name} of {', '.join(exams)}")
+
+
+@click.command("report")
+@click.argument("exams", nargs=-1, metavar="[EXAM]...")
+@click.option("-o", "--output", required=True, type=options.FOLDER, metavar="DIR", help="Where the site goes.")
+@options.judges
+@options.without
+@options.asked
+@options.on
+@options.reading
+@click.option("--no-images", is_flag=True, help="Small pictures alone: a lighter site, drawings not in full size.")
+@click.option(
+    "--max-side", type=click.IntRange(320, 8192), metavar="PIXELS", help="Scale full-size pictures down to this."
+)
+@options.store
+def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **given: Any) -> None:
+    """Build a site of static pages from a store; all its exams by default.
+
+    Leaderboards, painters, every question with all drawings and marks, a gallery, differences, failures. It opens from
+    disk, without a server or a network. Run it again at any time, also while a run goes on: pictures made once are
+    taken again.
+    """
+    from ..site import build
+
+    loud = sys.stderr.isatty()
+
+    def watch(words: str) -> None:
+        if loud:
+            click.echo(f"\r\033[K{words}", err=True, nl=False)
+
+    built = build(
+        output,
+        exams,
+        store=given["store"],
+        on=options.make_on(given),
+        reading=given["reading"],
+        images=not no_images,
+        max_side=given["max_side"],
+        watch=watch,
+        **options.make_which(given),
+    )
+    if loud:
+        click.echo("\r\033[K", err=True, nl=False)
+    for image, why in list(built.unshown.items())[:5]:
+        click.echo(f"image {image[:12]} cannot be shown: {why}", err=True)
+    if len(built.unshown) > 5:
+        click.echo(f"and {len(built.unshown) - 5} more images cannot be shown", err=True)
+    for said in built.broken:
+        click.echo(f"limner: {said}", err=True)
+    counts = {"exam": built.exams, "drawing": built.drawings, "new picture": built.pictures}
+    told = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
+    click.echo(f"{built.index}: {told}, {built.seconds:.1f} s")

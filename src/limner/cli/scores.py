@@ -1,0 +1,230 @@
+"""What the marks say: scores, compare, agree, show, export."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import options, sheets
+
+
+@click.command("scores")
+@click.argument("exam")
+@options.painters
+@options.without
+@options.judges
+@options.on
+@click.option(
+    "--sort", metavar="NAME", help="Order rows by this score, name, coverage or cost; by the main score by default."
+)
+@click.option("--by", multiple=True, metavar="TAG", help="Break down by a tag, or by dimension. Repeatable.")
+@click.option("--analyses", is_flag=True, help="Below the table, what the exam's paper reports beyond its scores.")
+@options.reading
+@options.asked
+@options.selection
+@options.exclude_flagged
+@options.store
+@click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+def scores_command(exam: str, **given: Any) -> None:
+    """Show scores; needs the store alone."""
+    from .. import api
+    from ..scoring.groups import stored_exam
+    from ..store.open import open_store
+    from ..tables.scores import print_standings, standings_csv
+
+    with open_store(given["store"]) as store:
+        found = api.scores(
+            exam,
+            by=given["by"],
+            reading=given["reading"],
+            store=store,
+            on=options.make_on(given),
+            sort=given["sort"],
+            selection=options.make_selection(given),
+            exclude_flagged=given["exclude_flagged"],
+            **options.make_which(given),
+        )
+        kind = stored_exam(exam, store).kind
+    if given["form"] == "json":
+        click.echo(json.dumps([standing.to_json() for standing in found], ensure_ascii=False, indent=2))
+    elif given["form"] == "csv":
+        click.echo(standings_csv(found), nl=False)
+    else:
+        print_standings(found, kind)
+        if given["analyses"]:
+            from ..tables.analyses import analysis_sheets
+            from ..tables.sheets import print_sheets
+
+            print_sheets(analysis_sheets(found))
+
+
+@click.command("compare")
+@click.argument("exam", required=False)
+@click.option("--exams", metavar="A,B,…", help="Instead of EXAM: how alike these exams order the painters they share.")
+@options.painters
+@options.without
+@options.judges
+@options.on
+@click.option("--score", metavar="NAME", help="By this score; by default the first that is known for all painters.")
+@click.option("--by", metavar="TAG", help="One comparison for each value of this tag.")
+@click.option("--gap", type=float, metavar="X", help="Say how many questions tell a gap of X; by default the one seen.")
+@options.reading
+@options.asked
+@options.selection
+@options.store
+@sheets.form
+def compare_command(exam: str | None, **given: Any) -> None:
+    """Compare painters on the questions that all of them have: who is better, and how sure that is.
+
+    Needs the store alone. Under each judge, in each way it was asked, every painter gets its place with its
+    uncertainty, and every two painters their difference with a test. With --exams it shows instead whether exams put
+    painters in the same order.
+    """
+    from ..scoring import compare
+    from ..tables.comparison import across_csv, across_sheets, comparison_csv, comparison_sheets
+
+    if (exam is None) == (given["exams"] is None):
+        raise click.UsageError("name one EXAM, or several with --exams A,B")
+    how = {name: given[name] for name in ("reading", "score", "store")}
+    if exam is None:
+        _refuse(given)
+        names = [name.strip() for name in given["exams"].split(",") if name.strip()]
+        across = compare.exams(names, painters=given["painters"], judges=given["judges"], **how)
+        sheets.show(given["form"], across.to_json, lambda: across_csv(across), lambda: across_sheets(across))
+        return
+    found = compare.painters(
+        exam,
+        by=given["by"],
+        gap=given["gap"],
+        on=options.make_on(given),
+        selection=options.make_selection(given),
+        **how,
+        **options.make_which(given),
+    )
+    if not found and given["form"] in ("text", "md"):
+        click.echo("nothing is marked yet; `limner run` draws and marks")
+        return
+    sheets.show(
+        given["form"],
+        lambda: [comparison.to_json() for comparison in found],
+        lambda: comparison_csv(found),
+        lambda: comparison_sheets(found),
+    )
+
+
+def _refuse(given: dict[str, Any]) -> None:
+    """Options that say nothing about several exams at once."""
+    for name in ("by", "gap", "variant", "wording", "told", "without", "on", "subset", "ids", "where", "limit"):
+        if given[name]:
+            raise click.UsageError(f"{'-O' if name == 'told' else '--' + name} goes with one EXAM, not with --exams")
+
+
+@click.command("agree")
+@click.argument("exam")
+@options.painters
+@options.without
+@click.option(
+    "--judge", "--judges", "judges", multiple=True, metavar="NAME[,NAME…]",
+    help="Only these judges; 'openai/gpt-5?reasoning_effort=low' only asked so. Repeatable.",
+)  # fmt: skip
+@click.option("--score", metavar="NAME", help="By this score; by default the first that all judges settle.")
+@options.reading
+@options.asked
+@options.selection
+@options.store
+@sheets.form
+def agree_command(exam: str, **given: Any) -> None:
+    """Compare judges on the same drawings: do they mark alike, and do they put painters in the same order?
+
+    Needs the store alone. A judge that was asked in several ways, such as AIBench's single and batched, counts as
+    several judges. Shows agreement mark by mark, of scores and of painters' order, how steady each judge is over
+    repeats, and what an image costs in dollars and seconds.
+    """
+    from ..scoring import compare, evaluators_of
+    from ..scoring.groups import stored_exam
+    from ..store.open import open_store
+    from ..tables.agreement import agreement_csv, agreement_sheets
+
+    with open_store(given["store"]) as store:
+        there = evaluators_of(store, stored_exam(exam, store).name)
+        known = {name for each in there for name in (each.judge, each.label)}
+        words = [name for word in given["judges"] for name in ([word] if word in known else word.split(","))]
+        found = compare.judges(
+            exam,
+            score=given["score"],
+            reading=given["reading"],
+            store=store,
+            selection=options.make_selection(given),
+            **options.make_which({**given, "judges": words}),
+        )
+    sheets.show(given["form"], found.to_json, lambda: agreement_csv(found), lambda: agreement_sheets(found))
+
+
+@click.command("show")
+@click.argument("exam")
+@click.argument("id")
+@options.painters
+@options.judges
+@options.reading
+@options.asked
+@options.store
+@click.option("--steps", type=options.FOLDER, metavar="FILE.png", help="Also draw how each drawing came about.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
+    """Show one question: its prompt, every drawing, every mark with its reason; needs the store alone."""
+    from ..tables.question import describe_question, print_question
+
+    body = describe_question(
+        exam,
+        id,
+        store=given["store"],
+        reading=given["reading"],
+        **options.make_which(given),
+    )
+    if as_json:
+        click.echo(json.dumps(body, ensure_ascii=False, indent=2))
+    else:
+        print_question(body)
+    if given["steps"] is not None:
+        from ..tables.question import write_steps
+
+        for file in write_steps(body, given["store"], given["steps"]):
+            click.echo(f"steps: {file}", err=True)
+
+
+@click.command("export")
+@click.argument("exam")
+@options.painters
+@options.without
+@options.judges
+@options.reading
+@options.asked
+@options.selection
+@options.exclude_flagged
+@options.store
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "parquet"]), default="jsonl", show_default=True)
+@click.option("-o", "--output", type=options.FOLDER, metavar="FILE", help="Standard output by default.")
+@click.option("--images", type=options.FOLDER, metavar="DIR", help="Also write the drawings as DIR/PAINTER/ID.png.")
+def export_command(exam: str, form: str, output: Path | None, images: Path | None, **given: Any) -> None:
+    """Write one row per question, painter and judge; needs the store alone."""
+    from .. import api, exams
+    from ..scoring.groups import stored_exam
+    from ..store.open import open_store
+    from ..tables.export import export_rows, write_images, write_rows
+
+    with open_store(given["store"]) as store:
+        kind, groups = api.groups(
+            exam,
+            store=store,
+            reading=given["reading"],
+            selection=options.make_selection(given),
+            exclude_flagged=given["exclude_flagged"],
+            **options.make_which(given),
+        )
+        rows = list(export_rows(stored_exam(exam, store).name, exams.kind(kind).protocol, groups, given["reading"]))
+        write_rows(rows, form, output)
+        if images is not None:
+            click.echo(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)

@@ -1,0 +1,250 @@
+"""What plots show, as numbers: the frames that plots draw, and what an exam's own plots are made from. Pure."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from .protocol import Protocol, Row, Score
+
+Draw = Literal[
+    "bands", "differences", "dots", "histograms", "kinds", "matrices", "points", "profiles", "scores", "violins"
+]
+"""Ways to draw a frame. Of a `Grid`: ``dots``, ``scores`` (a map), ``profiles``, ``kinds``, ``differences``."""
+WAYS: tuple[str, ...] = get_args(Draw)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number with its 95% interval; or, where the judge abstained, the least and the most it could be."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of the line that is drawn: of the interval, or of what is possible."""
+        low, high = (self.low, self.high) if self.value is not None else (self.least, self.most)
+        return None if low is None or high is None else (low, high)
+
+    def scaled(self, by: float) -> Cell:
+        """All numbers times `by`."""
+        ends = (self.value, self.low, self.high, self.least, self.most)
+        value, low, high, least, most = (None if end is None else end * by for end in ends)
+        return Cell(value, low, high, self.n, least, most)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Painters by columns.
+
+    Attributes:
+        cells: A row of cells for each painter.
+        label: What the numbers are.
+        top: The best possible number.
+        caption: What stands below the plot.
+        controls: Rows that are no rivals of the others.
+        notes: For each row a few words at its end, where a plot has room for them.
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    label: str
+    top: float
+    caption: str
+    controls: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Point:
+    """A painter: two numbers with their intervals, perhaps a third as its colour."""
+
+    name: str
+    x: Cell
+    y: Cell
+    colour: float | None = None
+    control: bool = False
+
+
+@dataclass(frozen=True)
+class Points:
+    """Painters in a plane.
+
+    Attributes:
+        front: Names of those that no other beats in both directions, from left to right; controls never count.
+        money: Whether x is in dollars, of which less is better.
+    """
+
+    points: tuple[Point, ...]
+    x: str
+    y: str
+    caption: str
+    colour: str | None = None
+    front: tuple[str, ...] = ()
+    money: bool = False
+
+    def with_front(self) -> Points:
+        """The same with its front."""
+        rivals = [point for point in self.points if not point.control]
+        places = front([(point.x.value or 0.0, point.y.value or 0.0) for point in rivals], less=self.money)
+        return replace(self, front=tuple(rivals[place].name for place in places))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """For each of some scores and each painter, the numbers of its drawings."""
+
+    rows: tuple[str, ...]
+    scores: tuple[str, ...]
+    tops: tuple[float, ...]
+    values: tuple[tuple[tuple[float, ...], ...], ...]
+    caption: str
+    controls: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Histograms:
+    """For each painter the counts in its drawings of what `unit` names, and the share above each of two marks."""
+
+    rows: tuple[str, ...]
+    counts: tuple[tuple[float, ...], ...]
+    marks: tuple[float, float]
+    above: tuple[tuple[float, float], ...]
+    caption: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Drawings of questions of about the same size, from the least to the most."""
+
+    size: tuple[int, int]
+    n: int
+    mean: float
+    q1: float
+    q3: float
+
+    @property
+    def middle(self) -> float:
+        """Where it stands on the axis."""
+        return sum(self.size) / 2
+
+
+@dataclass(frozen=True)
+class Bands:
+    """For each painter and each of some scores the bins, and the drawings themselves as (size, number).
+
+    Attributes:
+        label: What the size of a question is.
+    """
+
+    rows: tuple[str, ...]
+    scores: tuple[str, ...]
+    bins: tuple[tuple[tuple[Bin, ...], ...], ...]
+    drawings: tuple[tuple[tuple[tuple[int, float], ...], ...], ...]
+    caption: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Source(ABC):
+    """What an exam's plot is made from: its painters under one judge, on the questions that all of them have.
+
+    The best painter stands first, controls last.
+
+    Attributes:
+        exam: The exam's name in the store.
+        score: The score that painters are ordered by.
+        names: The painters' rows.
+        controls: Those of them that are controls.
+        caption: What stands below every plot: whose marks these are, and on how much they rest.
+        protocol: The exam's.
+        rows: For each painter its drawings.
+    """
+
+    exam: str
+    score: Score
+    names: tuple[str, ...]
+    controls: frozenset[str]
+    caption: str
+    protocol: Protocol[Any]
+    rows: tuple[tuple[Row, ...], ...]
+
+    @abstractmethod
+    def cells(self, score: str) -> list[Cell]:
+        """Every painter's number."""
+
+    @abstractmethod
+    def mean(self, scores: Sequence[str]) -> list[Cell]:
+        """The mean of several scores, where a painter has all of them."""
+
+    @abstractmethod
+    def shares(self, scores: Sequence[str]) -> Grid:
+        """A column for each of the scores, as a share of its best value."""
+
+    @abstractmethod
+    def measured(self, evidence: str) -> list[tuple[float, ...]]:
+        """For each painter the numbers that were measured on its drawings, each drawing's once."""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A plot of an exam's own.
+
+    Attributes:
+        about: One line on what it shows.
+        frame: Its numbers; raises `limner.core.errors.UsageError` where there are none, with what to run.
+        draw: How they are drawn.
+    """
+
+    about: str
+    frame: Callable[[Source], Any]
+    draw: Draw
+
+
+def front(points: Sequence[tuple[float, float]], less: bool = False) -> list[int]:
+    """The places of the points that no other beats, from left to right; with `less`, a smaller x is better.
+
+    >>> front([(1, 3), (2, 2), (2, 1), (0, 0)]), front([(1, 3), (2, 5), (3, 4)], less=True)
+    ([0, 1], [0, 1])
+    """
+    way = -1 if less else 1
+
+    def beaten(n: int) -> bool:
+        x, y = points[n]
+        return any(way * a >= way * x and b >= y and (a, b) != (x, y) for m, (a, b) in enumerate(points) if m != n)
+
+    return sorted((n for n in range(len(points)) if not beaten(n)), key=lambda n: points[n])
+
+
+def abstained(rows: Sequence[Row], score: str) -> bool:
+    """Whether the judge abstained on some: then those that have the score are no fair sample of the drawings."""
+    open_ = (row for row in rows if row.scores.get(score) is None)
+    return any(mark.verdict == "abstain" for row in open_ for mark in row.marks)
+
+
+def plain(word: str) -> str:
+    """A tag's value, or a dimension, as people write it.
+
+    >>> plain("Computer_Science")
+    'Computer Science'
+    """
+    return word.replace("_", " ")
+
+
+def shown(score: Score) -> str:
+    """A score's name with its scale."""
+    return f"{score.name} (of {score.top:g})"
+
+
+def left_out(count: int, why: str) -> str:
+    """What a caption says of painters that are not shown."""
+    return f" · {count} left out: {why}" if count else ""

@@ -1,0 +1,181 @@
+"""What every reader of exam data needs: lines with numbers, paths that stay inside, all problems at once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ValidationError
+
+from .errors import DataError
+from .exam import Reference
+from .images import BadImage, inspect
+
+M = TypeVar("M", bound=BaseModel)
+SHOWN = 20
+LONGEST = 80
+_BETWEEN = re.compile(r"[\s,]*+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def _printable(text: str) -> str:
+    if found := _CONTROL.search(text):
+        raise ValueError(f"the control character U+{ord(found[0]):04X} stands in it")
+    if _HALF.search(text):
+        raise ValueError("half of a surrogate pair stands in it")
+    return text
+
+
+Words = Annotated[str, AfterValidator(_printable)]
+"""Text for people: no control characters but line ends and tabs, so that terminals and databases can take it."""
+
+
+def _id(value: str) -> str:
+    parts = value.split("/")
+    if value != value.strip() or any(part in ("", ".", "..") for part in parts) or "\\" in value:
+        raise ValueError("an id names a file: no empty part, no dots alone, no backslash")
+    if not value.isprintable():
+        raise ValueError("an id names a file: no line end, tab or other character that does not show")
+    return value
+
+
+Id = Annotated[str, AfterValidator(_id)]
+"""A question's id: drawings are files of this name."""
+
+
+def short(text: str) -> str:
+    """As much of a text as a message can bear."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
+
+
+class Problems:
+    """Collects what is wrong with a data set, so that one look shows all of it."""
+
+    def __init__(self) -> None:
+        self.found: list[DataError] = []
+
+    def add(self, message: str, file: Path, line: int | None = None, id: str | None = None) -> None:
+        """Note one problem."""
+        self.found.append(DataError(message, file=file, line=line, id=id))
+
+    def settle(self) -> None:
+        """Raise when anything was found.
+
+        Raises:
+            DataError: One problem as itself, several as a list.
+        """
+        if len(self.found) == 1:
+            raise self.found[0]
+        if self.found:
+            shown = [str(problem) for problem in self.found[:SHOWN]]
+            if len(self.found) > SHOWN:
+                shown.append(f"… and {len(self.found) - SHOWN} more")
+            raise DataError(f"{len(self.found)} problems:\n  " + "\n  ".join(shown))
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a UTF-8 file."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", file=path) from error
+    try:
+        return data.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise DataError(f"not UTF-8 (byte {error.start})", file=path, line=line) from error
+
+
+def json_lines(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number and object of each line that holds one; the others become problems."""
+    for number, line in enumerate(read_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            problems.add(f"not JSON: {error}", path, number)
+            continue
+        if isinstance(row, dict):
+            yield number, row
+        else:
+            problems.add(f"a JSON object is wanted, not {type(row).__name__}", path, number)
+
+
+def json_rows(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number and object of each entry of a file that holds one JSON list, or JSON lines."""
+    text = "\n".join(read_lines(path))
+    if not text.lstrip().startswith("["):
+        yield from json_lines(path, problems)
+        return
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as error:
+        problems.add(f"not JSON: {error}", path, getattr(error, "lineno", None))
+        return
+    decoder, line, done = json.JSONDecoder(), 1, 0
+    at = text.index("[") + 1
+    while (gap := _BETWEEN.match(text, at)) and text[gap.end()] != "]":
+        row, at = decoder.raw_decode(text, gap.end())
+        line, done = line + text.count("\n", done, gap.end()), gap.end()
+        if isinstance(row, dict):
+            yield line, row
+        else:
+            problems.add(f"a JSON object is wanted, not {type(row).__name__}", path, line)
+
+
+def parse_row(model: type[M], row: dict[str, Any], problems: Problems, file: Path, line: int) -> M | None:
+    """The typed row, or None with every wrong field noted as a problem."""
+    try:
+        return model.model_validate(row)
+    except ValidationError as error:
+        name = row.get("id")
+        for wrong in error.errors(include_url=False, include_input=False)[:5]:
+            place = _place(row, wrong["loc"])
+            said = wrong["msg"].removeprefix("Value error, ")
+            problems.add(
+                f"{place}: {said}" if place else said, file, line, short(name) if isinstance(name, str) else None
+            )
+        return None
+
+
+def _place(row: object, path: tuple[int | str, ...]) -> str:
+    """Where in a row something is wrong; what stands in a list goes by its own id where it has one."""
+    names = []
+    for part in path:
+        try:
+            row = row[part]  # type: ignore[index]
+        except (KeyError, IndexError, TypeError):
+            row = None
+        own = row.get("id") if isinstance(part, int) and isinstance(row, dict) else None
+        names.append(short(own) if isinstance(own, str) and own else str(part))
+    return ".".join(names)
+
+
+def find_reference(folder: Path, name: str) -> Reference:
+    """The reference image `name` under `folder`; absent is a state, not an error.
+
+    Raises:
+        ValueError: The name leaves the folder, or the file is no image.
+    """
+    pure = PurePosixPath(name)
+    if _HALF.search(name):
+        raise ValueError("image path holds half of a surrogate pair")
+    if pure.is_absolute() or ".." in pure.parts or "\\" in name or "\0" in name or not pure.parts:
+        raise ValueError(f"image path {short(name)!r} leaves the folder {folder}")
+    path = folder / pure
+    try:
+        if not path.is_file():
+            return Reference(name)
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise ValueError(f"image path {short(name)!r} leaves the folder {folder} through a link")
+        inspect(path)
+    except BadImage as error:
+        raise ValueError(f"image {path}: {error}") from error
+    except OSError as error:
+        raise ValueError(f"image {short(name)!r} cannot be read: {error.strerror or error}") from error
+    return Reference(name, path)

@@ -1,0 +1,206 @@
+"""Evidence from a chat model: the lines of text it reads, or its rating of a drawing's looks.
+
+Such values carry the model's name and never pass for an engine's. Their calls are chat calls: priced and budgeted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from ..calls import Calls, Fault
+from ..core.evidence import MODEL, Line
+from ..core.images import BadImage, decode
+from ..core.json_reader import loads
+from ..core.protocol import Contract, Picture, Prompts, Text, Unreadable
+from ..models import ChatModel, Context, ReplayModel, complete
+from ..models.base import BYTES_PER_TOKEN, PICTURE_TOKENS
+from .ocr.rapid import in_reading_order
+from .probe import Finding
+
+PROMPTS = Prompts(Path(str(files(__package__))) / "prompts")
+SCALE = 1000
+"""Boxes come as thousandths of the picture's width and height."""
+ROUNDS = 10
+"""How often at most a model is asked afresh, run after run, for a reply that can be read."""
+LINES: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "lines": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "text": {"type": "string"},
+                    "box": {"type": "array", "items": {"type": "number"}},
+                    "confidence": {"type": "number"},
+                },
+                "required": ["text", "box", "confidence"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["lines"],
+    "additionalProperties": False,
+}
+RATING: dict[str, Any] = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "rating": {"type": "number"}},
+    "required": ["reason", "rating"],
+    "additionalProperties": False,
+}
+T = TypeVar("T")
+Size = tuple[int, int]
+
+
+class _Asked(ABC, Generic[T]):
+    """A probe that asks a model one thing about one picture."""
+
+    evidence: str
+    template: str
+    reply_tokens: int
+
+    def __init__(self, model: ChatModel | ReplayModel) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        """The model with its arguments, and the wording it is asked in."""
+        args = "".join(f" {key}={value}" for key, value in sorted(self._model.settings.get("args", {}).items()))
+        return f"{MODEL}{self._model.name}{args} prompt={PROMPTS.hash(self.template)}"
+
+    def check(self) -> None:
+        """The model must be within reach."""
+        self._model.check()
+
+    def unpriced(self) -> str | None:
+        """Why nobody knows what one of its calls can cost, or None."""
+        return self._model.unpriced()
+
+    def price(self) -> tuple[float | None, str]:
+        """Dollars for one measurement; see `limner.core.prices.Priced`."""
+        if isinstance(self._model, ReplayModel):
+            return 0.0, "free"
+        sent = len(PROMPTS.text(self.template).encode()) // BYTES_PER_TOKEN + PICTURE_TOKENS
+        return self._model.price(sent, self.reply_tokens), "rule of thumb"
+
+    @abstractmethod
+    def contract(self, size: Size) -> Contract[T]:
+        """What the reply must be, for a picture of this size."""
+
+    def plain(self, value: T) -> Any:
+        """The value as JSON."""
+        return value
+
+    async def measure(self, image: bytes, calls: Calls) -> Finding:
+        """Ask; see `limner.evidence.probe.Probe`. The picture must be among the store's images."""
+        sha256 = hashlib.sha256(image).hexdigest()
+        try:
+            size = (await asyncio.to_thread(decode, image)).size
+        except BadImage as error:
+            raise Fault("image", f"image {sha256[:12]}: {error}") from error
+        shown = Text(PROMPTS.text(self.template).strip()), Picture(sha256)
+        contract = self.contract(size)
+        for round in range(ROUNDS):
+            about = Context("", sha256, "", self.template, round=round)
+            try:
+                answer = await complete(self._model, shown, contract, about, calls)
+            except Fault as fault:
+                # The same request would bring the same stored reply: to be asked afresh it needs another key.
+                again = fault.kind == "unreadable" and calls.retry_failed and await _is_old(fault, calls)
+                if again and round < ROUNDS - 1:
+                    continue
+                raise Fault(
+                    fault.kind, f"image {sha256[:12]}: {fault.detail}", calls=fault.calls, cost=fault.cost
+                ) from fault
+            assert answer.reply.call is not None
+            return Finding(self.plain(contract.parse(answer.reply.text)), self.name, answer.reply.call)
+        raise AssertionError("the last round either returns or raises")
+
+
+async def _is_old(fault: Fault, calls: Calls) -> bool:
+    """Whether the replies that could not be read are an earlier run's."""
+    import sqlalchemy as sa
+
+    from ..store.schema import calls as table
+
+    def look() -> bool:
+        with calls.store.reading() as connection:
+            query = sa.select(sa.func.max(table.c.updated)).where(table.c.key.in_(fault.calls))
+            return bool((connection.scalar(query) or 0.0) < calls.since)
+
+    return await asyncio.to_thread(look)
+
+
+class ModelReader(_Asked[list[Line]]):
+    """Lets a chat model read the lines of text."""
+
+    evidence, template, reply_tokens = "ocr", "read-lines", 1500
+
+    def contract(self, size: Size) -> Contract[list[Line]]:
+        """Lines with boxes, turned into the picture's pixels."""
+        parse: Callable[[str], list[Line]] = partial(read_lines, size=size)
+        return Contract(parse, LINES)
+
+    def plain(self, value: list[Line]) -> Any:
+        """The lines as JSON."""
+        return [line.to_json() for line in value]
+
+
+class ModelRating(_Asked[float]):
+    """Lets a chat model rate a drawing's looks from 0 to 100."""
+
+    evidence, template, reply_tokens = "aesthetics", "rate-looks", 500
+
+    def contract(self, size: Size) -> Contract[float]:
+        """One number from 0 to 100."""
+        return Contract(read_rating, RATING)
+
+
+def read_lines(reply: str, size: Size) -> list[Line]:
+    """The lines in a reply, in reading order and in the pixels of a picture of this size.
+
+    Raises:
+        Unreadable: It is not what was asked for.
+    """
+    listed = loads(reply).get("lines")
+    if not isinstance(listed, list):
+        raise Unreadable('"lines" must be a list')
+    found = []
+    for number, entry in enumerate(listed, 1):
+        if not isinstance(entry, dict) or not isinstance(text := entry.get("text"), str):
+            raise Unreadable(f'line {number} must be an object with a "text"')
+        box, sure = entry.get("box"), entry.get("confidence")
+        if not isinstance(box, list) or len(box) != 4 or not all(_number(edge, 0, SCALE) for edge in box):
+            raise Unreadable(f'line {number}: "box" must be four numbers from 0 to {SCALE}')
+        left, top, right, bottom = (float(edge) / SCALE * size[n % 2] for n, edge in enumerate(box))
+        if right <= left or bottom <= top:
+            raise Unreadable(f'line {number}: "box" must be left, top, right, bottom, in this order')
+        if not _number(sure, 0, 1):
+            raise Unreadable(f'line {number}: "confidence" must be a number from 0 to 1')
+        if text.strip():
+            corners = ((left, top), (right, top), (right, bottom), (left, bottom))
+            found.append(Line(" ".join(text.split()), corners, float(sure)))  # type: ignore[arg-type]
+    return in_reading_order(found)
+
+
+def read_rating(reply: str) -> float:
+    """The rating in a reply.
+
+    Raises:
+        Unreadable: It is not what was asked for.
+    """
+    rating = loads(reply).get("rating")
+    if not _number(rating, 0, 100):
+        raise Unreadable('"rating" must be a number from 0 to 100')
+    return float(rating)  # type: ignore[arg-type]
+
+
+def _number(value: object, least: float, most: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most

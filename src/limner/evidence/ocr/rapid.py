@@ -1,0 +1,171 @@
+"""Reading the text in a drawing with RapidOCR: PP-OCR models on onnxruntime, shipped inside the package."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from statistics import median
+from typing import Any
+
+from PIL import Image
+
+from ...core.evidence import Line, Point
+from ...core.images import decode, flatten
+
+DETECTOR = "PP-OCRv6-small"
+RECOGNISER = "PP-OCRv6-small"
+TURNER = "PP-OCRv4-mobile"
+"""The model that tells upright from upside-down text; sideways labels need it."""
+
+TEXT_SCORE = 0.5
+"""Lines the recogniser trusts less than this are left out."""
+
+REVISION = 1
+"""Raised whenever this module would read the same image differently."""
+
+MIN_SIDE = 8
+"""Images with a shorter side hold no readable text."""
+
+MAX_ASPECT = 4
+"""Longer strips are padded with white: the detector scales the shorter side up and would need huge buffers."""
+
+MAX_SKEW = math.radians(15)
+"""Lines turned further than this are labels set at an angle, not signs of a skewed page."""
+
+
+class RapidOcr:
+    """Reads lines of text from images; safe to call from several threads, each with its own engine.
+
+    Every engine computes on one core: two threads on two cores then read twice as fast, where engines that
+    spread over all cores would slow each other down.
+    """
+
+    name = "rapidocr"
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    @property
+    def version(self) -> str:
+        """Package version, model names and settings that decide what is read."""
+        return (
+            f"{metadata.version('rapidocr')} det={DETECTOR} rec={RECOGNISER} cls={TURNER}"
+            f" score={TEXT_SCORE} rev={REVISION}"
+        )
+
+    def read(self, image: Image.Image) -> list[Line]:
+        """The lines of text in an image, top to bottom and left to right.
+
+        Args:
+            image: Any mode; transparent parts count as white.
+
+        Returns:
+            Lines with corners in the image's own pixels; none for blank or tiny images.
+        """
+        if min(image.size) < MIN_SIDE:
+            return []
+        import numpy as np
+
+        flat = flatten(image)
+        pixels = np.asarray(flat)
+        if (pixels == pixels[0, 0]).all():
+            return []
+        bgr = np.ascontiguousarray(np.asarray(_padded(flat))[:, :, ::-1])
+        found = self._engine()(bgr)
+        if found.txts is None:
+            return []
+        lines = [
+            Line(str(text), _corners(box), float(score))
+            for text, box, score in zip(found.txts, found.boxes, found.scores, strict=True)
+        ]
+        return in_reading_order(lines)
+
+    def _engine(self) -> Any:
+        engine = getattr(self._local, "engine", None)
+        if engine is None:
+            engine = self._local.engine = _make_engine()
+        return engine
+
+
+def reader() -> Callable[[bytes], list[dict[str, Any]]]:
+    """What a worker reads images with; the engine is loaded before the first one comes."""
+    engine = RapidOcr()
+    engine._engine()
+    return lambda data: [line.to_json() for line in engine.read(decode(data))]
+
+
+def _make_engine() -> Any:
+    """A RapidOCR engine with the models pinned, whatever a later release takes as its default."""
+    from rapidocr import ModelType, OCRVersion, RapidOCR
+
+    return RapidOCR(
+        params={
+            "Global.log_level": "critical",
+            "Global.text_score": TEXT_SCORE,
+            "Det.ocr_version": OCRVersion.PPOCRV6,
+            "Det.model_type": ModelType.SMALL,
+            "Rec.ocr_version": OCRVersion.PPOCRV6,
+            "Rec.model_type": ModelType.SMALL,
+            "Cls.ocr_version": OCRVersion.PPOCRV4,
+            "Cls.model_type": ModelType.MOBILE,
+            "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+            "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+        }
+    )
+
+
+def _padded(image: Image.Image) -> Image.Image:
+    """White added right or below until neither side is more than `MAX_ASPECT` times the other."""
+    short = -(-max(image.size) // MAX_ASPECT)
+    if min(image.size) >= short:
+        return image
+    ground = Image.new("RGB", (max(image.width, short), max(image.height, short)), "white")
+    ground.paste(image)
+    return ground
+
+
+def _corners(box: Sequence[Sequence[float]]) -> tuple[Point, Point, Point, Point]:
+    a, b, c, d = ((float(x), float(y)) for x, y in box)
+    return a, b, c, d
+
+
+def in_reading_order(lines: Sequence[Line]) -> list[Line]:
+    """Lines from top to bottom in rows, each row from left to right, after undoing the page's own skew."""
+    if not lines:
+        return []
+    skew = _skew(lines)
+    cos, sin = math.cos(skew), math.sin(skew)
+    placed = []
+    for line in lines:
+        left, top, right, bottom = line.bounds
+        x, y = (left + right) / 2, (top + bottom) / 2
+        placed.append((y * cos - x * sin, x * cos + y * sin, _height(line), line))
+    placed.sort(key=lambda item: item[:2])
+    rows: list[list[tuple[float, float, float, Line]]] = []
+    for item in placed:
+        # A row is held to its first member, so that a staircase of labels does not melt into one row.
+        if rows and item[0] - rows[-1][0][0] < 0.5 * min(item[2], rows[-1][0][2]):
+            rows[-1].append(item)
+        else:
+            rows.append([item])
+    return [item[3] for row in rows for item in sorted(row, key=lambda item: item[1])]
+
+
+def _skew(lines: Sequence[Line]) -> float:
+    """The angle most lines share, in radians; 0 when too few are long and nearly level."""
+    angles = []
+    for line in lines:
+        (ax, ay), (bx, by) = line.box[0], line.box[1]
+        if math.hypot(bx - ax, by - ay) >= 3 * _height(line):
+            angle = math.atan2(by - ay, bx - ax)
+            if abs(angle) <= MAX_SKEW:
+                angles.append(angle)
+    return median(angles) if len(angles) >= 3 else 0.0
+
+
+def _height(line: Line) -> float:
+    """The height of the letters: the shorter way across the box."""
+    (ax, ay), (bx, by), (cx, cy) = line.box[:3]
+    return min(math.hypot(bx - ax, by - ay), math.hypot(cx - bx, cy - by))

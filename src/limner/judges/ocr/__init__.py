@@ -1,0 +1,1 @@
+"""The examiner that reads labels and needs no model."""

@@ -1,0 +1,1 @@
+"""Painters with a known right outcome."""

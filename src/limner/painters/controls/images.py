@@ -1,0 +1,187 @@
+"""Pictures made or altered by rule, the raw material of controls: blank, set in type, labels erased or exchanged.
+
+Pure functions of images: nothing is read or written, and equal arguments give equal pixels.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from bisect import bisect
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+from PIL.ImageFont import FreeTypeFont
+
+from ...core.evidence import Line, Point
+from ...core.fonts import font
+from ...core.images import flatten
+from .swaps import Colour, Ground, Rect, choose_pair, outset, padding, rect
+
+LARGEST, SMALLEST = 40, 12
+MOST_ENLARGED = 1.3
+
+
+def blank(size: tuple[int, int]) -> Image.Image:
+    """A white picture."""
+    return Image.new("RGB", size, "white")
+
+
+def typeset(text: str, size: tuple[int, int]) -> Image.Image:
+    """The text in black type on white, in the largest type that fits; the picture grows where even small type does not.
+
+    Args:
+        text: Any text; its line breaks are kept, its longer lines are wrapped, words too long for a line are broken.
+        size: Width and least height in pixels.
+    """
+    width, height = size
+    margin = min(width, height) // 20
+    column = max(1, width - 2 * margin)
+    text = "\n".join(_plain(line) for line in text.strip().splitlines())
+    for points in range(LARGEST, SMALLEST - 1, -1):
+        step = math.ceil(points * 1.3)
+        room = max(0, height - 2 * margin) // step
+        lines = list(islice(_wrapped(text, font(points), column), room + 1 if points > SMALLEST else None))
+        if len(lines) <= room:
+            break
+    image = blank((width, max(height, len(lines) * step + 2 * margin)))
+    draw = ImageDraw.Draw(image)
+    for number, line in enumerate(lines):
+        draw.text((margin, margin + number * step), line, fill="black", font=font(points))
+    return image
+
+
+def _plain(line: str) -> str:
+    """The line without what no typeface shows; halves of surrogate pairs would stop the setting."""
+    kinds = ((char, unicodedata.category(char)) for char in line.replace("\t", " "))
+    return "".join("\ufffd" if kind == "Cs" else char for char, kind in kinds if kind not in ("Cc", "Cf"))
+
+
+def _wrapped(text: str, type: FreeTypeFont, width: int) -> Iterator[str]:
+    def fits(piece: str) -> bool:
+        return len(piece) <= width and type.getlength(piece) <= width
+
+    for paragraph in text.splitlines():
+        line = ""
+        for word in paragraph.split():
+            if fits(longer := f"{line} {word}".lstrip()):
+                line = longer
+                continue
+            if line:
+                yield line
+            while len(word) > 1 and not fits(word):
+                cut = bisect(range(2, min(len(word), width + 2)), 0, key=lambda n: not fits(word[:n])) + 1
+                yield word[:cut]
+                word = word[cut:]
+            line = word
+        yield line
+
+
+def erase(image: Image.Image, lines: Sequence[Line]) -> Image.Image:
+    """The image with each line's box, slightly padded, filled with the ground it stands on; the rest is untouched."""
+    flat = flatten(image).copy()
+    labels = Image.new("1", flat.size)
+    for line in lines:
+        ImageDraw.Draw(labels).polygon(outset(line, padding(line)), fill=1)
+    pixels, taken = np.asarray(flat), np.asarray(labels)
+    draw = ImageDraw.Draw(flat)
+    for line in lines:
+        draw.polygon(outset(line, padding(line)), fill=_ground(pixels, line, taken).colour)
+    return flat
+
+
+def swap(image: Image.Image, lines: Sequence[Line], seed: int) -> tuple[Image.Image, tuple[Line, Line]] | None:
+    """The image with two of its labels exchanged, each fitted into the other's box.
+
+    Args:
+        image: The image, of any mode.
+        lines: Its lines of text.
+        seed: Chooses among the pairs that suit each other about equally well.
+
+    Returns:
+        The altered image and the two lines as they were; None when no two labels can be exchanged.
+    """
+    flat = flatten(image).copy()
+    pixels = np.asarray(flat)
+    pair = choose_pair(lines, flat.size, lambda line: _ground(pixels, line), seed)
+    if pair is None:
+        return None
+    altered = flat.copy()
+    grounds = [_ground(pixels, line).colour for line in pair]
+    boxes = [_trimmed(pixels, rect(line), ground) for line, ground in zip(pair, grounds, strict=True)]
+    for own, other in ((0, 1), (1, 0)):
+        altered.paste(grounds[own], boxes[own])
+        _paste(altered, _on_ground(flat.crop(boxes[other]), grounds[other], grounds[own]), boxes[own])
+    return altered, pair
+
+
+def _trimmed(pixels: NDArray[np.uint8], box: Rect, ground: Colour) -> Rect:
+    """The box without the rows at its top and bottom that hold the edge of a neighbouring line."""
+    left, top, right, bottom = box
+    inked = (np.abs(pixels[top:bottom, left:right].astype(int) - ground).max(axis=2) > 60).any(axis=1)
+    reach = max(1, len(inked) // 4)
+    head, foot = (int(rows[:reach].argmin()) for rows in (inked, inked[::-1]))  # inked rows before the first bare one
+    return left, top + head, right, bottom - foot
+
+
+def _on_ground(label: Image.Image, old: Colour, new: Colour) -> Image.Image:
+    """The label as it would look on another ground; unchanged where it would hardly show there."""
+    values = np.asarray(label).astype(float)
+    depth = np.abs(values - old).max(axis=2, keepdims=True)
+    ink = values.reshape(-1, 3)[depth.argmax()]
+    if np.abs(ink - new).max() < 100:
+        return label
+    moved = values + (1 - depth / max(1, depth.max())) * np.subtract(new, old)
+    return Image.fromarray(moved.round().clip(0, 255).astype(np.uint8))
+
+
+def _paste(image: Image.Image, label: Image.Image, target: Rect) -> None:
+    """Lay a label into the middle of a box, as large as it fits but hardly larger than it was."""
+    left, top, right, bottom = target
+    width, height = right - left, bottom - top
+    scale = min(width / label.width, height / label.height, MOST_ENLARGED)
+    if not 1 <= scale < 1.15:  # near its own size a label stays sharp unscaled
+        size = max(1, int(label.width * scale)), max(1, int(label.height * scale))
+        label = label.resize(size, Image.Resampling.LANCZOS)
+    image.paste(label, (left + (width - label.width) // 2, top + (height - label.height) // 2))
+
+
+def _ground(pixels: NDArray[np.uint8], line: Line, taken: NDArray[np.bool_] | None = None) -> Ground:
+    """What a label stands on: the colour most common both in a thin ring along its padded box and within it.
+
+    Within alone, heavy type could outweigh the ground; around alone, what lies beyond a tight frame could.
+
+    Args:
+        pixels: The picture.
+        line: The label.
+        taken: Where labels are: the ring leaves the other labels out.
+    """
+    pad = padding(line)
+    outer, edge, inner = (outset(line, by) for by in (pad + 3, pad, -2))
+    left, top = (max(0, math.floor(min(point[axis] for point in outer))) for axis in (0, 1))
+    right, bottom = (max(0, math.ceil(max(point[axis] for point in outer)) + 1) for axis in (0, 1))
+    part = pixels[top:bottom, left:right]
+    ring, inside, core = (_mask(part, corners, (left, top)) for corners in (outer, edge, inner))
+    if taken is not None:
+        ring &= inside | ~taken[top:bottom, left:right]
+    ring = ring & ~core if (ring & ~core).any() else inside
+    if not ring.any():
+        return Ground((255, 255, 255), 1.0)
+    families = (part >> 4).astype(np.int64) @ (256, 16, 1)  # near colours are one: grounds can be noisy
+    around, within = (np.bincount(families[mask], minlength=4096) for mask in (ring, inside))
+    both = around * within
+    family = int((both if both.any() else around).argmax())
+    codes = part[(families == family) & (ring | inside)].astype(np.int64) @ (1 << 16, 1 << 8, 1)
+    colours, counts = np.unique(codes, return_counts=True)
+    code = int(colours[counts.argmax()])
+    colour = (code >> 16, code >> 8 & 255, code & 255)
+    return Ground(colour, float(around[family] / max(1, around.sum())))
+
+
+def _mask(part: NDArray[np.uint8], corners: Sequence[Point], origin: Point) -> NDArray[np.bool_]:
+    mask = Image.new("1", (part.shape[1], part.shape[0]))
+    ImageDraw.Draw(mask).polygon([(x - origin[0], y - origin[1]) for x, y in corners], fill=1)
+    return np.array(mask)

@@ -1,0 +1,130 @@
+"""Controls: painters with a known right outcome, by which judges are examined. ``control/NAME``."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from ...calls import Calls, Fault
+from ...core.errors import UsageError
+from ...core.exam import Exam, Question
+from ...core.images import BadImage, decode, encode_png
+from ...evidence.probe import OcrProbe
+from ...store import Blobs
+from ..base import Free, Painting, PaintRequest, refuse_pictures
+from ..kinds import PainterInputs, PainterKind
+
+NAMES = ("reference", "blank", "text", "shuffled", "erased", "swapped")
+SIZE = (1024, 1024)
+
+
+class ControlPainter(Free):
+    """Draws from the exam's own references, or ignores the question on purpose."""
+
+    changeable = False
+
+    def __init__(
+        self,
+        name: str,
+        spec: str,
+        control: str,
+        exam: Exam[Any],
+        blobs: Blobs,
+        ocr: OcrProbe,
+        blank: tuple[int, int] = SIZE,
+    ) -> None:
+        if control not in NAMES:
+            raise UsageError(f"no control {control!r}; there is: {', '.join(NAMES)}")
+        self.name, self.spec = name, spec
+        self._questions = {question.id: question for question in exam.questions}
+        self._blobs, self._ocr, self._sheet = blobs, ocr, blank
+        self._draw: Callable[[PaintRequest, Calls], Any] = getattr(self, f"_{control}")
+        self._partners = _partners(exam) if control == "shuffled" else {}
+
+    async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
+        """The control's image; see `limner.painters.base.Painter`."""
+        refuse_pictures(self, request)
+        painting: Painting = await self._draw(request, calls)
+        return painting
+
+    async def _reference(self, request: PaintRequest, calls: Calls) -> Painting:
+        return Painting(await asyncio.to_thread(self._bytes, request.question))
+
+    async def _blank(self, request: PaintRequest, calls: Calls) -> Painting:
+        from . import images
+
+        return Painting(encode_png(images.blank(self._sheet)))
+
+    async def _text(self, request: PaintRequest, calls: Calls) -> Painting:
+        from . import images
+
+        image = await asyncio.to_thread(images.typeset, request.prompt, SIZE)
+        return Painting(encode_png(image), prompt_sent=request.prompt)
+
+    async def _shuffled(self, request: PaintRequest, calls: Calls) -> Painting:
+        partner = self._partners.get(request.question)
+        if partner is None:
+            raise Fault("not_applicable", "no other question's reference to show instead")
+        return Painting(await asyncio.to_thread(self._bytes, partner), notes={"reference_of": partner})
+
+    async def _erased(self, request: PaintRequest, calls: Calls) -> Painting:
+        from . import images
+
+        data = await asyncio.to_thread(self._bytes, request.question)
+        found = await self._ocr.measure(data, calls)
+        if not found.lines:
+            raise Fault("not_applicable", "the reference has no label to erase")
+        image = await asyncio.to_thread(lambda: encode_png(images.erase(_decode(data), found.lines)))
+        return Painting(image, calls=(found.call,), notes={"erased": [line.text for line in found.lines]})
+
+    async def _swapped(self, request: PaintRequest, calls: Calls) -> Painting:
+        from . import images
+
+        data = await asyncio.to_thread(self._bytes, request.question)
+        found = await self._ocr.measure(data, calls)
+        seed = int.from_bytes(hashlib.sha256(request.question.encode()).digest()[:4]) + request.seed
+        swapped = await asyncio.to_thread(lambda: images.swap(_decode(data), found.lines, seed))
+        if swapped is None:
+            raise Fault("not_applicable", "the reference has no two labels to exchange")
+        image, pair = swapped
+        return Painting(encode_png(image), calls=(found.call,), notes={"swapped": [line.text for line in pair]})
+
+    def _bytes(self, question: str) -> bytes:
+        reference = self._questions[question].reference
+        if reference is None or reference.sha256 is None:
+            raise Fault("not_applicable", "the question has no reference image here")
+        data = reference.read()
+        return self._blobs.get(reference.sha256) if data is None else data
+
+
+def _decode(data: bytes) -> Any:
+    try:
+        return decode(data)
+    except BadImage as error:
+        raise Fault("image", str(error)) from error
+
+
+def _partners(exam: Exam[Any]) -> dict[str, str]:
+    """For each question another one with a different reference: the next in order of hashed ids, round the circle."""
+
+    def order(question: Question[Any]) -> str:
+        return hashlib.sha256(question.id.encode()).hexdigest()
+
+    circle = sorted((q for q in exam.questions if q.reference and q.reference.sha256), key=order)
+    partners: dict[str, str] = {}
+    for place, question in enumerate(circle):
+        for step in range(1, len(circle)):
+            other = circle[(place + step) % len(circle)]
+            if other.reference.sha256 != question.reference.sha256:  # type: ignore[union-attr]
+                partners[question.id] = other.id
+                break
+    return partners
+
+
+def _open(given: PainterInputs) -> ControlPainter:
+    return ControlPainter(given.name, given.spec, given.rest, given.exam, given.blobs, given.ocr, given.blank)
+
+
+CONTROL = PainterKind("control/NAME", "rule: six painters with a known right outcome, to examine a judge", _open)

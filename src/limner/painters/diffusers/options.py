@@ -1,0 +1,187 @@
+"""The options of ``diffusers/…``: which change a drawing, and which only say how it is made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...core.errors import UsageError
+from ...core.redaction import is_key
+from ..base import Aspect
+
+SIZES: dict[Aspect, str] = {"square": "1024x1024", "landscape": "1216x832", "portrait": "832x1216"}
+"""About a million pixels each, which the models of today are made for."""
+DTYPES = {"float32": "float32", "float16": "float16", "bfloat16": "bfloat16"} | {
+    "fp32": "float32", "fp16": "float16", "bf16": "bfloat16"
+}  # fmt: skip
+OFFLOADS = ("none", "model", "sequential")
+ALIASES = {"num_inference_steps": "steps", "guidance_scale": "guidance", "device": "devices"}
+"""What the options are called elsewhere, in the papers' presets among others."""
+ABSENT: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options, checked.
+
+    Attributes:
+        drawing: Those given that change a drawing.
+        devices: One worker runs on each; None stands for the best there is.
+        timeout_s: Seconds one drawing may take.
+        env: Environment variables that workers get beside the usual ones.
+    """
+
+    drawing: Mapping[str, Any]
+    batch_size: int = 1
+    devices: tuple[str | None, ...] = (None,)
+    offload: str = "none"
+    timeout_s: float = 3600.0
+    env: tuple[str, ...] = ()
+
+    @property
+    def dtype(self) -> str:
+        """The numbers the weights are loaded as; the same on every device, since they show in the drawing."""
+        return str(self.drawing.get("dtype", "bfloat16"))
+
+    def size(self, aspect: Aspect, known: Mapping[Any, str] = ABSENT) -> tuple[int, int]:
+        """Width and height for an aspect: what was asked for, what is known of the painter, or the usual."""
+        if "width" in self.drawing:
+            return self.drawing["width"], self.drawing["height"]
+        asked = self.drawing.get("size")
+        if isinstance(asked, Mapping):
+            asked = asked.get(aspect)
+        size = asked or known.get(aspect) or SIZES[aspect]
+        try:
+            return _sides(size)
+        except ValueError as error:
+            raise UsageError(f"the size {size!r} in limner.toml makes no sense; {MEANT['size']}") from error
+
+
+def parse(given: Mapping[str, Any], spec: str) -> Options:
+    """The options out of ``--painter-arg`` values.
+
+    Raises:
+        UsageError: One is not known, or makes no sense.
+    """
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        own = ALIASES.get(name, name)
+        if own not in READERS:
+            raise UsageError(f"{spec} has no option {name!r}; there is: {', '.join(sorted(READERS))}")
+        if own in found:
+            raise UsageError(f"{spec}: {own} is given twice, once as {name}")
+        try:
+            found[own] = READERS[own](value)
+        except (TypeError, ValueError, KeyError) as error:
+            raise UsageError(f"{spec}: {name}={value} makes no sense; {MEANT[own]}") from error
+    if ("width" in found) != ("height" in found) or ("width" in found and "size" in found):
+        raise UsageError(f"{spec}: give width and height together, or size alone")
+    how = {name: found.pop(name) for name in EXECUTION if name in found}
+    return Options(found, **how)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or int(value) != float(value) or int(value) < 1:
+        raise ValueError
+    return int(value)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not 0 <= float(value) < float("inf"):
+        raise ValueError
+    return float(value)
+
+
+def _share(value: Any) -> float:
+    if not 0 < _number(value) <= 1:
+        raise ValueError
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool | list | dict) or value is None:
+        raise ValueError
+    return str(value)
+
+
+def _sides(value: Any) -> tuple[int, int]:
+    found = re.fullmatch(r"([1-9]\d*)[x*]([1-9]\d*)", value)
+    if found is None:
+        raise ValueError
+    return int(found[1]), int(found[2])
+
+
+def _size(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return "{}x{}".format(*_sides(value))
+    if not value or not set(value) <= set(SIZES):
+        raise ValueError
+    return {aspect: "{}x{}".format(*_sides(size)) for aspect, size in value.items()}
+
+
+def _devices(value: Any) -> tuple[str, ...]:
+    """``0,1``, ``cuda:0,cuda:1``, ``cpu``."""
+    words = value if isinstance(value, list) else str(value).split(",")
+    names = tuple(f"cuda:{word}" if (word := str(each).strip()).isdecimal() else word for each in words)
+    if not all(re.fullmatch(r"[a-z]+(:\d+)?", name) for name in names) or len(set(names)) < len(names):
+        raise ValueError
+    return names
+
+
+def _variables(value: Any) -> tuple[str, ...]:
+    """``NAME,NAME``; workers get no keys."""
+    names = tuple(str(word).strip() for word in (value if isinstance(value, list) else str(value).split(",")))
+    if not all(re.fullmatch(r"[A-Za-z_]\w*", name) and not is_key(name) for name in names):
+        raise ValueError
+    return names
+
+
+def _seconds(value: Any) -> float:
+    if _number(value) <= 0:
+        raise ValueError
+    return float(value)
+
+
+def _offload(value: Any) -> str:
+    return OFFLOADS[OFFLOADS.index(value)]
+
+
+def _dtype(value: Any) -> str:
+    return DTYPES[value]
+
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "dtype": _dtype,
+    "steps": _whole,
+    "guidance": _number,
+    "true_cfg_scale": _number,
+    "negative_prompt": _text,
+    "max_sequence_length": _whole,
+    "size": _size,
+    "width": _whole,
+    "height": _whole,
+    "strength": _share,
+    "variant": _text,
+    "revision": _text,
+    "batch_size": _whole,
+    "devices": _devices,
+    "offload": _offload,
+    "timeout_s": _seconds,
+    "env": _variables,
+}
+EXECUTION = ("batch_size", "devices", "offload", "timeout_s", "env")
+"""Options that change no drawing: they are in no key and no label."""
+MEANT = {
+    "dtype": "it is bfloat16, float16 or float32",
+    "size": 'it is WIDTHxHEIGHT, or one by aspect: {"landscape": "1216x832", …}',
+    "devices": "it is numbers of GPUs, such as 0,1, or cpu",
+    "offload": f"it is {', '.join(OFFLOADS)}",
+    "timeout_s": "it is a number of seconds above 0",
+    "env": "it is names of environment variables, such as NAME,NAME; those of keys are not handed on",
+    "strength": "it is above 0 and at most 1",
+    **dict.fromkeys(("steps", "max_sequence_length", "width", "height", "batch_size"), "it is a whole number from 1"),
+    **dict.fromkeys(("guidance", "true_cfg_scale"), "it is a number from 0"),
+    **dict.fromkeys(("negative_prompt", "variant", "revision"), "it is text"),
+}

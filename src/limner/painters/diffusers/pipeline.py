@@ -1,0 +1,208 @@
+"""The pipeline's side: opens it, makes its arguments, draws batches, halves them when memory runs out.
+
+The only module that imports torch and diffusers. It runs in a worker process.
+"""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from ...core.images import BadImage, decode
+from .jobs import Drawn, How, Item, Load, Undrawn
+from .pipeline_args import Unfit, arguments, sides, takes
+
+OUT = ("out of memory", "can't allocate memory")
+
+
+class NoForm(ValueError):
+    """The pipeline cannot start from a picture, or from nothing but words."""
+
+
+class Easel:
+    """A pipeline on its device.
+
+    Args:
+        pipe: A diffusers pipeline.
+        load: Where and how it runs.
+    """
+
+    def __init__(self, pipe: Any, load: Load) -> None:
+        self.pipe, self._load = pipe, load
+        self.device = load.device or _best_device()
+        self._forms: dict[bool, Any] = {}
+        self._placed: Any = None
+        self._most: dict[tuple[int, int, bool], int] = {}
+
+    @classmethod
+    def open(cls, load: Load) -> Easel:
+        """Load the pipeline a painter names."""
+        diffusers: Any = import_module("diffusers")
+        for package in ("diffusers", "transformers"):
+            import_module(f"{package}.utils.logging").disable_progress_bar()
+        how: dict[str, Any] = {"torch_dtype": getattr(torch, load.dtype)}
+        if load.revision is not None:
+            how["revision"] = load.revision
+        if load.variant is not None:
+            how["variant"] = load.variant
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # A newer name for torch_dtype, which older ones lack.
+            pipe = diffusers.DiffusionPipeline.from_pretrained(load.source, **how)
+        easel = cls(pipe, load)
+        easel._place(pipe)
+        return easel
+
+    def form(self, *, editing: bool) -> Any:
+        """The pipeline as it draws from words, or as it starts from a picture; both share their weights.
+
+        Raises:
+            NoForm: There is no such form.
+        """
+        if editing not in self._forms:
+            self._forms[editing] = self._made(editing)
+        return self._forms[editing]
+
+    def _made(self, editing: bool) -> Any:
+        from diffusers import AutoPipelineForImage2Image, AutoPipelineForText2Image
+
+        starts_from_picture = "Img2Img" in type(self.pipe).__name__
+        if starts_from_picture == editing or (editing and "image" in takes(self.pipe)):
+            return self.pipe
+        wanted = AutoPipelineForImage2Image if editing else AutoPipelineForText2Image
+        try:
+            return wanted.from_pipe(self.pipe)
+        except Exception as error:
+            form = "image-to-image" if editing else "text-to-image"
+            raise NoForm(f"{type(self.pipe).__name__} has no {form} form: {error}") from error
+
+    def _place(self, pipe: Any) -> None:
+        pipe.set_progress_bar_config(disable=True)
+        if pipe is self._placed:
+            return
+        on_gpu = not self.device.startswith("cpu")
+        if on_gpu and self._load.offload == "model":
+            pipe.enable_model_cpu_offload(device=self.device)
+        elif on_gpu and self._load.offload == "sequential":
+            pipe.enable_sequential_cpu_offload(device=self.device)
+        elif self._placed is None:
+            pipe.to(self.device)
+        self._placed = pipe
+
+    def draw(self, how: How, items: Sequence[Item]) -> Iterator[Drawn | Undrawn]:
+        """Draw all items, in as few batches as memory allows; what was learnt of that is remembered.
+
+        Raises:
+            Unfit: No item can be drawn like this.
+        """
+        try:
+            alone = how.editing and self._edits_alone()
+        except NoForm as error:
+            yield from (Undrawn(place, "bad_request", str(error)) for place in range(len(items)))
+            return
+        shape = how.width, how.height, how.editing
+        waiting = list(enumerate(items))
+        while waiting:
+            most = 1 if alone else min(self._most.get(shape, len(waiting)), len(waiting))
+            batch, waiting = waiting[:most], waiting[most:]
+            found = self._tried(how, batch)
+            if found is None:
+                self._most[shape] = max(1, len(batch) // 2)
+                waiting = batch + waiting
+            else:
+                yield from found
+
+    def _tried(self, how: How, batch: Sequence[tuple[int, Item]]) -> list[Drawn | Undrawn] | None:
+        """What became of a batch; None when it was too large for the memory."""
+        try:
+            return list(self._batch(how, batch))
+        except Unfit:
+            raise
+        except Exception as error:
+            if _is_shortage(error):
+                # The traceback holds on to everything that filled the memory.
+                error.__traceback__ = None
+                self._free()
+                if len(batch) > 1:
+                    return None
+                detail = f"out of memory on {self.device} for one image of {how.width} x {how.height}"
+                advice = "try offload=model or another size, with --retry-failed"
+                return [Undrawn(batch[0][0], "bad_request", f"{detail}; {advice}")]
+            if len(batch) > 1:
+                # One of them may have spoilt it for the others.
+                return [each for one in batch for each in self._tried(how, [one]) or []]
+            said = " ".join(str(error).split())[:500]
+            kind = "image" if isinstance(error, BadImage) else "bad_request"
+            return [Undrawn(batch[0][0], kind, f"{type(error).__name__}: {said}")]
+
+    def _batch(self, how: How, batch: Sequence[tuple[int, Item]]) -> Iterator[Drawn | Undrawn]:
+        pipe = self.form(editing=how.editing)
+        self._place(pipe)
+        given = arguments(pipe, how, [item.prompt for _, item in batch], self._step())
+        if how.editing:
+            given["image"] = self._pictures([item for _, item in batch], sides(how, self._step()))
+        # On the CPU, so that noise is the same on all devices; one each, so that it is the same in all batches.
+        noise = [torch.Generator("cpu").manual_seed(item.seed) for _, item in batch]
+        with torch.inference_mode():
+            output = pipe(**given, generator=noise, output_type="np")
+        withheld = getattr(output, "nsfw_content_detected", None) or [False] * len(batch)
+        about = self._about(pipe, given)
+        for (place, _), pixels, unsafe in zip(batch, output.images, withheld, strict=True):
+            if unsafe:
+                yield Undrawn(place, "refusal", "the pipeline's own safety checker withheld the image")
+            elif not np.isfinite(pixels).all():
+                yield Undrawn(place, "image", f"the numbers of {self._load.dtype} did not suffice; try dtype=float32")
+            else:
+                image = Image.fromarray((pixels.clip(0, 1) * 255).round().astype(np.uint8)).convert("RGB")
+                yield Drawn(place, image.size, image.tobytes(), {**about, "batch": len(batch)})
+
+    def _pictures(self, items: Sequence[Item], size: tuple[int, int]) -> Any:
+        if self._edits_alone():
+            (item,) = items
+            pictures = [decode(data) for data in item.images]
+            return pictures[0] if len(pictures) == 1 else pictures
+        for item in items:
+            if len(item.images) != 1:
+                raise ValueError(f"{type(self.pipe).__name__} starts from one picture, not from {len(item.images)}")
+        return [decode(item.images[0]).resize(size, Image.Resampling.LANCZOS) for item in items]
+
+    def _edits_alone(self) -> bool:
+        """Whether the pipeline is an editor by nature: its pictures are references, and one drawing may have many."""
+        return "Img2Img" not in type(self.form(editing=True)).__name__
+
+    def _step(self) -> int:
+        """What sides must be multiples of."""
+        return int(getattr(self.pipe, "vae_scale_factor", 8)) * 2
+
+    def _about(self, pipe: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+        import diffusers
+
+        told = {name: value for name, value in given.items() if isinstance(value, int | float)}
+        if "negative_prompt" in given:
+            told["negative_prompt"] = given["negative_prompt"][0]
+        name = torch.cuda.get_device_name(self.device) if self.device.startswith("cuda") else self.device
+        versions = {"diffusers": diffusers.__version__, "torch": str(torch.__version__)}
+        return {"pipeline": type(pipe).__name__, "arguments": told, "device": name, **versions}
+
+    def _free(self) -> None:
+        gc.collect()
+        if self.device.startswith("cuda"):
+            torch.cuda.empty_cache()
+
+
+def _best_device() -> str:
+    if torch.cuda.is_available():
+        return "cuda:0"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _is_shortage(error: Exception) -> bool:
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(word in str(error).lower() for word in OUT)

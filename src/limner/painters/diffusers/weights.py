@@ -1,0 +1,157 @@
+"""Which weights a pipeline has: a commit of the hub, or a fingerprint of a folder. Torch is not needed for this."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ...calls import digest
+from ...core.errors import UsageError
+from ...core.redaction import redacted
+
+INDEX = "model_index.json"
+IDLE = frozenset({".md", ".png", ".jpg", ".jpeg", ".webp", ".gif", ".log"})
+"""Files of a folder that no pipeline reads."""
+THREADS = 4
+TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Where a pipeline is, and what tells its weights from all others.
+
+    Attributes:
+        name: What it is called, wherever it lies.
+        identity: Goes into every call's key.
+    """
+
+    name: str
+    source: str
+    revision: str | None
+    identity: dict[str, str]
+
+
+def folder_of(place: str) -> Path | None:
+    """The folder a pipeline lies in; None when it is a repository of the hub.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    folder = Path(place).expanduser()
+    if folder.is_dir():
+        if not (folder / INDEX).is_file():
+            raise UsageError(f"{folder} has no {INDEX}: no diffusers pipeline was saved there")
+        return folder
+    if REPOSITORY.fullmatch(place) and not place.startswith("."):
+        return None
+    raise UsageError(f"diffusers/{place}: there is no such folder, and repositories are written OWNER/NAME")
+
+
+def find(place: str, revision: str | None) -> Weights:
+    """The weights behind a folder or repository; takes a while the first time."""
+    folder = folder_of(place)
+    if folder is not None:
+        folder = folder.resolve()
+        return Weights(folder.name, str(folder), None, {"files": fingerprint(folder)})
+    commit = _commit(place, revision or "main")
+    return Weights(place, place, commit, {"repository": place, "commit": commit})
+
+
+def fetched(found: Weights, variant: str | None) -> Weights:
+    """The same weights, in the hub's cache where a token may be needed to get them there: workers get none."""
+    if found.revision is None or not any(os.environ.get(name) for name in TOKENS):
+        return found
+    diffusers: Any = import_module("diffusers")
+    try:
+        folder = diffusers.DiffusionPipeline.download(found.source, revision=found.revision, variant=variant)
+    except Exception as error:
+        raise _unreachable(found.source, found.revision, error) from error
+    return replace(found, source=str(folder), revision=None)
+
+
+def fingerprint(folder: Path) -> str:
+    """One hash over the contents of all files that a pipeline may read.
+
+    A file is read anew only when its size or time has changed since it was last looked at on this machine.
+    """
+    files = {
+        file.relative_to(folder).as_posix(): file
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and file.suffix.lower() not in IDLE and not _hidden(file.relative_to(folder))
+    }
+    known = _remembered()
+    stamps = {name: _stamp(file) for name, file in files.items()}
+    with ThreadPoolExecutor(THREADS) as pool:
+        hashes = pool.map(lambda name: known.get(stamps[name]) or _hash(files[name]), files)
+        found = dict(zip(files, hashes, strict=True))
+    fresh = {stamps[name]: sha256 for name, sha256 in found.items() if stamps[name] not in known}
+    if fresh:
+        _remember(known | fresh)
+    return digest("diffusers-folder-1", found)
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _hash(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _stamp(file: Path) -> str:
+    real = file.resolve()
+    about = real.stat()
+    return f"{real}|{about.st_size}|{about.st_mtime_ns}"
+
+
+def _memory() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "limner" / "weights.json"
+
+
+def _remembered() -> dict[str, str]:
+    try:
+        found = json.loads(_memory().read_text("utf-8"))
+        return {str(stamp): str(sha256) for stamp, sha256 in found.items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def _remember(found: dict[str, str]) -> None:
+    path = _memory()
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(found, file)
+        os.replace(temporary, path)
+
+
+def _commit(repository: str, revision: str) -> str:
+    """The commit a revision stands for: the one in the cache, so that a run is not split by a moved branch."""
+    if re.fullmatch(r"[0-9a-f]{40}", revision):
+        return revision
+    from huggingface_hub import hf_hub_download, try_to_load_from_cache
+
+    try:
+        cached = try_to_load_from_cache(repository, INDEX, revision=revision)
+        path = cached if isinstance(cached, str) else hf_hub_download(repository, INDEX, revision=revision)
+    except Exception as error:  # The hub's client has dozens of kinds.
+        raise _unreachable(repository, revision, error) from error
+    return Path(path).parent.name
+
+
+def _unreachable(repository: str, revision: str, error: Exception) -> UsageError:
+    said = redacted(" ".join(str(error).split()))[:300]
+    return UsageError(f"diffusers/{repository} at {revision}: {type(error).__name__}: {said}")

@@ -1,0 +1,234 @@
+"""What every painter behind an image service shares: one journalled call, the image kept by hash, its price."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from ..calls import Attempt, Calls, Fault, Request, Result
+from ..core.errors import StoreError, UsageError
+from ..core.images import BadImage, Prepared, Preparer, decode
+from ..core.registry import Registry
+from ..core.settings import ModelFacts, PainterFacts, Settings
+from ..store import Blobs
+from .base import Aspect, Painting, PaintRequest, refuse_pictures
+
+PICTURE_BYTES = 64 * 2**20
+"""How much of prepared pictures a painter holds: a few are started from again and again."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a service sent: the image, the rest of its reply, and token counts or dollars where it gives them.
+
+    Attributes:
+        picture_tokens: How many of the tokens in are those of pictures sent along.
+        counted: Whether an earlier try has counted what the image cost.
+    """
+
+    image: bytes
+    raw: Mapping[str, Any] = field(default_factory=dict)
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    picture_tokens: int = 0
+    prompt: str | None = None
+    cost: float | None = None
+    counted: bool = False
+
+
+class ApiPainter(ABC):
+    """A painter behind an image service. A new one says what its request body is and how to send it.
+
+    Attributes:
+        known: The options its wire format has.
+        sizes: What it is asked for by aspect, where nothing is known of the model.
+        most_pictures: How many pictures its wire format takes to start from; 0 for one that only draws.
+    """
+
+    changeable = False
+    known: ClassVar[frozenset[str]] = frozenset({"size"})
+    sizes: ClassVar[Mapping[Aspect, str]] = MappingProxyType({})
+    most_pictures: ClassVar[int] = 0
+
+    def __init__(
+        self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
+    ) -> None:
+        provider, _, _ = spec.partition("/")
+        self.name, self.spec, self.model = name, spec, model
+        self.options: Mapping[str, Any] = wanted_options(options, self.takes(), spec)
+        self.target = f"{provider}/{model}"
+        self.provider = settings.provider(provider)
+        self.facts = settings.painters.get(self.target, PainterFacts())
+        self.group: str | None = self.facts.prompt_group
+        told = self.facts.image_input
+        self.edits = self.most_pictures > 0 and (self.provider.image_input if told is None else told)
+        self.url = (self.provider.image_url or self.provider.base_url).rstrip("/")
+        host = urlsplit(self.url).hostname or ""
+        self.hosts = (host, *self.provider.link_hosts)
+        self.poll_hosts = (host, *self.provider.poll_hosts)
+        self._settings, self._blobs = settings, blobs
+        self._pictures = Preparer(lambda sha256: blobs.get(sha256), PICTURE_BYTES)
+
+    @classmethod
+    def takes(cls) -> frozenset[str]:
+        """Every option it takes."""
+        return cls.known
+
+    @abstractmethod
+    def body(self, request: PaintRequest) -> dict[str, Any]:
+        """The request body, fully resolved: all of it is part of the call's key."""
+
+    @abstractmethod
+    async def send(self, body: dict[str, Any], attempt: Attempt) -> Drawn:
+        """Make the call once.
+
+        Raises:
+            Fault: By kind; ``refusal`` when the service will not draw this.
+        """
+
+    def size(self, request: PaintRequest) -> str | None:
+        """The size for the request's aspect: the user's option (one, or one by aspect), the model's, or the usual."""
+        asked = self.options.get("size")
+        if isinstance(asked, Mapping):
+            asked = asked.get(request.aspect)
+        return asked or self.facts.sizes.get(request.aspect) or self.sizes.get(request.aspect)
+
+    def pictures(self, request: PaintRequest) -> list[dict[str, Any]]:
+        """The pictures to start from as they stand in the body and the key: by hash, with how they are prepared."""
+        limit = self.provider.max_image_side
+        how: dict[str, Any] = {"format": "native"} | ({} if limit is None else {"max_side": limit})
+        return [{"sha256": sha256, **how} for sha256 in request.images]
+
+    async def prepared(self, picture: Mapping[str, Any]) -> Prepared:
+        """A picture as it is sent.
+
+        Raises:
+            Fault: It is not among the blobs, or no image.
+        """
+        try:
+            return await self._pictures.get(picture["sha256"], picture.get("max_side"), picture["format"])
+        except BadImage as error:
+            raise Fault("image", f"{picture['sha256']}: {error}") from error
+        except StoreError as error:
+            raise Fault("missing", str(error)) from error
+
+    def seed(self, request: PaintRequest) -> dict[str, int]:
+        """The seed as a field of the body, where the service takes one."""
+        return {"seed": request.seed} if self.provider.seeds else {}
+
+    def check(self) -> None:
+        """Fail early when the key is not there."""
+        self.provider.key()
+
+    def unpriced(self) -> str | None:
+        """Why nobody knows what one image can cost, or None."""
+        if self.bound is not None:
+            return None
+        place = f'[painters."{self.target}"] in limner.toml'
+        return f"{self.target} has no price: add image_price (or image_bound) under {place}"
+
+    @property
+    def bound(self) -> float | None:
+        """The most one image can cost; None when nobody knows."""
+        return self.facts.image_price if self.facts.image_price is not None else self.facts.image_bound
+
+    def price(self) -> tuple[float | None, str]:
+        """Dollars for one image, and how that is known; see `limner.core.prices.Priced`."""
+        if self.facts.image_price is not None:
+            return self.facts.image_price, "price list"
+        return (self.bound, "upper bound") if self.bound is not None else (None, "no price")
+
+    async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
+        """Draw through the journal; see `limner.painters.base.Painter`."""
+        refuse_pictures(self, request, self.most_pictures)
+        limit = self.facts.prompt_limit
+        if limit is not None and len(request.prompt) > limit:
+            raise Fault("bad_request", f"the prompt has {len(request.prompt)} characters; {self.target} takes {limit}")
+        body = self.body(request)
+        # Without seeds, a further drawing of the same prompt is the same request made once more.
+        repeat = 0 if self.provider.seeds else request.seed
+        call = Request("paint", self.target, body, repeat)
+
+        async def perform(attempt: Attempt) -> Result:
+            drawn = await self.send(body, attempt)
+            try:
+                return await self._keep(drawn)
+            except Fault:
+                # What it left to go on from led to no image: looked at once more by a later try, then given up.
+                if left := attempt.progress:
+                    await attempt.save({} if drawn.counted else {**left, "counted": True})
+                raise
+
+        outcome = await calls.do(call, perform, bound=self._bound(len(request.images)))
+        data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
+        sent = outcome.payload.get("prompt") or request.prompt
+        price = outcome.payload.get("price", outcome.cost)
+        return Painting(data, sent, (outcome.key,), price, {"body": body})
+
+    def _bound(self, pictures: int) -> float | None:
+        """The most one image can cost that starts from so many pictures."""
+        if self.facts.image_price is not None or self.bound is None:
+            return self.bound
+        tokens = pictures * self._settings.models.get(self.target, ModelFacts()).image_tokens
+        more = self._settings.price(self.target, tokens, 0, of_pictures=tokens)
+        return None if more is None and pictures else self.bound + (more or 0.0)
+
+    async def _keep(self, drawn: Drawn) -> Result:
+        cost = self._cost(drawn)
+        try:
+            # The header alone would let half an image pass.
+            await asyncio.to_thread(decode, drawn.image)
+            sha256, _ = await asyncio.to_thread(self._blobs.put, drawn.image)
+        except BadImage as error:
+            raise Fault("image", f"what {self.target} sent is no image: {error}", cost=cost) from error
+        payload: dict[str, Any] = {"image": sha256, "raw": dict(drawn.raw)}
+        if drawn.prompt:
+            payload["prompt"] = drawn.prompt
+        if drawn.counted:
+            payload["price"] = self._price(drawn)
+        return Result(payload, cost)
+
+    def _cost(self, drawn: Drawn) -> float | None:
+        """What this try adds to the bill."""
+        return 0.0 if drawn.counted else self._price(drawn)
+
+    def _price(self, drawn: Drawn) -> float | None:
+        if drawn.cost is not None:
+            return drawn.cost
+        if self.facts.image_price is not None:
+            return self.facts.image_price
+        if drawn.tokens_in is None or drawn.tokens_out is None:
+            return None
+        return self._settings.price(self.target, drawn.tokens_in, drawn.tokens_out, of_pictures=drawn.picture_tokens)
+
+
+def wanted_options(options: Mapping[str, Any], known: frozenset[str], spec: str) -> dict[str, Any]:
+    """The options, all of them known.
+
+    Raises:
+        UsageError: An option the shape does not have.
+    """
+    for name in options:
+        if name not in known:
+            raise UsageError(f"{spec} has no option {name!r}; there is: {', '.join(sorted(known))}")
+    return dict(options)
+
+
+@dataclass(frozen=True)
+class Service:
+    """A wire format of image services, as ``image_shape`` names it.
+
+    Attributes:
+        about: Whose it is, in a line.
+    """
+
+    about: str
+    painter: type[ApiPainter]
+
+
+SERVICES: Registry[Service] = Registry("limner.services", "image service", Service)

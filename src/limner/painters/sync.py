@@ -1,0 +1,116 @@
+"""Services that answer one request with one JSON reply: the image stands in it, or a link to the image does."""
+
+from __future__ import annotations
+
+import binascii
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from ..calls import PASSING, Attempt, Fault, Kind
+from ..transport.http import exchange, fetch, said
+from ..transport.openai_faults import kind_of
+from .service import ApiPainter, Drawn
+
+LONGEST = 20_000
+"""Longer texts of a reply are image data or sealed reasoning, not kept beside the image."""
+
+
+class OneReplyPainter(ApiPainter):
+    """A painter whose service draws in one exchange. A new one says where to ask and how to read the reply."""
+
+    path: ClassVar[str]
+
+    @abstractmethod
+    def read(self, reply: dict[str, Any], drawn: Drawn) -> tuple[str, Drawn]:
+        """Where the image is (base64, a data URL or a link), and the rest of what was sent.
+
+        Args:
+            reply: The reply, which has no error in it.
+            drawn: To be filled in: so far it has nothing but the reply.
+
+        Raises:
+            Fault: There is no image, by why.
+        """
+
+    async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Where the body goes, and what of it `limner.transport.http.exchange` gets: pictures by their bytes."""
+        return self.path, {"body": body}
+
+    async def send(self, body: dict[str, Any], attempt: Attempt) -> Drawn:
+        """See `limner.painters.service.ApiPainter`."""
+        progress = attempt.progress or {}
+        kept = progress.get("reply")
+        reply = kept or await self._ask(body)
+        raw = slim(reply)
+        try:
+            # An earlier try that asked for the image and lost its link has counted what it cost.
+            where, drawn = self.read(reply, Drawn(b"", raw, counted=bool(progress.get("counted"))))
+            linked = where.startswith(("http:", "https:"))
+        except (AttributeError, LookupError, TypeError) as error:
+            detail = f"the reply does not fit the API: {type(error).__name__}: {error}"[:300]
+            raise Fault("server", detail, cost=None, result=raw) from error
+        if linked:
+            if not kept:
+                # The image is drawn and paid: should its link fail, it is followed again before another is asked for.
+                await attempt.save({"reply": raw})
+            return replace(drawn, image=await self._follow(where, drawn, attempt))
+        try:
+            return replace(drawn, image=decode(where))
+        except ValueError as error:
+            detail = f"what {self.target} sent as an image is no base64: {error}"
+            raise Fault("image", detail, cost=self._cost(drawn), result=raw) from error
+
+    async def _ask(self, body: dict[str, Any]) -> dict[str, Any]:
+        key = self.provider.key()
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        path, sent = await self.wire(body)
+        reply = await exchange("POST", self.url + path, headers=headers, timeout=self.provider.timeout_s, **sent)
+        if reply.get("error"):
+            raise error_within(reply["error"], slim(reply))
+        return reply
+
+    async def _follow(self, link: str, drawn: Drawn, attempt: Attempt) -> bytes:
+        try:
+            return await fetch(link, self.hosts)
+        except Fault as fault:
+            # A link that leads to no image is looked at once more, then given up.
+            keep = fault.kind in PASSING or (fault.kind == "image" and not drawn.counted)
+            await attempt.save({"reply": drawn.raw, "counted": True} if keep else {})
+            raise Fault(fault.kind, fault.detail, cost=self._cost(drawn), result=dict(drawn.raw)) from fault
+
+
+def error_within(error: Any, raw: dict[str, Any]) -> Fault:
+    """The fault behind an error that came with a success's status: its code is a status, or a word."""
+    code = str(error.get("code") or "") if isinstance(error, Mapping) else ""
+    status = int(code) if code in map(str, range(400, 600)) else 400
+    kind: Kind = kind_of(status, {"error": error})
+    if kind == "bad_request" and code != "400":
+        kind = "rate_limit" if "rate_limit" in code else "server"
+    return Fault(kind, f"{code}: {said(error)}" if code else said(error), cost=None, result=raw)
+
+
+def number(value: Any) -> Any:
+    """A count or an amount as a service gives it; None for anything else."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def decode(text: str) -> bytes:
+    """The bytes behind base64, alone or as a data URL.
+
+    Raises:
+        ValueError: It is no whole base64.
+    """
+    payload = text.partition(",")[2] if text.startswith("data:") else text
+    return binascii.a2b_base64("".join(payload.split()), strict_mode=True)
+
+
+def slim(value: Any, name: str = "") -> Any:
+    """A reply without the image's data, which is kept by hash."""
+    if isinstance(value, list):
+        return [slim(item) for item in value]
+    if isinstance(value, dict):
+        return {key: slim(item, key) for key, item in value.items()}
+    bulky = isinstance(value, str) and (name == "b64_json" or len(value) > LONGEST or value.startswith("data:"))
+    return f"({len(value)} characters)" if bulky else value

@@ -1,0 +1,110 @@
+"""Small multiples: one panel per painter, so that twenty-five of them can still be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...core.plot_data import Bands, Grid
+from ..style import GREY, MARKERS, PALE, PALETTE, SMALL, WIDTHS, Sketch, fit, fitted, wide
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
+
+ACROSS = {"single": 3, "double": 6}
+MANY = 18
+
+
+def profiles(grid: Grid, width: str) -> Sketch:
+    """One panel per painter: its line over the columns, with intervals; the others' lines grey behind it."""
+    columns = [fit(column, 1.0, SMALL) for column in grid.columns]
+    left = max(wide(column, SMALL) for column in columns) + 0.1
+    tall = max(0.5, 0.115 * len(columns))
+
+    def one(panel: Any, n: int) -> None:
+        for m in range(len(grid.rows)):
+            if m != n:
+                _line(panel, grid, m, PALE, 0.5)
+        colour = GREY if grid.rows[n] in grid.controls else PALETTE[0]
+        for place, cell in enumerate(grid.cells[n]):
+            if cell.ends is not None:
+                shade = colour if cell.value is not None else GREY
+                panel.plot(cell.ends, [place, place], color=shade, lw=2.0, alpha=0.4, solid_capstyle="butt")
+        _line(panel, grid, n, colour, 1.1, "o")
+        panel.set_yticks(range(len(columns)), columns)
+        panel.set_ylim(len(columns) - 0.6, -0.4)
+        panel.set_xlim(-0.03, 1.03)
+        panel.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
+        panel.tick_params(axis="y", length=0)
+
+    return _multiples(grid.rows, width, left, tall, one, grid.label, grid.caption)
+
+
+def _line(panel: Any, grid: Grid, row: int, colour: str, thick: float, marker: str | None = None) -> None:
+    found = [(cell.value, place) for place, cell in enumerate(grid.cells[row]) if cell.value is not None]
+    xs, ys = [value for value, _ in found], [place for _, place in found]
+    panel.plot(xs, ys, color=colour, lw=thick, marker=marker, ms=2.4, zorder=3 if marker else 1)
+
+
+def _multiples(
+    rows: Sequence[str],
+    width: str,
+    left: float,
+    tall: float,
+    one: Callable[[Any, int], None],
+    label: str,
+    caption: str,
+    legend: Callable[[FigureBase], None] | None = None,
+) -> Sketch:
+    # A full rectangle is nicer than a last row with one panel in it.
+    most = min(ACROSS[width], len(rows))
+    down = -(-len(rows) // most)
+    across = -(-len(rows) // down)
+    titles = fitted(rows, (WIDTHS[width] - left) / across - 0.1, SMALL)
+    height = down * (tall + 0.2) + 0.38 + (0.2 if legend else 0.0)
+
+    def paint(figure: FigureBase) -> None:
+        axes = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+        for n, panel in enumerate(axes):
+            if n >= len(rows):
+                panel.set_visible(False)
+                continue
+            one(panel, n)
+            panel.set_title(titles[n], fontsize=SMALL)
+            panel.tick_params(labelbottom=n + across >= len(rows))
+        if legend:
+            legend(figure)
+
+    return Sketch(height, paint, caption, label)
+
+
+def bands(frame: Bands, width: str) -> Sketch:
+    """One panel per painter: some scores by the questions' size, with quartiles; single drawings as dots."""
+
+    def one(panel: Any, n: int) -> None:
+        for place, bins in enumerate(frame.bins[n]):
+            colour, marker = PALETTE[place], MARKERS[place]
+            dots = frame.drawings[n][place]
+            panel.plot([x for x, _ in dots], [y for _, y in dots], ".", color=colour, ms=2.2, alpha=0.4, mew=0)
+            xs = [each.middle for each in bins]
+            panel.fill_between(
+                xs, [each.q1 for each in bins], [each.q3 for each in bins], color=colour, alpha=0.18, lw=0
+            )
+            panel.plot(xs, [each.mean for each in bins], color=colour, marker=marker, ms=2.6)
+        panel.set_ylim(-0.03, 1.03)
+        panel.set_yticks([0, 0.5, 1], ["0", ".5", "1"])
+        panel.locator_params(axis="x", nbins=3, integer=True)
+
+    def legend(figure: FigureBase) -> None:
+        from matplotlib.lines import Line2D
+
+        marks = [
+            Line2D([], [], color=PALETTE[n], marker=MARKERS[n], ms=2.6, label=name.upper())
+            for n, name in enumerate(frame.scores)
+        ]
+        figure.legend(handles=marks, loc="outside upper left", ncols=3)
+
+    label = f"{frame.label}; line: mean, band: middle half"
+    # Many panels are lower, so that a page holds them and a long caption.
+    tall = 0.75 if len(frame.rows) <= MANY else 0.65
+    return _multiples(frame.rows, width, 0.2, tall, one, label, frame.caption, legend)

@@ -1,0 +1,215 @@
+"""How all plots look: sizes of print columns, type, colours and marks that colour-blind readers can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import UsageError
+from ..store.records import short_row_name
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
+
+WIDTHS = {"single": 3.3, "double": 7.0}
+"""Inches: one column of a paper, or both."""
+PAGE = 9.6
+"""The most inches a plot may be high: what a page holds."""
+SMALL, NORMAL, TITLE = 6.5, 7.0, 7.5
+"""Points; nothing is smaller than the first."""
+FONT = "DejaVu Sans"
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+"""Okabe and Ito's colours, the palest last."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
+GREY, PALE, INK = "#777777", "#C8C8C8", "#222222"
+SEQUENTIAL, DIVERGING = "cividis", "PuOr"
+DPI = 200
+FORMATS = ("svg", "pdf", "png")
+LOOK: dict[str, Any] = {
+    "font.family": FONT,
+    "font.size": NORMAL,
+    "axes.titlesize": TITLE,
+    "axes.labelsize": NORMAL,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+    "legend.fontsize": SMALL,
+    "legend.frameon": False,
+    "legend.handletextpad": 0.4,
+    "legend.columnspacing": 1.2,
+    "figure.labelsize": SMALL,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "axes.titlepad": 3.0,
+    "axes.labelpad": 2.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.5,
+    "text.color": INK,
+    "text.parse_math": False,
+    # Letters as wide as they are, so that text takes the same room at every resolution.
+    "text.hinting": "no_hinting",
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.0,
+    "ytick.major.size": 2.0,
+    "xtick.major.pad": 2.0,
+    "ytick.major.pad": 2.0,
+    "lines.linewidth": 1.0,
+    "lines.markersize": 3.5,
+    "image.interpolation": "nearest",
+    "hatch.linewidth": 0.4,
+    "figure.dpi": DPI,
+    "savefig.dpi": DPI,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "limner",
+    "figure.constrained_layout.h_pad": 0.03,
+    "figure.constrained_layout.w_pad": 0.03,
+}
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A plot that is ready to be drawn.
+
+    Attributes:
+        height: Inches it takes, the caption not counted.
+        paint: Draws it; may give back what is to be done when everything has its place, such as setting labels.
+        caption: What stands below it.
+        label: What all its panels have on their horizontal axis.
+    """
+
+    height: float
+    paint: Callable[[FigureBase], Callable[[], None] | None]
+    caption: str
+    label: str | None = None
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """Within it matplotlib draws as `LOOK` says, whatever the user's own settings are.
+
+    Raises:
+        UsageError: There is no matplotlib.
+    """
+    try:
+        from matplotlib import style
+    except ImportError as error:
+        raise UsageError("plots need matplotlib; install it with: pip install 'limner[plots]'") from error
+    with style.context(LOOK, after_reset=True):
+        yield
+
+
+def wide(text: str, size: float) -> float:
+    """How many inches a line of text takes, kerning aside."""
+    return sum(map(_advance, text)) * size / 72
+
+
+@lru_cache(maxsize=4096)
+def _advance(letter: str) -> float:
+    """How wide a letter is, in parts of the type's size."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    font: Any = get_font(findfont(FontProperties(family=FONT)))
+    font.set_size(SMALL, 72)
+    return float(font.load_char(ord(letter)).linearHoriAdvance) / 65536 / SMALL
+
+
+def fit(name: str, inches: float, size: float) -> str:
+    """A name that takes no more than so many inches: its middle gives way, for its end often tells more."""
+    if wide(name, size) <= inches:
+        return name
+    for kept in range(len(name) - 1, 3, -1):
+        head = (kept * 3 + 4) // 5
+        short = f"{name[:head].rstrip()}…{name[len(name) - (kept - head) :].lstrip()}"
+        if wide(short, size) <= inches:
+            return short
+    return f"{name[:2]}…{name[-1:]}"
+
+
+def fitted(names: Sequence[str], inches: float, size: float) -> list[str]:
+    """Names that all fit and still differ; a provider before the slash goes first, where nobody needs it.
+
+    A name that would look like another one has its number behind it.
+    """
+    bare = [short_row_name(name) for name in names]
+    used = bare if len(set(bare)) == len(set(names)) else list(names)
+    short = [fit(name, inches, size) for name in used]
+    for n, label in enumerate(short):
+        if short.count(label) > 1 and len(set(used)) == len(used):
+            end = f" #{n + 1}"
+            short[n] = fit(used[n], inches - wide(end, size), size) + end
+    return short
+
+
+def wrapped(text: str, inches: float, size: float = SMALL) -> str:
+    """The text broken between words into lines of so many inches."""
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and wide(longer, size) > inches:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return "\n".join(fit(line, inches, size) for line in lines)
+
+
+def save(sketches: Sequence[Sketch], path: Path, width: str) -> None:
+    """Draw the sketches below each other and write them to a file, the same bytes for the same numbers.
+
+    Raises:
+        UsageError: The file's name ends in something else than the known formats, or it is more than a page.
+    """
+    form = path.suffix.lower().lstrip(".")
+    if form not in FORMATS:
+        raise UsageError(f"-o {path}: plots are written as {', '.join(FORMATS)}; end the name in one of them")
+    figure = compose(sketches, width)
+    nothing = {"svg": {"Date": None, "Creator": "limner"}, "pdf": {"CreationDate": None, "Creator": "limner"}}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with look():
+        figure.savefig(path, format=form, metadata=nothing.get(form, {"Software": "limner"}))
+
+
+def compose(sketches: Sequence[Sketch], width: str) -> Any:
+    """A matplotlib figure with the sketches below each other, each with its caption."""
+    inches = WIDTHS[width]
+    with look():
+        from matplotlib.figure import Figure
+
+        captions = [wrapped(sketch.caption, inches - 0.12) for sketch in sketches]
+        heights = [
+            sketch.height + (caption.count("\n") + 1) * SMALL * 1.25 / 72 + 0.05
+            for sketch, caption in zip(sketches, captions, strict=True)
+        ]
+        if sum(heights) > PAGE:
+            raise UsageError(
+                f"the plot would be {sum(heights):.1f} inches high, more than a page ({PAGE}): "
+                "take --width double, one --score, fewer painters with --painter, fewer exams, or the plot heatmap"
+            )
+        figure = Figure(figsize=(inches, sum(heights)), layout="constrained")
+        parts = list(figure.subfigures(len(sketches), 1, height_ratios=heights, squeeze=False)[:, 0])
+        last = []
+        for part, sketch, caption in zip(parts, sketches, captions, strict=True):
+            inner = part
+            if sketch.label is not None:
+                inner = part.subfigures()
+                inner.supxlabel(sketch.label, fontsize=NORMAL)
+            last.append(sketch.paint(inner))
+            part.supxlabel(caption, x=0.06 / inches, ha="left", fontsize=SMALL, color=GREY, linespacing=1.15)
+        figure.draw_without_rendering()
+        # Everything has its place; what is added now must not move it.
+        figure.set_layout_engine("none")
+        for finish in last:
+            if finish is not None:
+                finish()
+    return figure

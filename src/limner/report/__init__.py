@@ -1,1 +1,0 @@
-"""Reports: tables made from a store."""

@@ -1,0 +1,237 @@
+"""Brings results in that another scorer made: its drawings where they are at hand, its judge's replies always."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import ValidationError
+
+from .. import exams
+from ..calls import Fault, Request, digest
+from ..core.errors import DataError, UsageError
+from ..core.exam import Question
+from ..core.images import BadImage
+from ..core.protocol import READINGS, Reply
+from ..exams import ImportedReply, Kind
+from ..painters import FolderPainter
+from ..store import DEFAULT, Store, now
+from ..store.open import open_store
+from ..store.records import Drawing, Marking, add_exam, evidence_row, load_drawings, save_setup
+from ..store.schema import attempts, calls, drawings, evidence, markings
+from .runner import marking_id, slot_id
+from .setup import load_exam_or_data
+
+BATCH = 200
+
+
+@dataclass
+class Imported:
+    """What an import brought.
+
+    Attributes:
+        details: Why a result could not be read, or why its drawing is not there.
+    """
+
+    results: int = 0
+    images: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    details: list[str] = field(default_factory=list)
+
+
+def import_results(
+    exam: str,
+    results: Path | str,
+    *,
+    painter: str,
+    judge: str,
+    data: Path | str | None = None,
+    images: Path | str | None = None,
+    regions: Path | str | None = None,
+    store: Store | str | Path = DEFAULT,
+) -> Imported:
+    """Import a folder of the release's own results.
+
+    Args:
+        exam: The exam they belong to.
+        results: The folder the released scorer wrote.
+        painter: The name of the model that drew.
+        judge: The name of the model that marked.
+        data: The exam's data folder; not needed once the store has the exam.
+        images: A folder with the drawings, ``<id>.png|jpg|jpeg|webp``; without it results have no image hash.
+        regions: A file of region counts, for exams that use them.
+        store: A folder or database URL.
+
+    Raises:
+        DataError: A result that fits no question, stands there twice, or was made with another rubric.
+        UsageError: The painter has drawings of its own in the store. Nothing is written in any of these cases.
+    """
+    folder = Path(results)
+    if not folder.exists():
+        raise UsageError(f"--results {folder}: no such file or folder")
+    named, whole = load_exam_or_data(exam, data, store)
+    kind = exams.kind(named.kind)
+    if kind.read_results is None:
+        raise UsageError(f"the exam {kind.name} has no reader for its release's results")
+    questions = {question.id: question for question in whole.questions}
+    extra = {} if regions is None else {"regions": Path(regions)}
+    if extra and "regions" not in signature(kind.read_results).parameters:
+        raise UsageError(f"the exam {kind.name} has no use for --regions")
+    found = list(kind.read_results(folder, **extra))
+    _check_all(found, questions, kind)
+    finder = _finder(images)
+    with open_store(store, create=True) as opened:
+        _refuse_to_replace(opened, whole.name, painter)
+        add_exam(opened, whole)
+        setup = {"judge": judge, "variant": "imported", "options": {}, "origin": "import"}
+        setup_id = digest("setup-1", setup)
+        save_setup(opened, setup_id, setup)
+        importer = _Importer(opened, whole.name, kind, painter, setup_id, finder)
+        for start in range(0, len(found), BATCH):
+            batch = found[start : start + BATCH]
+            rows = [importer.rows(result, questions[result.question]) for result in batch]
+            opened.write(lambda connection, rows=rows: importer.save(connection, rows))  # type: ignore[misc]
+        return importer.imported
+
+
+def _check_all(found: list[ImportedReply], questions: Mapping[str, Question[Any]], kind: Kind[Any]) -> None:
+    files: dict[str, Path] = {}
+    for result in found:
+        _check(result, questions, kind)
+        if result.question in files:
+            said = f"there is another result for this question: {files[result.question]}"
+            raise DataError(said, file=result.file, id=result.question)
+        files[result.question] = result.file
+
+
+def _refuse_to_replace(store: Store, exam: str, painter: str) -> None:
+    """Drawings made here cost something and can be marked again: results from elsewhere must not take their place."""
+    if any(drawing.origin != "import" for drawing in load_drawings(store, exam, painter)):
+        raise UsageError(f"{painter} has drawings of its own in {store.url}; import under another --painter name")
+
+
+def _check(result: ImportedReply, questions: Mapping[str, Question[Any]], kind: Kind[Any]) -> None:
+    question = questions.get(result.question)
+    if question is None:
+        raise DataError("no question with this id in the exam", file=result.file, id=result.question)
+    if result.misfit is not None and (why := result.misfit(question)) is not None:
+        raise DataError(why, file=result.file, id=result.question)
+    if result.rubric is None:
+        return
+    try:
+        same = kind.rubric.model_validate(result.rubric) == question.rubric
+    except ValidationError:
+        same = False
+    if not same:
+        raise DataError("made with another rubric than this exam's", file=result.file, id=result.question)
+
+
+def _finder(images: Path | str | None) -> FolderPainter | None:
+    if images is None:
+        return None
+    return FolderPainter("images", f"folder/{images}", Path(images))
+
+
+@dataclass
+class _Importer:
+    store: Store
+    exam: str
+    kind: Kind[Any]
+    painter: str
+    setup: str
+    finder: FolderPainter | None
+    imported: Imported = field(default_factory=Imported)
+
+    def rows(self, result: ImportedReply, question: Question[Any]) -> list[tuple[sa.Table, dict[str, Any]]]:
+        """The rows one result becomes."""
+        slot = slot_id(self.exam, question.hash, self.painter, "direct", {}, 0)
+        drawing = Drawing(
+            slot,
+            self.exam,
+            question.id,
+            question.hash,
+            self.painter,
+            "import",
+            "direct",
+            0,
+            "done",
+            origin="import",
+        )
+        drawing = self._with_image(drawing)
+        rows: list[tuple[sa.Table, dict[str, Any]]] = [(drawings, asdict(drawing))]
+        replies = []
+        for ask, text in result.replies:
+            key, call_rows = _call(self.setup, self.exam, self.painter, question.id, ask, text)
+            rows += call_rows
+            replies.append([ask, key])
+        fault, detail = self._fault(result, question)
+        marking = Marking(
+            marking_id(slot, question.hash, drawing.image, self.setup, 0),
+            slot, question.hash, drawing.image, self.setup, 0,
+            "failed" if fault else "done", replies=replies, fault=fault, detail=detail, cost=None, origin="import",
+        )  # fmt: skip
+        self.imported.results += 1
+        if fault:
+            self.imported.failures[fault] += 1
+            self.imported.details.append(f"{result.file}: {detail}")
+        for name, value in result.evidence.items():
+            rows.append((evidence, evidence_row(slot, name, "imported", value)))
+        return [*rows, (markings, asdict(marking))]
+
+    def _with_image(self, drawing: Drawing) -> Drawing:
+        if self.finder is None:
+            return drawing
+        try:
+            data = self.finder.find(drawing.question_id).read_bytes()
+            sha256, info = self.store.blobs.put(data)
+        except (Fault, OSError, BadImage) as error:
+            self.imported.details.append(f"{drawing.question_id}: image: {error}")
+            return drawing
+        self.imported.images += 1
+        return replace(drawing, image=sha256, width=info.width, height=info.height)
+
+    def _fault(self, result: ImportedReply, question: Question[Any]) -> tuple[str | None, str | None]:
+        if result.fault is not None:
+            return "unreadable", result.fault
+        replies = [Reply(ask, text) for ask, text in result.replies]
+        reasons = []
+        for reading in READINGS:
+            marks = self.kind.protocol.marks(question, replies, reading)
+            if any(mark.verdict != "unread" for mark in marks):
+                return None, None
+            reasons += [mark.reason for mark in marks[:1]]
+        return "unreadable", reasons[0] if reasons else None
+
+    def save(self, connection: sa.Connection, batch: list[list[tuple[sa.Table, dict[str, Any]]]]) -> None:
+        """Write the rows of many results."""
+        for rows in batch:
+            for table, row in rows:
+                self.store.upsert(connection, table, row)
+
+
+def _call(
+    setup: str, exam: str, painter: str, question: str, ask: str, text: str
+) -> tuple[str, list[tuple[sa.Table, dict[str, Any]]]]:
+    """An imported reply stands in the journal like any other, so that every reading can be applied to it."""
+    body = {"exam": exam, "painter": painter, "question": question, "ask": ask}
+    body["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    request, at = Request("import", setup, body), now()
+    call = {
+        "key": request.key, "kind": "import", "target": setup, "request": {"body": body}, "status": "done",
+        "tries": 1, "accepted": 1, "created": at, "updated": at,
+    }  # fmt: skip
+    attempt = {
+        "call": request.key,
+        "n": 1,
+        "started": at,
+        "seconds": 0.0,
+        "result": {"text": text},
+        "cost": None,
+    }
+    return request.key, [(calls, call), (attempts, attempt)]

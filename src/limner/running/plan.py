@@ -1,0 +1,207 @@
+"""What to run, and where a run stands."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..calls import Calls, Fault, Limits, digest
+from ..core.errors import UsageError
+from ..core.exam import Exam, Question
+from ..core.settings import typed
+from ..evidence.probe import Probe
+from ..judges import Judge
+from ..painters import Painter, Painting, PaintRequest
+from ..painters.base import Free
+from ..store.records import Drawing
+from ..strategies import DIRECT_STRATEGY, Strategy, known_options, open_strategy
+from ..strategies.base import Mind
+
+
+@dataclass
+class Progress:
+    """Where a run stands. Counted in drawings and markings together."""
+
+    total: int = 0
+    done: int = 0
+    stored: int = 0
+    not_applicable: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    details: list[str] = field(default_factory=list)
+    spent: float = 0.0
+    unpriced: int = 0
+    started: float = field(default_factory=time.monotonic)
+    interrupted: bool = False
+
+    @property
+    def failed(self) -> int:
+        """How many steps ended in a stored fault."""
+        return sum(self.failures.values())
+
+    @property
+    def settled(self) -> int:
+        """How many steps have an outcome of whatever sort."""
+        return self.done + self.stored + self.not_applicable + self.failed
+
+    def count(self, status: str, fault: str | None, detail: str | None, fresh: bool = True) -> None:
+        """Count one step: ``done``, ``failed`` or ``not_applicable``; `fresh` tells made now from found stored."""
+        if status == "failed":
+            self.failures[fault or "unknown"] += 1
+            if detail and len(self.details) < 5:
+                self.details.append(f"{fault}: {detail}")
+        elif status == "not_applicable":
+            self.not_applicable += 1
+        elif fresh:
+            self.done += 1
+        else:
+            self.stored += 1
+
+
+@dataclass(frozen=True)
+class Way:
+    """A painter, and the strategy by which it draws."""
+
+    painter: Painter
+    strategy: Strategy = DIRECT_STRATEGY
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run.
+
+    Attributes:
+        exam: The questions to be run.
+        whole: The exam they were chosen from: all of it is stored, so that later runs need no data folder.
+        painters: Who draws; with `draw` off their stored drawings are taken.
+        chosen_ways: Painters with their strategies, where not all draw directly.
+        judges: Who marks.
+        probes: What is measured on every drawing before it is marked.
+        anew: Evidence that is measured even where imported results brought a value.
+        seeds: Drawings per question and painter.
+        repeats: Markings per drawing and judge.
+        draw: Whether to draw at all, or mark what the store has.
+        first_seed: The seed of the first drawing; the others follow.
+        options: The exam's own options of drawing.
+        budget: Dollars this run may spend.
+        limits: What each service allows, by its name.
+    """
+
+    exam: Exam[Any]
+    painters: Sequence[Painter] = ()
+    judges: Sequence[Judge] = ()
+    seeds: int = 1
+    repeats: int = 1
+    concurrency: int = 64
+    retry_failed: bool = False
+    draw: bool = True
+    first_seed: int = 0
+    options: Mapping[str, str] = field(default_factory=dict)
+    budget: float | None = None
+    limits: Mapping[str, Limits] = field(default_factory=dict)
+    only_painters: frozenset[str] | None = None
+    whole: Exam[Any] | None = None
+    chosen_ways: Sequence[Way] = ()
+    probes: Sequence[Probe] = ()
+    anew: frozenset[str] = frozenset()
+
+    @property
+    def ways(self) -> Sequence[Way]:
+        """Every painter with every strategy it is to draw by."""
+        return self.chosen_ways or [Way(painter) for painter in self.painters]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One drawing to be: how to make it, and what the store has."""
+
+    question: Question[Any]
+    way: Way | None
+    seed: int
+    stored: Drawing | None
+
+    @property
+    def painter(self) -> Painter | None:
+        """Who draws it."""
+        return self.way.painter if self.way else None
+
+
+def named(question: str, detail: str | None) -> str:
+    """What went wrong, with the question's id said once."""
+    return detail if detail and detail.startswith(f"{question}: ") else f"{question}: {detail}"
+
+
+def slot_id(exam: str, question_hash: str, painter: str, strategy: str, options: Any, seed: int) -> str:
+    """Identifies a drawing's slot."""
+    return digest("drawing-1", exam, question_hash, painter, strategy, options, seed)
+
+
+def marking_id(drawing: str, question_hash: str, image: str | None, setup: str, repeat: int) -> str:
+    """Identifies a marking."""
+    return digest("marking-1", drawing, question_hash, image, setup, repeat)
+
+
+class NoPainter(Free):
+    """Stands where a strategy draws by itself, such as a model that writes SVG."""
+
+    changeable = False
+
+    def __init__(self, name: str) -> None:
+        self.name = self.spec = name
+
+    async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
+        """Never asked to."""
+        raise Fault("bad_request", f"{self.name} does not draw")
+
+
+def make_ways(
+    painters: Sequence[Painter],
+    strategies: Sequence[str],
+    given: Mapping[str, str],
+    open_mind: Callable[[str, dict[str, Any]], Mind],
+    open_editor: Callable[[str, Mapping[str, Any]], Painter],
+) -> list[Way]:
+    """Every painter by every strategy; a strategy that needs no painter stands alone, named after its model.
+
+    Raises:
+        UsageError: An unknown strategy or option, or nobody to draw.
+    """
+    words = list(dict.fromkeys(strategies)) or ["direct"]
+    _check(words, given)
+    ways: list[Way] = []
+    for word in words:
+        strategy = open_strategy(
+            word,
+            given,
+            lambda spec, args: open_mind(spec, _typed(args)),
+            lambda spec, args: open_editor(spec, _typed(args)),
+        )
+        if not strategy.paints:
+            ways.append(Way(_no_painter(strategy), strategy))
+        elif not painters:
+            raise UsageError(f"--strategy {word} needs a painter: name one with --painter")
+        else:
+            ways += [Way(painter, strategy) for painter in painters]
+    if painters and not any(way.painter is painters[0] for way in ways):
+        raise UsageError(f"--strategy {words[0]} draws without a painter: leave --painter out, or use svg-prior")
+    return ways
+
+
+def _no_painter(strategy: Strategy) -> NoPainter:
+    """Named after the stage that draws, and the model it asks."""
+    stage = next(stage for stage in strategy.stages if not stage.paints)
+    return NoPainter("/".join([stage.name, *(strategy.models[role].name for role in stage.roles[:1])]))
+
+
+def _check(words: Sequence[str], given: Mapping[str, str]) -> None:
+    known = known_options(list(words))
+    for name in given:
+        if name.partition(".")[0] not in known:
+            there = ", ".join(sorted(known)) if words != ["direct"] else "none without a --strategy"
+            raise UsageError(f"-S {name}: no such option; there is: {there}")
+
+
+def _typed(words: Mapping[str, str]) -> dict[str, Any]:
+    return {name: typed(value) for name, value in words.items()}

@@ -1,0 +1,200 @@
+"""Puts a run together from what a user asks for: exam, painters, strategies, judges, probes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from .. import exams
+from ..calls import Limits
+from ..core import settings
+from ..core.errors import StoreError, UsageError
+from ..core.exam import Exam, Selection
+from ..core.images import Preparer
+from ..core.protocol import READINGS
+from ..evidence.backends import Measuring, open_probes
+from ..evidence.kinds import evidence_names
+from ..evidence.probe import OcrProbe
+from ..exams import Kind, Named
+from ..judges import Judge, make_variant, open_judge, split_wording
+from ..models import ChatModel, ReplayModel, open_model
+from ..painters import PAINTERS, Painter, name_and_spec, open_painter, with_devices
+from ..store import Store
+from ..store.open import open_store
+from ..store.records import kind_of, known_painters, load_exam
+from .plan import Plan, make_ways
+
+OWN_S = 24 * 3600.0
+"""How long a user's own painter or pipeline may take for one image: a local model is slow, but not for ever."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How judges are asked.
+
+    Attributes:
+        judges: ``ocr``, ``replay/FILE`` or ``provider/model``.
+        args: Arguments sent along with every judge call.
+        preset: Named settings of the exam, such as ``paper``; whatever is given here goes before it.
+        prompts: A folder of the user's own wording.
+        wording: Which shipped wording asks, by version or hash, and which rules the OCR examiner marks by, by name; the
+            newest by default.
+    """
+
+    judges: Sequence[str] = ()
+    args: Mapping[str, Any] = field(default_factory=dict)
+    variant: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    preset: str | None = None
+    prompts: Path | None = None
+    wording: Sequence[str] = ()
+
+
+def load_exam_or_data(exam: str, data: Path | str | None, store: Store | str | Path) -> tuple[Named, Exam[Any]]:
+    """The exam from its data folder, or from the store when it is there and no folder is named."""
+    path = Path(data) if data is not None else None
+    if path is None and not exam.endswith(".toml"):
+        try:
+            with open_store(store) as found:
+                kind = kind_of(found, exam)
+                return Named(exam, kind, None), load_exam(found, exam, exams.kind(kind).rubric)
+        except StoreError:
+            pass  # No store yet, or not this exam in it.
+    named = exams.resolve(exam, path)
+    return named, exams.read(named)
+
+
+def make_plan(
+    exam: str,
+    store: Store,
+    *,
+    data: Path | str | None = None,
+    painters: Sequence[str] = (),
+    asking: Asking | None = None,
+    selection: Selection | None = None,
+    painter_options: Mapping[str, Any] | None = None,
+    devices: str | None = None,
+    strategies: Sequence[str] = (),
+    strategy_options: Mapping[str, str] | None = None,
+    measuring: Measuring | None = None,
+    draw: bool = True,
+    **how: Any,
+) -> Plan:
+    """Put a run together; nothing is called yet. `how` goes to `Plan`.
+
+    What the exam needs is measured where drawings are marked, or where `measuring` asks for it. `devices` says where
+    local pipelines run, such as ``0,1``.
+    """
+    asking = asking or Asking()
+    if draw:
+        named, whole = load_exam_or_data(exam, data, store)
+    else:
+        name = exams.name_of(exam)
+        named = Named(name, kind_of(store, name), None)
+        whole = load_exam(store, named.name, exams.kind(named.kind).rubric)
+    ocr = OcrProbe()
+    known = settings.load()
+    kind = exams.kind(named.kind)
+    preset = kind.preset(asking.preset) if asking.preset else {}
+    asking, drawing = _split(asking, kind, preset)
+    options = {**preset.get("painter_args", {}), **(painter_options or {})}
+    how.setdefault("first_seed", preset.get("seed", 0))
+    blank = kind.protocol.blank_size
+
+    def open_one(word: str, own: Mapping[str, Any]) -> Painter:
+        return open_painter(word, whole, store.blobs, ocr, known, with_devices(word, own, devices), blank)
+
+    opened = [open_one(word, options) for word in painters] if draw else []
+    names = [painter.name for painter in opened]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"two painters are called {name!r}; give one another name: --painter other={name}")
+    if draw:
+        images = Preparer(store.blobs.get)
+
+        def open_mind(spec: str, args: dict[str, Any]) -> ChatModel | ReplayModel:
+            return open_model(spec, args, known, images)
+
+        ways = make_ways(opened, strategies, strategy_options or {}, open_mind, open_one)
+        opened = list({id(way.painter): way.painter for way in ways}.values())
+        how["chosen_ways"] = ways
+    chosen = whole.select(selection or Selection())
+    if not chosen.questions:
+        raise UsageError("no question is selected")
+    judges = _judges(named, asking, store, ocr)
+    only = None
+    if painters and not draw:
+        only = known_painters(store, named.name, [name_and_spec(word)[0] for word in painters])
+    limits = {
+        name: Limits(p.requests_per_minute, p.tokens_per_minute, p.timeout_s, p.call_timeout_s)
+        for name, p in known.providers.items()
+    }
+    if judges or measuring is not None:
+        wanted, protocol = measuring or Measuring(), kind.protocol
+        how["probes"] = open_probes(protocol.needs, protocol.uses, wanted, known, Preparer(store.blobs.get))
+        how["anew"] = wanted.named | {*wanted.probes}
+    # Probes have time limits of their own, which begin when it is an image's turn.
+    for own in (*PAINTERS.names(), *evidence_names()):
+        limits.setdefault(own, Limits(attempt_s=OWN_S, call_s=OWN_S))
+    return Plan(
+        chosen, opened, judges, whole=whole, draw=draw, only_painters=only, limits=limits, options=drawing, **how
+    )
+
+
+def _split(asking: Asking, kind: Kind[Any], preset: Mapping[str, Any]) -> tuple[Asking, dict[str, str]]:
+    """The options of asking and those of drawing, which the exam keeps apart."""
+    protocol = kind.protocol
+    drawing = {name: values[0] for name, values in protocol.draw_options.items()}
+    for name, value in {**preset.get("draw_options", {}), **asking.options}.items():
+        if name in drawing:
+            if value not in protocol.draw_options[name]:
+                raise UsageError(f"{name}={value}: {kind.name} takes {', '.join(protocol.draw_options[name])}")
+            drawing[name] = value
+    rest = {name: value for name, value in asking.options.items() if name not in drawing}
+    return replace(asking, options=rest), drawing
+
+
+def _judges(named: Named, asking: Asking, store: Store, ocr: OcrProbe) -> list[Judge]:
+    kind = exams.kind(named.kind)
+    preset = kind.preset(asking.preset) if asking.preset else {}
+    specs = asking.judges or ([preset["judge"]] if "judge" in preset else [])
+    wording, rules = split_wording(asking.wording)
+    variant = make_variant(
+        kind,
+        asking.variant or preset.get("variant"),
+        {**preset.get("options", {}), **asking.options},
+        asking.prompts,
+        wording,
+    )
+    args = {**preset.get("judge_args", {}), **asking.args}
+    known, images = settings.load(), Preparer(store.blobs.get)
+    return [open_judge(spec, args, kind, variant, known, images, store.blobs, ocr, rules) for spec in specs]
+
+
+def usual_reading(exam_kind: str, asking: Asking) -> str:
+    """The reading that goes with this asking: its preset's, or the careful one."""
+    preset = exams.kind(exam_kind).preset(asking.preset) if asking.preset else {}
+    return str(preset.get("reading", READINGS[0]))
+
+
+def deviations(exam_kind: str, asking: Asking) -> list[str]:
+    """How this asking differs from its preset, in words; nothing without a preset."""
+    if asking.preset is None:
+        return []
+    preset = exams.kind(exam_kind).preset(asking.preset)
+    usual = preset.get("judge")
+    found = [f"judge {judge} instead of {usual}" for judge in asking.judges if usual and judge != usual]
+    if asking.variant not in (None, preset.get("variant")):
+        found.append(f"variant {asking.variant} instead of {preset.get('variant')}")
+    options = {**preset.get("options", {}), **preset.get("draw_options", {})}
+    for kept, given in ((preset.get("judge_args", {}), asking.args), (options, asking.options)):
+        for name, value in given.items():
+            kept_value = kept.get(name)
+            if value != kept_value:
+                how = f" instead of {kept_value}" if kept_value is not None else " added"
+                found.append(f"{name}={value}{how}")
+    if asking.prompts is not None:
+        found.append(f"prompts from {asking.prompts}")
+    return found

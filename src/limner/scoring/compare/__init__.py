@@ -1,0 +1,32 @@
+"""Painters, judges and exams held against each other, from what a store has.
+
+>>> import limner.scoring.compare as compare
+>>> compare.painters("sample/genexam", store="results")  # doctest: +SKIP
+>>> compare.judges("sample/genexam", store="results")  # doctest: +SKIP
+>>> compare.exams(["sample/genexam", "sample/mmmg"], store="results")  # doctest: +SKIP
+"""
+
+from .. import MET, Comparable, comparable
+from .across import Across, Column, exams
+from .judges import judges
+from .pairs import painters
+from .raters import Rater
+from .results import Agreement, Comparison, Order, Pair, Place, Twosome
+
+__all__ = [
+    "MET",
+    "Across",
+    "Agreement",
+    "Column",
+    "Comparable",
+    "Comparison",
+    "Order",
+    "Pair",
+    "Place",
+    "Rater",
+    "Twosome",
+    "comparable",
+    "exams",
+    "judges",
+    "painters",
+]

@@ -1,0 +1,156 @@
+"""Exams compared: whether painters come out in the same order in several exams of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ... import exams as installed
+from ...core.errors import UsageError
+from ...core.evaluator import Evaluated, Evaluator
+from ...core.protocol import Protocol, Score
+from ...store import DEFAULT
+from ...store.open import open_store
+from ...store.records import label, row_name
+from .. import Comparable, Group, comparables
+from ..groups import find_groups
+from ..stats import kendall, spearman, spearman_spread
+from ..stats.types import Floats
+
+
+@dataclass(frozen=True)
+class Column(Evaluated):
+    """One exam: the evaluator that was taken, the score, and what it gives every painter.
+
+    Attributes:
+        drawn: Painter -> the score in every resample of the exam's questions.
+    """
+
+    exam: str
+    evaluator: Evaluator
+    score: Score
+    questions: int
+    values: Mapping[str, float]
+    drawn: Mapping[str, Floats]
+
+
+@dataclass(frozen=True)
+class Across:
+    """Painters over several exams.
+
+    Attributes:
+        painters: Those that at least two of the exams have.
+        pairs: For every two exams how alike their orders are: ``first``, ``second``, ``painters``, ``spearman``
+            (with ``low`` and ``high`` from resampling the questions of both) and ``kendall``.
+    """
+
+    columns: tuple[Column, ...]
+    painters: tuple[str, ...]
+    pairs: tuple[Mapping[str, Any], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        columns = [
+            {
+                "exam": column.exam,
+                "judge": column.judge,
+                "evaluator": column.evaluator.name,
+                "setup": dict(column.setup),
+                "score": column.score.name,
+                "questions": column.questions,
+            }
+            for column in self.columns
+        ]
+        rows = [
+            {"painter": painter, "scores": {column.exam: column.values.get(painter) for column in self.columns}}
+            for painter in self.painters
+        ]
+        return {"exams": columns, "painters": rows, "pairs": [dict(pair) for pair in self.pairs]}
+
+
+def exams(
+    names: Sequence[str],
+    *,
+    judges: Sequence[str] = (),
+    score: str | None = None,
+    reading: str = "careful",
+    store: Any = DEFAULT,
+    painters: Sequence[str] = (),
+) -> Across:
+    """How alike several exams of a store order the painters they share.
+
+    Painters are matched by their name, their own options and their strategy; options of an exam's own do not count. For
+    each exam the evaluator is taken that has the most painters.
+
+    Args:
+        names: Two exams or more.
+        judges: Only these judges.
+        score: A score that all the exams have; by default each exam's leading one.
+        reading: How stored replies are read.
+        store: Where the results are.
+        painters: Only these painters.
+
+    Raises:
+        UsageError: Fewer than two exams, or one of them has nothing marked.
+    """
+    if len(set(names)) < 2:
+        raise UsageError("--exams takes two exams or more, such as --exams ONE,ANOTHER")
+    with open_store(store) as opened:
+        columns = [_column(name, judges, score, reading, opened, painters) for name in dict.fromkeys(names)]
+    counts: dict[str, int] = {}
+    for column in columns:
+        for painter in column.values:
+            counts[painter] = counts.get(painter, 0) + 1
+    shared = sorted(painter for painter, count in counts.items() if count > 1)
+    pairs = tuple(_pair(one, other) for one, other in combinations(columns, 2))
+    return Across(tuple(columns), tuple(shared), pairs)
+
+
+def _column(
+    name: str, judges: Sequence[str], score: str | None, reading: str, store: Any, painters: Sequence[str]
+) -> Column:
+    kind, groups = find_groups(name, store=store, judges=judges, reading=reading, painters=painters)
+    protocol = installed.kind(kind).protocol
+    found = comparables(groups, protocol)
+    if not found:
+        raise UsageError(f"{name}: nothing is marked{' by this judge' if judges else ''}; `limner run {name}` marks")
+    # Of equals, the one whose score the exam itself has, not the one of last resort.
+    field = max(found, key=lambda each: (len(each.groups), each.score(score) in protocol.scored, len(each.questions)))
+    chosen = field.score(score)
+    values, drawn = {}, {}
+    for painter, at in _keys(field, protocol).items():
+        if chosen.name in field.values[at]:
+            values[painter] = field.values[at][chosen.name]
+            drawn[painter] = field.drawn[at][chosen.name]
+    return Column(name, field.evaluator, chosen, len(field.questions), values, drawn)
+
+
+def _keys(field: Comparable, protocol: Protocol[Any]) -> dict[str, int]:
+    """Painter without the exam's own options -> its place; drawn with several of these, the usual ones count."""
+    found: dict[str, int] = {}
+    for at, group in sorted(enumerate(field.groups), key=lambda pair: (len(pair[1].painter), pair[1].painter)):
+        found.setdefault(row_name(_own(group, protocol), group.strategy), at)
+    return found
+
+
+def _own(group: Group, protocol: Protocol[Any]) -> str:
+    drawing = group.entries[0].drawing
+    return label(drawing.painter, {k: v for k, v in drawing.options.items() if k not in protocol.draw_options})
+
+
+def _pair(one: Column, other: Column) -> dict[str, Any]:
+    common = sorted(one.values.keys() & other.values.keys())
+    first, second = ([column.values[painter] for painter in common] for column in (one, other))
+    order = spearman(first, second)
+    low = high = None
+    if order.value is not None:
+        # The questions of two exams are drawn anew apart from each other: the seed must not pair them.
+        draws = [np.array([column.drawn[painter] for painter in common]).T for column in (one, other)]
+        low, high = spearman_spread(order.value, draws[0], np.roll(draws[1], 1, axis=0))
+    body: dict[str, Any] = {"first": one.exam, "second": other.exam, "painters": len(common)}
+    body["spearman"] = {**order.to_json(), "low": low, "high": high}
+    return body | {"kendall": kendall(first, second).to_json()}

@@ -1,0 +1,243 @@
+"""What comparing painters gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Any
+
+from ...core.evaluator import Evaluator
+from ...core.protocol import Score
+from ...store.records import row_name
+from .. import Comparable
+from ..stats import ALPHA, Interval, MarkAgreement, Measure, Paired, RankInterval, holm, questions_needed
+from .raters import Rater
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one painter stands.
+
+    Attributes:
+        score: On the common questions, with its interval.
+        rank: The places that resampling leaves open; None where there is no score or nobody to compare with.
+        coverage: Questions with a score of those of the exam or selection.
+        pessimistic: The score over all of these, with everything that is missing counted as nothing.
+        bounds: Where the judge abstained: the least and the most the score could be on the common questions.
+        wilson: For a score of all or nothing, its Wilson interval as a share of the best value.
+        reason: Why there is no score.
+    """
+
+    painter: str
+    strategy: str
+    score: Interval
+    rank: RankInterval | None
+    coverage: float
+    n: int
+    expected: int
+    failures: Mapping[str, int]
+    pessimistic: float | None
+    bounds: Mapping[str, float] | None
+    wilson: Interval | None = None
+    reason: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The painter's row in tables."""
+        return row_name(self.painter, self.strategy)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        plain = dict(self.__dict__)
+        for name in ("score", "rank", "wilson"):
+            plain[name] = None if plain[name] is None else plain[name].to_json()
+        return plain
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two painters, the better one first.
+
+    Attributes:
+        p_holm: The sign-flip p after Holm's correction over all pairs shown together.
+        effect: Cohen's d_z, the difference in standard deviations of the per-question differences.
+        differing: Questions (clusters) on which the two differ.
+        gap: The gap that `needed` is for: the difference seen, or the one asked about.
+        needed: About how many questions tell the two apart at that gap, with power 0.8 at alpha 0.05.
+        better: Whether the first is told to be better; None where that cannot be said.
+    """
+
+    first: str
+    second: str
+    difference: Interval
+    p: Measure
+    p_holm: float | None
+    effect: Measure
+    differing: int
+    gap: float | None
+    needed: Measure
+    better: bool | None
+    verdict: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        plain = dict(self.__dict__)
+        for name in ("difference", "p", "effect", "needed"):
+            plain[name] = plain[name].to_json()
+        return plain
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Painters under one evaluator; for one value of a tag, or for all questions.
+
+    Attributes:
+        compared: Whom, on which questions, and who is left out.
+    """
+
+    exam: str
+    reading: str
+    evaluator: Evaluator
+    compared: Comparable
+    score: Score
+    by: str | None
+    category: str | None
+    questions: int
+    places: tuple[Place, ...]
+    pairs: tuple[Pair, ...]
+    tests: int
+    reason: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON; every number with its interval or its reason."""
+        evaluator = self.evaluator
+        plain = {**self.__dict__, "judge": evaluator.judge, "evaluator": evaluator.name, "setup": dict(evaluator.setup)}
+        plain["compared"] = self.compared.to_json()
+        plain["score"] = {"name": self.score.name, "top": self.score.top, "about": self.score.about}
+        plain["places"] = [place.to_json() for place in self.places]
+        plain["pairs"] = [pair.to_json() for pair in self.pairs]
+        return plain
+
+
+Alphas = Mapping[str, Mapping[str, Measure]]
+"""Sort of criterion -> ``nominal`` and ``interval`` -> Krippendorff's alpha."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """How alike two judges order the painters both have, on the questions all of these have.
+
+    Attributes:
+        scores: Painter -> the score under the first and under the second judge.
+        low: The lower end of Spearman's interval from resampling questions.
+        shift: The mean of the second judge's scores less the first's.
+    """
+
+    questions: int
+    scores: Mapping[str, tuple[float, float]]
+    spearman: Measure
+    low: float | None
+    high: float | None
+    kendall: Measure
+    shift: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        spearman = {**self.spearman.to_json(), "low": self.low, "high": self.high}
+        body: dict[str, Any] = {"questions": self.questions, "scores": dict(self.scores), "spearman": spearman}
+        return body | {"kendall": self.kendall.to_json(), "shift": self.shift}
+
+
+@dataclass(frozen=True)
+class Twosome:
+    """Two raters on the same drawings.
+
+    Attributes:
+        marks: Sort of criterion (and ``all``) -> agreement mark by mark.
+        alone: The same: marks that only the first, and that only the second decided.
+        alphas: The same with Krippendorff's alpha.
+        icc: Form -> intraclass correlation of the drawings' scores.
+        order: How alike they order the painters.
+    """
+
+    first: str
+    second: str
+    marks: Mapping[str, MarkAgreement]
+    alone: Mapping[str, tuple[int, int]]
+    alphas: Alphas
+    icc: Mapping[str, Measure]
+    order: Order
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        body: dict[str, Any] = {"first": self.first, "second": self.second}
+        for sort, found in self.marks.items():
+            one, other = self.alone.get(sort, (0, 0))
+            body.setdefault("marks", {})[sort] = {**found.to_json(), "first_only": one, "second_only": other}
+        return body | {"alpha": _alphas_json(self.alphas), "icc": _json(self.icc), "order": self.order.to_json()}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """All raters of an exam; `alphas` and `icc` are over all of them together."""
+
+    exam: str
+    reading: str
+    score: Score
+    raters: tuple[Rater, ...]
+    pairs: tuple[Twosome, ...]
+    alphas: Alphas
+    icc: Mapping[str, Measure]
+    reason: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON; every number with its interval or its reason."""
+        body: dict[str, Any] = {"exam": self.exam, "reading": self.reading, "score": self.score.name}
+        body |= {"judges": [rater.to_json() for rater in self.raters], "pairs": [pair.to_json() for pair in self.pairs]}
+        return body | {"alpha": _alphas_json(self.alphas), "icc": _json(self.icc), "reason": self.reason}
+
+
+def _json(measures: Mapping[str, Measure]) -> dict[str, Any]:
+    return {name: measure.to_json() for name, measure in measures.items()}
+
+
+def _alphas_json(alphas: Alphas) -> dict[str, Any]:
+    return {sort: _json(found) for sort, found in alphas.items()}
+
+
+def pair_of(one: Place, other: Place, both: Paired, asked: float | None, per_cluster: float) -> Pair:
+    """A pair as it stands before the correction; a cluster has `per_cluster` questions, which are what is paid for."""
+    gap = asked if asked is not None else both.difference.value
+    needed = questions_needed(both.deviation, gap)
+    if needed.value is not None:
+        needed = Measure(float(ceil(needed.value * per_cluster)), needed.n)
+    return Pair(one.name, other.name, both.difference, both.p, None, both.effect, both.differing, gap, needed, None, "")
+
+
+def corrected(found: Sequence[Comparison]) -> list[Comparison]:
+    """The same with p corrected over all pairs of all comparisons that are shown together, and the verdicts."""
+    flat = holm([pair.p.value for comparison in found for pair in comparison.pairs])
+    tests, rest = sum(p is not None for p in flat), iter(flat)
+    return [
+        replace(comparison, tests=tests, pairs=tuple(_judged(pair, next(rest), tests) for pair in comparison.pairs))
+        for comparison in found
+    ]
+
+
+def _judged(pair: Pair, p: float | None, tests: int) -> Pair:
+    better: bool | None = p is not None and p < ALPHA
+    if p is None:
+        better, verdict = None, pair.p.reason or "not known"
+    elif better:
+        verdict = f"{pair.first} is better"
+    elif not pair.differing:
+        verdict = "the same on every question"
+    elif tests * 2 / 2**pair.differing >= ALPHA:
+        among = f" among {tests} pairs" if tests > 1 else ""
+        verdict = f"not distinguishable: {pair.differing} questions differ, too few to tell{among}"
+    elif pair.p.value is not None and pair.p.value < ALPHA:
+        verdict = f"not distinguishable once all {tests} pairs are allowed for"
+    else:
+        verdict = "not distinguishable"
+    return replace(pair, p_holm=p, better=better, verdict=verdict)

@@ -1,0 +1,107 @@
+"""What is marked, as users ask for it: which exam, painters, evaluators and questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from .. import exams
+from ..core.errors import UsageError
+from ..core.evaluator import Which
+from ..core.exam import Selection
+from ..core.protocol import checked_reading
+from ..evidence.kinds import evidence_names
+from ..exams import Named
+from ..painters import name_and_spec
+from ..store import DEFAULT, Store
+from ..store.open import open_store
+from ..store.records import kind_of, known_painters, load_exam
+from .comparable import ON, On
+from .entries import Group, load_groups, without_flagged
+
+
+def stored_exam(exam: str, store: Store) -> Named:
+    """The exam in the store that the word EXAM stands for.
+
+    Raises:
+        StoreError: The store has no such exam.
+    """
+    name = exams.name_of(exam)
+    return Named(name, kind_of(store, name), None)
+
+
+def find_groups(
+    exam: str,
+    *,
+    store: Store | str | Path = DEFAULT,
+    painters: Sequence[str] = (),
+    without: Sequence[str] = (),
+    judges: Sequence[str] = (),
+    reading: str = "careful",
+    variant: str | None = None,
+    options: Mapping[str, str] | None = None,
+    wording: str | None = None,
+    selection: Selection | None = None,
+    constants: Mapping[str, float] | None = None,
+    exclude_flagged: bool = False,
+    only: Callable[[Group], bool] = lambda _: True,
+) -> tuple[str, list[Group]]:
+    """The exam's kind and everything marked, drawing by drawing, for every painter under every evaluator.
+
+    Args:
+        exam: The exam's name in the store.
+        store: Where the results are.
+        painters: Only these.
+        without: Not these.
+        judges: Only these, such as ``openai/gpt-5`` or ``openai/gpt-5?reasoning_effort=low``.
+        reading: How stored replies are read.
+        variant: Only marks asked for in this way.
+        options: Only marks asked for with these options; evidence's names choose who measured it.
+        wording: Only marks asked for in this wording: a version, the OCR examiner's rules, or how its hash begins.
+        selection: Only these questions.
+        constants: Numbers the exam's scores are computed with, in place of the usual ones.
+        exclude_flagged: Drawings that carry words addressed to the examiner have no score.
+        only: Whether a group is wanted, for whoever knows better.
+    """
+    with open_store(store) as found_store:
+        named = stored_exam(exam, found_store)
+        measured = evidence_names()
+        asked = {name: value for name, value in (options or {}).items() if name not in measured}
+        found = load_groups(
+            found_store,
+            named.name,
+            reading=checked_reading(reading),
+            painters=known_painters(found_store, named.name, [name_and_spec(word)[0] for word in painters]),
+            which=Which(tuple(judges), variant, asked, wording),
+            constants=constants,
+            backends={name: value for name, value in (options or {}).items() if name in measured},
+        )
+        found = _without(found, without)
+        if selection is not None and selection != Selection():
+            whole = load_exam(found_store, named.name, exams.kind(named.kind).rubric)
+            ids = {question.id for question in whole.select(selection).questions}
+            if not ids:
+                raise UsageError("no question is selected")
+            found = [group.only(ids) for group in found]
+        if exclude_flagged:
+            found = [without_flagged(group) for group in found]
+        return named.kind, [group for group in found if group.entries and only(group)]
+
+
+def _without(found: list[Group], names: Sequence[str]) -> list[Group]:
+    there = {name for group in found for name in _called(group)}
+    if unknown := sorted(set(names) - there):
+        raise UsageError(f"--without {unknown[0]}: there is: {', '.join(sorted(there)) or 'none'}")
+    return [group for group in found if not set(names) & _called(group)]
+
+
+def _called(group: Group) -> set[str]:
+    return {group.painter, group.name, *(entry.drawing.painter for entry in group.entries[:1])}
+
+
+def which_questions(word: str) -> On:
+    """The word of ``--on``, checked."""
+    for on in ON:
+        if word == on:
+            return on
+    raise UsageError(f"--on {word}: there is: {', '.join(ON)}")

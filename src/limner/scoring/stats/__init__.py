@@ -1,0 +1,55 @@
+"""How sure a number is, and how far judges, painters and exams agree. Pure functions.
+
+Nothing depends on the order of what is given, with one exception: `bootstrap` and `spreads` draw clusters by their
+place, so their callers keep clusters in the order of their names. Where there is no number, there is None and a reason
+in words.
+"""
+
+from .agreement import FORMS, MarkAgreement, cohen_kappa, icc, krippendorff_alpha, mark_agreement
+from .paired import POWER, Paired, paired, questions_needed, spread_of_differences
+from .permutation import holm, sign_flip
+from .proportion import wilson
+from .ranks import RankInterval, kendall, ordinal, rank_agreement, rank_intervals, spearman, spearman_spread
+from .resample import LEAST, bootstrap, interval, ratios, resampled, score_interval, spreads
+from .self_agreement import Flips, flips
+from .types import ALPHA, RESAMPLES, SEED, Interval, Measure, Parts, as_parts
+
+__all__ = [
+    "ALPHA",
+    "FORMS",
+    "LEAST",
+    "POWER",
+    "RESAMPLES",
+    "SEED",
+    "Flips",
+    "Interval",
+    "MarkAgreement",
+    "Measure",
+    "Paired",
+    "Parts",
+    "RankInterval",
+    "as_parts",
+    "bootstrap",
+    "cohen_kappa",
+    "flips",
+    "holm",
+    "icc",
+    "interval",
+    "kendall",
+    "krippendorff_alpha",
+    "mark_agreement",
+    "ordinal",
+    "paired",
+    "questions_needed",
+    "rank_agreement",
+    "rank_intervals",
+    "ratios",
+    "resampled",
+    "score_interval",
+    "sign_flip",
+    "spearman",
+    "spearman_spread",
+    "spread_of_differences",
+    "spreads",
+    "wilson",
+]

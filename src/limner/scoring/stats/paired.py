@@ -1,0 +1,155 @@
+"""Two painters on the same questions: how far apart they are, and whether that could be chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, isfinite, log2
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .permutation import NO_SCORE, difference, exchanged
+from .proportion import wilson
+from .resample import interval, spreads
+from .types import ALPHA, NEAR, Derive, Floats, Interval, Measure, Parts
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Two painters compared on the clusters (questions) both have.
+
+    Attributes:
+        difference: The first one's number less the second's, with its paired bootstrap interval.
+        p: Two-sided p of the sign-flip test.
+        effect: Cohen's d_z: the difference in standard deviations of the per-cluster differences.
+        differing: How many clusters show any difference.
+        deviation: That standard deviation; None where it is not known.
+    """
+
+    difference: Interval
+    p: Measure
+    effect: Measure
+    differing: int
+    deviation: float | None
+
+
+def paired(
+    one: Parts,
+    other: Parts,
+    name: str = "value",
+    derive: Derive = dict,
+    drawn: tuple[Floats, Floats] | None = None,
+    tests: int = 1,
+    top: float | None = None,
+) -> Paired:
+    """Everything about one pair.
+
+    Args:
+        one: What the first one's numbers are made of.
+        other: The same for the second, over the same clusters.
+        name: Which number.
+        derive: Turns ratios into the final numbers.
+        drawn: The two joint bootstrap spreads, where they are known already.
+        tests: How many tests there are in all; a correction for many needs a finer p.
+        top: The best value the number can have, where it has one: then even equal differences have an interval.
+
+    >>> from limner.scoring.stats import as_parts
+    >>> found = paired(as_parts([3, 5, 4, 6]), as_parts([1, 2, 2, 2]))
+    >>> found.difference.value, found.p.value, round(found.effect.value, 2), found.differing
+    (2.75, 0.125, 2.87, 4)
+    """
+    gap = difference(one, other, name, derive)
+    if gap is None:
+        missing = Measure(None, 0, NO_SCORE)
+        return Paired(Interval(None, None, None, 0), missing, missing, 0, None)
+    if drawn is None:
+        first, second = spreads([one, other], derive)
+        drawn = first[name], second[name]
+    differences = spread_of_differences(one, other, name, derive)
+    n = len(differences)
+    found = _widened(interval(gap, drawn[0] - drawn[1], n), top)
+    p, differing = exchanged(one, other, name, derive, tests)
+    deviation = float(differences.std(ddof=1)) if n > 1 else None
+    return Paired(found, p, _effect(gap, deviation, n), differing, deviation)
+
+
+def _widened(found: Interval, top: float | None) -> Interval:
+    """Where every question shows the same difference, as far as one question more that shows another may be missing."""
+    value, low, high = found.value, found.low, found.high
+    if top is None or value is None or low is None or high is None or high - low > NEAR * top:
+        return found
+    unseen = top * (wilson(0, found.n).high or 0.0)
+    return Interval(value, max(-top, value - unseen), min(top, value + unseen), found.n)
+
+
+def spread_of_differences(one: Parts, other: Parts, name: str = "value", derive: Derive = dict) -> Floats:
+    """What each cluster says of the difference: for plain means simply its own difference.
+
+    For ratios these are jackknife pseudo-values: how the difference changes when the cluster is left out, on the scale
+    of a single cluster. Clusters without the number are left out.
+
+    >>> from limner.scoring.stats import as_parts
+    >>> [round(float(each), 6) for each in spread_of_differences(as_parts([3, 5, None]), as_parts([1, 2, None]))]
+    [2.0, 3.0]
+    """
+    names = [name] if name in one and name in other else sorted({*one, *other})
+    there = sum(parts[part][1] for parts in (one, other) for part in names if part in parts) > 0
+    n, whole = int(np.sum(there)), difference(one, other, name, derive)
+    if n == 0 or whole is None:
+        return np.zeros(0)
+    if n == 1:
+        return np.array([whole])
+    left = [_each_left_out(parts, np.flatnonzero(there)) for parts in (one, other)]
+    without = derive(left[0])[name] - derive(left[1])[name]
+    found = n * whole - (n - 1) * without
+    kept: Floats = found[~np.isnan(found)]
+    return kept
+
+
+def _each_left_out(parts: Parts, places: NDArray[np.intp]) -> dict[str, Floats]:
+    means = {}
+    for name, (tops, bottoms) in parts.items():
+        below = bottoms.sum() - bottoms[places]
+        means[name] = np.divide(tops.sum() - tops[places], below, out=np.full(len(places), np.nan), where=below > NEAR)
+    return means
+
+
+def _effect(gap: float, deviation: float | None, n: int) -> Measure:
+    if deviation is None:
+        return Measure(None, n, "one question has no spread")
+    if deviation <= NEAR * max(1.0, abs(gap)):
+        if abs(gap) <= NEAR:
+            return Measure(0.0, n)
+        return Measure(None, n, "every question shows the same difference: there is no spread to measure it in")
+    return Measure(gap / deviation, n)
+
+
+POWER = 0.8
+
+
+def questions_needed(deviation: float | None, gap: float | None, alpha: float = ALPHA, power: float = POWER) -> Measure:
+    """About how many questions tell two painters apart at this gap, given how much their differences spread.
+
+    Args:
+        deviation: Standard deviation of the per-question differences.
+        gap: The difference to be found; its sign does not matter.
+        alpha: How often a difference may be seen where there is none.
+        power: How often the gap is to be found where it is there.
+
+    >>> questions_needed(40.0, 5.0).value
+    505.0
+    >>> questions_needed(40.0, 0.0).reason
+    'no number of questions tells a gap of nothing'
+    """
+    if deviation is None or gap is None or not (isfinite(deviation) and isfinite(gap)):
+        return Measure(None, 0, "the spread of the differences is not known")
+    if abs(gap) <= NEAR:
+        return Measure(None, 0, "no number of questions tells a gap of nothing")
+    if deviation <= NEAR * max(1.0, abs(gap)):
+        return Measure(None, 0, "every question shows the same difference: there is no spread to plan with")
+    z, reach = NormalDist().inv_cdf(1 - alpha / 2), NormalDist().inv_cdf(power)
+    # The last term makes up for the spread being estimated from the same questions.
+    needed = ((z + reach) * deviation / gap) ** 2 + z * z / 2
+    # With fewer questions than this even the clearest result does not reach alpha: the sign-flip test has no finer p.
+    return Measure(float(max(ceil(needed), ceil(1 - log2(alpha)))), 0)

@@ -1,0 +1,217 @@
+"""The seeded bootstrap: whole clusters (questions with all they have) are drawn anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from math import sqrt
+
+import numpy as np
+
+from .proportion import wilson, wilson_ends
+from .types import ALPHA, NEAR, RESAMPLES, SEED, Derive, Floats, Interval, Parts
+
+LEAST = 5
+"""Fewer clusters than this have no interval."""
+FEW = 10
+"""A score that differs from its commonest value, 0 or the best, in fewer clusters than this is rare."""
+HANDFUL = 3
+"""Up to so many hits (or misses), Wilson's interval ends too near to them."""
+
+LARGEST = 4_000_000
+"""How many weights are held in memory at a time."""
+HELD = LARGEST // 2
+"""Up to so many weights of one size are kept for the next time."""
+
+
+def ratios(parts: Parts) -> dict[str, float]:
+    """The sum of the numerators over the sum of the denominators, where there is any.
+
+    >>> ratios({"x": (np.array([1.0, 2.0]), np.array([1.0, 1.0])), "y": (np.zeros(2), np.zeros(2))})
+    {'x': 1.5}
+    """
+    return {name: float(tops.sum() / bottoms.sum()) for name, (tops, bottoms) in parts.items() if bottoms.any()}
+
+
+def spreads(many: Sequence[Parts], derive: Derive = dict, resamples: int = RESAMPLES) -> list[dict[str, Floats]]:
+    """For each of several sets of parts over the same clusters: every number in every resample.
+
+    All sets get the same resamples, so that their numbers can be compared draw by draw. A resample that misses every
+    cluster with a number has NaN for it.
+
+    Raises:
+        ValueError: The sets have different numbers of clusters.
+    """
+    sizes = {len(tops) for parts in many for tops, _ in parts.values()}
+    if len(sizes) > 1:
+        raise ValueError(f"sets of parts over {sorted(sizes)} clusters cannot be drawn together")
+    if not sizes:
+        return [{} for _ in many]
+    (size,) = sizes
+    drawn: list[dict[str, list[Floats]]] = [{} for _ in many]
+    for weights in _weights(size, resamples):
+        count = len(weights)
+        for place, parts in enumerate(many):
+            if not parts:
+                continue
+            means = {}
+            for name, (tops, bottoms) in parts.items():
+                below = weights @ bottoms
+                means[name] = np.divide(weights @ tops, below, out=np.full(count, np.nan), where=below > 0)
+            for name, values in derive(means).items():
+                drawn[place].setdefault(name, []).append(values)
+    return [{name: np.concatenate(values) for name, values in one.items()} for one in drawn]
+
+
+def _weights(size: int, resamples: int) -> Iterable[Floats]:
+    """How often each of the clusters is drawn, resample by resample: the same each time, in bounded blocks."""
+    return _held(size, resamples) if size * resamples <= HELD else _drawn(size, resamples)
+
+
+@lru_cache(maxsize=8)
+def _held(size: int, resamples: int) -> tuple[Floats, ...]:
+    # Tables ask for many intervals over equally many clusters.
+    return tuple(_drawn(size, resamples))
+
+
+def _drawn(size: int, resamples: int) -> Iterator[Floats]:
+    generator = np.random.default_rng(SEED)
+    step = max(1, min(resamples, LARGEST // max(1, size)))
+    for start in range(0, resamples, step):
+        count = min(step, resamples - start)
+        yield generator.multinomial(size, np.full(size, 1 / size), size=count).astype(np.float64)
+
+
+def interval(value: float, spread: Floats, n: int) -> Interval:
+    """The 95% interval of a spread, around the number it is for; fewer than `LEAST` clusters have none.
+
+    A percentile interval of few clusters is too narrow; the percentiles are moved outwards as far as Student's t goes
+    beyond the normal (Hesterberg's expanded percentiles), which matters below about 50 clusters.
+
+    >>> found = interval(0.5, np.linspace(0, 1, 100001), 8)
+    >>> round(found.low, 3), round(found.high, 3)
+    (0.006, 0.994)
+    >>> interval(0.5, np.linspace(0, 1, 101), 4)
+    Interval(value=0.5, low=None, high=None, n=4)
+    """
+    spread = spread[~np.isnan(spread)]
+    if not len(spread) or n < LEAST:
+        return Interval(value, None, None, n)
+    tail = 100 * _tail(n)
+    low, high = (float(edge) for edge in np.percentile(spread, [tail, 100 - tail]))
+    # The last bits of a sum depend on its order: an interval must still hold the number it is for.
+    return Interval(value, min(low, value), max(high, value), n)
+
+
+@lru_cache(maxsize=1024)
+def _tail(n: int) -> float:
+    from scipy.special import ndtr
+
+    return float(ndtr(-_student(n) * sqrt(n / (n - 1))))
+
+
+@lru_cache(maxsize=1024)
+def _student(n: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n - 1, 1 - ALPHA / 2))
+
+
+def score_interval(
+    value: float, spread: Floats, top: float | None, part: tuple[Floats, Floats] | None, n: int
+) -> Interval:
+    """The interval of a score between 0 and `top`, which has width even where every cluster says the same.
+
+    Shares of yes and no get Wilson's interval, and so does a score that is 0 (or `top`) for most clusters and something
+    else for fewer than `FEW`: no resampling can tell how rare the rare is. Others get the percentiles of the resamples,
+    and where it reaches further, Wilson's interval of a share that spreads as they do: percentiles of few clusters
+    reach too little towards the far end of a skewed score.
+
+    Args:
+        value: The score.
+        spread: The score in every resample.
+        top: The best value; None where it is not known.
+        part: Numerators and denominators per cluster, where the score is their plain ratio.
+        n: How many clusters stand behind it.
+
+    >>> none_of_20 = np.zeros(20), np.ones(20)
+    >>> round(score_interval(0.0, np.zeros(9), 100, none_of_20, 20).high, 1)
+    16.1
+    """
+    found = interval(value, spread, n)
+    if top is None or found.low is None or found.high is None:
+        return found
+    share = min(max(value / top, 0.0), 1.0)
+    if found.high - found.low <= NEAR * top or (part is not None and _rare(part, top, n)):
+        low, high = _few_hits(share, n)
+    else:
+        variance = float(np.nanvar(spread / top)) * n / (n - 1)
+        low, high = wilson_ends(share, max(share * (1 - share) / variance, 1.0), _student(n))
+        low, high = min(low, found.low / top), max(high, found.high / top)
+    return Interval(value, min(low * top, value), max(high * top, value), n)
+
+
+def _rare(part: tuple[Floats, Floats], top: float, n: int) -> bool:
+    """Whether clusters say all or nothing, or nearly all of them the same of the two."""
+    tops, bottoms = (side[part[1] > 0] for side in part)
+    shares = tops / bottoms / top
+    away = [int((~np.isclose(shares, end)).sum()) for end in (0, 1)]
+    return min(away) < min(FEW, n / 2) or bool(np.all(np.isclose(shares, 0) | np.isclose(shares, 1)))
+
+
+def _few_hits(share: float, n: int) -> tuple[float, float]:
+    """Wilson's interval; for up to `HANDFUL` hits or misses with Poisson's end (Brown, Cai and DasGupta, 2001)."""
+    from scipy.special import gammaincinv
+
+    ends = wilson(share * n, n)
+    assert ends.low is not None
+    assert ends.high is not None
+    low, high = ends.low, ends.high
+    if 0 < share * n <= HANDFUL:
+        low = min(low, float(gammaincinv(share * n, ALPHA)) / n)
+    if 0 < (1 - share) * n <= HANDFUL:
+        high = max(high, 1 - float(gammaincinv((1 - share) * n, ALPHA)) / n)
+    return low, high
+
+
+def bootstrap(
+    parts: Parts, derive: Derive = dict, tops: Mapping[str, float] | None = None, resamples: int = RESAMPLES
+) -> dict[str, Interval]:
+    """Ratios of sums with intervals from resampling whole clusters (questions), seeded.
+
+    Args:
+        parts: Numerators and denominators per cluster; a denominator of 0 leaves the cluster out.
+        derive: Turns the ratios into the final numbers; must work on arrays too.
+        tops: The best values of the numbers that have one: they are scores; see `score_interval`.
+        resamples: How many times the clusters are drawn anew.
+
+    >>> bootstrap({"x": (np.ones(5), np.ones(5))})["x"]
+    Interval(value=1.0, low=1.0, high=1.0, n=5)
+    >>> round(bootstrap({"x": (np.ones(5), np.ones(5))}, tops={"x": 1.0})["x"].low, 3)
+    0.566
+    """
+    if not parts:
+        return {}
+    (drawn,) = spreads([parts], derive, resamples)
+    size = len(next(iter(parts.values()))[0])
+    counted = {name: int((bottoms > 0).sum()) for name, (_, bottoms) in parts.items()}
+    return {
+        name: score_interval(value, drawn[name], (tops or {}).get(name), parts.get(name), counted.get(name, size))
+        for name, value in derive(ratios(parts)).items()
+        if not np.isnan(value)  # Derived from a number that is not there.
+    }
+
+
+def resampled(values: Floats, statistic: Callable[[Floats], float]) -> Interval:
+    """Any statistic of one number per cluster, with its interval from drawing the clusters anew.
+
+    >>> found = resampled(np.arange(9.0), lambda drawn: float(np.median(drawn)))
+    >>> found.value, found.n
+    (4.0, 9)
+    """
+    n = len(values)
+    if not n:
+        return Interval(None, None, None, 0)
+    generator = np.random.default_rng(SEED)
+    spread = np.array([statistic(values[generator.integers(0, n, n)]) for _ in range(RESAMPLES)])
+    return interval(float(statistic(values)), spread, n)

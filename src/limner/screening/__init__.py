@@ -1,0 +1,1 @@
+"""Words in a drawing that are addressed to the examiner."""

@@ -1,0 +1,245 @@
+"""Builds the site: a folder of files that opens from disk, with no server and no network."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..core.errors import StoreError, UsageError
+from ..core.evaluator import Evaluator, Which, labelled
+from ..core.evidence import EVIDENCE
+from ..core.protocol import READINGS, Reading
+from ..scoring import evaluators_of
+from ..scoring.groups import stored_exam, which_questions
+from ..store import DEFAULT, Store
+from ..store.open import open_store
+from ..store.records import load_setups
+from ..store.schema import exams as exam_table
+from .chunks import Chunks
+from .exam_data import Examined
+from .inventory import Survey, Terms
+from .names import key
+from .overlays import write_boxes
+from .pages import PAGES, exam_page, index_page
+from .pictures import SIDE, How, Pictures
+from .provenance import Foot, place
+
+MARKER = ".limner-site.json"
+"""Says that a folder is a site of ours and may be written over, and how its pictures were made."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """What was built.
+
+    Attributes:
+        unshown: Images that cannot be shown, and why.
+        broken: What of the exams' own cannot be shown, and why.
+    """
+
+    index: Path
+    exams: int
+    drawings: int
+    pictures: int
+    unshown: Mapping[str, str]
+    seconds: float
+    broken: tuple[str, ...] = ()
+
+
+def build(
+    output: Path | str,
+    exams: Sequence[str] = (),
+    *,
+    store: Store | str | Path = DEFAULT,
+    judges: Sequence[str] = (),
+    without: Sequence[str] = (),
+    variant: str | None = None,
+    options: Mapping[str, str] | None = None,
+    wording: str | None = None,
+    constants: Mapping[str, float] | None = None,
+    on: str = "common",
+    reading: str = "careful",
+    images: bool = True,
+    max_side: int | None = None,
+    workers: int | None = None,
+    watch: Callable[[str], None] = lambda _: None,
+) -> Built:
+    """Build the site; pictures that an earlier build made are taken again.
+
+    Args:
+        output: A new or empty folder, or a site built before.
+        exams: Names of exams in the store; all of them by default.
+        store: A folder or database URL.
+        judges: Only these, such as ``openai/gpt-5`` or ``openai/gpt-5?reasoning_effort=low``; all by default.
+        without: Not these painters.
+        variant: Only marks asked for in this way.
+        options: Only marks asked for with these options; evidence's names choose who measured it.
+        wording: Only marks asked for in the wording whose hash begins so.
+        constants: Numbers the exams' scores are computed with, in place of the usual ones.
+        on: The questions that painters are compared on at first sight; the pages can show the other too.
+        reading: How stored replies are read.
+        images: Whether drawings can be looked at in their full size; without, there are small pictures alone.
+        max_side: Full-size pictures with a longer side are scaled down to this.
+        workers: Processes that make pictures; as many as there are processors, up to 8, by default.
+        watch: Told what is being done.
+
+    Raises:
+        UsageError: The folder holds something else, or the store has no such exam, judge or painter.
+    """
+    clock, folder = time.perf_counter(), Path(output)
+    asked = {name: value for name, value in (options or {}).items() if name not in EVIDENCE}
+    measured = {name: value for name, value in (options or {}).items() if name in EVIDENCE}
+    which = Which(tuple(judges), variant, asked, wording)
+    terms = Terms(_reading(reading), which_questions(on), constants or {}, measured, without)
+    with open_store(store) as opened:
+        surveys = [Survey(opened, name, terms) for name in _names(opened, exams)]
+        _known(without, surveys)
+        chosen = _evaluators(opened, surveys, which)
+        _prepare(folder, {"small": SIDE, "images": images, "max_side": max_side})
+        how = How(opened.blobs.root, folder / "thumbs", folder / "images" if images else None, max_side)
+        pictures = Pictures(how, workers)
+        try:
+            pictures.make(image for survey in surveys for image in survey.images())
+            slugs = _slugs([survey.name for survey in surveys])
+            made = []
+            for survey in surveys:
+                watch(f"scores of {survey.name}")
+                new = folder / "exams" / slugs[survey.name] / ".data"
+                shutil.rmtree(new, ignore_errors=True)
+                made.append(Examined(survey, new))
+                made[-1].judge(chosen[survey.name])
+            pictures.finish(lambda count: watch(f"{count} pictures"))
+        finally:
+            pictures.close()
+        watch("pages")
+        feet = [exam.write(pictures) for exam in made]
+        write_boxes(opened, _wanted(made))
+        _write(folder, made, feet, slugs, place(opened))
+    drawings = sum(len(survey.slots) for survey in surveys)
+    seconds = time.perf_counter() - clock
+    broken = tuple(said for exam in made for said in exam.broken)
+    return Built(folder / "index.html", len(made), drawings, pictures.made, pictures.bad, seconds, broken)
+
+
+def _names(store: Store, wanted: Sequence[str]) -> list[str]:
+    if wanted:
+        return list(dict.fromkeys(stored_exam(exam, store).name for exam in wanted))
+    with store.reading() as connection:
+        found = [row.name for row in connection.execute(sa.select(exam_table).order_by(exam_table.c.created))]
+    if not found:
+        raise StoreError(f"{store.url} has no exam yet; `limner run` brings one in")
+    return found
+
+
+def _known(without: Sequence[str], surveys: Sequence[Survey]) -> None:
+    there = {name for survey in surveys for name in survey.called}
+    if unknown := sorted({*without} - there):
+        raise UsageError(f"--without {unknown[0]}: there is: {', '.join(sorted(there)) or 'none'}")
+
+
+def _evaluators(store: Store, surveys: Sequence[Survey], which: Which) -> dict[str, list[Evaluator]]:
+    """Whose marks are wanted, exam by exam; labels may differ from exam to exam, and each can be asked for."""
+    there = {survey.name: evaluators_of(store, survey.name) for survey in surveys}
+    everyone = labelled(Evaluator(id, setup) for id, setup in load_setups(store).items())
+    which.choose([*everyone, *(each for found in there.values() for each in found)])
+    return {name: which.among(found) for name, found in there.items()}
+
+
+def _reading(word: str) -> Reading:
+    for reading in READINGS:
+        if word == reading:
+            return reading
+    raise UsageError(f"no reading {word!r}; there is: {', '.join(READINGS)}")
+
+
+def _slugs(names: Sequence[str]) -> dict[str, str]:
+    """Folders for exams: their own names where these are fit for it, with a hash behind where they are not."""
+    found: dict[str, str] = {}
+    for name in names:
+        plain = name.replace("/", "-")
+        fit = re.fullmatch(r"[a-z][a-z0-9_-]{3,40}", plain) and plain not in found.values()
+        found[name] = plain if fit else key(name).lower()
+    return found
+
+
+def _prepare(folder: Path, how: Mapping[str, Any]) -> None:
+    """Make the folder ours, and clear away pictures that were made in another way."""
+    marker = folder / MARKER
+    try:
+        before = json.loads(marker.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+            raise UsageError(f"-o {folder}: holds something that is no site of Limner's; name a new folder") from None
+        before = {}
+    folder.mkdir(parents=True, exist_ok=True)
+    if before and before.get("small") != how["small"]:
+        shutil.rmtree(folder / "thumbs", ignore_errors=True)
+    if before and any(before.get(name) != how[name] for name in ("images", "max_side")):
+        shutil.rmtree(folder / "images", ignore_errors=True)
+    marker.write_text(json.dumps(how) + "\n", encoding="utf-8")
+    static = folder / "static"
+    shutil.rmtree(static, ignore_errors=True)
+    _copy(files(__package__) / "static", static)
+
+
+def _copy(source: Any, target: Path) -> None:
+    target.mkdir(parents=True)
+    for item in source.iterdir():
+        if item.is_dir():
+            _copy(item, target / item.name)
+        else:
+            (target / item.name).write_bytes(item.read_bytes())
+
+
+def _wanted(made: Sequence[Examined]) -> dict[str, list[tuple[Chunks, str]]]:
+    """Every image with the questions on whose pages it is shown."""
+    found: dict[str, list[tuple[Chunks, str]]] = {}
+    for exam in made:
+        survey = exam.survey
+        shown = {(slot.image, slot.question) for slot in survey.slots.values()}
+        shown |= {(q.reference.sha256, n) for n, q in enumerate(survey.questions) if q.reference}
+        for image, question in shown:
+            if image is not None:
+                found.setdefault(image, []).append((exam.chunks, survey.keys[question]))
+    return found
+
+
+def _write(folder: Path, made: Sequence[Examined], feet: Sequence[Foot], slugs: Mapping[str, str], store: str) -> None:
+    """Put the new data in the old one's place, and write the pages."""
+    built = time.time()
+    others = list(slugs.items())
+    for exam, foot in zip(made, feet, strict=True):
+        home = folder / "exams" / slugs[exam.survey.name]
+        exam.chunks.flush()
+        shutil.rmtree(home / "data", ignore_errors=True)
+        (home / ".data").rename(home / "data")
+        for page, (file, _) in PAGES.items():
+            (home / file).write_text(exam_page(page, foot, others, built, store), encoding="utf-8")
+    for old in (folder / "exams").iterdir():
+        if old.name not in slugs.values():
+            shutil.rmtree(old)
+    index = Chunks(folder / "data")
+    shutil.rmtree(index.folder, ignore_errors=True)
+    index.add("site", {"exams": [_summary(exam, slugs[exam.survey.name]) for exam in made]})
+    index.flush()
+    (folder / "index.html").write_text(index_page(feet, built, store), encoding="utf-8")
+
+
+def _summary(exam: Examined, slug: str) -> dict[str, Any]:
+    """What the first page says of an exam."""
+    body = exam.body
+    names = ("name", "kind", "title", "reading", "on", "counts", "scores")
+    found: dict[str, Any] = {name: body[name] for name in names} | {"slug": slug}
+    shown = ("key", "row", "name", "strategy", "control")
+    found["painters"] = [{name: painter[name] for name in shown} for painter in body["painters"]]
+    found["ways"] = body["ways"]
+    return found

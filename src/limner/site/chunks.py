@@ -1,0 +1,72 @@
+"""The site's data: JavaScript files that register themselves, for a page opened from disk may load nothing else."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+HELD = 32 * 2**20
+"""So many characters wait in memory before they are written."""
+_ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+def encode(value: Any) -> str:
+    """JSON in plain ASCII that can end neither a script nor a line; a number that is none becomes null.
+
+    >>> encode({"a": "</script>\u2028"}), encode([float("nan"), 1.5])
+    ('{"a":"\\\\u003c/script\\\\u003e\\\\u2028"}', '[null,1.5]')
+    """
+    try:
+        text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), separators=(",", ":"), allow_nan=False)
+    return text.translate(_ESCAPED)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+class Chunks:
+    """Writes files of data under one folder.
+
+    A file is a row of calls ``limner('name', 'JSON')``. So it can be written bit by bit, in whatever order the parts
+    come, and nothing of it need stay in memory. The JSON stands there as text, for the page to parse: that is faster
+    than a script's own objects, and no name in it, not even ``__proto__``, means more than itself.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._waiting: dict[str, list[str]] = {}
+        self._held = 0
+        self._made: set[Path] = set()
+
+    def add(self, name: str, part: Any) -> None:
+        """Add a part to the file ``NAME.js``; `name` is one of ours or ends in a `limner.site.names.key`."""
+        text = f"limner({_quoted(name)},{_quoted(encode(part))});\n"
+        self._waiting.setdefault(name, []).append(text)
+        self._held += len(text)
+        if self._held > HELD:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write everything that waits."""
+        for name, texts in self._waiting.items():
+            path = self.folder / f"{name}.js"
+            if path.parent not in self._made:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._made.add(path.parent)
+            with path.open("a", encoding="ascii") as file:
+                file.writelines(texts)
+        self._waiting, self._held = {}, 0

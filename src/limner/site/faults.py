@@ -1,0 +1,90 @@
+"""What a painter typically gets wrong: by sort of criterion, with drawings that show it."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from zlib import crc32
+
+from ..core.marks import Criterion
+from ..scoring import Entry
+from .inventory import Slot
+
+SHOWN = 6
+"""So many drawings are shown for a sort of fault."""
+REASON = 400
+"""Of an example's words so much is shown."""
+
+
+def sort_of(criterion: Criterion) -> str:
+    """The sort of a criterion: its name without the numbers that tell it from others of its sort.
+
+    >>> some = ("point/3", "", "point"), ("spelling", "", "rating"), ("text/t1/exact", "", "exact")
+    >>> [sort_of(Criterion(*one)) for one in some]
+    ['point', 'spelling', 'text exact']
+    >>> sort_of(Criterion("layout/panel_count", "", "layout"))
+    'layout panel count'
+    """
+    parts = criterion.id.split("/")
+    if len(parts) == 2 and (parts[1].isdigit() or (criterion.kind == parts[0] and parts[0] != "layout")):
+        parts = parts[:1]
+    elif len(parts) > 2:
+        parts = [parts[0], parts[-1]]
+    return " ".join(parts).replace("_", " ")
+
+
+@dataclass
+class Sort:
+    """How often criteria of one sort were decided and met, and the gravest failures."""
+
+    decided: int = 0
+    met: float = 0.0
+    failed: int = 0
+    worst: dict[int, tuple[float, int, dict[str, Any]]] = field(default_factory=dict)
+
+    def fail(self, question: int, weight: float, chance: int, example: dict[str, Any]) -> None:
+        """Keep the gravest; of equals those that chance prefers, and one for each question."""
+        new = (weight, chance, example)
+        if question not in self.worst or new[:2] > self.worst[question][:2]:
+            self.worst[question] = new
+        if len(self.worst) > 4 * SHOWN:
+            kept = heapq.nlargest(SHOWN, self.worst, key=lambda number: self.worst[number][:2])
+            self.worst = {number: self.worst[number] for number in kept}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, the gravest example first."""
+        examples = heapq.nlargest(SHOWN, self.worst.values(), key=lambda found: found[:2])
+        found = {"decided": self.decided, "met": round(self.met, 3), "failed": self.failed}
+        return found | {"examples": [example for _, _, example in examples]}
+
+
+class Faults:
+    """The faults of all painters under all judges; holds a handful of examples of each sort."""
+
+    def __init__(self) -> None:
+        self._sorts: dict[tuple[int, int], dict[str, Sort]] = {}
+
+    def add(self, way: int, slot: Slot, drawing: str, entry: Entry, criteria: Sequence[Criterion]) -> None:
+        """Count one marked drawing."""
+        known = {criterion.id: criterion for criterion in criteria}
+        sorts = self._sorts.setdefault((slot.painter, way), {})
+        for mark in entry.marks:
+            criterion = known.get(mark.criterion)
+            if criterion is None or mark.value is None:
+                continue
+            sort = sorts.setdefault(sort_of(criterion), Sort())
+            sort.decided += 1
+            sort.met += mark.value / criterion.top
+            if mark.value < criterion.top:
+                sort.failed += 1
+                lost = (criterion.weight or 1.0) * (1 - mark.value / criterion.top)
+                example = {"q": slot.question, "d": drawing, "image": slot.image, "text": criterion.text[:REASON]}
+                example |= {"reason": mark.reason[:REASON], "value": mark.value, "top": criterion.top}
+                sort.fail(slot.question, lost, crc32(f"{drawing} {mark.criterion}".encode("utf-8", "replace")), example)
+
+    def of(self, painter: int, way: int) -> list[dict[str, Any]]:
+        """A painter's faults under one judge, the sort with the smallest share met first."""
+        found = [{"sort": name, **sort.to_json()} for name, sort in self._sorts.get((painter, way), {}).items()]
+        return sorted(found, key=lambda sort: (sort["met"] / sort["decided"], -sort["decided"], sort["sort"]))

@@ -1,0 +1,193 @@
+"""What an exam's part of the site is about: its questions, its painters, and which drawing stands in which slot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from .. import exams
+from ..core.exam import Question
+from ..core.marks import Criterion
+from ..core.protocol import Reading
+from ..exams import Kind
+from ..scoring import On
+from ..store import Store
+from ..store.records import CONTROL, Drawing, kind_of, load_drawings, load_exam, load_questions, row_name
+from .common import step_images, steps_of
+from .names import key
+
+MANY = 60
+"""A tag with more values than this is no help in choosing."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How numbers are taken.
+
+    Attributes:
+        on: The questions that painters are compared on at first sight.
+        constants: Numbers the exam's scores are computed with, in place of the usual ones.
+        backends: Who measured, where several have: name of the evidence -> backend.
+        without: Painters that are left out.
+    """
+
+    reading: Reading = "careful"
+    on: On = "common"
+    constants: Mapping[str, float] = field(default_factory=dict)
+    backends: Mapping[str, str] = field(default_factory=dict)
+    without: Sequence[str] = ()
+
+
+USUAL = Terms()
+
+
+@dataclass(slots=True)
+class Slot:
+    """One drawing by its numbers: which it is, of which question, by which painter."""
+
+    number: int
+    question: int
+    painter: int
+    seed: int
+    image: str | None
+    status: str
+
+
+@dataclass
+class Painter:
+    """A row: a painter with its options, drawing by one strategy."""
+
+    label: str
+    strategy: str
+    spec: str
+    done: int = 0
+    cost: float | None = 0.0
+    seeds: set[int] = field(default_factory=set)
+    failed: dict[str, int] = field(default_factory=dict)
+    absent: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its row in tables."""
+        return row_name(self.label, self.strategy)
+
+    @cached_property
+    def key(self) -> str:
+        """Its name in links and files."""
+        return key(self.label, self.strategy)
+
+    @property
+    def what(self) -> str:
+        """What it is, without the folders of the machine it drew on."""
+        kind, _, _ = self.spec.partition("/")
+        return kind if kind in ("folder", "python") else self.spec
+
+    @property
+    def control(self) -> bool:
+        """Whether its right outcome is known."""
+        return self.spec.startswith(CONTROL)
+
+
+class Survey:
+    """Everything that the pages of one exam share.
+
+    Attributes:
+        name: The exam's name in the store.
+        questions: The newest version of each, in the exam's order.
+        versions: All versions by their hash.
+        painters: The rows of tables, by name, controls last.
+        slots: The drawings by id; of two in one slot the later stands.
+        called: Everything that painters of the store can be called, those left out too.
+        first: When the first drawing was made; `last` the last.
+    """
+
+    def __init__(self, store: Store, name: str, terms: Terms = USUAL) -> None:
+        self.store, self.name, self.terms = store, name, terms
+        self.kind: Kind[Any] = exams.kind(kind_of(store, name))
+        self.protocol = self.kind.protocol.tuned(terms.constants)
+        self.questions: tuple[Question[Any], ...] = load_exam(store, name, self.kind.rubric).questions
+        self.versions = load_questions(store, name, self.kind.rubric)
+        self.numbers = {question.id: number for number, question in enumerate(self.questions)}
+        self.keys = [key(question.id) for question in self.questions]
+        self.painters: list[Painter] = []
+        self.slots: dict[str, Slot] = {}
+        self.called: set[str] = set()
+        self.first: float | None = None
+        self.last: float | None = None
+        self._steps: set[str] = set()
+        self._look()
+
+    def _look(self) -> None:
+        standing: dict[tuple[str, str, str, int], tuple[Any, ...]] = {}
+        rows: dict[tuple[str, str], Painter] = {}
+        times = []
+        for drawing in load_drawings(self.store, self.name):
+            if drawing.question_hash not in self.versions:
+                continue
+            row = (drawing.label, drawing.strategy)
+            called = {drawing.painter, drawing.label, row_name(*row)}
+            self.called |= called
+            if called & {*self.terms.without}:
+                continue
+            rows.setdefault(row, Painter(*row, drawing.spec))
+            for step in steps_of(drawing.notes):
+                self._steps.update(step_images(step))
+            found = (drawing.id, drawing.image, drawing.status, drawing.fault, drawing.cost)
+            standing[*row, drawing.question_id, drawing.seed] = found
+            times.append(drawing.created)
+        if times:
+            self.first, self.last = min(times), max(times)
+        order = sorted(rows, key=lambda row: (rows[row].control, row[0].casefold(), row))
+        self.painters = [rows[row] for row in order]
+        places = {row: place for place, row in enumerate(order)}
+        for (label, strategy, id, seed), (drawing_id, image, status, fault, cost) in sorted(
+            standing.items(), key=lambda item: (self.numbers.get(item[0][2], -1), places[item[0][:2]], item[0][3])
+        ):
+            painter = places[label, strategy]
+            self.slots[drawing_id] = Slot(len(self.slots), self.numbers[id], painter, seed, image, status)
+            _count(self.painters[painter], seed, status, fault, cost)
+
+    def drawings(self) -> Iterator[tuple[Slot, Drawing]]:
+        """The drawings once more, whole, one at a time."""
+        for drawing in load_drawings(self.store, self.name):
+            if (slot := self.slots.get(drawing.id)) is not None:
+                yield slot, drawing
+
+    def images(self) -> set[str]:
+        """Every image that a page of this exam shows."""
+        found = {slot.image for slot in self.slots.values() if slot.image} | self._steps
+        found |= {q.reference.sha256 for q in self.questions if q.reference and q.reference.sha256}
+        return found
+
+    @cached_property
+    def tags(self) -> dict[str, list[str]]:
+        """The tags to choose questions by, with their values in order: the exam's own, or all that make a few sorts."""
+        values: dict[str, set[str]] = {}
+        for question in self.questions:
+            for tag, value in question.tags.items():
+                values.setdefault(tag, set()).add(value)
+        own = [tag for tag in self.protocol.breakdowns if tag in values]
+        few = min(MANY, len(self.questions) // 2)
+        tags = own or [tag for tag, found in values.items() if 1 < len(found) <= few]
+        return {tag: sorted(values[tag], key=self._place(tag)) for tag in tags}
+
+    def _place(self, tag: str) -> Any:
+        order = {value: place for place, value in enumerate(self.protocol.orders.get(tag, ()))}
+        return lambda value: (order.get(value, len(order)), value.casefold())
+
+    def criteria(self, question: Question[Any]) -> list[Criterion]:
+        """What is decided about a drawing of this question."""
+        return self.protocol.criteria(question)
+
+
+def _count(painter: Painter, seed: int, status: str, fault: str | None, cost: float | None) -> None:
+    painter.seeds.add(seed)
+    painter.cost = None if painter.cost is None or cost is None else painter.cost + cost
+    if status == "done":
+        painter.done += 1
+    elif status == "not_applicable":
+        painter.absent += 1
+    else:
+        painter.failed[fault or status] = painter.failed.get(fault or status, 0) + 1

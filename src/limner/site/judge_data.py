@@ -1,0 +1,204 @@
+"""One judge after the other: its marks go to the pages of the questions, its numbers are kept."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..calls import digest
+from ..core.evaluator import Evaluator
+from ..core.marks import Criterion
+from ..scoring import ON, Comparable, Entry, Group, Standing, Which, comparable, load_groups, standings
+from ..scoring.deviations import deviations
+from ..scoring.stats import LEAST, rank_intervals
+from .chunks import Chunks
+from .faults import Faults
+from .inventory import Slot, Survey
+from .papers import questions_of
+
+LONGEST = 4000
+"""Of a reason or an error so much is shown."""
+UNDECIDED = 255
+"""Stands for no value where marks are kept as bytes."""
+
+
+@dataclass
+class Way:
+    """An evaluator: its tables, and when and how much it marked.
+
+    Attributes:
+        id: The setup's digest as pages have always named it.
+        notes: What a reader must know of the comparison, for each choice of the questions it is made on.
+        ranks: Score -> painter and strategy -> best and worst place that the common questions leave open.
+        differs: Painter and strategy -> what differs from the paper's settings, in words.
+    """
+
+    number: int
+    evaluator: Evaluator
+    id: str
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    rows: list[Standing] = field(default_factory=list)
+    ranks: dict[str, dict[tuple[str, str], tuple[int, int]]] = field(default_factory=dict)
+    differs: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    markings: int = 0
+    first: float | None = None
+    last: float | None = None
+
+    def count(self, time: float) -> None:
+        """Count a marking."""
+        self.markings += 1
+        self.first = time if self.first is None else min(self.first, time)
+        self.last = time if self.last is None else max(self.last, time)
+
+
+class Marked:
+    """What the judges say, gathered judge by judge; no more than one judge's marks are in memory at a time.
+
+    Attributes:
+        ways: Judges with how they were asked; each has a table of its own.
+        met: By way: for every drawing the share of decided criteria that are met, NaN where there is none.
+        decided: By way: for every drawing how many criteria were decided, summed over repeats.
+        vectors: By drawing: its markings as way, repeat and one byte for each criterion.
+        failures: Drawings that could not be marked: way, drawing, kind, detail.
+    """
+
+    def __init__(self, survey: Survey, chunks: Chunks) -> None:
+        self.survey, self.chunks = survey, chunks
+        self.ways: list[Way] = []
+        self.met: list[array[float]] = []
+        self.decided: list[array[int]] = []
+        self.vectors: dict[int, list[tuple[int, int, bytes]]] = {}
+        self.failures: list[tuple[int, int, str, str]] = []
+        self.faults = Faults()
+        self._versions: set[str] = set()
+        self._criteria: dict[str, list[Criterion]] = {}
+
+    def add(self, evaluator: Evaluator) -> None:
+        """Take one evaluator's marks."""
+        survey, terms = self.survey, self.survey.terms
+        groups = self._groups(evaluator)
+        if not groups:
+            return
+        way = Way(len(self.ways), evaluator, digest(evaluator.setup))
+        self.ways.append(way)
+        self.met.append(array("d", [float("nan")]) * len(survey.slots))
+        self.decided.append(array("L", [0]) * len(survey.slots))
+        way.rows = standings(survey.name, groups, survey.protocol, terms.reading, list(survey.tags), terms.on)
+        sides = {on: comparable(groups, survey.protocol, on) for on in ON}
+        way.notes = {on: side.notes for on, side in sides.items()}
+        way.ranks = _ranks(sides["common"])
+        asked = questions_of(survey.kind.name)
+        for group in groups:
+            way.differs[group.painter, group.strategy] = deviations(survey.kind, group, terms.reading, asked)
+            for entry in group.entries:
+                if (slot := survey.slots.get(entry.drawing.id)) is not None:
+                    self._entry(way, slot, entry)
+
+    def _groups(self, evaluator: Evaluator) -> list[Group]:
+        survey, terms = self.survey, self.survey.terms
+        found = load_groups(
+            survey.store,
+            survey.name,
+            reading=terms.reading,
+            which=Which((evaluator.id,)),
+            constants=terms.constants,
+            backends=terms.backends,
+        )
+        shown = {(painter.label, painter.strategy) for painter in survey.painters}
+        return [group for group in found if (group.painter, group.strategy) in shown]
+
+    def _entry(self, way: Way, slot: Slot, entry: Entry) -> None:
+        criteria = self._known(entry)
+        marking = entry.marking
+        if marking is not None:
+            way.count(marking.created)
+        if entry.drawing.status != "done" or (marking is None and not entry.scored):
+            return  # What could not be drawn is told once, with the drawing; what nobody has marked yet has no marks.
+        body: dict[str, Any] = {"d": entry.drawing.id[:12], "way": way.number, "status": entry.status}
+        if marking is not None:
+            body |= {"repeat": marking.repeat, "calls": [reply[-1][:12] for reply in marking.replies][:40]}
+            body |= {"cost": marking.cost, "time": marking.created, "origin": marking.origin}
+        if not entry.scored:
+            body["detail"] = (entry.detail or "")[:LONGEST]
+            self.failures.append((way.number, slot.number, entry.status, (entry.detail or "")[:LONGEST]))
+        else:
+            body["scores"] = {name: value for name, value in entry.scores.items() if value is not None}
+            body["marks"] = _marks(entry, criteria)
+            evidence = {name: found for name, found in entry.evidence.items() if isinstance(found, Mapping)}
+            body["evidence"] = {name: _short(found) for name, found in evidence.items()}
+            self._count(way, slot, entry, criteria)
+            self.faults.add(way.number, slot, body["d"], entry, criteria)
+        if entry.question.hash != self.survey.questions[slot.question].hash:
+            body["version"] = self._version(slot, entry, criteria)
+        self.chunks.add(f"q/{self.survey.keys[slot.question]}", {"marking": body})
+
+    def _known(self, entry: Entry) -> list[Criterion]:
+        hash = entry.question.hash
+        if hash not in self._criteria:
+            self._criteria[hash] = self.survey.criteria(entry.question)
+        return self._criteria[hash]
+
+    def _version(self, slot: Slot, entry: Entry, criteria: Sequence[Criterion]) -> str:
+        """The drawing was made for an earlier version of its question, which has criteria of its own."""
+        hash = entry.question.hash
+        if hash not in self._versions:
+            self._versions.add(hash)
+            body = {"hash": hash[:12], "prompt": entry.question.prompt, "criteria": criteria_json(criteria)}
+            self.chunks.add(f"q/{self.survey.keys[slot.question]}", {"version": body})
+        return hash[:12]
+
+    def _count(self, way: Way, slot: Slot, entry: Entry, criteria: Sequence[Criterion]) -> None:
+        values = {mark.criterion: mark.value for mark in entry.marks}
+        found = [(values[c.id], c.top) for c in criteria if values.get(c.id) is not None]
+        share = sum((value or 0) / top for value, top in found) / len(found) if found else float("nan")
+        met, decided = self.met[way.number], self.decided[way.number]
+        before, now = decided[slot.number], len(found)
+        if found and before:  # A repeat, or several of them: their mean.
+            share = (met[slot.number] * before + share * now) / (before + now)
+        if found:
+            met[slot.number], decided[slot.number] = share, before + now
+        bytes_ = bytes(UNDECIDED if values.get(c.id) is None else min(values[c.id] or 0, 254) for c in criteria)
+        repeat = entry.marking.repeat if entry.marking else 0
+        self.vectors.setdefault(slot.number, []).append((way.number, repeat, bytes_))
+
+
+def criteria_json(criteria: Sequence[Criterion]) -> list[dict[str, Any]]:
+    """Criteria as the pages know them."""
+    return [{"id": c.id, "text": c.text, "kind": c.kind, "top": c.top, "weight": c.weight} for c in criteria]
+
+
+def _marks(entry: Entry, criteria: Sequence[Criterion]) -> list[list[Any]]:
+    """Criterion by number (findings beyond the criteria by name), value, reason; the verdict where it is no answer."""
+    places = {criterion.id: place for place, criterion in enumerate(criteria)}
+    found: list[list[Any]] = []
+    for mark in entry.marks:
+        row: list[Any] = [places.get(mark.criterion, mark.criterion), mark.value, mark.reason[:LONGEST]]
+        found.append(row if mark.verdict == "answer" else [*row, mark.verdict])
+    return found
+
+
+def _short(found: Mapping[str, Any]) -> dict[str, Any]:
+    value = found.get("value")
+    if isinstance(value, Mapping):
+        value = value.get("count", value.get("value"))
+    plain = value if isinstance(value, int | float | str) else len(value) if isinstance(value, list) else None
+    return {"value": plain, "backend": str(found.get("backend", ""))[:200]}
+
+
+def _ranks(compared: Comparable) -> dict[str, dict[tuple[str, str], tuple[int, int]]]:
+    """Score -> painter and strategy -> best and worst place, on the questions all painters have; controls have none."""
+    rivals = {group.name: (n, group) for n, group in enumerate(compared.groups) if not group.control}
+    if len(rivals) < 2 or len(compared.questions) < LEAST:
+        return {}
+    found = {}
+    for score in compared.protocol.scored:
+        drawn = {name: compared.drawn[n].get(score.name) for name, (n, _) in rivals.items()}
+        known = {name: values for name, values in drawn.items() if values is not None and not np.isnan(values).all()}
+        if len(known) == len(rivals):
+            places = [(rivals[name][1], place) for name, place in rank_intervals(known).items()]
+            found[score.name] = {(group.painter, group.strategy): (place.low, place.high) for group, place in places}
+    return found

@@ -1,0 +1,230 @@
+"""Pictures for the site: small ones for overviews, large ones to look into. Made once, in several processes."""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import StoreError
+from ..core.images import SUFFIXES, WEB_FORMATS, BadImage, decode, inspect
+from ..store import Blobs
+
+SIDE = 320
+"""The longer side of a small picture."""
+BATCH = 32
+"""So many pictures are handed to a process at a time."""
+
+
+@dataclass(frozen=True)
+class How:
+    """How pictures are made.
+
+    Attributes:
+        blobs: Where the store keeps its images.
+        small: The folder of small pictures; `large` that of large ones, None for none.
+        max_side: Large pictures with a longer side are scaled down to it.
+    """
+
+    blobs: str
+    small: Path
+    large: Path | None
+    max_side: int | None = None
+
+
+def place(folder: Path, sha256: str, suffix: str) -> Path:
+    """Where a picture lies."""
+    return folder / sha256[:2] / f"{sha256}.{suffix}"
+
+
+class Pictures:
+    """The site's pictures; `make` starts on those that are not there, `finish` waits for them.
+
+    Attributes:
+        suffixes: Of every large picture its file name's ending.
+        bad: Images that cannot be shown, and why.
+    """
+
+    def __init__(self, how: How, workers: int | None = None) -> None:
+        self.how = how
+        self.suffixes: dict[str, str] = {}
+        self.bad: dict[str, str] = {}
+        self.made = 0
+        self._workers = workers or min(8, os.cpu_count() or 1)
+        self._small = _there(how.small)
+        self._large = _there(how.large) if how.large else {}
+        self._pool: ProcessPoolExecutor | None = None
+        self._flying: set[Future[list[tuple[str, str, str]]]] = set()
+        self._waiting: Iterator[tuple[str, ...]] = iter(())
+        self._wanted: set[str] = set()
+
+    def make(self, images: Iterable[str]) -> None:
+        """Start on the pictures that lack; to be called once."""
+        self._wanted = set(images)
+        lacking = []
+        for image in sorted(self._wanted):
+            if image in self._small and (self.how.large is None or image in self._large):
+                self.suffixes[image] = self._large.get(image, "")
+            else:
+                lacking.append(image)
+        if len(lacking) <= BATCH:
+            self._take(_make(self.how, lacking))  # Done before another process would have started.
+            return
+        # Threads of the store may hold locks that a forked process would never see let go.
+        context = multiprocessing.get_context("spawn")
+        self._pool = ProcessPoolExecutor(self._workers, mp_context=context)
+        self._waiting = (tuple(lacking[at : at + BATCH]) for at in range(0, len(lacking), BATCH))
+        self._start()
+
+    def _start(self) -> None:
+        assert self._pool is not None
+        for images in islice(self._waiting, 4 * self._workers - len(self._flying)):
+            self._flying.add(self._pool.submit(_make, self.how, images))
+
+    def _take(self, found: Iterable[tuple[str, str, str]]) -> None:
+        for image, suffix, why in found:
+            self.suffixes[image] = suffix
+            if why:
+                self.bad[image] = why
+            else:
+                self.made += 1
+
+    def finish(self, watch: Callable[[int], None] = lambda _: None) -> None:
+        """Wait for the last picture; then put away those that nothing shows any more."""
+        try:
+            while self._flying:
+                done, self._flying = wait(self._flying, return_when=FIRST_COMPLETED)
+                for future in done:
+                    self._take(future.result())
+                self._start()
+                watch(self.made)
+        finally:
+            self.close()
+        for folder, known in ((self.how.small, self._small), (self.how.large, self._large)):
+            for image in known.keys() - self._wanted if folder else ():
+                assert folder is not None
+                place(folder, image, known[image]).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let go of the processes."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+    def has(self, image: str) -> bool:
+        """Whether there is a small picture."""
+        return image in self.suffixes and image not in self.bad
+
+
+def _there(folder: Path | None) -> dict[str, str]:
+    """The pictures in a folder, with their endings."""
+    found = {}
+    for path in folder.glob("*/*.*") if folder is not None and folder.is_dir() else ():
+        if len(path.stem) == 64:
+            found[path.stem] = path.suffix[1:]
+        elif path.name.startswith(".part-"):
+            path.unlink()
+    return found
+
+
+def _make(how: How, images: Sequence[str]) -> list[tuple[str, str, str]]:
+    """In a process of its own: each image with its large picture's ending and what is wrong with it."""
+    blobs, found = Blobs(how.blobs), []
+    for image in images:
+        try:
+            found.append((image, _one(how, blobs, image), ""))
+        except (BadImage, StoreError, OSError) as error:
+            found.append((image, "", str(error)[:300]))
+    return found
+
+
+def _one(how: How, blobs: Blobs, image: str) -> str:
+    path = _file(how.blobs, image)
+    data = path.read_bytes() if path else blobs.get(image)
+    info = inspect(data)
+    picture: Any = decode(data) if info.format != "JPEG" or how.max_side else _drafted(data)
+    suffix = ""
+    if how.large is not None:
+        too_large = how.max_side is not None and max(info.width, info.height) > how.max_side
+        if info.format in WEB_FORMATS and not too_large:
+            suffix = info.suffix
+            _put(place(how.large, image, suffix), data, path)
+        elif too_large:
+            suffix = "webp"
+            _put(place(how.large, image, suffix), _webp(_scaled(picture, how.max_side or SIDE), 88), None)
+        else:
+            suffix = "png"
+            buffer = io.BytesIO()
+            picture.save(buffer, "PNG")
+            _put(place(how.large, image, suffix), buffer.getvalue(), None)
+    _put(place(how.small, image, "webp"), _webp(_scaled(picture, SIDE), 74), None)
+    return suffix
+
+
+def _file(blobs: str, image: str) -> Path | None:
+    """The blob as a file, where blobs are files."""
+    if "://" in blobs:
+        return None
+    paths = (place(Path(blobs), image, suffix) for suffix in SUFFIXES.values())
+    return next((path for path in paths if path.exists()), None)
+
+
+def _drafted(data: bytes) -> Any:
+    """A JPEG decoded at an eighth to a half of its size where that is enough: many times faster."""
+    from PIL import Image, ImageOps
+
+    try:
+        with Image.open(io.BytesIO(data), formats=["JPEG"]) as opened:
+            opened.draft("RGB", (SIDE, SIDE))
+            opened.load()
+            return ImageOps.exif_transpose(opened).convert("RGB")
+    except Exception as error:  # Broken metadata raises almost anything.
+        raise BadImage(f"cannot be decoded: {error}") from error
+
+
+def _scaled(picture: Any, side: int) -> Any:
+    from PIL import Image
+
+    longer = max(picture.size)
+    if longer <= side:
+        return picture
+    size = tuple(max(1, round(length * side / longer)) for length in picture.size)
+    return picture.resize(size, Image.Resampling.HAMMING, reducing_gap=1.5)
+
+
+def _webp(picture: Any, quality: int) -> bytes:
+    buffer = io.BytesIO()
+    picture.save(buffer, "WEBP", quality=quality, method=2)
+    return buffer.getvalue()
+
+
+def _put(path: Path, data: bytes, same: Path | None) -> None:
+    """Write a file whole or not at all; as a second name of the file `same`, where the file system lets us."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".part-{path.name}")
+    part.unlink(missing_ok=True)
+    try:
+        if same is None:
+            raise OSError
+        os.link(same, part)
+        # Blobs are their maker's alone to read; what is put on a site must be readable as any other file of it.
+        os.chmod(part, _mode())
+    except OSError:
+        part.unlink(missing_ok=True)
+        part.write_bytes(data)
+    os.replace(part, path)
+    part.unlink(missing_ok=True)  # Replacing one name of a file by another of the same leaves both.
+
+
+@cache
+def _mode() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

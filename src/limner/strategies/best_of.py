@@ -1,0 +1,120 @@
+"""Choosing among drawings of the same prompt, from prompt and pictures alone; best-of-n."""
+
+from __future__ import annotations
+
+import asyncio
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ..calls import Fault
+from ..core.errors import UsageError
+from ..core.faults import RETRIED_NEXT_RUN
+from ..core.json_reader import loads
+from ..core.protocol import Contract, Part, Picture, Text, Unreadable
+from ..painters import PaintRequest
+from .base import Canvas, Drawer, Guess, Stage, Studio
+
+MOST = 16
+
+
+async def best_of(request: PaintRequest, studio: Studio, drawer: Drawer, n: int) -> Canvas:
+    """Draw n times with n seeds and keep the one the chooser prefers.
+
+    A candidate that is refused is left out; one that failed in passing makes the whole drawing wait for the next run,
+    where the others cost nothing.
+    """
+    seeds = [request.seed * n + i for i in range(n)]
+    tried = await asyncio.gather(*(drawer(replace(request, seed=s), studio) for s in seeds), return_exceptions=True)
+    canvases: list[Canvas] = []
+    faults: list[Fault] = []
+    for seed, found in zip(seeds, tried, strict=True):
+        if isinstance(found, Canvas):
+            canvases.append(found)
+            studio.note("candidate", image=found.image, seed=seed)
+        elif isinstance(found, Fault):
+            faults.append(found)
+            studio.note("candidate", seed=seed, fault=found.kind, text=found.detail)
+        else:
+            raise found
+    if waiting := next((fault for fault in faults if fault.kind in RETRIED_NEXT_RUN), None):
+        raise waiting
+    for fault in faults:
+        studio.paid(fault.cost, *fault.calls)
+    if not canvases:
+        raise Fault(faults[0].kind, f"all {n} candidates: {faults[0].detail}")
+    return canvases[await choose(request, studio, [canvas.image for canvas in canvases])]
+
+
+async def choose(request: PaintRequest, studio: Studio, images: Sequence[str]) -> int:
+    """The index of the best picture; the earlier of equals."""
+    different = list(dict.fromkeys(images))
+    if len(different) == 1:
+        return 0
+    how = studio.options.get("choose", "listwise")
+    if how == "listwise":
+        best = await _listwise(request, studio, different)
+    elif how == "pairwise":
+        best = await _pairwise(request, studio, different)
+    else:
+        raise UsageError(f"-S choose={how}: there is: listwise, pairwise")
+    studio.note("choice", image=different[best], text=f"{how}, in both orders")
+    return images.index(different[best])
+
+
+async def _listwise(request: PaintRequest, studio: Studio, images: Sequence[str]) -> int:
+    """Ranked once in each order; places are added up, so that standing first or last gains nothing."""
+    forth = list(range(len(images)))
+    places = [0] * len(images)
+    for order in (forth, forth[::-1]):
+        ranking = await _rank(request, studio, [images[i] for i in order])
+        for place, letter in enumerate(ranking):
+            places[order[letter]] += place
+    return places.index(min(places))
+
+
+async def _pairwise(request: PaintRequest, studio: Studio, images: Sequence[str]) -> int:
+    """One against the next; a challenger must win in both orders."""
+    best = 0
+    for other in range(1, len(images)):
+        first = await _rank(request, studio, [images[best], images[other]])
+        second = await _rank(request, studio, [images[other], images[best]])
+        if first[0] == 1 and second[0] == 0:
+            best = other
+    return best
+
+
+async def _rank(request: PaintRequest, studio: Studio, images: Sequence[str]) -> list[int]:
+    letters = string.ascii_uppercase[: len(images)]
+    quoted = ", ".join(f'"{letter}"' for letter in letters)
+    shown: list[Part] = [Text(studio.prompts.fill("choose", prompt=request.prompt, letters=quoted))]
+    for letter, image in zip(letters, images, strict=True):
+        shown += [Text(f"Picture {letter}:"), Picture(image)]
+
+    def read(reply: str) -> tuple[list[int], str]:
+        found = loads(reply)
+        ranking = found.get("ranking")
+        if not isinstance(ranking, list) or sorted(map(str, ranking)) != sorted(letters):
+            raise Unreadable(f'"ranking" must hold each of {quoted} once')
+        return [letters.index(str(letter)) for letter in ranking], str(found.get("reason", ""))
+
+    (ranking, reason), key = await studio.ask("chooser", "choose", request, shown, Contract(read))
+    told = " > ".join(letters[i] for i in ranking)
+    studio.note("ranking", text=f"{told}: {reason}", pictures=list(images), call=key)
+    return ranking
+
+
+def choices(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
+    """What choosing among n pictures takes."""
+    if n < 2:
+        return []
+    if options.get("choose") == "pairwise":
+        return [Guess("chooser", 2 * (n - 1), tokens + 250, 60, pictures=2)]
+    return [Guess("chooser", 2, tokens + 250, 60, pictures=n)]
+
+
+BEST_OF = Stage(
+    "best-of-N", "N seeds, of which a chooser keeps one", "several", ("chooser",),
+    {"choose": "listwise (all at once) or pairwise; both in both orders"}, {"choose": ("listwise", "pairwise")},
+    many=best_of, guess=choices,
+)  # fmt: skip

@@ -1,0 +1,94 @@
+"""Strategies that make the drawing: direct, svg, svg-prior."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ..calls import Fault
+from ..core.errors import UsageError
+from ..core.protocol import Contract, Text, Unreadable
+from ..painters import PaintRequest
+from .base import Canvas, Guess, Stage, Studio, facts_of
+
+SIZES = {"square": (1024, 1024), "landscape": (1280, 896), "portrait": (896, 1280)}
+
+
+async def direct(request: PaintRequest, studio: Studio) -> Canvas:
+    """The prompt, sent as it is."""
+    return await studio.paint(request)
+
+
+async def code(request: PaintRequest, studio: Studio) -> tuple[str, str]:
+    """A coder's SVG, cleaned, and the content hash of its picture; broken code is asked for again, with the error."""
+    from .. import svg
+
+    size = SIZES[request.aspect]
+
+    def read(reply: str) -> tuple[str, bytes]:
+        try:
+            cleaned = svg.clean(svg.extract(reply))
+            return cleaned, svg.render(cleaned)
+        except svg.BadSvg as error:
+            raise Unreadable(str(error)) from error
+
+    words = studio.prompts.fill("svg", prompt=request.prompt, size=f"{size[0]} x {size[1]}")
+    # Another seed is another try of the coder's.
+    (cleaned, picture), key = await studio.ask(
+        "coder", "svg", request, [Text(words)], Contract(read, heavy=True), repeat=request.seed
+    )
+    image, _ = await asyncio.to_thread(studio.blobs.put, picture)
+    studio.note("svg", text=cleaned, image=image, seed=request.seed, call=key)
+    return cleaned, image
+
+
+async def svg_(request: PaintRequest, studio: Studio) -> Canvas:
+    """A coder writes the drawing as SVG."""
+    _, image = await code(request, studio)
+    return Canvas(image, request.prompt)
+
+
+async def svg_prior(request: PaintRequest, studio: Studio) -> Canvas:
+    """A coder's SVG goes to the painter: as a picture where it takes one, else as text."""
+    source, image = await code(request, studio)
+    how = studio.options.get("prior", "auto")
+    if how == "image" and not studio.painter.edits:
+        raise UsageError(f"-S prior=image: {studio.painter.name} takes no pictures; use prior=text")
+    if how == "image" or (how == "auto" and studio.painter.edits):
+        prompt = studio.prompts.fill("svg_prior_image", prompt=request.prompt)
+        canvas = await studio.paint(replace(request, prompt=prompt, images=(image,)))
+    else:
+        prompt = studio.prompts.fill("svg_prior_text", prompt=request.prompt, svg=source)
+        facts = facts_of(studio.painter)
+        if facts is not None and facts.prompt_limit is not None and len(prompt) > facts.prompt_limit:
+            raise Fault(
+                "bad_request",
+                f"prompt and SVG have {len(prompt)} characters; {studio.painter.name} takes {facts.prompt_limit}",
+            )
+        canvas = await studio.paint(replace(request, prompt=prompt))
+    studio.note("drawing", image=canvas.image)
+    return canvas
+
+
+def _coded(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
+    return [Guess("coder", 1.2, tokens + 300, 2500)]
+
+
+def _primed(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
+    return [*_coded(tokens, options, n), Guess("painter", 1)]
+
+
+def _drawn(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
+    return [Guess("painter", 1)]
+
+
+DIRECT = Stage("direct", "the question's own prompt, sent as it is", "drawing", draw=direct, guess=_drawn)
+SVG = Stage(
+    "svg", "a model writes the drawing as SVG", "drawing", ("coder",), draw=svg_, guess=_coded, paints=False
+)  # fmt: skip
+SVG_PRIOR = Stage(
+    "svg-prior", "a model's SVG goes to the painter, as a picture or as text", "drawing", ("coder",),
+    {"prior": "image or text; by default whichever the painter takes"}, {"prior": ("auto", "image", "text")},
+    draw=svg_prior, guess=_primed,
+)  # fmt: skip

@@ -1,0 +1,191 @@
+"""Strategies that work on the words: rewrite, recaption, reason."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..core.json_reader import loads
+from ..core.protocol import Contract, Text, Unreadable
+from ..painters import PaintRequest
+from ..store.records import load_results
+from .base import Guess, Stage, Studio, facts_of
+from .clip_tokens import counter, cut
+
+SEPARATOR = "=== DRAWING ==="
+LIMIT = 4000
+"""Characters of a rewritten prompt, where the painter names no limit."""
+SHORT, LONG = 512, 2048
+"""Tokens a painter's text encoder takes: usually, and stretched for reasoning."""
+
+
+async def rewrite(request: PaintRequest, studio: Studio) -> PaintRequest:
+    """AIBench's: a planner condenses a long text into a structured drawing prompt within the painter's limit."""
+    facts = facts_of(studio.painter)
+    limit = studio.number("limit", (facts.prompt_limit if facts else None) or LIMIT, low=200)
+
+    def read(reply: str) -> str:
+        return structured(loads(reply), request.prompt, limit)
+
+    shown = [Text(studio.prompts.fill("rewrite", prompt=request.prompt, limit=str(limit)))]
+    prompt, key = await studio.ask("planner", "rewrite", request, shown, Contract(read))
+    studio.note("rewrite", text=prompt, call=key)
+    return replace(request, prompt=prompt)
+
+
+def structured(found: Mapping[str, Any], source: str, limit: int) -> str:
+    """The drawing prompt behind a planner's object.
+
+    Raises:
+        Unreadable: A part is missing, a label does not stand in the source, or it is too long.
+    """
+    lists = {name: found.get(name) for name in ("labels", "relations")}
+    for name, value in lists.items():
+        if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
+            raise Unreadable(f'"{name}" must be a list of texts')
+    for name in ("content", "layout", "style"):
+        value = found.get(name)
+        if not (isinstance(value, str) and value.strip()):
+            raise Unreadable(f'"{name}" must be a text')
+    labels, relations = (list(dict.fromkeys(" ".join(one.split()) for one in lists[n] or ())) for n in lists)
+    there = _plain(source)
+    if strange := [label for label in labels if _plain(label) not in there]:
+        raise Unreadable(f"these labels do not stand in the text: {', '.join(map(repr, strange[:8]))}")
+    parts = [str(found["content"]).strip()]
+    if labels:
+        parts.append("Labels, word for word: " + ", ".join(f'"{label}"' for label in labels) + ".")
+    if relations:
+        parts.append("Connections:\n" + "\n".join(f"- {relation}" for relation in relations))
+    parts += [f"Layout: {str(found['layout']).strip()}", f"Style: {str(found['style']).strip()}"]
+    prompt = "\n\n".join(parts)
+    if len(prompt) > limit:
+        raise Unreadable(f"the prompt has {len(prompt)} characters; at most {limit} are allowed")
+    return prompt
+
+
+def _plain(text: str) -> str:
+    return "".join(ch for ch in text.casefold() if ch.isalnum())
+
+
+async def recaption(request: PaintRequest, studio: Studio) -> PaintRequest:
+    """MMMG's baseline: a plain longer caption, without reasoning."""
+    most = studio.number("tokens", SHORT, low=16)
+    count = counter(studio.options.get("tokenizer"))
+    words = {"prompt": request.prompt, "tokens": str(most), "words": str(most * 3 // 4)}
+    reply, key = await studio.ask(
+        "planner", "recaption", request, [Text(studio.prompts.fill("recaption", **words))], Contract(_said)
+    )
+    prompt = cut(reply, most, count)
+    studio.note("recaption", text=prompt, call=key, cut=len(reply) - len(prompt) or None)
+    return replace(request, prompt=prompt)
+
+
+def _said(reply: str) -> str:
+    text = without_thought(reply)[1]
+    if not text:
+        raise Unreadable("the reply has no text")
+    return text
+
+
+async def reason(request: PaintRequest, studio: Studio) -> PaintRequest:
+    """MMMG's cascade: the planner thinks entities and dependencies through and ends in a drawing description.
+
+    What is sent is the description, or with ``send=both`` the trace before it, cut to what the encoder takes.
+    """
+    style = studio.options.get("style", "o3")
+    facts = facts_of(studio.painter)
+    known = getattr(facts, "encoder_tokens", None) or getattr(studio.painter, "encoder_tokens", None)
+    most = studio.number("tokens", known or SHORT, low=16)
+    count = counter(studio.options.get("tokenizer"))
+    words = {"prompt": request.prompt, "separator": SEPARATOR, "tokens": str(min(most, SHORT))}
+    if style == "o3":
+        shown = studio.prompts.fill("reason_summary", words="150", **words)
+    else:
+        shown = studio.prompts.fill("reason_trace", **words)
+    (trace, description), key = await studio.ask("planner", "reason", request, [Text(shown)], Contract(parted))
+    own = thinking(await _result(studio, key))
+    trace = "\n\n".join(part for part in (own if style != "o3" else "", trace) if part)
+    description = cut(description, most, count)
+    prompt = description
+    send = studio.options.get("send", "both" if most >= LONG else "description")
+    if send == "both" and trace and (room := most - count(description) - 2) > 0:
+        prompt = f"{cut(trace, room, count)}\n\n{description}".strip()
+    studio.note("trace", text=trace, call=key)
+    studio.note("description", text=description, call=key)
+    if prompt != description:
+        studio.note("prompt", text=prompt)
+    return replace(request, prompt=prompt)
+
+
+async def _result(studio: Studio, key: str) -> Mapping[str, Any]:
+    found = await asyncio.to_thread(load_results, studio.calls.store, [key])
+    return found.get(key, {})
+
+
+def thinking(result: Mapping[str, Any]) -> str:
+    """The thinking a service sends apart from its answer, where it does."""
+    choices = (result.get("raw") or {}).get("choices") or [{}]
+    message = choices[0].get("message") or {}
+    said = message.get("reasoning_content") or message.get("reasoning")
+    return said.strip() if isinstance(said, str) else ""
+
+
+def without_thought(reply: str) -> tuple[str, str]:
+    """Inline thinking (``<think>…</think>``, as small local models write it) and what comes after it.
+
+    >>> without_thought("<think>Roots drink.</think> A tree.")
+    ('Roots drink.', 'A tree.')
+    """
+    before, closed, after = reply.rpartition("</think>")
+    if not closed:
+        return "", reply.strip()
+    return before.replace("<think>", "").strip(), after.strip()
+
+
+def parted(reply: str) -> tuple[str, str]:
+    """Trace and description of a reply.
+
+    Raises:
+        Unreadable: There is no separator, or nothing after it.
+    """
+    inline, rest = without_thought(reply)
+    before, mark, after = rest.rpartition(SEPARATOR)
+    if not mark:
+        raise Unreadable(f"a line {SEPARATOR} must stand before the description")
+    if not after.strip():
+        raise Unreadable(f"the description after {SEPARATOR} is missing")
+    return "\n\n".join(part for part in (inline, before.strip()) if part), after.strip()
+
+
+def planned(written: int) -> Any:
+    """A guess at one call of a planner's that writes so many tokens."""
+
+    def guess(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
+        return [Guess("planner", 1, tokens + 350, written)]
+
+    return guess
+
+
+REWRITE = Stage(
+    "rewrite", "a planner condenses a long text into a structured drawing prompt", "words", ("planner",),
+    {"limit": "characters the prompt may have; the painter's own limit by default"},
+    numbers=("limit",), words=rewrite, guess=planned(1200),
+)  # fmt: skip
+RECAPTION = Stage(
+    "recaption", "a planner writes a plain longer caption", "words", ("planner",),
+    {"tokens": "its length at most; 512 by default", "tokenizer": "tokenizer.json of the painter's encoder"},
+    numbers=("tokens",), words=recaption, guess=planned(700),
+)  # fmt: skip
+REASON = Stage(
+    "reason", "a planner thinks through entities and dependencies, then describes the drawing", "words", ("planner",),
+    {
+        "style": "o3 (a summary), r1 (the whole trace, apart) or r1-7b (a local model's, inline)",
+        "send": "description, or both: the trace before it",
+        "tokens": "what the encoder takes: 512 by default, 2048 for one stretched for reasoning",
+        "tokenizer": "tokenizer.json of the painter's encoder",
+    },
+    {"style": ("o3", "r1", "r1-7b"), "send": ("description", "both")}, ("tokens",),
+    words=reason, guess=planned(2000),
+)  # fmt: skip

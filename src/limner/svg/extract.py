@@ -1,0 +1,107 @@
+"""Finds the SVG in a model's reply: past thinking, prose and fences; never a piece of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .allowed import BadSvg
+
+MAX_CHARS = 8 * 2**20
+
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.IGNORECASE | re.DOTALL)
+_LONE_THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*$", re.MULTILINE)
+_MARK = re.compile(r"<!--|<!\[CDATA\[|<(?:[\w.-]+:)?svg(?=[\s/>])|</(?:[\w.-]+:)?svg\s*>")
+_TAG_REST = re.compile(r"""(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
+_ENDS = {"<!--": "-->", "<![CDATA[": "]]>"}
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A picture begun: its text, or nothing where it is never closed."""
+
+    text: str | None
+
+
+def extract(reply: str) -> str:
+    """The SVG element in a model's reply, without what stands around it.
+
+    The last one inside a fence is taken; without any in fences, the last one in the text. A picture inside another
+    is part of it. What a model wrote while thinking does not count.
+
+    Raises:
+        BadSvg: There is none, or the last one is never closed.
+    """
+    if len(reply) > MAX_CHARS:
+        raise BadSvg(f"the reply has {len(reply):,} characters; at most {MAX_CHARS:,} are taken")
+    text = _THOUGHT.sub("\n", reply)
+    if thoughts := list(_LONE_THOUGHT_END.finditer(text)):
+        # Some chat templates keep the opening tag to themselves.
+        text = text[thoughts[-1].end() :]
+    loose: _Attempt | None = None
+    fenced: _Attempt | None = None
+    for part, in_fence in _parts(text):
+        for attempt in _attempts(part):
+            if in_fence:
+                fenced = attempt
+            else:
+                loose = attempt
+    found = fenced or loose
+    if found is None:
+        raise BadSvg("there is no <svg> element in the reply: write one whole SVG file, from <svg to </svg>")
+    if found.text is None:
+        raise BadSvg("the SVG is cut off: </svg> is missing. Write the whole file, shorter if need be")
+    return found.text
+
+
+def _parts(text: str) -> Iterator[tuple[str, bool]]:
+    """The text between lines of fences, and whether a fence is open there."""
+    at, inside = 0, False
+    for fence in _FENCE.finditer(text):
+        yield text[at : fence.start()], inside
+        at, inside = fence.end(), not inside
+    yield text[at:], inside
+
+
+def _attempts(text: str) -> Iterator[_Attempt]:
+    """Every outermost picture in order; one that is begun, and never closed, swallows what comes after."""
+    opened: list[tuple[int, bool]] = []
+    whole: list[tuple[int, int]] = []
+    endless: set[str] = set()
+    at = 0
+    while mark := _MARK.search(text, at):
+        at = mark.end()
+        if end := _ENDS.get(mark[0]):
+            # A comment that never ends hides nothing: outside a picture it is prose.
+            found = -1 if end in endless else text.find(end, at)
+            if found < 0:
+                endless.add(end)
+            else:
+                at = found + len(end)
+        elif mark[0].startswith("</"):
+            if opened:
+                start, _ = opened.pop()
+                while whole and whole[-1][0] > start:
+                    whole.pop()
+                whole.append((start, at))
+        elif rest := _TAG_REST.match(text, at):
+            at = rest.end()
+            if text[mark.start() - 1 : mark.start()] == "`" and text.startswith("`", at):
+                continue  # A tag in backticks is spoken of, not written.
+            if rest[0].endswith("/>"):
+                if not opened:
+                    whole.append((mark.start(), at))
+            else:
+                opened.append((mark.start(), bool(rest[0][:-1].strip())))
+        else:
+            opened.append((mark.start(), True))
+            break
+    # "<svg>" without attributes is how prose speaks of one.
+    begun = min((start for start, attributes in opened if attributes), default=None)
+    for start, end_at in whole:
+        if begun is None or start < begun:
+            yield _Attempt(text[start:end_at])
+    if begun is not None:
+        yield _Attempt(None)

@@ -1,0 +1,1 @@
+"""Tables: one model, a renderer for each format, and what is told in them."""

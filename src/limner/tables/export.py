@@ -1,0 +1,113 @@
+"""One row per question, painter and judge: JSON lines, CSV or Parquet."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core.images import inspect
+from ..core.protocol import Protocol
+from ..scoring import Group, comparables
+from ..store import Blobs
+
+
+def export_rows(exam: str, protocol: Protocol[Any], groups: Sequence[Group], reading: str) -> Iterator[dict[str, Any]]:
+    """Plain rows; `status` is ``done`` or what went wrong, `common` whether painters are compared on the question."""
+    common = {side.evaluator.id: side.questions for side in comparables(groups, protocol)}
+    for group in groups:
+        for entry in group.entries:
+            marking, drawing = entry.marking, entry.drawing
+            costs = [drawing.cost, marking.cost if marking else 0.0]
+            yield {
+                "exam": exam,
+                "id": entry.question.id,
+                "painter": group.painter,
+                "strategy": group.strategy,
+                "judge": group.judge,
+                "variant": group.setup.get("variant"),
+                "reading": reading,
+                "seed": drawing.seed,
+                "repeat": marking.repeat if marking else 0,
+                "status": entry.status,
+                "detail": entry.detail,
+                "scores": dict(entry.scores),
+                "evidence": _measured(entry.evidence),
+                "flags": None if entry.flags is None else [flag.to_json() for flag in entry.flags],
+                "marks": {mark.criterion: mark.value for mark in entry.marks},
+                "tags": dict(entry.question.tags),
+                "image": drawing.image,
+                "origin": drawing.origin,
+                "cost": None if None in costs else sum(cost for cost in costs if cost is not None),
+                "evaluator": group.evaluator.name,
+                "common": entry.question.id in common[group.evaluator.id],
+            }
+
+
+def _measured(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """Single values that were measured, each with what measured it."""
+    plain = {name: one for name, one in evidence.items() if not isinstance(one["value"], list | dict)}
+    values = {name: one["value"] for name, one in plain.items()}
+    return values | {f"{name}_backend": one["backend"] for name, one in plain.items()}
+
+
+def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -> None:
+    """Write rows to a file, or to standard output."""
+    if form == "jsonl":
+        data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    else:
+        import polars
+
+        frame = polars.DataFrame([_flat(row) for row in rows], infer_schema_length=None)
+        buffer = io.BytesIO()
+        if form == "csv":
+            frame.write_csv(buffer)
+        else:
+            frame.write_parquet(buffer)
+        data = buffer.getvalue()
+    if output is None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    else:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_bytes(data)
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """Scores and tags as columns of their own; marks and flags as JSON text, for they differ from row to row."""
+    flat: dict[str, Any] = {}
+    for key, value in row.items():
+        if key == "marks" or (key == "flags" and value is not None):
+            flat[key] = json.dumps(value)
+        elif isinstance(value, dict):
+            flat |= {f"{key}.{name}": item for name, item in value.items()}
+        else:
+            flat[key] = value
+    return flat
+
+
+def write_images(groups: Sequence[Group], blobs: Blobs, folder: Path) -> int:
+    """Write each drawing once under a telling name; returns how many."""
+    written: dict[str, Path] = {}
+    for group in groups:
+        painter = re.sub(r"[^\w.+-]+", "_", group.painter).strip("._") or "painter"
+        for entry in group.entries:
+            drawing = entry.drawing
+            if drawing.image is None or drawing.id in written:
+                continue
+            data = blobs.get(drawing.image)
+            seed = f".{drawing.seed}" if drawing.seed else ""
+            path = folder / painter / f"{drawing.question_id}{seed}.{inspect(data).suffix}"
+            if path in written.values():
+                # Two painters can have names that differ only in what a file name cannot hold.
+                path = path.with_stem(f"{path.stem}.{drawing.id[:8]}")
+            if not path.resolve().is_relative_to(folder.resolve()):
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            written[drawing.id] = path
+    return len(written)

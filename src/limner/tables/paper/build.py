@@ -1,0 +1,131 @@
+"""Fills a layout: the published figures, and beside them what a store has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...core.errors import UsageError
+from ...store import Store
+from ..model import Cell, Column, Group, Sheet, Table
+from . import captions, published_cells
+from .columns import slots
+from .grouping import grouped
+from .lines import Lines
+from .ranks import ranked
+from .schema import JUDGES, Layout, Section
+from .store_rows import Holdings, holdings
+from .transpose import turned
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is to be shown.
+
+    Attributes:
+        exam: The exam's name in the store; found by its kind where none is given.
+        on: The questions a store's painters are compared on.
+        which: Whose drawings and whose marks; see `limner.api.groups`.
+        section: Of a table with sections, only this one.
+    """
+
+    published: bool = True
+    intervals: bool = True
+    reading: str = "careful"
+    exam: str | None = None
+    on: str = "common"
+    which: Mapping[str, Any] = field(default_factory=dict)
+    section: str | None = None
+
+
+def build(layout: Layout, store: Store | None = None, choice: Choice | None = None) -> Table:
+    """The table with everything in it.
+
+    Raises:
+        UsageError: The choice names what is not there.
+    """
+    choice = choice or Choice()
+    sections = _sections(layout, choice.section)
+    held = None if store is None else _held(layout, store, choice)
+    own = Lines(layout, held)
+    sides = [(True, False), (False, True)] if layout.apart else [(True, True)]
+    flat = []
+    for printed_too, own_too in sides:
+        sheet = _sheet(layout, sections, own if own_too else None, printed_too and choice.published)
+        if any(group.lines for group in sheet.groups):
+            flat.append(sheet if choice.intervals else _without_intervals(sheet))
+    groups = [group for sheet in flat for group in sheet.groups]
+    return Table(
+        layout.key,
+        layout.title,
+        tuple(turned(sheet, layout.turn) for sheet in flat),
+        tuple(flat),
+        tuple(captions.caption(layout, held, choice.published, choice.intervals)),
+        tuple(captions.notes(layout, held, groups)),
+        tuple(own.footnotes),
+    )
+
+
+def _sections(layout: Layout, wanted: str | None) -> Sequence[Section | None]:
+    if wanted is None:
+        return layout.sections or (None,)
+    found = [section for section in layout.sections if section.title.casefold() == wanted.casefold()]
+    if not found:
+        there = ", ".join(section.title for section in layout.sections) or "none"
+        raise UsageError(f"{layout.key} has no section {wanted!r}; it has: {there}")
+    return found
+
+
+def _held(layout: Layout, store: Store, choice: Choice) -> Holdings:
+    return holdings(
+        store,
+        layout.exam,
+        exam=choice.exam,
+        which=choice.which,
+        reading=choice.reading,
+        tags=sorted({part.tag for part in layout.columns if part.tag is not None}),
+        subsets=sorted({part.subset for part in layout.columns if part.subset is not None}),
+        on=choice.on,
+        across=any(part.values == JUDGES for part in layout.columns),
+        only=layout.only,
+        rows=layout.rows,
+    )
+
+
+def _sheet(layout: Layout, sections: Sequence[Section | None], own: Lines | None, printed_too: bool) -> Sheet:
+    columns: Sequence[Column] = ()
+    groups: list[Group] = []
+    for section in sections:
+        judges = (
+            published_cells.judges(published_cells.published(layout, section))
+            if printed_too
+            else own.judges
+            if own
+            else []
+        )
+        found = slots(layout, section, judges)
+        columns = columns or (own.heads(found) if own else [slot.column for slot in found])
+        published = published_cells.lines(layout, section, found) if printed_too else []
+        mine = own.make(found) if own else []
+        if section is None:
+            groups += grouped(layout, published, mine)
+        else:
+            groups.append(Group(section.title, tuple(line for _, line in [*published, *mine])))
+    if layout.rank != "none":
+        # A section is a table of its own.
+        within = layout.rank == "group" or bool(layout.sections)
+        groups = list(ranked(groups, columns, within=within, second=layout.second))
+    title = "" if not layout.apart else "As published" if printed_too else captions.STORE
+    return Sheet(title, layout.stub, tuple(columns), tuple(group for group in groups if group.lines))
+
+
+def _without_intervals(sheet: Sheet) -> Sheet:
+    def bare(cell: Cell) -> Cell:
+        return replace(cell, low=None, high=None, few=None)
+
+    groups = [
+        replace(group, lines=tuple(replace(line, cells=tuple(map(bare, line.cells))) for line in group.lines))
+        for group in sheet.groups
+    ]
+    return replace(sheet, groups=tuple(groups))

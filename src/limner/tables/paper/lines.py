@@ -1,0 +1,122 @@
+"""A store's rows: one for each painter and strategy, for each judge, or for the exam itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ... import exams
+from ...core.evaluator import Evaluator
+from ...scoring.deviations import of_drawings, of_marks, of_questions
+from ..model import Column, Line
+from .columns import Slot
+from .computed import exam_cell, judge_cell, painter_cell
+from .schema import JUDGES, Layout
+from .store_rows import Holdings, Own
+
+DIRECT = "direct"
+OwnLine = tuple[Own | None, Line]
+"""A row, with the painter it is about where it is about one."""
+
+
+@dataclass
+class Lines:
+    """Makes the rows of one table; collects the footnotes they need."""
+
+    layout: Layout
+    held: Holdings | None
+    footnotes: dict[str, int] = field(default_factory=dict)
+    _asked: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def by_judge(self) -> bool:
+        """Whether the columns are judges."""
+        return any(part.values == JUDGES for part in self.layout.columns)
+
+    @property
+    def judges(self) -> list[str]:
+        """The store's evaluators, by their labels."""
+        return sorted({own.group.evaluator.name for own in self.held.rows}) if self.held else []
+
+    def make(self, slots: Sequence[Slot]) -> list[OwnLine]:
+        """The rows in their order: best first, or painter by painter."""
+        held = self.held
+        if held is None or held.exam is None:
+            return []
+        if self.layout.rows == "exam":
+            label = f"{held.exam.name} in this store ({len(held.exam.questions)} questions)"
+            return [(None, Line(label, tuple(exam_cell(held, slot) for slot in slots), about={"exam": held.exam.name}))]
+        if self.layout.rows == "judges":
+            ways: dict[str, list[Own]] = {}
+            for own in held.rows:
+                ways.setdefault(own.group.evaluator.id, []).append(own)
+            return [(None, self._judge_line(rows, slots)) for rows in ways.values()]
+        if self.by_judge:
+            painters: dict[str, list[Own]] = {}
+            for own in held.rows:
+                painters.setdefault(own.name, []).append(own)
+            return self._ordered([(rows[0], self._line(rows[0], slots, rows)) for rows in painters.values()], slots)
+        return self._ordered([(own, self._line(own, slots, [own])) for own in held.rows], slots)
+
+    def _line(self, own: Own, slots: Sequence[Slot], others: Sequence[Own]) -> Line:
+        assert self.held is not None
+        group, judged = own.group, not self.by_judge
+        label = f"{own.name} · {group.evaluator.name}" if judged and len(self.judges) > 1 else own.name
+        about = {"painter": group.painter, "strategy": group.strategy, "reading": self.held.reading}
+        about |= {"judge": group.judge if judged else "", "n": str(own.scores[None].n)}
+        about["evaluator"] = group.evaluator.name if judged else ""
+        cells = tuple(painter_cell(own, slot, others) for slot in slots)
+        notes = self._notes(others, own.scores[None].n)
+        return Line(label, cells, notes=notes, coverage=min(one.group.coverage for one in others), about=about)
+
+    def _judge_line(self, rows: Sequence[Own], slots: Sequence[Slot]) -> Line:
+        assert self.held is not None
+        evaluator = rows[0].group.evaluator
+        scored = {entry.question.id for own in rows for entry in own.group.scored}
+        about = {"judge": evaluator.judge, "evaluator": evaluator.name, "n": str(len(scored))}
+        cells = tuple(judge_cell(rows, slot, self.held.took) for slot in slots)
+        return Line(evaluator.name, cells, notes=self._notes(rows, len(scored)), about=about)
+
+    def _notes(self, rows: Sequence[Own], scored: int) -> tuple[int, ...]:
+        """The footnote on how a row's numbers were come by, where the paper came by its own otherwise.
+
+        Where columns are judges, what is the judge's stands at its column.
+        """
+        assert self.held is not None
+        said = [] if self.by_judge else self._marked(rows[0].group.evaluator)
+        drawn = of_drawings(exams.kind(self.layout.exam), [own.group for own in rows])
+        return self._footnote([*said, *drawn, *of_questions(scored, self.layout.paper.questions)])
+
+    def _marked(self, evaluator: Evaluator) -> list[str]:
+        assert self.held is not None
+        if evaluator.id not in self._asked:
+            self._asked[evaluator.id] = of_marks(exams.kind(self.layout.exam), evaluator, self.held.reading)
+        return self._asked[evaluator.id]
+
+    def _footnote(self, said: Sequence[str]) -> tuple[int, ...]:
+        return (self.footnotes.setdefault("; ".join(said), len(self.footnotes) + 1),) if said else ()
+
+    def heads(self, slots: Sequence[Slot]) -> list[Column]:
+        """The columns' heads; a judge's own has the footnote on how it was asked."""
+        known = {own.group.evaluator.name: own.group.evaluator for own in self.held.rows} if self.held else {}
+        asked = [known.get(slot.value.judge or "") for slot in slots]
+        notes = [self._footnote(self._marked(one)) if one else () for one in asked]
+        return [replace(slot.column, notes=note) for slot, note in zip(slots, notes, strict=True)]
+
+    def _ordered(self, lines: list[OwnLine], slots: Sequence[Slot]) -> list[OwnLine]:
+        if self.layout.by_painter:
+            return sorted(lines, key=_by_painter)
+        place = next((n for n, slot in enumerate(slots) if slot.column.path == self.layout.order), None)
+
+        def best_first(pair: OwnLine) -> tuple[bool, float, str]:
+            value = None if place is None else pair[1].cells[place].value
+            return (value is None, -(value or 0.0), pair[1].label)
+
+        return sorted(lines, key=best_first)
+
+
+def _by_painter(pair: OwnLine) -> tuple[str, bool, str, str]:
+    own, line = pair
+    if own is None:
+        return ("", False, "", line.label)
+    return (own.group.painter, own.group.strategy != DIRECT, own.group.strategy, line.label)

@@ -1,0 +1,72 @@
+"""The published part of a table: every figure as its paper prints it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ...core.errors import DataError
+from ...exams.paper import rows
+from ..model import Cell, Line
+from .columns import Slot
+from .schema import Layout, RowGroup, Section
+
+KEYS: dict[str, tuple[str, ...]] = {"painters": ("model",), "judges": ("judge", "category"), "exam": ()}
+"""The columns of the published file that tell a table's rows apart."""
+Row = Mapping[str, Any]
+
+
+def published(layout: Layout, section: Section | None) -> list[Row]:
+    """The rows of the published file that the table, or this section of it, shows."""
+    tables = layout.tables(section)
+    return [row for row in rows(layout.exam) if row["table"] in tables]
+
+
+def judges(found: Iterable[Row]) -> list[str]:
+    """Who marked what the paper prints, in the file's order."""
+    return list(dict.fromkeys(row["judge"] for row in found if row["judge"]))
+
+
+def lines(layout: Layout, section: Section | None, slots: Sequence[Slot]) -> list[tuple[RowGroup | None, Line]]:
+    """The published rows in the paper's order, each with the group it belongs to."""
+    bodies: dict[tuple[str, ...], list[Row]] = {}
+    for row in published(layout, section):
+        bodies.setdefault(tuple(row[key] for key in KEYS[layout.rows]), []).append(row)
+    found = []
+    for key, body in bodies.items():
+        cells = tuple(_cell(slot, body, layout) for slot in slots)
+        if all(cell.value is None for cell in cells):
+            continue  # It belongs to another section.
+        label = key[0] if key else layout.paper.cite
+        about = {"model": key[0]} if layout.rows == "painters" else {}
+        found.append((_group(layout, body), Line(label, cells, published=True, about=about)))
+    return found
+
+
+def _group(layout: Layout, body: Sequence[Row]) -> RowGroup | None:
+    for group in layout.groups:
+        if group.published is not None and body[0]["model_group"] == group.published:
+            return group
+        if group.noted is not None and re.search(group.noted, body[0]["note"]):
+            return group
+    return None
+
+
+def _cell(slot: Slot, body: Sequence[Row], layout: Layout) -> Cell:
+    figure = slot.figure
+    if figure.column is not None:
+        return Cell(body[0][figure.column], published=True)
+    if figure.noted is not None:
+        matches = (re.search(figure.noted, row["note"]) for row in body)
+        side = next((match for match in matches if match), None)
+        return Cell(side[1], published=True) if side else Cell(published=True)
+    if figure.metric is None:
+        return Cell(published=True)
+    wanted = {"metric": figure.metric, "category": slot.category, "judge": slot.value.judge}
+    hits = [row for row in body if all(row[key] == value for key, value in wanted.items() if value is not None)]
+    if len(hits) > 1:
+        raise DataError(f"{layout.key}: {len(hits)} published figures for one cell: {wanted}")
+    if not hits:
+        return Cell(published=True)
+    return Cell(hits[0]["value"], float(hits[0]["value"]), published=True)

@@ -1,0 +1,183 @@
+"""What a layout may say; the exams' ``paper/tables.toml`` are made of these."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+JUDGES = "judges"
+"""In place of a part's values: one value for every judge there is."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Figure(_Strict):
+    """One number (or word) of a row: where the paper prints it, and what a store has for it.
+
+    Attributes:
+        head: The head of its column; the value's where this is empty.
+        over: A head above it, shared by neighbours.
+        metric: Together with `category` finds the published figure.
+        column: Shows a column of the published file in place of a figure, such as ``model_group``.
+        noted: Shows what this pattern finds in the published note.
+        score: A score of the exam, over all questions or over those the value names.
+        fact: What is known of a painter.
+        option: An option the judge was asked with.
+        mean: The mean over a row's drawings or markings.
+        measure: A statistic of the stored exam; see `limner.tables.paper.measures`.
+        where: Tags of the questions a measure runs over.
+        words: What to show in place of a fact or an option.
+        digits: Decimals of what is computed; published figures keep theirs.
+        scale: What is computed is multiplied by this.
+        better: Which end is best; ``none`` for what is not ranked.
+    """
+
+    head: str = ""
+    over: str = ""
+    category: str | None = None
+    metric: str | None = None
+    column: Literal["category", "judge", "model_group"] | None = None
+    noted: str | None = None
+    score: str | None = None
+    fact: Literal["access", "kind", "parameters", "resolution"] | None = None
+    option: str | None = None
+    mean: Literal["drawing cost", "marking cost", "marking seconds"] | None = None
+    measure: str | None = None
+    where: dict[str, str] = {}
+    words: dict[str, str] = {}
+    digits: int | None = Field(default=None, ge=0, le=9)
+    scale: float | None = None
+    better: Literal["high", "low", "none"] | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Figure:
+        computed = [name for name in ("score", "fact", "option", "mean", "measure") if getattr(self, name) is not None]
+        printed = [name for name in ("metric", "column", "noted") if getattr(self, name) is not None]
+        for names in (computed, printed):
+            if len(names) > 1:
+                raise ValueError(f"{' and '.join(names)} do not go together")
+        if not computed and not printed:
+            raise ValueError("it says neither what is printed nor what is computed")
+        return self
+
+    @property
+    def plain(self) -> bool:
+        """Whether it shows words, not a number to be ranked."""
+        return bool(self.column or self.noted or self.option or (self.fact and self.metric is None))
+
+
+class Value(_Strict):
+    """One value of a tag: its head, what the paper calls it, and the tag's value in the exam."""
+
+    head: str = ""
+    category: str | None = None
+    value: str | None = None
+    where: dict[str, str] = {}
+    judge: str | None = None
+
+    @property
+    def title(self) -> str:
+        """What stands above or beside its figures."""
+        return self.head or self.category or ""
+
+
+class Part(_Strict):
+    """Columns that belong together: every value with every figure."""
+
+    tag: str | None = None
+    subset: str | None = None
+    values: tuple[Value, ...] | str = (Value(),)
+    figures: tuple[Figure, ...] = Field(min_length=1)
+    digits: int = 1
+    scale: float = 1.0
+
+
+class RowGroup(_Strict):
+    """Rows under one title: the published ones of a group, and painters of which these facts are known."""
+
+    title: str = ""
+    published: str | None = None
+    noted: str | None = None
+    access: Literal["closed", "open"] | None = None
+    kinds: tuple[str, ...] = ()
+    only: str | None = None
+    ranked: bool = True
+
+
+class Section(_Strict):
+    """The same columns once more, for one category: ``{section}`` and ``{value}`` in values stand for it."""
+
+    title: str
+    table: str | None = None
+    published: str | None = None
+    value: str | None = None
+
+    def fill(self, text: str | None) -> str | None:
+        """A value's text with the section's own words put in."""
+        if text is None:
+            return None
+        return text.replace("{section}", self.published or self.title).replace("{value}", self.value or self.title)
+
+
+class Paper(_Strict):
+    """Where the published figures come from."""
+
+    cite: str
+    questions: int | None = None
+    note: str = ""
+
+
+class Layout(_Strict):
+    """One table.
+
+    Attributes:
+        table: Which rows of the published file it shows.
+        rows: What a row is about.
+        turn: ``rows``: a row each. ``columns``: a column each. ``scores`` and ``values``: a block of rows each, a line
+            per figure or per value.
+        rank: Where the best is looked for: in the whole table (or section), or in each group.
+        second: Whether the second best is marked too.
+        order: The column by which a store's rows stand in order, best first; written ``over · head``.
+        by_painter: A store's rows stand painter by painter, with all strategies of each.
+        apart: Published figures and a store's stand in tables of their own.
+        only: Of a store, only this painter.
+        note: What a reader must know.
+    """
+
+    exam: str
+    name: str
+    paper: Paper
+    title: str
+    columns: tuple[Part, ...]
+    table: str | tuple[str, ...] = ()
+    rows: Literal["painters", "judges", "exam"] = "painters"
+    turn: Literal["rows", "columns", "scores", "values"] = "rows"
+    stub: str = "Model"
+    groups: tuple[RowGroup, ...] = ()
+    sections: tuple[Section, ...] = ()
+    rank: Literal["table", "group", "none"] = "table"
+    second: bool = True
+    order: str | None = None
+    by_painter: bool = False
+    apart: bool = False
+    only: str | None = None
+    note: str = ""
+
+    @property
+    def key(self) -> str:
+        """What the command line calls it."""
+        return f"{self.exam}:{self.name}"
+
+    def tables(self, section: Section | None) -> tuple[str, ...]:
+        """The published file's names of the table."""
+        named = section.table if section is not None and section.table else self.table
+        return (named,) if isinstance(named, str) else named
+
+    @model_validator(mode="after")
+    def _fits(self) -> Layout:
+        if self.sections and self.groups:
+            raise ValueError("a table has sections or groups, not both")
+        return self

@@ -1,0 +1,159 @@
+"""What a store has for a table: its painters' standings, with what is known of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import sqlalchemy as sa
+
+from ... import exams
+from ...core import settings
+from ...core.errors import UsageError
+from ...core.exam import Exam
+from ...core.protocol import Protocol, Reading
+from ...core.settings import PainterFacts
+from ...scoring import Comparable, Group, Standing, comparable, comparables, standings
+from ...scoring.compare.judges import call_seconds
+from ...scoring.groups import find_groups, which_questions
+from ...store import Store
+from ...store.records import load_exam
+from ...store.schema import exams as stored_exams
+from .facts import facts_of
+
+
+@dataclass(frozen=True)
+class Own:
+    """One painter with one strategy under one evaluator.
+
+    Attributes:
+        group: All its drawings, whichever questions the scores rest on.
+        scores: Its numbers over all questions (under None) and over named subsets.
+    """
+
+    group: Group
+    facts: PainterFacts
+    scores: Mapping[str | None, Standing]
+
+    @property
+    def name(self) -> str:
+        """The painter, and how it drew where that is not the plain way."""
+        return self.group.name
+
+    @property
+    def spec(self) -> str:
+        """What the painter is."""
+        return self.group.spec
+
+    @property
+    def size(self) -> str | None:
+        """The size most of its drawings have."""
+        sizes = Counter(
+            (d.width, d.height) for d in (entry.drawing for entry in self.group.entries) if d.width and d.height
+        )
+        return "x".join(map(str, sizes.most_common(1)[0][0])) if sizes else None
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """Everything a table takes from a store.
+
+    Attributes:
+        exam: The exam with all its questions; None where the store has none of this kind.
+        compared: For each evaluator, or for all of them together, who is compared on which questions.
+        took: The seconds of the judges' calls, where the table shows them.
+    """
+
+    protocol: Protocol[Any]
+    reading: str
+    exam: Exam[Any] | None = None
+    rows: tuple[Own, ...] = ()
+    compared: tuple[Comparable, ...] = ()
+    took: Mapping[str, float] = field(default_factory=dict)
+
+
+def exam_in(store: Store, kind: str, name: str | None) -> str | None:
+    """The stored exam of this kind: the one named, the one called like its kind, or the only one.
+
+    Raises:
+        UsageError: There are several, or none is called so.
+    """
+    with store.reading() as connection:
+        query = sa.select(stored_exams.c.name).where(stored_exams.c.kind == kind)
+        there = sorted(connection.scalars(query))
+    if name is not None:
+        if name not in there:
+            raise UsageError(f"{store.url} has no exam {name!r} of kind {kind}; it has: {', '.join(there) or 'none'}")
+        return name
+    if len(there) > 1 and kind not in there:
+        raise UsageError(f"{store.url} has several exams of kind {kind}: {', '.join(there)}; choose with --exam")
+    return kind if kind in there else there[0] if there else None
+
+
+def holdings(
+    store: Store,
+    kind: str,
+    *,
+    exam: str | None = None,
+    which: Mapping[str, Any] | None = None,
+    reading: str = "careful",
+    tags: Sequence[str] = (),
+    subsets: Sequence[str] = (),
+    on: str = "common",
+    across: bool = False,
+    only: str | None = None,
+    rows: str = "painters",
+) -> Holdings:
+    """Read a store.
+
+    Args:
+        store: The store.
+        kind: The exam's kind.
+        exam: The exam's name; see `exam_in`.
+        which: Whose drawings and whose marks; see `limner.api.groups`.
+        reading: How stored replies are read.
+        tags: What scores are broken down by.
+        subsets: Named lists of questions that get numbers of their own.
+        on: The questions painters are compared on.
+        across: Whether those questions are the same for all evaluators too.
+        only: Of the painters, only the one with this spec or name.
+        rows: What the table's rows are about: nothing is computed that they do not show.
+    """
+    protocol = exams.kind(kind).protocol
+    found = Holdings(protocol, reading)
+    name = exam_in(store, kind, exam)
+    if name is None:
+        return found
+    whole = load_exam(store, name, exams.kind(kind).rubric)
+    if rows == "exam":
+        return replace(found, exam=whole)
+    _, groups = find_groups(name, store=store, reading=reading, **(which or {}))
+    if only is not None:
+        groups = [group for group in groups if only in (group.painter, group.spec)]
+    chosen = which_questions(on)
+    if across:
+        sides = [comparable(groups, protocol, chosen)] if groups else []
+    else:
+        sides = comparables(groups, protocol, chosen)
+    known, own = settings.load(), []
+    for side in sides:
+        for group in sorted(side.everyone, key=lambda group: (group.painter, group.strategy, group.evaluator.name)):
+            ids = {entry.question.id for entry in side.basis(group)}
+            inside = group.only(ids) if ids else group
+            parts = {None: inside} | {name: inside.only(whole.subsets.get(name, frozenset())) for name in subsets}
+            # One at a time: which questions painters have in common is settled already.
+            numbers = {
+                part: standings(name, [some], protocol, cast(Reading, reading), tags, "all")[0]
+                for part, some in parts.items()
+                if rows == "painters"
+            }
+            own.append(Own(group, facts_of(group.painter, group.spec, known), numbers))
+    took = _took(store, groups) if rows == "judges" else {}
+    return replace(found, exam=whole, rows=tuple(own), compared=tuple(sides), took=took)
+
+
+def _took(store: Store, groups: Sequence[Group]) -> dict[str, float]:
+    made = (entry.marking for group in groups for entry in group.entries if entry.marking)
+    return call_seconds(store, (key for marking in made for _, key in marking.replies))

@@ -1,0 +1,139 @@
+"""One question with all its drawings and marks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .. import exams
+from ..core.errors import UsageError
+from ..painters import name_and_spec
+from ..scoring.groups import find_groups, stored_exam
+from ..screening.stored import screened
+from ..store.open import open_store
+from ..store.records import load_drawings, load_exam, row_name
+from .console import console, escape
+
+
+def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[str, Any]:
+    """Everything the store knows of one question, as plain JSON.
+
+    Raises:
+        UsageError: The store has no such question.
+    """
+    with open_store(store) as opened:
+        exam = stored_exam(exam, opened).name
+        kind, groups = find_groups(exam, store=opened, **which)
+        found = exams.kind(kind)
+        whole = load_exam(opened, exam, found.rubric)
+        drawings = [drawing for drawing in load_drawings(opened, exam) if drawing.question_id == id]
+        flags = screened(opened, drawings, {one.hash: one for one in whole.questions}, found.protocol)
+    if which.get("painters"):
+        names = {name_and_spec(word)[0] for word in which["painters"]}
+        drawings = [drawing for drawing in drawings if {drawing.painter, drawing.label} & names]
+    question = next((question for question in whole.questions if question.id == id), None)
+    if question is None:
+        some = ", ".join(question.id for question in whole.questions[:5])
+        raise UsageError(f"{exam} has no question {id!r} in this store; it has {some} …")
+    markings = []
+    for group in groups:
+        for entry in group.entries:
+            if entry.question.id == id:
+                marks = [mark.to_json() for mark in entry.marks]
+                body: dict[str, Any] = {"painter": group.painter, "strategy": group.strategy, "judge": group.judge}
+                body["evaluator"] = group.evaluator.name
+                body |= {"seed": entry.drawing.seed, "repeat": entry.marking.repeat if entry.marking else 0}
+                body |= {"status": entry.status, "detail": entry.detail, "scores": dict(entry.scores), "marks": marks}
+                markings.append(body | {"evidence": dict(entry.evidence), "setup": dict(group.setup)})
+    shown = ("painter", "strategy", "seed", "status", "image", "width", "height", "fault", "detail", "notes", "cost")
+    return {
+        "exam": exam,
+        "id": id,
+        "prompt": question.prompt,
+        "tags": dict(question.tags),
+        "reference": question.reference.sha256 if question.reference else None,
+        "criteria": [
+            {"id": c.id, "text": c.text, "kind": c.kind, "top": c.top, "weight": c.weight}
+            for c in found.protocol.criteria(question)
+        ],
+        "drawings": [
+            {key: getattr(drawing, key) for key in shown}
+            | {"flags": [flag.to_json() for flag in flags[drawing.id]] if drawing.id in flags else None}
+            for drawing in drawings
+        ],
+        "markings": markings,
+    }
+
+
+def print_question(body: dict[str, Any]) -> None:
+    """The same for a terminal."""
+    from rich.padding import Padding
+    from rich.table import Table
+
+    out = console()
+    out.print(f"[bold]{escape(body['id'])}[/bold] · {escape(body['exam'])}")
+    out.print(Padding(escape(body["prompt"]), (0, 2)))
+    out.print("[dim]" + escape(" · ".join(f"{k}: {v}" for k, v in body["tags"].items())) + "[/dim]")
+    reference = body["reference"]
+    out.print(f"[dim]reference image: {reference[:12] if reference else 'absent'}[/dim]")
+    for drawing in body["drawings"]:
+        size = f"{drawing['width']} x {drawing['height']}, image {drawing['image'][:12]}" if drawing["image"] else ""
+        wrong = f"{drawing['fault']}: {drawing['detail']}" if drawing["fault"] else ""
+        by = _row(drawing)
+        out.print(f"drawing by [bold]{escape(by)}[/bold]: {escape(wrong or size or 'imported')}")
+        for flag in drawing.get("flags") or ():
+            told = f"carries words addressed to the examiner ({flag['rule']}, {flag['language']}): {flag['text']}"
+            out.print(Padding(f"[red]{escape(told)}[/red]", (0, 2)))
+        for number, step in enumerate((drawing.get("notes") or {}).get("steps", ()), 1):
+            out.print(Padding(f"[dim]{number}.[/dim] {escape(_told(step))}", (0, 2)))
+    texts = {criterion["id"]: criterion for criterion in body["criteria"]}
+    for marking in body["markings"]:
+        title = f"{_row(marking)} marked by {marking['evaluator']}"
+        if marking["status"] != "done":
+            out.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(marking['detail'] or '')}")
+            continue
+        scores = ", ".join(f"{name} {value:g}" for name, value in marking["scores"].items() if value is not None)
+        out.print(f"[italic]{escape(title)}: {escape(scores or 'no score settled')}[/italic]")
+        table = Table(show_lines=True)
+        table.add_column("criterion", ratio=4)
+        table.add_column("mark", justify="right")
+        table.add_column("reason", ratio=5)
+        for mark in marking["marks"]:
+            criterion = texts.get(mark["criterion"], {"text": mark["criterion"], "weight": None, "top": 1})
+            weight = f" ({criterion['weight']:g})" if criterion["weight"] is not None else ""
+            value = mark["verdict"] if mark["value"] is None else f"{mark['value']}/{criterion['top']}"
+            table.add_row(escape(criterion["text"] + weight), value, escape(mark["reason"]))
+        out.print(table)
+
+
+def _row(body: dict[str, Any]) -> str:
+    return row_name(body["painter"], body.get("strategy", "direct"))
+
+
+def write_steps(body: dict[str, Any], store: Any, file: Path) -> list[Path]:
+    """Draw how each drawing of the question came about; several drawings get numbered files.
+
+    Raises:
+        UsageError: No drawing of it was made in steps.
+    """
+    from .steps import cards, sheet
+
+    made = [drawing for drawing in body["drawings"] if (drawing["notes"] or {}).get("steps")]
+    if not made:
+        raise UsageError(f"{body['id']}: no drawing was made in steps; draw with --strategy")
+    files = [file] if len(made) == 1 else [file.with_stem(f"{file.stem}-{n}") for n in range(1, len(made) + 1)]
+    with open_store(store) as opened:
+        for drawing, target in zip(made, files, strict=True):
+            found = cards(body["prompt"], drawing["notes"]["steps"], drawing["image"], opened.blobs)
+            sheet(found).save(target)
+    return files
+
+
+def _told(step: dict[str, Any]) -> str:
+    """One step of a strategy in a line or a few."""
+    seed = f" (seed {step['seed']})" if "seed" in step else ""
+    turn = f" {step['round']}" if "round" in step else ""
+    image = f" image {step['image'][:12]}" if "image" in step else ""
+    fault = f" {step['fault']}" if "fault" in step else ""
+    text = f": {step['text']}" if step.get("text") else ""
+    return f"{step['step']}{turn}{seed}{image}{fault}{text if len(text) < 600 else text[:600] + ' …'}"

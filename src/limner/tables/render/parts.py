@@ -1,0 +1,49 @@
+"""What the formats share: heads that span columns, labels with their marks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+
+from ..model import Cell, Column, Line, Sheet, covered
+
+PUBLISHED = "published"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def clean(text: str) -> str:
+    """One line without control characters: names come from data and may hold anything."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def spans(columns: Sequence[Column]) -> list[tuple[str, int]]:
+    """The heads above and how many neighbouring columns each spans; nothing where there is none.
+
+    >>> spans([Column("a"), Column("b", "over"), Column("c", "over")])
+    [('', 1), ('over', 2)]
+    """
+    if not any(column.over for column in columns):
+        return []
+    found: list[tuple[str, int]] = []
+    for over, inside in groupby(columns, key=lambda column: column.over):
+        count = len(list(inside))
+        found += [(over, count)] if over else [("", 1)] * count
+    return found
+
+
+def interval(cell: Cell) -> str:
+    """``[low, high]``; how many questions there are where these are too few for it; or nothing."""
+    if cell.few is not None:
+        return f"(n={cell.few})"
+    return f"[{cell.low}, {cell.high}]" if cell.low is not None and cell.high is not None else ""
+
+
+def aside(row: Line | Column) -> str:
+    """What stands behind a label in brackets: how much of the exam it covers."""
+    return covered(row.coverage)
+
+
+def titled(sheet: Sheet) -> bool:
+    """Whether any group has a title."""
+    return any(group.title for group in sheet.groups)

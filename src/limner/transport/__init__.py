@@ -1,0 +1,1 @@
+"""How services are reached: the HTTP client and what their errors mean."""

@@ -1,0 +1,79 @@
+"""What the openai client raises, as faults with a kind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from ..calls import Fault, Kind
+from ..core.redaction import without_key
+
+REFUSALS = ("content_policy", "content_filter", "content filter", "moderation", "safety", "sensitive")
+CREDITS = ("insufficient_quota", "billing", "credit", "exceeded your current quota")
+
+
+def fault_of(error: Exception, key: str | None = None) -> Fault:
+    """Classify by what the body says first, by status second; the key is taken out of what is said."""
+    import openai
+
+    if isinstance(error, openai.APITimeoutError):
+        return Fault("timeout", "no reply within the time limit", cost=None)
+    if isinstance(error, openai.APIStatusError):
+        wait = retry_after(error.response.headers.get("retry-after"))
+        return Fault(kind_of(error.status_code, error.body), without_key(_said(error), key)[:500], retry_after=wait)
+    if isinstance(error, openai.APIResponseValidationError):
+        return Fault("server", f"the reply does not fit the API: {error}"[:500], cost=None)
+    if isinstance(error, openai.APIConnectionError):
+        return Fault("network", without_key(f"{error}: {error.__cause__!r}", key), cost=None)
+    if isinstance(error, ValueError):
+        return Fault("server", f"the reply is not JSON: {error}"[:500], cost=None)
+    raise error
+
+
+def kind_of(status: int, body: object) -> Kind:
+    """The kind of fault behind an HTTP status and what its body says."""
+    said = _words(body)
+    # A mere rate limit may say where to buy a higher one.
+    if status == 402 or (any(word in said for word in CREDITS) and "rate_limit" not in said):
+        return "credits"
+    if status in (400, 403, 422) and any(word in said for word in REFUSALS):
+        return "refusal"
+    if status in (401, 403):
+        return "auth"
+    if status == 408:
+        return "timeout"
+    if status in (409, 425, 429):
+        return "rate_limit"
+    return "server" if status >= 500 else "bad_request"
+
+
+def _words(body: object) -> str:
+    """What a body says, for a look at its words; of an error about a named field, its code and type alone.
+
+    Such an error repeats the field's name, and there are fields called ``moderation`` and ``safety_identifier``.
+    """
+    error = body.get("error", body) if isinstance(body, Mapping) else body
+    if isinstance(error, Mapping) and error.get("param"):
+        return f"{error.get('code')} {error.get('type')}".casefold()
+    return str(body).casefold()
+
+
+def _said(error: Any) -> str:
+    message = error.body.get("message") if isinstance(error.body, dict) else None
+    return f"{error.status_code}: {message or error.message}"
+
+
+def retry_after(text: str | None) -> float | None:
+    """Seconds a service asks to wait, given as a number or as a date; None when it does not say."""
+    if not text:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time.time()
+        except ValueError:
+            return None
+    return min(600.0, max(0.0, seconds))

@@ -1,0 +1,160 @@
+"""Questions, and the selection of questions."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from limner.core.errors import UsageError
+from limner.core.exam import Exam, Question, Reference, Selection
+
+
+class Plain(BaseModel):
+    answer: str = "yes"
+
+
+def make(tags: list[dict[str, str]], subsets: dict[str, frozenset[str]] | None = None) -> Exam[Plain]:
+    questions = tuple(Question(f"q{n}", f"Draw {n}.", Plain(), each) for n, each in enumerate(tags))
+    return Exam("exam", "plain", questions, subsets or {})
+
+
+EXAM = make(
+    [
+        {"subject": "Biology", "level": "easy"},
+        {"subject": "biology", "level": "hard"},
+        {"subject": "Music", "level": "easy"},
+        {"subject": "Music", "level": "hard", "extra": "yes"},
+    ],
+    {"mini": frozenset({"q1", "q3"})},
+)
+
+
+def chosen(**words: object) -> list[str]:
+    selection = Selection.parse(**words)  # type: ignore[arg-type]
+    return [question.id for question in EXAM.select(selection).questions]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({}, ["q0", "q1", "q2", "q3"]),
+        ({"subset": "mini"}, ["q1", "q3"]),
+        ({"ids": "q3,q0"}, ["q0", "q3"]),
+        ({"ids": " q3 , q0\n"}, ["q0", "q3"]),
+        ({"where": ["subject=Biology"]}, ["q0", "q1"]),
+        ({"where": ["subject=BIOLOGY", "subject=Music"]}, ["q0", "q1", "q2", "q3"]),
+        ({"where": ["subject=Music", "level=hard"]}, ["q3"]),
+        ({"where": ["extra=yes"]}, ["q3"]),
+        ({"where": ["extra="]}, ["q0", "q1", "q2"]),
+        ({"limit": 2}, ["q0", "q1"]),
+        ({"subset": "mini", "where": ["level=hard"], "ids": "q0,q3", "limit": 1}, ["q3"]),
+        ({"where": ["subject=Chemistry"]}, []),
+    ],
+)
+def test_selection(words: dict[str, object], expected: list[str]) -> None:
+    assert chosen(**words) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"subset": "maxi"}, r"no subset 'maxi' in this exam; there is: mini"),
+        ({"ids": "q1,nope,never"}, r"no question with id never, nope"),
+        ({"ids": " , "}, r"--ids names no id"),
+        ({"ids": "@/nowhere/at/all"}, r"--ids @/nowhere/at/all: cannot be read"),
+        ({"where": ["colour=red"]}, r"no tag 'colour' in this exam; there is: extra, level, subject"),
+        ({"where": ["subject"]}, r"--where takes TAG=VALUE, not 'subject'"),
+        ({"where": ["=Music"]}, r"--where takes TAG=VALUE, not '=Music'"),
+        ({"limit": 0}, r"--limit takes a number from 1 up, not 0"),
+        ({"limit": -3}, r"--limit takes a number from 1 up, not -3"),
+    ],
+)
+def test_selection_refuses(words: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        chosen(**words)
+
+
+def test_ids_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "ids.txt"
+    file.write_bytes("\ufeffq3\r\nq1\r\n\r\n q0 ,\n".encode())
+    assert chosen(ids=f"@{file}") == ["q0", "q1", "q3"]
+
+
+def test_a_file_of_ids_that_is_not_text(tmp_path: Path) -> None:
+    file = tmp_path / "ids.txt"
+    file.write_bytes(b"q1\xff\xfe")
+    with pytest.raises(UsageError, match="cannot be read"):
+        chosen(ids=f"@{file}")
+
+
+NAMES = st.sampled_from(["a", "b", "c"])
+TAGS = st.lists(st.dictionaries(st.sampled_from(["x", "y"]), NAMES), max_size=12)
+
+
+@given(
+    tags=TAGS,
+    subset=st.none() | st.sets(st.integers(0, 11)),
+    ids=st.none() | st.sets(st.integers(0, 11), min_size=1),
+    where=st.lists(st.tuples(st.sampled_from(["x", "y"]), NAMES), max_size=3),
+    limit=st.none() | st.integers(1, 12),
+)
+def test_conditions_hold_together_and_keep_the_order(
+    tags: list[dict[str, str]],
+    subset: set[int] | None,
+    ids: set[int] | None,
+    where: list[tuple[str, str]],
+    limit: int | None,
+) -> None:
+    known = {tag for each in tags for tag in each}
+    where = [pair for pair in where if pair[0] in known]
+    wanted = None if ids is None else {n for n in ids if n < len(tags)}
+    exam = make(tags, {"some": frozenset(f"q{n}" for n in subset or ())})
+    selection = Selection(
+        None if subset is None else "some",
+        None if wanted is None else tuple(f"q{n}" for n in sorted(wanted, reverse=True)),
+        tuple(where),
+        limit,
+    )
+    expected = []
+    for n, each in enumerate(tags):
+        fits = (subset is None or n in subset) and (wanted is None or n in wanted)
+        for tag in {tag for tag, _ in where}:
+            fits = fits and each.get(tag, "") in {value for name, value in where if name == tag}
+        if fits:
+            expected.append(f"q{n}")
+    assert [question.id for question in exam.select(selection).questions] == expected[:limit]
+
+
+def test_selecting_keeps_the_rest_of_the_exam() -> None:
+    part = EXAM.select(Selection(limit=1))
+    assert (part.name, part.kind, part.subsets) == (EXAM.name, EXAM.kind, EXAM.subsets)
+
+
+def test_the_hash_tells_contents_apart(tmp_path: Path) -> None:
+    image = tmp_path / "a.png"
+    image.write_bytes(b"one")
+    plain = Question("q", "Draw.", Plain(), {"a": "b"}, Reference("a.png", image))
+    others = [
+        Question("p", "Draw.", Plain(), {"a": "b"}, Reference("a.png", image)),
+        Question("q", "Draw!", Plain(), {"a": "b"}, Reference("a.png", image)),
+        Question("q", "Draw.", Plain(answer="no"), {"a": "b"}, Reference("a.png", image)),
+        Question("q", "Draw.", Plain(), {"a": "c"}, Reference("a.png", image)),
+        Question("q", "Draw.", Plain(), {"a": "b"}, Reference("b.png", image)),
+        Question("q", "Draw.", Plain(), {"a": "b"}, Reference("a.png")),
+        Question("q", "Draw.", Plain(), {"a": "b"}),
+    ]
+    assert len({plain.hash, *(other.hash for other in others)}) == len(others) + 1
+    again = Question.from_json(plain.to_json(), Plain, hashlib.sha256(b"one").hexdigest())
+    assert again.hash == plain.hash
+    assert again.reference is not None
+    assert again.reference.path is None
+
+
+def test_the_hash_does_not_depend_on_the_order_of_tags() -> None:
+    one, other = {"a": "1", "b": "2"}, {"b": "2", "a": "1"}
+    assert Question("q", "Draw.", Plain(), one).hash == Question("q", "Draw.", Plain(), other).hash

@@ -1,0 +1,437 @@
+"""Images: limits before decoding, one look whatever the format, prepared once for sending."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import io
+import random
+import struct
+import threading
+import warnings
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from limner.core import images
+from limner.core.images import SUFFIXES, BadImage, Info, Prepared, Preparer, decode, encode_png, inspect, prepare
+from tests.support import picture
+
+Pixel = tuple[int, ...]
+
+
+def save(image: Image.Image, kind: str, **how: Any) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, kind, **how)
+    return buffer.getvalue()
+
+
+def pixels(data: bytes) -> list[Any]:
+    return list(decode(data).get_flattened_data())
+
+
+def opened(prepared: Prepared) -> Image.Image:
+    head, data = prepared.url.split(",")
+    assert head == "data:image/jpeg;base64"
+    image = Image.open(io.BytesIO(base64.b64decode(data, validate=True)))
+    image.load()
+    return image
+
+
+def png(width: int, height: int, body: bytes = b"") -> bytes:
+    """A PNG whose header says this size, whatever stands in it."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize(("kind", "suffix"), SUFFIXES.items())
+def test_the_header_tells_format_and_size(tmp_path: Path, kind: str, suffix: str) -> None:
+    data = picture(3, kind, (20, 10))
+    (tmp_path / "image").write_bytes(data)
+    assert inspect(data) == inspect(tmp_path / "image") == Info(kind, 20, 10)
+    assert inspect(data).suffix == suffix
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"x", b"%PDF-1.7", b"\x89PNG\r\n\x1a\n", b"GIF89a", b"<svg/>", b"BM" + b"\0" * 40]
+)
+def test_what_is_no_image_is_refused(data: bytes) -> None:
+    for look in (inspect, decode):
+        with pytest.raises(BadImage):
+            look(data)
+
+
+@pytest.mark.parametrize("kind", ["TIFF", "PPM", "ICO", "PCX"])
+def test_other_formats_are_not_taken(kind: str) -> None:
+    with pytest.raises(BadImage, match="PNG, JPEG, WEBP, GIF, BMP are taken"):
+        inspect(save(Image.new("RGB", (16, 16)), kind))
+
+
+@pytest.mark.parametrize(("width", "height"), [(20_000, 20_000), (2**31 - 1, 2**31 - 1), (100_001, 1000)])
+def test_a_bomb_is_refused_by_its_header(monkeypatch: pytest.MonkeyPatch, width: int, height: int) -> None:
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda *_: pytest.fail("decoded before the limits"))
+    for look in (inspect, decode):
+        with warnings.catch_warnings(action="ignore"), pytest.raises(BadImage, match="pixels"):
+            look(png(width, height))
+
+
+def test_the_most_pixels_that_are_taken() -> None:
+    with warnings.catch_warnings(action="ignore"):
+        assert inspect(png(100_000, 1000)).width * 1000 == images.MAX_PIXELS
+
+
+def test_too_many_bytes_are_not_even_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "MAX_BYTES", 100)
+    data = picture(1).ljust(101, b"\0")
+    (tmp_path / "image").write_bytes(data)
+    monkeypatch.setattr("PIL.Image.open", lambda *_, **__: pytest.fail("opened before the limits"))
+    for source in (data, tmp_path / "image"):
+        with pytest.raises(BadImage, match="101 bytes; at most 100"):
+            inspect(source)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF", "BMP"])
+def test_half_an_image_is_refused(kind: str) -> None:
+    whole = save(Image.effect_noise((64, 64), 90).convert("RGB"), kind)
+    with pytest.raises(BadImage, match=r"cannot be decoded|not a readable image"):
+        decode(whole[: len(whole) // 2])
+
+
+def test_transparent_is_white() -> None:
+    image = Image.new("RGBA", (3, 1), (200, 0, 0, 255))
+    image.putpixel((1, 0), (200, 0, 0, 0))
+    image.putpixel((2, 0), (0, 0, 0, 128))
+    assert pixels(save(image, "PNG")) == [(200, 0, 0), (255, 255, 255), (127, 127, 127)]
+    grey = Image.new("LA", (2, 1), (50, 255))
+    grey.putpixel((1, 0), (50, 0))
+    assert pixels(save(grey, "PNG")) == [(50, 50, 50), (255, 255, 255)]
+
+
+@pytest.mark.parametrize(("mode", "seen", "hidden"), [("RGB", (1, 2, 3), (9, 8, 7)), ("L", 40, 90), ("P", 1, 2)])
+def test_a_transparent_colour_is_white(mode: str, seen: Any, hidden: Any) -> None:
+    image = Image.new(mode, (2, 1), seen)
+    if mode == "P":
+        image.putpalette([0, 0, 0, 10, 20, 30, 40, 50, 60])
+    image.putpixel((1, 0), hidden)
+    first, second = pixels(save(image, "PNG", transparency=hidden))
+    assert first == {"RGB": (1, 2, 3), "L": (40, 40, 40), "P": (10, 20, 30)}[mode]
+    assert second == (255, 255, 255)
+
+
+def test_a_palette_becomes_its_colours() -> None:
+    image = Image.new("P", (2, 1), 0)
+    image.putpalette([255, 0, 0, 0, 0, 255])
+    image.putpixel((1, 0), 1)
+    for kind in ("PNG", "GIF", "BMP"):
+        assert pixels(save(image, kind)) == [(255, 0, 0), (0, 0, 255)]
+
+
+def test_sixteen_bit_greys_keep_their_tones() -> None:
+    values = [0, 257 * 64, 257 * 128, 65535]
+    image = Image.frombytes("I;16", (4, 1), struct.pack("<4H", *values))
+    assert pixels(save(image, "PNG")) == [(v // 257,) * 3 for v in values]
+
+
+def test_black_and_white() -> None:
+    image = Image.new("1", (2, 1), 1)
+    image.putpixel((1, 0), 0)
+    assert pixels(save(image, "PNG")) == [(255, 255, 255), (0, 0, 0)]
+
+
+def test_print_colours_are_turned_into_screen_colours() -> None:
+    image = Image.new("CMYK", (8, 8), (255, 0, 255, 0))
+    red, green, blue = decode(save(image, "JPEG", quality=95)).getpixel((4, 4))  # type: ignore[misc]
+    assert (red < 20, green > 235, blue < 20) == (True, True, True)
+
+
+def test_an_image_is_turned_upright() -> None:
+    image = Image.new("RGB", (16, 8), "white")
+    image.paste((255, 0, 0), (0, 0, 8, 8))
+    exif = Image.Exif()
+    exif[0x0112] = 6  # The top of the scene is at the right.
+    upright = decode(save(image, "JPEG", exif=exif, quality=95))
+    assert upright.size == (8, 16)
+    red, _, blue = upright.getpixel((4, 3))  # type: ignore[misc]
+    assert (red > 230, blue < 40) == (True, True)
+    assert upright.getexif().get(0x0112) is None
+
+
+def test_of_a_moving_image_the_first_frame_counts() -> None:
+    frames = [Image.new("RGB", (4, 4), colour) for colour in ("red", "blue")]
+    for kind in ("GIF", "WEBP", "PNG"):
+        more: dict[str, Any] = {"lossless": True} if kind == "WEBP" else {}
+        data = save(frames[0], kind, save_all=True, append_images=frames[1:], **more)
+        assert set(pixels(data)) == {(255, 0, 0)}
+
+
+def test_png_round_trip() -> None:
+    image = Image.effect_noise((9, 7), 80).convert("RGB")
+    assert decode(encode_png(image)).tobytes() == image.tobytes()
+
+
+def test_several_pictures_in_one_file_are_a_jpeg() -> None:
+    other = Image.new("RGB", (16, 8), "blue")
+    data = save(Image.new("RGB", (16, 8), "red"), "MPO", save_all=True, append_images=[other])
+    info = inspect(data)
+    assert (info.format, info.suffix, info.width) == ("JPEG", "jpg", 16)
+    assert info.notes == ("of several frames the first counts",)
+    red, _, blue = decode(data).getpixel((4, 4))  # type: ignore[misc]
+    assert red > 200 > 50 > blue
+
+
+@pytest.mark.parametrize(("orientation", "size"), [(1, (16, 8)), (3, (16, 8)), (6, (8, 16)), (9, (16, 8))])
+def test_the_header_tells_the_upright_size(orientation: int, size: tuple[int, int]) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    data = save(Image.new("RGB", (16, 8)), "JPEG", exif=exif)
+    info = inspect(data)
+    assert (info.width, info.height) == decode(data).size == size
+    assert bool(info.notes) == (orientation in (3, 6))
+
+
+def test_what_it_is_instead_is_told() -> None:
+    for data, said in (
+        (b"<svg/>", "this is SVG"),
+        (b"%PDF-1.7", "this is PDF"),
+        (b"{}", "this is JSON"),
+        (b"x", "not"),
+    ):
+        with pytest.raises(BadImage, match=said):
+            inspect(data)
+
+
+def test_what_others_may_show_differently_is_not_sent_as_it_is() -> None:
+    glass, solid = (save(Image.new("RGBA", (8, 8), (0, 0, 0, alpha)), "PNG") for alpha in (0, 255))
+    exif = Image.Exif()
+    exif[0x0112] = 3
+    turned = save(Image.new("RGB", (8, 8)), "PNG", exif=exif)
+    plain = save(Image.new("RGB", (8, 8)), "WEBP")
+    same = {name: base64.b64decode(prepare(data, None, "native").url.partition(",")[2]) == data
+            for name, data in (("glass", glass), ("solid", solid), ("turned", turned), ("plain", plain))}  # fmt: skip
+    assert same == {"glass": False, "solid": True, "turned": False, "plain": True}
+
+
+def test_large_images_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "BIG_PIXELS", 63)
+    inside, most, all_in = 0, 0, threading.Barrier(4)
+    flatten = images.flatten
+
+    def slowly(image: Image.Image) -> Image.Image:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        found = flatten(image.resize((500, 500)))
+        inside -= 1
+        return found
+
+    def work() -> None:
+        all_in.wait(10)
+        decode(picture(1))
+
+    monkeypatch.setattr(images, "flatten", slowly)
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert most == 1
+
+
+SIZES = st.integers(1, 3000)
+
+
+@given(SIZES, SIZES, st.sampled_from([None, 1, 7, 512, 768]))
+def test_the_longer_side_is_bounded_and_nothing_is_enlarged(width: int, height: int, most: int | None) -> None:
+    """The shorter side is rounded down, as the released scorer does."""
+    longer = max(width, height)
+    if most is None or longer <= most:
+        expected = (width, height)
+    else:
+        expected = (max(1, width * most // longer), max(1, height * most // longer))
+    image = Image.new("L", (width, height))
+    found = prepare(save(image, "PNG", compress_level=0), most)
+    assert (found.width, found.height) == expected == opened(found).size
+
+
+def test_768_with_its_shorter_side_rounded_down() -> None:
+    for size, expected in (((1000, 999), (768, 767)), ((1023, 769), (768, 577)), ((769, 2), (768, 1))):
+        found = prepare(picture(1, size=size), 768)
+        assert (found.width, found.height) == expected
+
+
+def test_what_is_sent_is_a_flat_jpeg() -> None:
+    image = opened(prepare(save(Image.new("RGBA", (10, 10), (0, 0, 0, 0)), "PNG"), 768))
+    assert (image.format, image.mode, image.getpixel((5, 5))) == ("JPEG", "RGB", (255, 255, 255))
+
+
+def test_the_same_image_is_always_sent_as_the_same_bytes() -> None:
+    data = save(Image.effect_noise((300, 200), 70).convert("RGB"), "PNG")
+    assert len({prepare(data, 128).url for _ in range(3)}) == 1
+
+
+def test_a_side_too_long_for_jpeg_is_refused_unless_scaled() -> None:
+    data = save(Image.new("L", (65_501, 1)), "PNG")
+    with pytest.raises(BadImage, match="65501 x 1 pixels; JPEG"):
+        prepare(data, None)
+    assert prepare(data, 768).width == 768
+
+
+def broken() -> list[bytes]:
+    """Small images of many sorts with a few bytes changed, cut or added, the same ones each time."""
+    chance, whole = random.Random(20), []
+    noise = Image.effect_noise((24, 24), 60)
+    exif = Image.Exif()
+    exif[0x0112], exif[0x010E] = 6, "words"
+    for mode, kind in (("RGB", "PNG"), ("P", "PNG"), ("L", "GIF"), ("RGB", "BMP"), ("RGBA", "WEBP")):
+        whole.append(save(noise.convert(mode), kind))
+    whole += [save(noise, "JPEG", exif=exif)] * 3
+    found = []
+    for _ in range(600):
+        data = bytearray(chance.choice(whole))
+        for _ in range(chance.choice((1, 2, 6))):
+            at = chance.randrange(min(len(data), chance.choice((80, 300, 10**6))))
+            change = chance.choice(("change", "change", "cut", "add"))
+            if change == "change":
+                data[at] = chance.randrange(256)
+            elif change == "cut" and at > 20:
+                del data[at:]
+            else:
+                data[at:at] = chance.randbytes(5)
+        found.append(bytes(data))
+    return found
+
+
+def test_whatever_is_broken_is_a_bad_image_and_nothing_else() -> None:
+    refused = 0
+    with warnings.catch_warnings(action="ignore"):
+        for data in broken():
+            try:
+                prepare(data, 16)
+            except BadImage:
+                refused += 1
+    assert 100 < refused < 600
+
+
+def test_broken_metadata_is_a_bad_image_too() -> None:
+    exif = Image.Exif()
+    exif[0x0112], exif[0x010E] = 6, "words"
+    data = save(Image.new("L", (8, 8)), "JPEG", exif=exif)
+    # The words of the description become the width: no number, which trips whoever turns the image upright.
+    changed = data.replace(b"\x01\x0e\x00\x02", b"\x01\x00\x00\x02")
+    with warnings.catch_warnings(action="ignore"), pytest.raises(BadImage, match="cannot be decoded"):
+        decode(changed)
+
+
+class Shelf:
+    """Images by hash, with a count of how often each was taken."""
+
+    def __init__(self, *numbers: int) -> None:
+        self.data = {f"{n}": picture(n, size=(40, 20)) for n in numbers}
+        self.taken: list[str] = []
+
+    def __call__(self, sha256: str) -> bytes:
+        self.taken.append(sha256)
+        return self.data[sha256]
+
+
+def test_each_image_is_prepared_once_per_size() -> None:
+    shelf = Shelf(*range(4))
+    preparer = Preparer(shelf)
+
+    async def run() -> list[Prepared]:
+        wanted = [(f"{n % 4}", size) for n in range(200) for size in (None, 10)]
+        return list(await asyncio.gather(*(preparer.get(*one) for one in wanted)))
+
+    found = asyncio.run(run())
+    assert sorted(shelf.taken) == sorted([*"0123"] * 2)
+    assert preparer.prepared == 8
+    assert len({one.url for one in found}) == 8
+    assert {(one.width, one.height) for one in found} == {(40, 20), (10, 5)}
+
+
+def test_images_are_prepared_beside_the_event_loop() -> None:
+    threads: set[str] = set()
+
+    def load(_sha256: str) -> bytes:
+        threads.add(threading.current_thread().name)
+        return picture(1)
+
+    asyncio.run(Preparer(load).get("x", None))
+    assert threading.current_thread().name not in threads
+
+
+def test_no_more_bytes_are_kept_than_allowed() -> None:
+    shelf = Shelf(*range(10))
+    size = len(prepare(shelf.data["0"], None).url)
+    preparer = Preparer(shelf, limit=3 * size + size // 2)
+
+    async def run() -> None:
+        for n in range(10):
+            await preparer.get(f"{n}", None)
+        shelf.taken.clear()
+        for n in (9, 8, 7, 9, 6, 9, 7):
+            await preparer.get(f"{n}", None)
+
+    asyncio.run(run())
+    # The three last used are at hand: 6 is fetched anew and drives out 8, which nobody wanted longest.
+    assert shelf.taken == ["6"]
+    assert preparer._bytes == sum(len(one.url) for one in preparer._kept.values()) <= 3 * size + size // 2
+
+
+def test_one_image_larger_than_the_whole_shelf_is_still_served() -> None:
+    preparer = Preparer(Shelf(1, 2), limit=10)
+    for n in ("1", "2", "1"):
+        assert asyncio.run(preparer.get(n, None)).width == 40
+    assert len(preparer._kept) == 1
+
+
+def test_a_bad_image_fails_for_everyone_who_waits_and_is_not_kept() -> None:
+    data, tried = [b"no image", picture(1)], 0
+
+    def load(_sha256: str) -> bytes:
+        nonlocal tried
+        tried += 1
+        return data[tried - 1]
+
+    async def run() -> None:
+        preparer = Preparer(load)
+        both = await asyncio.gather(*(preparer.get("x", None) for _ in range(2)), return_exceptions=True)
+        assert [type(one) for one in both] == [BadImage, BadImage]
+        assert (await preparer.get("x", None)).width == 8
+
+    asyncio.run(run())
+    assert tried == 2
+
+
+def test_one_impatient_caller_does_not_stop_the_others() -> None:
+    go_on, begun = threading.Event(), threading.Event()
+
+    def load(_sha256: str) -> bytes:
+        begun.set()
+        assert go_on.wait(10)
+        return picture(1)
+
+    async def run() -> None:
+        preparer = Preparer(load)
+        first, second = (asyncio.create_task(preparer.get("x", None)) for _ in range(2))
+        assert await asyncio.to_thread(begun.wait, 10)
+        first.cancel()
+        go_on.set()
+        assert (await second).width == 8
+
+    asyncio.run(run())
+
+
+def test_pictures_of_tests_differ_also_as_they_are_sent() -> None:
+    urls = {hashlib.sha256(prepare(picture(n), None).url.encode()).hexdigest() for n in range(400)}
+    assert len(urls) == 400

@@ -1,0 +1,134 @@
+"""Settings: the shipped services, the user's file on top, and errors that say where to look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from limner.core import settings
+from limner.core.errors import DataError, UsageError
+from limner.core.settings import OWN, load
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / OWN
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_the_shipped_file_is_right_and_holds_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    known = load()
+    assert {"openai", "local"} <= set(known.providers)
+    assert known.provider("openai").key_env == "OPENAI_API_KEY"
+    assert known.provider("local").key() is None
+    assert "sk-" not in settings.SHIPPED.read_text("utf-8")
+    for name, facts in known.models.items():
+        assert (facts.priced_on is None) == (facts.input_price is None), name
+
+
+def test_a_users_file_adds_and_overrides_field_by_field(tmp_path: Path) -> None:
+    shipped = load()
+    path = write(
+        tmp_path,
+        """
+        [providers.openai]
+        base_url = "http://127.0.0.1:1/v1"
+        [providers.mine]
+        base_url = "http://127.0.0.1:2/v1"
+        timeout_s = 5
+        [models."openai/gpt-5"]
+        output_price = 99
+        """,
+    )
+    known = load(path)
+    assert known.provider("openai").base_url == "http://127.0.0.1:1/v1"
+    assert known.provider("openai").key_env == shipped.provider("openai").key_env
+    assert (known.provider("mine").timeout_s, known.provider("mine").key()) == (5.0, None)
+    assert known.models["openai/gpt-5"].output_price == 99
+    assert known.models["openai/gpt-5"].input_price == shipped.models["openai/gpt-5"].input_price
+    assert known.provider("gemini") == shipped.provider("gemini")
+
+
+def test_an_older_name_of_a_fact_is_taken_for_the_new_one(tmp_path: Path) -> None:
+    painter = "openai/gpt-image-1"
+    assert load().painters[painter].prompt_group == "closed"
+    for name in ("aibench_group", "prompt_group"):
+        path = write(tmp_path, f'[painters."{painter}"]\n{name} = "open"\n[painters.mine]\n{name} = "closed"\n')
+        known = load(path).painters
+        assert (known[painter].prompt_group, known["mine"].prompt_group) == ("open", "closed")
+    for text in ("painters = 3", "painters = { mine = 3 }"):
+        with pytest.raises(DataError, match="painters"):
+            load(write(tmp_path, text))
+
+
+def test_the_file_in_the_working_folder_is_taken_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "mine" not in load().providers
+    for port in (1, 2):
+        write(tmp_path, f'[providers.mine]\nbase_url = "http://127.0.0.1:{port}/v1"\n')
+        assert load().provider("mine").base_url == f"http://127.0.0.1:{port}/v1"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('[providers.mine]\nbase_url = "http://x/v1"\napi_key = "sk-canary"', "providers.mine.api_key"),
+        ('[providers.mine]\nbase_url = "http://x/v1"\nshape = "strange"', "providers.mine.shape"),
+        ('[providers.mine]\nbase_url = "127.0.0.1:8000/v1"', "providers.mine.base_url"),
+        ("[providers.mine]\ntimeout_s = 3", "providers.mine.base_url"),
+        ('[providers.openai]\ntimeout_s = "long"', "providers.openai.timeout_s"),
+        ('[models."a/b"]\nprice = 3', "models.a/b.price"),
+        ("[model]\nx = 1", "model"),
+        ("providers = 3", "providers"),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_file(tmp_path: Path, text: str, place: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(DataError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}: {place}: ")
+    assert "sk-canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["[providers", "x = \xff", "a = 1\na = 2"])
+def test_a_file_that_is_no_toml_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / OWN
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(DataError, match="cannot be read") as caught:
+        load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_file_that_was_named_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be read"):
+        load(tmp_path / "none.toml")
+
+
+def test_an_unknown_provider_is_told_with_what_is_known() -> None:
+    with pytest.raises(UsageError, match=r"no provider 'nobody'; known: .*openai.* Add \[providers.nobody\] to"):
+        load().provider("nobody")
+
+
+@pytest.mark.parametrize("value", [None, "", "  \n"])
+def test_a_missing_key_names_service_and_variable(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
+    if value is not None:
+        monkeypatch.setenv("OPENAI_API_KEY", value)
+    with pytest.raises(UsageError, match=r"https://api.openai.com/v1 needs a key: .* variable OPENAI_API_KEY"):
+        load().provider("openai").key()
+
+
+def test_a_key_comes_from_the_environment_without_its_line_break(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", " sk-canary\n")
+    provider = load().provider("openai")
+    assert provider.key() == "sk-canary"
+    assert "sk-canary" not in repr(provider)
+
+
+def test_prices_are_per_million_tokens(tmp_path: Path) -> None:
+    known = load(write(tmp_path, '[models."a/b"]\ninput_price = 2\noutput_price = 8\n[models."a/c"]\ninput_price = 2'))
+    assert known.price("a/b", 1_000_000, 500_000) == 6.0
+    assert known.price("a/b", 3, 1) == 14e-6
+    assert known.price("a/c", 1, 1) is None
+    assert known.price("a/d", 1, 1) is None

@@ -1,0 +1,139 @@
+"""Reading text in images."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw, ImageFont
+
+import limner.core.fonts
+from limner.core.evidence import Line, Point
+from limner.core.images import flatten
+from limner.evidence.ocr.rapid import RapidOcr, in_reading_order
+from tests.needs import shared
+
+FONT = Path(str(limner.core.fonts.__file__)).with_name("DejaVuSans.ttf")
+
+REFERENCES = {
+    "Biology/Biology_113": {"Left visual field", "Nasal retina", "Optic nerve", "Primary visual cortex"},
+    "Economics/Economics_62": {"Joanne", "Malik", "Compete"},
+    "History/History_21": {"Emperor", "Shogun", "Daimyo", "Samurai", "Serfs"},
+}
+
+
+@pytest.fixture(scope="module")
+def ocr() -> RapidOcr:
+    return RapidOcr()
+
+
+def page(*texts: tuple[str, int, int], size: tuple[int, int] = (640, 360)) -> Image.Image:
+    image = Image.new("RGB", size, "white")
+    draw = ImageDraw.Draw(image)
+    for text, x, y in texts:
+        draw.text((x, y), text, "black", ImageFont.truetype(FONT, 28))
+    return image
+
+
+def words(lines: list[Line]) -> list[str]:
+    return [line.text for line in lines]
+
+
+def test_lines_come_in_reading_order_with_their_places(ocr: RapidOcr) -> None:
+    lines = ocr.read(page(("Ribosome", 400, 40), ("Nucleus", 40, 44), ("Vacuole", 200, 250)))
+    assert words(lines) == ["Nucleus", "Ribosome", "Vacuole"]
+    left, top, right, bottom = lines[0].bounds
+    assert (left, top, right, bottom) == pytest.approx((40, 50, 155, 75), abs=15)
+    assert all(0.5 <= line.confidence <= 1 for line in lines)
+    assert Line.from_json(lines[0].to_json()) == lines[0]
+
+
+def test_transparent_parts_are_white(ocr: RapidOcr) -> None:
+    mask = page(("Nucleus", 40, 40), size=(320, 160)).convert("L").point(lambda value: 255 - value)
+    glass = Image.new("RGBA", mask.size, (0, 0, 0, 0))
+    glass.putalpha(mask)
+    assert words(ocr.read(glass)) == ["Nucleus"]
+
+
+def test_sideways_labels_keep_their_corners(ocr: RapidOcr) -> None:
+    image = page(("Population", 20, 20), size=(240, 80)).rotate(90, expand=True)
+    (line,) = ocr.read(image)
+    assert line.text == "Population"
+    left, top, right, bottom = line.bounds
+    assert bottom - top > 3 * (right - left)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (7, 500), (64, 64), (900, 9), (9, 9000)])
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "P", "1"])
+def test_blank_and_tiny_images_hold_nothing(ocr: RapidOcr, size: tuple[int, int], mode: str) -> None:
+    assert ocr.read(Image.new(mode, size)) == []
+
+
+def test_a_long_strip_is_read(ocr: RapidOcr) -> None:
+    image = page(("Nucleus", 20, 20), size=(1600, 80))
+    (line,) = ocr.read(image)
+    assert line.text == "Nucleus"
+    assert line.bounds[2] < 250
+
+
+def test_every_thread_has_its_own_engine(ocr: RapidOcr) -> None:
+    image = page(("Nucleus", 40, 40), size=(320, 160))
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(ocr.read, [image] * 2))
+    assert all(words(lines) == ["Nucleus"] for lines in results)
+
+
+def test_the_version_is_known_without_loading_the_engine() -> None:
+    code = (
+        "import sys; from limner.evidence.ocr.rapid import RapidOcr; print(RapidOcr.name, RapidOcr().version);"
+        "assert not {'rapidocr', 'onnxruntime', 'numpy', 'cv2'} & set(sys.modules)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.startswith(f"rapidocr {metadata.version('rapidocr')} ")
+    assert "PP-OCRv6-small" in shown
+
+
+def test_reading_is_silent() -> None:
+    code = (
+        "from PIL import Image, ImageDraw; from limner.evidence.ocr.rapid import RapidOcr;"
+        "image = Image.new('RGB', (200, 100), 'white'); ImageDraw.Draw(image).line((0, 0, 200, 100), 'black');"
+        "RapidOcr().read(image)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.parametrize(("name", "expected"), REFERENCES.items())
+def test_references_are_read(ocr: RapidOcr, name: str, expected: set[str]) -> None:
+    with Image.open(shared("data", "genexam", "images", f"{name}.png")) as image:
+        assert expected <= set(words(ocr.read(image)))
+
+
+def test_flatten_keeps_opaque_images() -> None:
+    image = Image.new("RGB", (4, 4), "red")
+    assert flatten(image) is image
+    assert flatten(Image.new("LA", (4, 4), (0, 0))).getpixel((0, 0)) == (255, 255, 255)
+
+
+def box(x: float, y: float, width: float, height: float, turn: float) -> tuple[Point, Point, Point, Point]:
+    corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
+    cos, sin = math.cos(turn), math.sin(turn)
+    a, b, c, d = ((px * cos - py * sin, px * sin + py * cos) for px, py in corners)
+    return a, b, c, d
+
+
+@given(st.permutations(range(12)), st.floats(-5, 5))
+def test_reading_order_survives_a_slight_skew(order: list[int], degrees: float) -> None:
+    lines = [Line(str(n), box(300 * (n % 3), 60 * (n // 3), 200, 30, math.radians(degrees)), 0.9) for n in range(12)]
+    assert [int(line.text) for line in in_reading_order([lines[n] for n in order])] == list(range(12))
+
+
+def test_no_lines_in_no_order() -> None:
+    assert in_reading_order([]) == []

@@ -1,0 +1,136 @@
+"""Tesseract: its table of words becomes lines; the program itself reads, where it is installed."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw
+
+from limner.calls import Calls, Fault
+from limner.core import settings
+from limner.core.errors import UsageError
+from limner.core.fonts import font
+from limner.core.images import Preparer, encode_png
+from limner.evidence.backends import open_ocr
+from limner.evidence.ocr import tesseract
+from limner.evidence.ocr.tesseract import LEAST, Word, lines_of, parse
+from limner.store import Store
+from tests.needs import need
+
+HEAD = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n"
+
+
+def row(text: str, line: int, left: int, width: int, *, top: int = 100, height: int = 20, sure: float = 90) -> str:
+    return f"5\t1\t{line}\t1\t1\t1\t{left}\t{top}\t{width}\t{height}\t{sure}\t{text}\n"
+
+
+def test_words_become_lines_in_reading_order() -> None:
+    table = HEAD + "1\t1\t0\t0\t0\t0\t0\t0\t640\t400\t-1\t\n"
+    table += row("wall", 2, 160, 40, sure=70) + row("Cell", 2, 110, 40) + row('"Top"', 1, 300, 60, top=20)
+    first, second = parse(table)
+    assert (first.text, second.text) == ('"Top"', "Cell wall")
+    assert second.bounds == (110, 100, 200, 120)
+    assert second.box == ((110, 100), (200, 100), (200, 120), (110, 120))
+    assert second.confidence == pytest.approx(0.8)
+
+
+def test_labels_far_apart_are_lines_of_their_own() -> None:
+    found = parse(HEAD + row("Nucleus", 1, 10, 80) + row("Ribosome", 1, 400, 90))
+    assert [line.text for line in found] == ["Nucleus", "Ribosome"]
+
+
+@pytest.mark.parametrize("text", [" ", "", "   "])
+def test_empty_and_unsure_words_are_left_out(text: str) -> None:
+    assert parse(HEAD + row(text, 1, 10, 80) + row("blur", 2, 10, 80, sure=30) + row("none", 3, 10, 80, sure=-1)) == []
+    assert parse(HEAD) == parse("") == []
+
+
+@pytest.mark.parametrize("table", [HEAD + "5\t1\t1\n", HEAD.replace("conf", "cold") + row("x", 1, 1, 1)])
+def test_what_is_no_such_table_is_an_error(table: str) -> None:
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        parse(table.replace("5\t1\t1\n", "5\t1\t1\t1\t1\t1\tx\t1\t1\t1\t90\tword\n"))
+
+
+WORDS = st.lists(
+    st.builds(
+        Word,
+        text=st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Zs"]), min_size=1, max_size=8),
+        row=st.tuples(st.sampled_from(["1", "2"])),
+        left=st.floats(0, 500),
+        top=st.floats(0, 500),
+        right=st.floats(501, 1000),
+        bottom=st.floats(501, 600),
+        confidence=st.floats(0, 1),
+    ),
+    max_size=8,
+)
+
+
+@given(WORDS)
+def test_no_word_is_lost_or_invented(words: list[Word]) -> None:
+    found = lines_of(words)
+    assert sorted(word for line in found for word in line.text.split()) == sorted(
+        part for word in words for part in word.text.split()
+    )
+    for line in found:
+        assert 0 <= line.confidence <= 1
+        assert line.bounds[0] in {word.left for word in words}
+
+
+@pytest.fixture
+def installed() -> None:
+    need("tesseract", shutil.which("tesseract") is not None, "the program tesseract is not installed")
+
+
+def page() -> bytes:
+    image = Image.new("RGB", (640, 200), "white")
+    pen = ImageDraw.Draw(image)
+    pen.text((40, 30), "Cell wall", "black", font(28))
+    pen.text((400, 30), "Nucleus", "black", font(28))
+    pen.text((40, 130), "Vacuole", "black", font(28))
+    return encode_png(image)
+
+
+def read(data: bytes, store: Store, word: str = "tesseract") -> list[str]:
+    probe = open_ocr(word, settings.load(), Preparer(store.blobs.get))
+    probe.check()
+
+    async def run() -> list[str]:
+        async with Calls(store) as calls:
+            return [line.text for line in (await probe.measure(data, calls)).lines]
+
+    return asyncio.run(run())
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_page_is_read(store: Store) -> None:
+    assert read(page(), store) == ["Cell wall", "Nucleus", "Vacuole"]
+    assert read(encode_png(Image.new("RGB", (4, 4))), store) == []
+    assert read(encode_png(Image.new("RGB", (200, 100), "white")), store) == []
+    with pytest.raises(Fault, match="not an image"):
+        read(b"no image", store)
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_name_says_what_decides() -> None:
+    name = tesseract.name("eng")
+    assert name.startswith("tesseract/")
+    assert all(part in name for part in (" lang=eng ", " data=", f" psm={tesseract.SPARSE} ", f" score={LEAST} "))
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_language_that_is_not_there(store: Store) -> None:
+    with pytest.raises(UsageError, match=r"has no language 'tlh'.+tesseract-ocr-tlh"):
+        read(page(), store, "tesseract:eng+tlh")
+
+
+def test_a_program_that_is_not_there(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
+    tesseract._installed.cache_clear()
+    monkeypatch.setattr(tesseract, "PROGRAM", "no-such-tesseract")
+    with pytest.raises(UsageError, match=r"is not installed; install it .+ or use --ocr rapidocr"):
+        read(page(), store)
+    tesseract._installed.cache_clear()

@@ -1,0 +1,133 @@
+"""Counting regions: the text is read first, a worker counts, the number and who counted are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw
+
+from limner.calls import Calls
+from limner.core import settings
+from limner.core.errors import UsageError
+from limner.core.fonts import font
+from limner.core.images import Preparer, decode, encode_png
+from limner.evidence.backends import Measuring, open_probe, open_probes, parted
+from limner.evidence.probe import Finding, OcrProbe, Probe
+from limner.evidence.regions import open_counter
+from limner.evidence.regions.probe import LONGEST, RegionsProbe
+from limner.store import Store
+from limner.store.schema import attempts, calls
+
+
+def plate() -> bytes:
+    """Three fields and two labels on white."""
+    image = Image.new("RGB", (640, 400), "white")
+    pen = ImageDraw.Draw(image)
+    for place, colour in enumerate(("red", "green", "blue")):
+        pen.rectangle((60 + 190 * place, 40, 200 + 190 * place, 200), colour)
+    pen.text((60, 240), "Three fields", "black", font(32))
+    pen.text((60, 320), "in a row", "black", font(32))
+    return encode_png(image)
+
+
+def measure(probe: Probe, data: bytes, store: Store) -> Finding:
+    async def run() -> Finding:
+        async with Calls(store) as journal:
+            return await probe.measure(data, journal)
+
+    return asyncio.run(run())
+
+
+def test_regions_are_masks_and_lines(store: Store) -> None:
+    probe = RegionsProbe("classical", {}, OcrProbe())
+    probe.check()
+    found = measure(probe, plate(), store)
+    lines = measure(OcrProbe(), plate(), store).lines
+    assert found.value == open_counter("classical").count(decode(plate()), lines).count == 5
+    with store.reading() as connection:
+        query = sa.select(attempts.c.result).join(calls, calls.c.key == attempts.c.call)
+        (kept,) = connection.execute(query.where(calls.c.target.startswith("regions/"))).scalars()
+    assert (kept["value"]["masks"], kept["value"]["lines"], len(kept["value"]["boxes"])) == (3, 2, 5)
+
+
+def test_the_name_has_the_counter_and_the_reader() -> None:
+    probe = RegionsProbe("classical", {}, OcrProbe())
+    counter = open_counter("classical").name
+    assert re.fullmatch(rf"{re.escape(counter)} lines=rapidocr/[\d.]+#[0-9a-f]{{12}}", probe.name)
+    assert probe.unpriced() is None
+
+    class Other(OcrProbe):
+        @property
+        def name(self) -> str:
+            return "x" * 300
+
+    long = RegionsProbe("classical", {}, Other()).name
+    assert len(long) <= LONGEST
+    assert long != RegionsProbe("classical", {}, OcrProbe()).name
+
+
+def test_wrong_words(store: Store) -> None:
+    images = Preparer(store.blobs.get)
+
+    def opened(**words: str) -> list[Probe]:
+        return open_probes((), (), Measuring(**words), settings.load(), images)  # type: ignore[arg-type]
+
+    for words, said in (
+        ({"regions": "sam9"}, "--regions sam9: there is classical, sam2-tiny"),
+        ({"regions": "classical?speed=1"}, "no option speed"),
+        ({"regions": "counts.csv"}, "--regions counts.csv: tables of regions and aesthetics are brought in by"),
+        ({"ocr": "eyes"}, "--ocr eyes: there is rapidocr, tesseract"),
+        ({"ocr": "some/table.csv"}, "--ocr some/table.csv: tables"),
+        ({"aesthetics": "taste"}, "--aesthetics taste: there is unipercept"),
+        ({"aesthetics": "nobody/model"}, "no provider 'nobody'"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            opened(**words)
+        assert said in str(caught.value)
+    with pytest.raises(UsageError, match="name what rates"):
+        open_probes((), (), Measuring(("aesthetics",)), settings.load(), images)
+
+
+def test_what_is_measured(store: Store) -> None:
+    known, images = settings.load(), Preparer(store.blobs.get)
+
+    def names(needs: str = "", uses: str = "", measuring: Measuring | None = None, known: settings.Settings = known):  # type: ignore[no-untyped-def]
+        return [p.evidence for p in open_probes(needs.split(), uses.split(), measuring or Measuring(), known, images)]
+
+    assert names() == names("", "aesthetics") == names("something else") == []
+    assert names("regions") == ["regions"]
+    assert names("regions", "", Measuring(regions="none")) == []
+    assert names("regions ocr") == ["ocr", "regions"]
+    assert names("regions", "", Measuring(("ocr",))) == ["ocr"]
+    assert names("", "", Measuring(regions="classical")) == ["regions"]
+    own = known.model_copy(update={"evidence": settings.Measures(aesthetics="local/model")})
+    assert names("", "aesthetics", None, own) == ["aesthetics"]
+    assert names("regions", "", None, own) == ["regions"]
+
+
+def test_settings_choose_backends(store: Store) -> None:
+    own = settings.load().model_copy(update={"evidence": settings.Measures(regions_timeout_s=5.5, ocr_timeout_s=4.5)})
+    ocr, regions = open_probes((), (), Measuring(("ocr", "regions")), own, Preparer(store.blobs.get))
+    assert isinstance(ocr, OcrProbe)
+    assert isinstance(regions, RegionsProbe)
+    assert (ocr.seconds, regions.seconds) == (4.5, 5.5)
+
+
+def test_options_behind_a_question_mark() -> None:
+    assert parted("sam2.1-large") == ("sam2.1-large", {})
+    assert parted("x?a=1&b=true&c=cuda:0&d=") == ("x", {"a": 1, "b": True, "c": "cuda:0", "d": ""})
+
+
+@given(st.sampled_from(("ocr", "regions", "aesthetics")), st.text() | st.from_regex(r"[a-z0-9.-]{0,9}[:?/][^/]*"))
+def test_any_word_is_a_probe_or_refused(evidence: str, word: str) -> None:
+    nowhere = Preparer(lambda _: b"")
+    try:
+        found = open_probe(evidence, word, settings.load(), nowhere, OcrProbe())
+    except UsageError:
+        return
+    assert found.evidence == evidence

@@ -1,0 +1,76 @@
+"""The OCR examiner's rules have versions: none changes without a new name, and older ones still mark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from limner.calls import digest
+from limner.core.errors import UsageError
+from limner.core.evidence import Line
+from limner.core.marks import Criterion, Mark
+from limner.evidence.probe import OcrProbe
+from limner.exams import kind, read, resolve
+from limner.exams.genexam import GENEXAM
+from limner.judges import OcrJudge, split_wording
+from limner.judges.ocr.judge import RULES, choose
+from limner.store import Blobs
+from tests.judges.pages import apart, beside
+
+# The marks that each version gives to the samples' criteria, as a hash.
+MARKED = {"labels-2": "1f9d4f8e80d3857d"}
+EXAMS = ("aibench", "fepbench", "genexam", "mmmg", "worldgenbench")
+
+
+def marks_by(name: str) -> list[list[object]]:
+    """Marks of these rules for some criteria of every sample: all their words read, half of them, and none."""
+    _, examine = choose(name)
+    found: list[list[object]] = []
+    for exam in EXAMS:
+        protocol = kind(exam).protocol
+        for question in read(resolve(f"sample/{exam}")).questions[:4]:
+            criteria = protocol.criteria(question)[:6]
+            words = sorted({word.strip(",.?!:;'\"()") for one in criteria for word in one.text.split()} - {""})
+            for lines in (apart(*words), beside(words[::2]), []):
+                for mentions in (False, True):
+                    marks = examine(criteria, lines, protocol.label_kinds, mentions)
+                    found += [[question.id, mark.criterion, mark.value, mark.verdict] for mark in marks]
+    return found
+
+
+def test_no_rule_changes_without_a_new_version() -> None:
+    marks = {name: marks_by(name) for name in RULES}
+    assert {value for *_, value, _ in marks["labels-2"]} == {None, 0, 1}
+    assert {name: digest(given)[:16] for name, given in marks.items()} == MARKED, (
+        "the OCR examiner marks differently: keep the code of the old rules, add the new ones to "
+        "judges/ocr/judge.py under a name of their own, and their hash here"
+    )
+
+
+def all_met(
+    criteria: Sequence[Criterion], _lines: Sequence[Line], _kinds: frozenset[str], _mentions: bool
+) -> list[Mark]:
+    return [Mark(criterion.id, criterion.top) for criterion in criteria]
+
+
+def test_an_older_version_can_still_be_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RULES, "labels-3", all_met)
+    assert choose() == ("labels-3", all_met)
+    assert choose("labels-2")[1] is not all_met
+    blobs, probe = Blobs("nowhere"), OcrProbe()
+    found = [OcrJudge(GENEXAM.protocol, blobs, probe, rules=rules).setup for rules in (None, "labels-3", "labels-2")]
+    assert [setup["rules"] for setup in found] == ["labels-3", "labels-3", "labels-2"]
+
+
+def test_rules_that_are_not_there() -> None:
+    with pytest.raises(UsageError, match=r"no rules 'labels-9'; there is: labels-2"):
+        choose("labels-9")
+
+
+def test_words_choose_a_wording_and_rules() -> None:
+    assert split_wording(()) == (None, None)
+    assert split_wording(("1",)) == ("1", None)
+    assert split_wording(("labels-2", "5680")) == ("5680", "labels-2")
+    with pytest.raises(UsageError, match="--wording 1 and --wording 2: choose one"):
+        split_wording(("1", "labels-2", "2"))

@@ -1,0 +1,208 @@
+"""Finding labels among the lines of a drawing."""
+
+from __future__ import annotations
+
+import doctest
+import string
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from limner.judges.ocr import spelling
+from limner.judges.ocr.matching import Page
+from limner.judges.ocr.spelling import EXACT_LENGTH, allowed_slips, slips, tokens
+from tests.judges.pages import apart, beside, line, stacked, upward
+
+WORDS = st.text(string.ascii_letters, min_size=1, max_size=12)
+LABELS = st.lists(WORDS, min_size=1, max_size=3).map(" ".join)
+FULL_WIDTH = str.maketrans({chr(c): chr(c + 0xFEE0) for c in range(0x21, 0x7F)})
+
+SAME = [
+    ("Real GDP", "REAL GDP"),
+    ("Real GDP", "RealGDP"),
+    ("CO2", "CO₂"),
+    ("Young's modulus", "Young’s modulus"),
+    ("X-axis", "x axis"),
+    ("6 × 6", "6 x 6"),
+    ("pré-synaptic", "pre–synaptic"),
+    ("7 mm", "7mm"),
+    ("100 °C", "100℃"),
+    ("W_max", "Wmax"),
+    ("μ", "µ"),
+    ("Α", "A"),
+    ("ligament", "→ ligament"),
+    ("Lorenz curve", "2. Lorenz curve"),
+    ("chloroplast", "chloropiast"),
+    ("Endoplasmic reticulum", "Endoplasmic reticulun"),
+    ("nucleus", "Nucleus (LGN)"),
+]
+
+OTHER = [
+    ("alkane", "alkene"),
+    ("ethane", "methane"),
+    ("Region I", "Region II"),
+    ("Stage 1", "Stage 2"),
+    ("cell", "cells"),
+    ("A", "A'"),
+    ("a'", "a"),
+    ("P", "P1"),
+    ("AD", "A D"),
+    ("-70 mV", "70 mV"),
+    ("1.5", "15"),
+    ("G♯", "G"),
+    ("G♭", "G"),
+    ("afferent", "efferent"),
+    ("hypertonic", "hypotonic"),
+    ("intermolecular", "intramolecular"),
+    ("nucleus", "nucleolus"),
+    ("ration", "concentration"),
+    ("LRAS1", "LRAS2"),
+]
+
+
+@pytest.mark.parametrize(("label", "text"), SAME)
+def test_same_words(label: str, text: str) -> None:
+    assert Page([line(text)]).find(label)
+
+
+@pytest.mark.parametrize(("label", "text"), OTHER)
+def test_other_words(label: str, text: str) -> None:
+    assert not Page([line(text)]).find(label)
+
+
+@given(LABELS, st.sampled_from([str.upper, str.lower, str.title, lambda s: s.translate(FULL_WIDTH)]))
+def test_a_label_matches_itself_in_any_case_and_width(label: str, change: object) -> None:
+    assert callable(change)
+    found = Page([line(change(label))]).find(label)
+    assert found
+    assert found.slips == 0
+
+
+@given(LABELS, st.sampled_from([stacked, beside, lambda parts: [*reversed(stacked(parts))]]))
+def test_a_label_may_be_broken_over_lines(label: str, lay: object) -> None:
+    assert callable(lay)
+    found = Page(lay(label.split())).find(label)
+    assert found
+    assert found.slips == 0
+
+
+def test_a_label_beside_a_vertical_axis_may_be_broken() -> None:
+    page = Page([upward("Births and", 0, 200), upward("Deaths rate", 22, 200)])
+    assert page.find("Births and Deaths rate")
+
+
+def test_distant_lines_are_not_joined() -> None:
+    assert not Page(apart("Optic", "nerve")).find("Optic nerve")
+
+
+@given(st.text(string.ascii_lowercase, min_size=1, max_size=EXACT_LENGTH), st.text(string.ascii_lowercase, min_size=1))
+def test_a_short_label_is_never_forgiven(label: str, seen: str) -> None:
+    assume(label != seen)
+    assert slips(label, seen) is None
+
+
+@given(st.text(string.ascii_lowercase, min_size=3, max_size=8), st.integers(0, 99), st.integers(0, 99))
+def test_digits_are_never_forgiven(word: str, one: int, two: int) -> None:
+    assume(one != two)
+    assert not Page([line(f"{word} {two}")]).find(f"{word} {one}")
+    assert not Page([line(f"{word}{two}")]).find(f"{word}{one}")
+
+
+@given(
+    st.text(string.ascii_lowercase, min_size=1, max_size=15), st.text(string.ascii_lowercase, min_size=1, max_size=15)
+)
+def test_no_more_slips_than_allowed(wanted: str, seen: str) -> None:
+    count = slips(wanted, seen)
+    assert count is None or count <= allowed_slips(len(wanted))
+    assert slips(wanted, wanted) == 0
+
+
+def test_the_stated_thresholds() -> None:
+    assert [allowed_slips(n) for n in (1, 4, 5, 9, 10, 30)] == [0, 0, 1, 1, 2, 2]
+
+
+@given(LABELS, st.lists(LABELS, max_size=4))
+def test_further_lines_never_hide_a_label(label: str, more: list[str]) -> None:
+    lines = stacked(label.split())
+    others = [line(text, 3 * number, 7 * number) for number, text in enumerate(more)]
+    assert Page([*lines, *others]).find(label)
+
+
+@pytest.mark.parametrize(
+    ("text", "proof"),
+    [
+        ("Brain", True),
+        ("1. Brain", True),
+        ("Human brain", True),
+        ("Anatomy of the brain", False),
+        ("Draw a brain with all of its parts in colour", False),
+    ],
+)
+def test_a_label_stands_alone_and_a_sentence_only_mentions_it(text: str, proof: bool) -> None:
+    found = Page([line(text)]).find("brain")
+    assert found
+    assert found.proof is proof
+
+
+def test_the_last_line_of_a_paragraph_is_no_label() -> None:
+    found = Page(stacked(["Draw the human head and label all its", "brain parts"])).find("brain")
+    assert found
+    assert not found.proof
+
+
+def test_unsure_lines_prove_nothing() -> None:
+    found = Page([line("Brain", confidence=0.6)]).find("brain")
+    assert found
+    assert not found.proof
+
+
+def test_a_panel_letter_is_no_point() -> None:
+    assert not (found := Page([line("(a)")]).find("A")) or not found.proof
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [
+        ("Golgi complex", "Golgi apparatus"),
+        ("mitochondrion", "Mitochondria"),
+        ("average queuing delay", "AQD"),
+        ("temperature", "Temp."),
+        ("Price", "P"),
+        ("chloroplast", "Chloruplsat"),
+        ("carbon dioxide", "CO2"),
+        ("myelin sheath", "themyelinlayer"),
+    ],
+)
+def test_what_may_stand_for_a_label(label: str, text: str) -> None:
+    assert Page([line(text)]).hints(label, frozenset(), {"carbon dioxide": ["co2"]}) == text
+
+
+def test_common_words_hint_at_nothing() -> None:
+    page = Page([line("Section")])
+    assert page.hints("middle section")
+    assert not page.hints("middle section", frozenset({"section"}))
+    assert not page.hints("cerebellum")
+
+
+def test_nearest() -> None:
+    nearest = Page(apart("Nucleus", "Nucleolus wall", "Axon")).nearest("Nucleuss")
+    assert nearest
+    assert nearest[0] == "Nucleus"
+    assert 90 < nearest[1] < 100
+    assert Page([]).nearest("Nucleus") is None
+
+
+@given(st.text(max_size=40))
+def test_any_text_can_be_compared(text: str) -> None:
+    assert all(tokens(text))
+    Page([line(text)]).find(text)
+
+
+def test_signs_without_words_match_nothing() -> None:
+    assert not Page([line("Axon")]).find("…")
+    assert not Page([line("→")]).lines
+
+
+def test_examples_in_the_documentation() -> None:
+    assert doctest.testmod(spelling).failed == 0

@@ -1,0 +1,249 @@
+"""Workers and batches, with a worker that needs no torch."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from limner.calls import Fault
+from limner.core.errors import UsageError
+from limner.painters.diffusers import jobs, options
+from limner.painters.diffusers.jobs import How, Item, Load
+from limner.workers import Answer, Died, Failed, Pool, Unfit
+from limner.workers import pool as module
+from limner.workers.pool import DEATHS
+from tests.fakes import brush
+
+HOW = How(8, 8)
+MakePool = Callable[..., Pool]
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakePool]:
+    """Pools of fake workers, which wait as long as it takes for a batch to fill."""
+    monkeypatch.setattr(module, "LINGER_S", 30.0)
+    monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
+    made: list[Pool] = []
+
+    def pool(batch_size: int = 1, devices: tuple[str | None, ...] = (None,), **load: Any) -> Pool:
+        chosen = options.Options({}, batch_size, devices)
+        made.append(jobs.open_pool(Load(str(tmp_path / "model"), **load), chosen))
+        return made[-1]
+
+    yield pool
+    for each in made:
+        each.close()
+
+
+def draw(pool: Pool, prompt: str, seed: int = 0, how: How = HOW) -> Future[Answer]:
+    return jobs.submit(pool, how, Item(prompt, seed), 60.0)
+
+
+def ask(pool: Pool, *prompts: str) -> list[Future[Answer]]:
+    return [draw(pool, prompt, seed) for seed, prompt in enumerate(prompts)]
+
+
+def told(future: Future[Answer]) -> Exception:
+    """What a painter makes of it."""
+    error = future.exception(30)
+    assert isinstance(error, Died | Failed | Unfit)
+    return jobs.fault_of(error)
+
+
+def right(future: Future[Answer], prompt: str, seed: int) -> bool:
+    drawn = jobs.drawn(future.result(30))
+    return (drawn.size, drawn.pixels) == ((8, 8), bytes(brush.colour(prompt, seed)) * 64)
+
+
+def batches(folder: Path) -> list[list[str]]:
+    return [record["prompts"] for record in brush.told(folder)]
+
+
+def test_requests_are_gathered_and_everyone_gets_his_own(make: MakePool, tmp_path: Path) -> None:
+    prompts = ["a", "b", "c", "d", "e", "f", "g", "h"]
+    futures = ask(make(4), *prompts)
+    assert all(right(future, prompt, seed) for seed, (future, prompt) in enumerate(zip(futures, prompts, strict=True)))
+    assert batches(tmp_path) == [["a", "b", "c", "d"], ["e", "f", "g", "h"]]
+    assert len({record["pid"] for record in brush.told(tmp_path)}) == 1
+
+
+def test_only_what_agrees_is_drawn_together(make: MakePool, tmp_path: Path) -> None:
+    other = How(8, 8, steps=3)
+    pool = make(2)
+    futures = [draw(pool, prompt, 0, how) for prompt, how in zip("abcd", (HOW, other, HOW, other), strict=True)]
+    wait(futures, 30)
+    assert batches(tmp_path) == [["a", "c"], ["b", "d"]]
+
+
+def test_a_batch_that_does_not_fill_is_drawn_all_the_same(
+    make: MakePool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LINGER_S", 0.01)
+    futures = ask(make(4), "a")
+    assert right(futures[0], "a", 0)
+    assert batches(tmp_path) == [["a"]]
+
+
+def test_devices_share_the_work(make: MakePool, tmp_path: Path) -> None:
+    gates = [brush.Gate(tmp_path, name) for name in "01"]
+    held = ask(make(1, ("cuda:0", "cuda:1")), "wait 0", "wait 1")
+    # Both are at work at the same time: neither has been let go.
+    for gate in gates:
+        gate.reached()
+    assert {record["device"] for record in brush.told(tmp_path)} == {"cuda:0", "cuda:1"}
+    for gate in gates:
+        gate.open()
+    assert all(right(future, f"wait {n}", n) for n, future in enumerate(held))
+
+
+def test_one_that_fails_does_not_spoil_the_others(make: MakePool) -> None:
+    futures = ask(make(3), "a", "fail", "refuse")
+    assert right(futures[0], "a", 0)
+    assert [str(told(future)) for future in futures[1:]] == [
+        "bad_request: ValueError: not this one", "refusal: withheld"
+    ]  # fmt: skip
+
+
+def test_a_worker_that_dies_is_replaced(make: MakePool, tmp_path: Path) -> None:
+    pool = make(2)
+    lost = ask(pool, "a", "die")
+    # What was finished before it died is kept.
+    assert right(lost[0], "a", 0)
+    assert str(told(lost[1])) == "server: its worker died (signal SIGABRT): Segmentation fault"
+    after = ask(pool, "b", "c")
+    assert right(after[0], "b", 0)
+    assert right(after[1], "c", 1)
+    first, second = brush.told(tmp_path)
+    assert first["pid"] != second["pid"]
+
+
+@pytest.mark.slow
+def test_workers_that_keep_dying_stop_the_run(make: MakePool, tmp_path: Path) -> None:
+    pool = make()
+    for _ in range(DEATHS - 1):
+        assert isinstance(told(ask(pool, "die")[0]), Fault)
+    for prompt in ("die", "a"):
+        found = told(ask(pool, prompt)[0])
+        assert isinstance(found, UsageError)
+        assert str(found).startswith(f"{DEATHS} times in a row its worker died (signal SIGABRT)")
+    assert len(brush.told(tmp_path)) == DEATHS
+
+
+@pytest.mark.slow
+def test_a_picture_in_between_shows_that_not_all_is_lost(make: MakePool) -> None:
+    pool = make()
+    for prompt in ["die", "a"] * (DEATHS + 1):
+        (future,) = ask(pool, prompt)
+        assert isinstance(told(future), Fault) if prompt == "die" else right(future, "a", 0)
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_while_it_loads(make: MakePool) -> None:
+    pool = make(variant="deadly")
+    for _ in range(DEATHS - 1):
+        assert "its worker died (exit code 9): Killed for want of memory" in str(told(ask(pool, "a")[0]))
+    assert isinstance(told(ask(pool, "a")[0]), UsageError)
+
+
+def test_what_cannot_be_loaded_is_told_to_all_at_once(make: MakePool) -> None:
+    pool = make(variant="none")
+    for future in ask(pool, "a", "b", "c"):
+        found = told(future)
+        assert isinstance(found, UsageError)
+        assert str(found) == "it cannot be loaded: OSError: no such variant"
+
+
+def test_an_option_the_pipeline_does_not_take_stops_the_run(make: MakePool) -> None:
+    found = told(ask(make(), "unfit")[0])
+    assert isinstance(found, UsageError)
+    assert str(found) == "OddPipeline takes no guidance"
+
+
+def test_a_worker_that_hangs_is_ended(make: MakePool) -> None:
+    pool = make()
+    late = told(jobs.submit(pool, HOW, Item("hang", 0), 0.5))
+    assert str(late) == "timeout: no result within 0.5 s; its worker was ended"
+    assert right(draw(pool, "a"), "a", 0)
+
+
+def test_what_is_no_picture_is_a_fault(make: MakePool) -> None:
+    answer = draw(make(), "short").result(30)
+    with pytest.raises(Fault, match="image: what the worker sent is no picture"):
+        jobs.drawn(answer)
+
+
+def test_what_is_given_up_before_its_turn_is_not_drawn(make: MakePool, tmp_path: Path) -> None:
+    gate = brush.Gate(tmp_path, "0")
+    pool = make()
+    held, unwanted = ask(pool, "wait 0", "b")
+    gate.reached()
+    assert unwanted.cancel()
+    last = draw(pool, "c")
+    gate.open()
+    assert right(held, "wait 0", 0)
+    assert right(last, "c", 0)
+    assert batches(tmp_path) == [["wait 0"], ["c"]]
+
+
+def test_closing_ends_workers_at_work(make: MakePool, tmp_path: Path) -> None:
+    gate = brush.Gate(tmp_path, "0")
+    pool = make()
+    (held,) = ask(pool, "wait 0")
+    gate.reached()
+    worker = psutil.Process(brush.told(tmp_path)[0]["pid"])
+    pool.close()
+    assert not worker.is_running()  # Nor is it left behind as a zombie.
+    assert isinstance(told(held), Fault)
+    assert str(told(draw(pool, "a"))) == "it was closed"
+
+
+def test_requests_may_come_from_many_threads(make: MakePool) -> None:
+    pool = make(3)
+    found: list[bool] = []
+
+    def run(number: int) -> None:
+        for n in range(9):
+            found.append(right(draw(pool, f"{number}", n), f"{number}", n))
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert found == [True] * 27
+
+
+PARENT = """
+import sys
+from limner.painters.diffusers import jobs, options
+from tests.fakes import brush
+
+jobs.FACTORY = brush.FACTORY
+pool = jobs.open_pool(jobs.Load(sys.argv[1] + "/model"), options.Options({}))
+jobs.submit(pool, jobs.How(8, 8), jobs.Item("wait 0", 0), 600.0).result()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_no_worker_outlives_its_painter(tmp_path: Path, number: signal.Signals) -> None:
+    gate = brush.Gate(tmp_path, "0")
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path)], stderr=subprocess.DEVNULL)
+    try:
+        gate.reached()
+        worker = psutil.Process(brush.told(tmp_path)[0]["pid"])
+        parent.send_signal(number)
+        parent.wait(30)
+        worker.wait(30)
+    finally:
+        parent.kill()
+        parent.wait()

@@ -1,0 +1,365 @@
+"""The painter with a worker that needs no torch: what identifies a drawing, what is drawn, and what is not again."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, ClassVar
+
+import psutil
+import pytest
+import sqlalchemy as sa
+from PIL import Image
+from tenacity import wait_none
+
+from limner import api
+from limner.calls import Calls, Fault
+from limner.core.errors import UsageError
+from limner.core.exam import Exam
+from limner.core.settings import PainterFacts, Settings
+from limner.evidence.probe import OcrProbe
+from limner.painters import Painting, PaintRequest, open_painter, with_devices
+from limner.painters.diffusers import DiffusersPainter, jobs
+from limner.painters.diffusers import painter as module
+from limner.store import Store
+from limner.store.records import load_drawings
+from limner.store.schema import attempts
+from limner.workers import Answer
+from tests.cli.invoke import limner
+from tests.fakes import brush
+from tests.support import SmallExam, environment, picture
+
+Make = Callable[..., DiffusersPainter]
+SIZE = {"size": "8x8"}
+CANARY = "hf_canary0123456789abcdef"
+
+
+class Inline:
+    """A pool that draws at once, in this process."""
+
+    drawn: ClassVar[list[Any]] = []
+
+    def __init__(self, *_: Any, **__: Any) -> None: ...
+
+    def submit(self, given: Any, bodies: Any, *, item: Any, seconds: float) -> Future[Answer]:
+        self.drawn.append(item)
+        future: Future[Answer] = Future()
+        size = [given["how"]["width"], given["how"]["height"]]
+        pixels = bytes(brush.colour(item["prompt"], item["seed"], bodies)) * (size[0] * size[1])
+        future.set_result(Answer({"size": size, "about": {"device": "inline"}}, (pixels,)))
+        return future
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture
+def make(folder: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> Make:
+    monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
+
+    def painter(facts: PainterFacts | None = None, **options: Any) -> DiffusersPainter:
+        return DiffusersPainter("mine", f"diffusers/{folder}", store.blobs, SIZE | options, facts)
+
+    return painter
+
+
+@pytest.fixture
+def quick(folder: Path, store: Store) -> Make:
+    """Painters without a worker."""
+    Inline.drawn.clear()
+
+    def painter(**options: Any) -> DiffusersPainter:
+        pool: Any = Inline
+        return DiffusersPainter("mine", f"diffusers/{folder}", store.blobs, SIZE | options, None, pool)
+
+    return painter
+
+
+def ask(prompt: str = "A cell.", seed: int = 0, **more: Any) -> PaintRequest:
+    return PaintRequest("q1", prompt, seed, **more)
+
+
+def paint(painter: DiffusersPainter, store: Store, *requests: PaintRequest, tries: int = 3) -> list[Painting]:
+    async def run() -> list[Painting]:
+        async with Calls(store, tries=tries) as calls:
+            calls._wait = wait_none()  # type: ignore[assignment]
+            return await asyncio.gather(*(painter.paint(request, calls) for request in requests))
+
+    return asyncio.run(run())
+
+
+def fill(data: bytes) -> tuple[Any, tuple[int, int]]:
+    with Image.open(io.BytesIO(data)) as image:
+        assert image.format == "PNG"
+        return image.getpixel((0, 0)), image.size
+
+
+def batches(tmp_path: Path) -> list[list[str]]:
+    return [record["prompts"] for record in brush.told(tmp_path)]
+
+
+def test_a_drawing_and_where_it_came_from(make: Make, store: Store) -> None:
+    (painting,) = paint(make(steps=4), store, ask("A leaf.", 7))
+    assert fill(painting.image) == (brush.colour("A leaf.", 7), (8, 8))
+    body = painting.notes["body"]
+    assert set(body["weights"]) == {"files"}
+    told = {"prompt": "A leaf.", "seed": 7, "dtype": "bfloat16", "width": 8, "height": 8, "steps": 4}
+    assert {name: value for name, value in body.items() if name != "weights"} == told
+    assert painting.notes["about"] == {"device": "brush"}
+    assert (painting.prompt_sent, painting.cost, len(painting.calls)) == ("A leaf.", 0.0, 1)
+
+
+def test_what_is_stored_is_not_drawn_again_however_it_would_be_drawn(quick: Make, store: Store) -> None:
+    first = paint(quick(), store, ask())
+    ways: list[dict[str, Any]] = [{}, {"batch_size": 8}, {"devices": "0,1"}, {"offload": "model"}, {"dtype": "bf16"}]
+    for way in ways:
+        painter = quick(**way)
+        assert paint(painter, store, ask())[0].calls == first[0].calls
+    assert len(Inline.drawn) == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"dtype": "float32"},
+        {"steps": 30},
+        {"guidance": 3.5},
+        {"true_cfg_scale": 4},
+        {"negative_prompt": "blur"},
+        {"max_sequence_length": 256},
+        {"size": "16x8"},
+        {"variant": "fp16"},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_whatever_decides_the_pixels_is_in_the_key_and_in_the_row(
+    quick: Make, store: Store, options: dict[str, Any]
+) -> None:
+    (plain,), (other,) = paint(quick(), store, ask()), paint(quick(**options), store, ask())
+    assert plain.calls != other.calls
+    assert len(Inline.drawn) == 2
+    assert set(quick(**options).options) == {"size", *options}
+
+
+def test_how_it_is_drawn_makes_no_row_of_its_own(quick: Make) -> None:
+    assert quick(batch_size=4, devices="0,1", offload="sequential").options == SIZE
+
+
+def test_strength_counts_only_where_there_is_a_picture(quick: Make, store: Store) -> None:
+    sha256, _ = store.blobs.put(picture(1))
+    keys = [
+        paint(quick(strength=strength), store, ask(images=images))[0].calls
+        for strength in (0.5, 0.8)
+        for images in ((), (sha256,))
+    ]
+    assert keys[0] == keys[2]
+    assert len(set(keys)) == 3
+
+
+def test_other_weights_draw_anew(quick: Make, store: Store, folder: Path) -> None:
+    painter = quick()
+    assert painter.changeable
+    paint(painter, store, ask())
+    (folder / "unet" / "weights.safetensors").write_bytes(b"trained on")
+    paint(quick(), store, ask())
+    assert len(Inline.drawn) == 2
+
+
+def test_pictures_go_by_hash_into_the_key_and_by_bytes_to_the_worker(make: Make, store: Store, tmp_path: Path) -> None:
+    data = picture(5)
+    sha256, _ = store.blobs.put(data)
+    (painting,) = paint(make(), store, ask("Mend it.", images=(sha256,)))
+    assert painting.notes["body"]["images"] == [sha256]
+    assert fill(painting.image)[0] == brush.colour("Mend it.", 0, (data,))
+    assert [record["editing"] for record in brush.told(tmp_path)] == [True]
+    assert make().edits
+
+
+def test_a_picture_that_is_not_there_is_a_fault(quick: Make, store: Store) -> None:
+    with pytest.raises(Fault, match="is not among the blobs") as raised:
+        paint(quick(), store, ask(images=("ab" * 32,)))
+    assert raised.value.kind == "missing"
+
+
+def test_what_is_asked_at_once_is_drawn_together(
+    make: Make, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("limner.workers.pool.LINGER_S", 30.0)
+    requests = [ask(f"Part {n}.", n) for n in range(8)]
+    paintings = paint(make(batch_size=4), store, *requests)
+    assert [fill(each.image)[0] for each in paintings] == [brush.colour(f"Part {n}.", n) for n in range(8)]
+    assert [len(job) for job in batches(tmp_path)] == [4, 4]
+
+
+def test_no_more_is_claimed_than_is_about_to_be_drawn(make: Make, store: Store, tmp_path: Path) -> None:
+    gate = brush.Gate(tmp_path, "0")
+    seen: list[int] = []
+
+    async def run() -> list[Any]:
+        async with Calls(store) as calls:
+            requests = [ask("wait 0"), *(ask(f"Part {n}.") for n in range(20))]
+            tasks = [asyncio.create_task(painter.paint(request, calls)) for request in requests]
+            await asyncio.to_thread(gate.reached)
+            await store.awrite(lambda _: None)
+            seen.append(len(calls._held))
+            await asyncio.to_thread(gate.open)
+            return await asyncio.gather(*tasks)
+
+    painter = make()
+    assert len(asyncio.run(run())) == 21
+    assert seen[0] <= module.AHEAD
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_is_tried_again_and_then_given_up(make: Make, store: Store, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"diffusers/.*/model: 3 times in a row its worker died \(signal SIGABRT\)"):
+        paint(make(), store, ask("die"))
+    assert len(batches(tmp_path)) == 3
+    # Nothing of this is held against the question: the next run tries again.
+    assert len(paint(make(), store, ask("A cell."))) == 1
+
+
+def test_no_key_reaches_the_worker(make: Make, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "HF_TOKEN", "SOMETHING_ELSE"):
+        monkeypatch.setenv(name, CANARY)
+    monkeypatch.setenv("MY_DEVICE", "7")
+    paint(make(env="MY_DEVICE"), store, ask("environ"))
+    found = json.loads((tmp_path / "environ.json").read_text("utf-8"))
+    assert CANARY not in json.dumps(found)
+    assert (found["MY_DEVICE"], found["HF_HUB_OFFLINE"]) == ("7", "1")
+
+
+def test_a_key_in_its_last_words_is_not_stored(make: Make, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", CANARY)
+    with pytest.raises(Fault, match=r"server: its worker died \(signal SIGABRT\): the token \*\*\* is not valid"):
+        paint(make(), store, ask(f"blab {CANARY}"), tries=1)
+    with store.reading() as connection:
+        stored = connection.execute(sa.select(attempts.c.detail)).scalars().all()
+    assert stored
+    assert CANARY not in str(stored)
+
+
+def test_what_cannot_be_loaded_names_the_painter(make: Make, store: Store) -> None:
+    with pytest.raises(UsageError, match=r"diffusers/.*/model: it cannot be loaded: OSError: no such variant"):
+        paint(make(variant="none"), store, ask())
+
+
+def test_missing_packages_are_told_early(quick: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda name: None if name in ("torch", "diffusers") else object())
+    with pytest.raises(UsageError, match=r"needs torch and diffusers: install them with pip install 'limner\[gpu\]'"):
+        quick().check()
+    monkeypatch.setattr(module, "find_spec", lambda name: object())
+    quick().check()
+
+
+def test_it_is_found_by_its_word(folder: Path, store: Store) -> None:
+    facts = PainterFacts(prompt_group="closed", sizes={"square": "640x640"})
+    settings = Settings(providers={}, painters={"diffusers/lab/model": facts})
+
+    def opened(word: str, **options: Any) -> Any:
+        return open_painter(word, Exam("none", "genexam", ()), store.blobs, OcrProbe(), settings, options)
+
+    painter = opened(f"mine=diffusers/{folder}", steps=3)
+    assert isinstance(painter, DiffusersPainter)
+    assert (painter.name, painter.spec, painter.options) == ("mine", f"diffusers/{folder}", {"steps": 3})
+    assert (painter.group, painter.unpriced()) == ("open", None)
+    hub = opened("diffusers/lab/model")
+    assert (hub.group, hub.changeable, hub._how(ask()).width) == ("closed", False, 640)
+    with pytest.raises(UsageError, match="diffusers/REPO_OR_PATH"):
+        opened("diffuser/lab")
+
+
+def test_a_run_through_the_program(
+    small_exam: SmallExam, folder: Path, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
+    monkeypatch.setattr(module, "find_spec", lambda name: object())
+
+    def run(**options: Any) -> Any:
+        word = f"mine=diffusers/{folder}"
+        return api.run("genexam", data=small_exam.data, painters=[word], store=store, painter_options=SIZE | options)
+
+    first, again = run(batch_size=2), run()
+    assert (first.done, first.failed) == (4, 0)
+    assert (again.done, again.stored, again.failed) == (0, 4, 0)
+    assert sum(map(len, batches(tmp_path))) == 4
+    drawings = list(load_drawings(store, "genexam"))
+    assert {drawing.label for drawing in drawings} == {"mine?size=8x8"}
+    assert all(drawing.width == 8 for drawing in drawings)
+
+
+SCRIPT = """
+from limner.painters.diffusers import jobs, painter
+from tests.fakes import brush
+
+jobs.FACTORY = brush.FACTORY
+painter.find_spec = lambda name: True
+from limner.cli import main
+main()
+"""
+
+
+def waiting_exam(exam: SmallExam) -> None:
+    """Let every question's prompt be one that holds the worker."""
+    file = exam.data / "annotations" / "All_Subjects.jsonl"
+    rows = [row | {"prompt": f"wait {n}"} for n, row in enumerate(exam.rows)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("patient", [True, False])
+def test_interrupted_it_leaves_no_worker(small_exam: SmallExam, folder: Path, tmp_path: Path, patient: bool) -> None:
+    """Ctrl-C goes to everyone in the terminal: the first finishes what is being drawn, a second one does not wait."""
+    waiting_exam(small_exam)
+    gate = brush.Gate(tmp_path, "0")
+    words = ["draw", "genexam", "--data", str(small_exam.data), "--painter", f"mine=diffusers/{folder}"]
+    words += ["--painter-arg", "size=8x8", "--concurrency", "1", "--store", str(tmp_path / "store")]
+    command = [sys.executable, "-c", SCRIPT, *words]
+    run = subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        gate.reached()
+        worker = psutil.Process(brush.told(tmp_path)[0]["pid"])
+        os.killpg(run.pid, signal.SIGINT)
+        if patient:
+            gate.open()
+        while run.poll() is None:
+            try:
+                run.wait(0.2 if not patient else 60)
+            except subprocess.TimeoutExpired:
+                os.killpg(run.pid, signal.SIGINT)
+        worker.wait(30)
+    finally:
+        run.kill()
+        run.wait()
+    with Store(tmp_path / "store", create=False) as opened:
+        done = [drawing for drawing in load_drawings(opened, "genexam") if drawing.status == "done"]
+    assert len(done) == patient
+    assert len(brush.told(tmp_path)) == 1
+    assert not patient or run.returncode == 130
+
+
+def test_devices_go_to_pipelines_alone() -> None:
+    given = {"steps": 3}
+    for word in ("diffusers/lab/model", "mine=diffusers/./model"):
+        assert with_devices(word, given, "0,1") == {"steps": 3, "devices": "0,1"}
+        assert with_devices(word, given, None) == given
+    for word in ("openai/gpt-image-1", "mine=python/my:draw", "folder/diffusers/x", "mine=folder/./diffusers/x"):
+        assert with_devices(word, given, "0,1") == given
+
+
+def test_the_command_says_where_to_draw(
+    small_exam: SmallExam, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
+    words: list[str | Path] = ["draw", "genexam", "--data", small_exam.data, "--painter", f"mine=diffusers/{folder}"]
+    words += ["--painter-arg", "size=8x8", "--store", tmp_path / "own", "--devices", "cuda:3", "--limit", "1"]
+    monkeypatch.setattr(module, "find_spec", lambda name: object())
+    assert limner(*words).code == 0
+    assert [record["device"] for record in brush.told(tmp_path)] == ["cuda:3"]

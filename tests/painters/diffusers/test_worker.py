@@ -1,0 +1,125 @@
+"""The real worker process with tiny pipelines: from the painter to the pixels and back."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+from PIL import Image
+
+from limner import api
+from limner.calls import Calls
+from limner.core.errors import UsageError
+from limner.painters import Painting, PaintRequest
+from limner.painters.diffusers import DiffusersPainter, jobs
+from limner.painters.diffusers.jobs import Drawn, How, Item, Load
+from limner.painters.diffusers.options import Options
+from limner.store import Store
+from limner.store.records import load_drawings
+from limner.workers import Died, Pool
+from tests.support import SmallExam, picture
+
+pytestmark = pytest.mark.slow
+OPTIONS = {"size": "32x32", "steps": 2, "dtype": "float32", "devices": "cpu"}
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+Pipeline = Callable[[str], Path]
+
+
+@pytest.fixture
+def pool(pipeline: Pipeline) -> Iterator[Pool]:
+    made = jobs.open_pool(Load(str(pipeline("sd3")), dtype="float32"), Options({}, 4, ("cpu",)))
+    yield made
+    made.close()
+
+
+def draw(pool: Pool, how: How, item: Item) -> Drawn:
+    return jobs.drawn(jobs.submit(pool, how, item, 120.0).result(120))
+
+
+def paint(painter: DiffusersPainter, store: Store, *requests: PaintRequest) -> list[Painting]:
+    async def run() -> list[Painting]:
+        async with Calls(store) as calls:
+            return await asyncio.gather(*(painter.paint(request, calls) for request in requests))
+
+    return asyncio.run(run())
+
+
+def test_the_worker_draws_what_the_pipeline_draws_and_comes_back_when_killed(pool: Pool, pipeline: Pipeline) -> None:
+    from limner.painters.diffusers.pipeline import Easel
+
+    how, items = How(32, 32, steps=2), [Item("A cell.", 3), Item("A leaf with labels", 4)]
+    drawn = draw(pool, how, items[0])
+    here: Any = next(Easel.open(Load(str(pipeline("sd3")), dtype="float32", device="cpu")).draw(how, items[:1]))
+    assert drawn.pixels == here.pixels
+    (process,) = pool._processes
+    worker = psutil.Process(process._process.pid)
+    os.kill(worker.pid, signal.SIGKILL)
+    with suppress(Died):  # It may have been seen to be gone before it was asked.
+        draw(pool, how, items[1])
+    assert draw(pool, how, items[0]).pixels == drawn.pixels
+    assert not worker.is_running()
+
+
+def test_a_run_and_its_resumption(pipeline: Pipeline, small_exam: SmallExam, store: Store) -> None:
+    word = f"tiny=diffusers/{pipeline('flux')}"
+
+    def run(**options: Any) -> Any:
+        return api.run("genexam", data=small_exam.data, painters=[word], store=store, painter_options=OPTIONS | options)
+
+    first = run(batch_size=4)
+    assert (first.done, first.failed) == (4, 0)
+    images = {drawing.question_id: drawing.image for drawing in load_drawings(store, "genexam")}
+    assert len(set(images.values())) == 4
+    again = run(batch_size=1)
+    assert (again.done, again.stored) == (0, 4)
+    assert {drawing.question_id: drawing.image for drawing in load_drawings(store, "genexam")} == images
+    more = run(steps=3)
+    assert (more.done, more.stored) == (4, 0)
+
+
+def test_an_edit_through_the_journal(pipeline: Pipeline, store: Store) -> None:
+    painter = DiffusersPainter("tiny", f"diffusers/{pipeline('sdxl')}", store.blobs, OPTIONS | {"strength": 0.5})
+    sha256, _ = store.blobs.put(picture(77, size=(64, 48)))
+    drawn, edited = paint(
+        painter, store, PaintRequest("q", "A cell.", 1), PaintRequest("q", "A cell.", 1, images=(sha256,))
+    )
+    assert drawn.image != edited.image
+    assert edited.notes["about"]["pipeline"] == "StableDiffusionXLImg2ImgPipeline"
+    with Image.open(io.BytesIO(edited.image)) as image:
+        assert (image.size, np.asarray(image).std() > 5) == ((32, 32), True)
+
+
+def test_a_repository_is_drawn_with_from_the_cache_offline(
+    pipeline: Pipeline, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub = tmp_path / "hub" / "hub"
+    place = hub / "models--lab--tiny"
+    shutil.copytree(pipeline("sdxl"), place / "snapshots" / COMMIT)
+    (place / "refs").mkdir()
+    (place / "refs" / "main").write_text(COMMIT, "utf-8")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub))
+    painter = DiffusersPainter("tiny", "diffusers/lab/tiny", store.blobs, OPTIONS)
+    (painting,) = paint(painter, store, PaintRequest("q", "A cell."))
+    assert painting.notes["body"]["weights"] == {"repository": "lab/tiny", "commit": COMMIT}
+
+
+def test_a_pipeline_that_cannot_be_loaded_stops_the_run_with_a_word(
+    pipeline: Pipeline, store: Store, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(pipeline("sdxl"), broken)
+    for file in (broken / "unet").glob("*.safetensors"):
+        file.unlink()
+    painter = DiffusersPainter("tiny", f"diffusers/{broken}", store.blobs, OPTIONS)
+    with pytest.raises(UsageError, match=r"diffusers/.*/broken: it cannot be loaded: OSError: .*unet"):
+        paint(painter, store, PaintRequest("q", "A cell."))

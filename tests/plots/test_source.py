@@ -1,0 +1,132 @@
+"""Which painters, in which order, on which questions; and what the caption says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from limner import api
+from limner.core.errors import UsageError
+from limner.plots import frames
+from limner.plots.source import Choice, Source, load
+from limner.scoring import MET
+from limner.store import Store
+from tests.tables import synthetic
+
+Sources = Callable[..., Source]
+SMALLER = "openai/gpt-image-1"
+
+
+def test_the_best_first_and_controls_last(source: Sources) -> None:
+    found = source("worldgenbench")
+    assert found.names[-1] == "control/reference"
+    assert found.controls == {"control/reference"}
+    values = [each.get(found.score.name) for each in found.field.values][:-1]
+    known = [value for value in values if value is not None]
+    assert known == sorted(known, reverse=True)
+    assert values[: len(known)] == known, "painters without the score come after the others"
+
+
+def test_strategies_have_rows_of_their_own(source: Sources) -> None:
+    names = source("aibench").names
+    assert {"BAGEL", "BAGEL + rewrite", "openai/gpt-image-1 + rewrite"} <= set(names)
+    assert len(names) == 2 * 9 + 2
+
+
+def test_all_painters_have_the_same_questions(source: Sources) -> None:
+    found = source("genexam")
+    inside = [{entry.question.id for entry in entries} for entries in found.field.inside]
+    assert all(ids == found.field.questions for ids in inside[:-1])
+    assert inside[-1] < found.field.questions, "a control that lacks some of them does not cut them"
+    whole = api.scores("genexam", store=found.choice.store)
+    assert {row.numbers.n for row in whole if not row.control} == {len(found.field.questions)}
+
+
+def test_the_caption_names_judge_reading_n_and_coverage(source: Sources) -> None:
+    found = source("genexam", reading="paper")
+    shares = [standing.coverage for standing in api.scores("genexam", store=found.choice.store, reading="paper")]
+    low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
+    n = len(found.field.questions)
+    assert found.caption == (
+        f"genexam · judge fake/judge · reading paper · n = {n} questions common to 9 painters"
+        f" · control/reference on {n - 1} of these · coverage {low} to {high}"
+    )
+
+
+def test_who_cuts_the_questions_is_told_first(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        synthetic.fill(store, "genexam", painters=3, questions=40, images=False, faults=False)
+        theirs = "SELECT id FROM drawings WHERE painter = 'openai/gpt-image-1' AND question_id NOT LIKE '%-1_'"
+        store.write(lambda connection: connection.exec_driver_sql(f"DELETE FROM markings WHERE drawing IN ({theirs})"))
+        first = load("genexam", Choice(store=store)).caption.split(" · ")[0]
+        assert first == f"{SMALLER} cuts the common questions from 40 to 10; --without {SMALLER} compares the others"
+        rest = load("genexam", Choice(store=store, without=("openai/gpt-image-1",)))
+        assert len(rest.field.questions) == 40
+        assert "cuts" not in rest.caption
+        each = load("genexam", Choice(store=store, on="all"))
+        assert "n = 10 to 40, each painter's own questions" in each.caption
+
+
+def test_painters_without_a_score_are_named_and_left_out(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        synthetic.fill(store, "genexam", painters=2, images=False, faults=False)
+        theirs = "painter = 'openai/gpt-image-1'"
+        store.write(
+            lambda connection: connection.exec_driver_sql(
+                f"DELETE FROM markings WHERE drawing IN (SELECT id FROM drawings WHERE {theirs})"
+            )
+        )
+        failed = f"UPDATE drawings SET status = 'failed', fault = 'refusal' WHERE {theirs}"
+        store.write(lambda connection: connection.exec_driver_sql(failed))
+        found = load("genexam", Choice(store=store))
+        assert found.names == ("openai/gpt-image-1.5",)
+        assert found.caption.endswith("without a score: openai/gpt-image-1")
+        shown = frames.failures(found)
+        assert shown.rows == ("openai/gpt-image-1.5", "openai/gpt-image-1")
+        assert shown.notes == ("0 of 13", "13 of 13")
+
+
+def test_the_score_is_the_first_that_most_painters_have(source: Sources) -> None:
+    assert source("mmmg").score.name == "mmmg_release"
+    assert source("mmmg", score="mmmg_exact").score.name == "mmmg_exact"
+    with pytest.raises(UsageError, match="--score nonsense: there is: mmmg_release"):
+        source("mmmg", score="nonsense")
+
+
+def test_a_judge_that_settles_no_score_is_shown_by_what_it_decided(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        synthetic.fill(store, "fepbench", painters=3, judges=("ocr",), images=False)
+        assert load("fepbench", Choice(store=store)).score == MET
+
+
+def test_one_of_several_judges_must_be_named(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        synthetic.fill(store, "genexam", painters=2, judges=("one", "two"), images=False)
+        with pytest.raises(UsageError, match="several evaluators; name one with --judge: 'one', 'two'"):
+            load("genexam", Choice(store=store))
+        assert load("genexam", Choice(store=store, judges=("two",))).field.evaluator.name == "two"
+        with pytest.raises(UsageError, match="no judge 'three'"):
+            load("genexam", Choice(store=store, judges=("three",)))
+
+
+def test_one_of_several_ways_must_be_named(tmp_path: Path) -> None:
+    ways = [
+        {"judge": "openai/gpt-5", "model": "gpt-5", "args": {"reasoning_effort": effort}} for effort in ("low", "high")
+    ]
+    with Store(tmp_path) as store:
+        synthetic.fill(store, "genexam", painters=2, judges=ways, images=False)
+        labels = "'gpt-5 · reasoning_effort=high', 'gpt-5 · reasoning_effort=low'"
+        with pytest.raises(UsageError, match=f"name one with --judge: {labels}"):
+            load("genexam", Choice(store=store))
+        for word in ("gpt-5 · reasoning_effort=low", "openai/gpt-5?reasoning_effort=low"):
+            found = load("genexam", Choice(store=store, judges=(word,)))
+            assert "judge gpt-5 · reasoning_effort=low" in found.caption
+
+
+def test_nothing_marked_says_what_to_run(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        synthetic.fill(store, "genexam", painters=1, judges=(), images=False)
+        with pytest.raises(UsageError, match="nothing is marked yet; `limner run`"):
+            load("genexam", Choice(store=store))

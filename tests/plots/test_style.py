@@ -1,0 +1,137 @@
+"""Names that fit and differ, text that is broken into lines, files that are the same each time."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from limner.core.errors import UsageError
+from limner.core.plot_data import Cell, Grid
+from limner.plots.draw.labels import choose
+from limner.plots.style import SMALL, Sketch, compose, fit, fitted, look, save, wide, wrapped
+from tests.tables.synthetic import cast
+
+pytestmark = pytest.mark.usefixtures("matplotlib")
+
+
+def test_names_of_many_painters_fit_and_differ() -> None:
+    names = [painter.name for painter in cast(25)]
+    for inches in (0.8, 1.1, 1.75):
+        short = fitted(names, inches, SMALL)
+        assert len(set(short)) == 25
+        assert all(wide(name, SMALL) <= inches for name in short)
+    assert fitted(names, 2.5, SMALL)[0] == "gpt-image-1.5", "nobody needs the provider"
+
+
+def test_a_provider_stays_where_names_would_be_the_same() -> None:
+    assert fitted(["a/same", "b/same"], 2, SMALL) == ["a/same", "b/same"]
+    assert fitted(["control/blank"], 2, SMALL) == ["control/blank"]
+
+
+def test_a_strategys_options_are_no_provider() -> None:
+    names = ["lab/brush", "lab/brush + best-of-3[chooser=lab/chooser2]", "lab/brush + best-of-3[chooser=lab/chooser3]"]
+    assert fitted(names, 4, SMALL) == [
+        "brush",
+        "brush + best-of-3[chooser=chooser2]",
+        "brush + best-of-3[chooser=chooser3]",
+    ]
+    # Where the models behind the slashes have the same name, all of it stays.
+    same = ["brush + best-of-3[chooser=a/one]", "brush + best-of-3[chooser=b/one]"]
+    assert fitted(same, 4, SMALL) == same
+    assert len(set(fitted(names, 0.7, SMALL))) == 3
+
+
+PARTS = st.sampled_from(["a", "lab/a", "b/a", "lab/b", "a?x=1", "control/a"])
+WAYS = st.sampled_from(["", " + rewrite", " + best-of-3[chooser=lab/a]", " + best-of-3[chooser=b/a]"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(PARTS, WAYS).map("".join), min_size=1, max_size=12, unique=True), st.floats(0.5, 3))
+def test_no_two_rows_look_the_same(names: list[str], inches: float) -> None:
+    assert len(set(fitted(names, inches, SMALL))) == len(names)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.text("abcdefg $_-/", min_size=5, max_size=60), st.floats(0.4, 2))
+def test_what_is_shortened_fits(name: str, inches: float) -> None:
+    short = fit(name, inches, SMALL)
+    assert short == name or (wide(short, SMALL) <= inches and "…" in short)
+
+
+def test_lines_are_no_longer_than_the_column() -> None:
+    text = "genexam · judge fake/judge · reading careful · n = 93 questions common to 10 painters · coverage 92%"
+    lines = wrapped(text, 3.2).split("\n")
+    assert len(lines) > 1
+    assert " ".join(lines) == text
+    assert all(wide(line, SMALL) <= 3.2 for line in lines)
+
+
+def test_a_formula_in_a_name_is_no_formula() -> None:
+    figure = compose([sketch(("$x^2$ and $", "b"))], "single")
+    figure.draw_without_rendering()
+    labels = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels()]
+    assert "$x^2$ and $" in labels
+    assert not any(label.get_parse_math() for axes in figure.axes for label in axes.get_yticklabels())
+
+
+def sketch(rows: tuple[str, ...] = ("a", "b")) -> Sketch:
+    from limner.plots.draw import dots
+
+    cells = tuple((Cell(50.0, 40.0, 60.0, 9), Cell(None, n=9, least=10.0, most=30.0)) for _ in rows)
+    with look():
+        return dots(Grid(rows, ("one", "two"), cells, "score", 100, "made up"), "single")
+
+
+@pytest.mark.parametrize("form", ["svg", "pdf", "png"])
+def test_the_same_numbers_give_the_same_bytes(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import matplotlib
+
+    prints = set()
+    for turn in range(2):
+        path = tmp_path / f"{turn}.{form}"
+        # Neither the day nor what a user has set elsewhere makes a difference.
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(turn * 10**8))
+        monkeypatch.setitem(matplotlib.rcParams, "font.size", 9 + turn)
+        save([sketch()], path, "single")
+        prints.add(hashlib.sha256(path.read_bytes()).hexdigest())
+    assert len(prints) == 1
+    assert b"2026" not in (tmp_path / f"0.{form}").read_bytes() or form != "svg"
+
+
+def test_drawing_leaves_a_users_settings_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    import matplotlib
+
+    monkeypatch.setitem(matplotlib.rcParams, "font.size", 17)
+    compose([sketch()], "single")
+    assert matplotlib.rcParams["font.size"] == 17
+
+
+def test_what_fills_more_than_a_page_is_refused() -> None:
+    with pytest.raises(UsageError, match="more than a page"):
+        compose([sketch(tuple(map(str, range(80))))], "single")
+
+
+def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(UsageError, match=r"pip install 'limner\[plots\]'"), look():
+        pass
+
+
+points = st.tuples(st.floats(20, 280), st.floats(20, 180))
+
+
+@given(st.lists(points, min_size=1, max_size=25, unique=True))
+def test_numbers_beside_points_stay_inside_and_near(where: list[tuple[float, float]]) -> None:
+    widths = [8.0] * len(where)
+    for (x, y), (a, b) in zip(where, choose(where, widths, (0, 0, 300, 200)), strict=True):
+        assert 4 <= a <= 296
+        assert 3 <= b <= 197
+        assert abs(a - x) < 50
+        assert abs(b - y) < 50

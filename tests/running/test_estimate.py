@@ -1,0 +1,165 @@
+"""What a run would still cost: less what is stored, with what has no price named, and with nothing asked or written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner.running.estimate import Estimate, total
+from tests.cli.invoke import limner
+from tests.fakes import ChatServer
+from tests.support import JUDGE, PRICES, SmallExam, write_exam, write_settings
+
+PICTURE_TOKENS, REPLY_TOKENS = 800, 3000
+
+
+@pytest.fixture
+def exam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SmallExam:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-nobody-is-asked")
+    return write_exam(tmp_path, 6)
+
+
+def painted(exam: SmallExam) -> list[str]:
+    """Finished drawings."""
+    return ["genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]
+
+
+def steps(*words: str, code: int = 0) -> dict[str, Any]:
+    """Each painter's and judge's line, by name."""
+    body = limner("estimate", *words, "--json", code=code).json()
+    assert body["dollars"] == pytest.approx(sum(step["dollars"] or 0 for step in body["steps"]))
+    return {step["who"]: step for step in body["steps"]}
+
+
+def test_before_anything_is_stored_rules_of_thumb_and_price_lists_serve(exam: SmallExam) -> None:
+    found = steps(*painted(exam), "--painter", "bfl/flux-pro-1.1", "--judge", "openai/gpt-5", "--judge", "ocr")
+    assert {who: (one["role"], one["steps"], one["calls"], one["basis"]) for who, one in found.items()} == {
+        "mine": ("painter", 6, 0, "free"),
+        "bfl/flux-pro-1.1": ("painter", 6, 6, "price list"),
+        "openai/gpt-5": ("judge", 12, 12, "rule of thumb"),
+        "ocr": ("judge", 12, 0, "free"),
+    }
+    assert found["bfl/flux-pro-1.1"]["dollars"] == pytest.approx(6 * 0.04)
+    assert (found["mine"]["dollars"], found["ocr"]["dollars"]) == (0, 0)
+    judged = found["openai/gpt-5"]
+    assert judged["tokens_out"] == 12 * REPLY_TOKENS
+    # Two pictures, and a prompt of some thousand letters.
+    assert 12 * (2 * PICTURE_TOKENS + 500) < judged["tokens_in"] < 12 * (2 * PICTURE_TOKENS + 3000)
+    assert judged["dollars"] == pytest.approx((judged["tokens_in"] * 1.25 + judged["tokens_out"] * 10) / 1e6)
+    assert not Path("limner-store").exists()
+
+
+def test_what_costs_by_tokens_is_bounded_before_it_is_known(exam: SmallExam) -> None:
+    found = steps("genexam", "--data", str(exam.data), "--painter", "openai/gpt-image-1", "--judge", "ocr")
+    assert found["openai/gpt-image-1"]["basis"] == "upper bound"
+    assert found["openai/gpt-image-1"]["dollars"] == pytest.approx(6 * 0.42)
+
+
+def test_seeds_repeats_and_selections_count(exam: SmallExam) -> None:
+    words = [*painted(exam), "--judge", "openai/gpt-5"]
+    assert steps(*words, "--limit", "2")["openai/gpt-5"]["steps"] == 2
+    assert steps(*words, "--repeats", "3")["openai/gpt-5"]["steps"] == 18
+    more = steps(*words, "--seeds", "2", "--repeats", "3", "--where", "difficulty=easy")
+    assert (more["mine"]["steps"], more["openai/gpt-5"]["steps"]) == (4, 12)
+
+
+def test_what_is_asked_once_for_a_question_counts_once(exam: SmallExam) -> None:
+    words = [*painted(exam), "--painter", "control/blank", "--judge", "openai/gpt-5"]
+    plain, captioned = (steps(*words, "--reference", how)["openai/gpt-5"] for how in ("image", "caption"))
+    assert (plain["steps"], plain["calls"]) == (12, 12)
+    assert (captioned["steps"], captioned["calls"]) == (12, 18)
+
+
+def test_prices_that_are_not_known_are_named(exam: SmallExam, tmp_path: Path) -> None:
+    write_settings(tmp_path, "http://127.0.0.1:9/v1", priced=False)
+    words = [*painted(exam), "--painter", "dashscope/qwen-image", "--judge", JUDGE, "--judge", "openai/gpt-5"]
+    body = limner("estimate", *words, "--json").json()
+    assert body["unknown_prices"] == ["dashscope/qwen-image", JUDGE]
+    assert [step["dollars"] is None for step in body["steps"]] == [False, True, True, False]
+    said = limner("estimate", *words).out
+    assert f"in all about ${body['dollars']:.2f}, and what dashscope/qwen-image, {JUDGE} costs: add the price" in said
+    assert "unknown" in said
+    assert "no price" in said
+
+
+def test_stored_work_is_subtracted_and_stored_calls_are_the_measure(
+    exam: SmallExam, tmp_path: Path, chat: ChatServer
+) -> None:
+    write_settings(tmp_path, chat.base_url)
+    words = [*painted(exam), "--judge", JUDGE]
+    limner("run", *words, "--limit", "2")
+    asked = chat.counts()["total"]
+    found = steps(*words)
+    assert (found["mine"]["steps"], found[JUDGE]["steps"], found[JUDGE]["basis"]) == (4, 4, "stored calls")
+    # As much as the two that are stored, for each of the four.
+    (spent,) = limner("spend", "--by", "target", "--json").json()
+    assert found[JUDGE]["dollars"] == pytest.approx(2 * spent["dollars"])
+    assert found[JUDGE]["tokens_in"] == pytest.approx(2 * spent["tokens_in"], abs=1)
+    prices = (found[JUDGE]["tokens_in"] * PRICES[0] + found[JUDGE]["tokens_out"] * PRICES[1]) / 1e6
+    assert found[JUDGE]["dollars"] == pytest.approx(prices, rel=0.01)
+    assert chat.counts()["total"] == asked
+    # Asked in another way, all are to be marked; the stored calls are still the best measure there is.
+    other = steps(*words, "--variant", "paper")[JUDGE]
+    assert (other["steps"], other["basis"]) == (6, "stored calls")
+    limner("run", *words)
+    done = steps(*words)
+    assert (done["mine"]["steps"], done[JUDGE]["steps"], done[JUDGE]["dollars"]) == (0, 0, 0)
+
+
+def test_failures_count_as_the_run_itself_would_take_them(exam: SmallExam, tmp_path: Path, chat: ChatServer) -> None:
+    """Refusals only with --retry-failed; what passes, always."""
+    write_settings(tmp_path, chat.base_url)
+    words = [*painted(exam), "--judge", JUDGE]
+    chat.configure(faults={"refusal": 1.0})
+    limner("run", *words, "--limit", "2", code=3)
+    chat.configure(faults={"http_402": 1.0})
+    limner("run", *words, "--limit", "3", code=1)
+    assert steps(*words)[JUDGE]["steps"] == 4
+    assert steps(*words, "--retry-failed")[JUDGE]["steps"] == 6
+
+
+def test_without_a_painter_it_is_what_marking_would_cost(exam: SmallExam, tmp_path: Path, chat: ChatServer) -> None:
+    write_settings(tmp_path, chat.base_url)
+    assert "no store at" in limner("estimate", "genexam", "--judge", JUDGE, code=1).err
+    limner("draw", *painted(exam))
+    limner("draw", "genexam", "--data", exam.data, "--painter", "control/blank", "--limit", "1")
+    found = steps("genexam", "--judge", JUDGE)
+    assert [(one["role"], one["steps"]) for one in found.values()] == [("judge", 7)]
+    assert "name a painter with --painter, or a judge" in limner("estimate", "genexam", code=2).err
+
+
+def test_the_table_says_all_of_it(exam: SmallExam) -> None:
+    said = limner("estimate", *painted(exam), "--painter", "bfl/flux-pro-1.1", "--judge", "openai/gpt-5").out
+    assert "genexam: 6 questions, still to do" in said
+    for word in ("bfl/flux-pro-1.1", "price list", "0.24", "rule of thumb", "in all about $"):
+        assert word in said
+
+
+def test_the_total_leaves_out_what_is_not_known_and_says_so() -> None:
+    def one(who: str, dollars: float | None, calls: int = 1) -> Estimate:
+        return Estimate(who, "painter", calls, calls, 0, 0, dollars, "")
+
+    assert total([one("a", 1.5), one("b", None), one("c", 0.25), one("d", None, calls=0)]) == (1.75, ["b"])
+
+
+def test_what_is_measured_on_the_way(exam: SmallExam) -> None:
+    """Only what a word names has a line; a model that rates is paid for, drawing by drawing."""
+    judged = [*painted(exam), "--judge", "ocr"]
+    assert set(steps(*judged)) == {"mine", "ocr"}
+    found = steps(*judged, "--regions", "classical", "--aesthetics", "openai/gpt-5")
+    counted, rated = found["classical"], found["model:openai/gpt-5"]
+    assert (counted["role"], counted["steps"], counted["calls"], counted["dollars"]) == ("probe", 6, 0, 0)
+    assert (rated["role"], rated["steps"], rated["calls"], rated["basis"]) == ("probe", 6, 6, "rule of thumb")
+    assert (
+        6 * (PICTURE_TOKENS * 1.25 + 500 * 10) / 1e6
+        < rated["dollars"]
+        < 6 * (2 * PICTURE_TOKENS * 1.25 + 500 * 10) / 1e6
+    )
+    unknown = steps(*judged, "--aesthetics", "openai/nobody")
+    assert unknown["model:openai/nobody"]["dollars"] is None
+    limner("draw", *painted(exam))
+    limner("evidence", "genexam", "--regions", "classical", "--limit", "2")
+    assert steps(*judged, "--regions", "classical")["classical"]["steps"] == 4

@@ -1,0 +1,536 @@
+"""The runner: what is missing is made, what failed stays told apart from nought, and every stop can be resumed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from limner import api
+from limner.calls import Calls, Fault
+from limner.cli import main
+from limner.core.errors import StopRun, StoreError
+from limner.core.images import Info
+from limner.core.marks import Mark
+from limner.exams.genexam.data import read
+from limner.judges import Marked, Subject
+from limner.painters import Painting, PaintRequest
+from limner.painters.base import Free
+from limner.running.runner import Plan, Progress, Runner
+from limner.scoring import Entry, Standing
+from limner.store import Store
+from limner.store.records import Drawing, Marking, load_drawings, load_markings
+from limner.store.schema import attempts, calls
+from tests.fakes import ChatServer
+from tests.support import JUDGE, KEY_VARIABLE, Gated, SmallExam, expected_scores, picture, run_limner, write_settings
+
+CANARY = "sk-canary-5f0c9a7e31b24d68"
+
+
+@dataclass
+class World:
+    """A small exam, a folder of drawings, a fake judge, and the command line in this process."""
+
+    folder: Path
+    exam: SmallExam
+    chat: ChatServer
+    capture: pytest.CaptureFixture[str]
+    patch: pytest.MonkeyPatch
+    words: list[str]
+    before: int = 0
+
+    def run(self, *more: str) -> tuple[int, dict[str, Any], str]:
+        """Exit code, closing words and messages of a run."""
+        self.capture.readouterr()
+        self.patch.setattr(sys, "argv", ["limner", *self.words, *more])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = self.capture.readouterr()
+        assert "Traceback" not in err
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, json.loads(out) if out else {}, err
+
+    def asked(self) -> int:
+        """How many requests came since this was last asked for."""
+        total = int(self.chat.counts()["total"])
+        before, self.before = self.before, total
+        return total - before
+
+    def entries(self) -> dict[str, Entry]:
+        _, (group,) = api.groups("genexam", store="store")
+        return {entry.question.id: entry for entry in group.entries}
+
+    def scores(self) -> dict[str, dict[str, float | None]]:
+        names = ("strict", "relaxed", "semantic")
+        return {id: {name: e.scores[name] for name in names} for id, e in self.entries().items() if e.scored}
+
+    def standing(self) -> Standing:
+        (standing,) = api.scores("genexam", store="store")
+        return standing
+
+    def drawings(self) -> list[Drawing]:
+        with Store("store") as store:
+            return list(load_drawings(store, "genexam"))
+
+    def markings(self) -> list[Marking]:
+        with Store("store") as store:
+            return list(load_markings(store, "genexam"))
+
+    def expected(self, seed: int = 1) -> dict[str, dict[str, float]]:
+        return expected_scores(self.exam, self.chat, seed)
+
+
+@pytest.fixture
+def make_world(
+    tmp_path: Path,
+    make_exam: Callable[[int], SmallExam],
+    chat: ChatServer,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[int], World]:
+    def make(count: int) -> World:
+        write_settings(tmp_path, chat.base_url)
+        monkeypatch.chdir(tmp_path)
+        # Waiting between tries is tested with the journal.
+        monkeypatch.setattr("limner.calls.journal.BACK_OFF", lambda _state: 0.0)
+        exam = make_exam(count)
+        words = ["run", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]
+        words += ["--judge", JUDGE, "--store", "store", "--concurrency", "4", "--json"]
+        return World(tmp_path, exam, chat, capsys, monkeypatch, words)
+
+    return make
+
+
+@pytest.fixture
+def world(make_world: Callable[[int], World]) -> World:
+    return make_world(4)
+
+
+def test_a_run_draws_marks_and_is_not_made_again(world: World) -> None:
+    code, closing, _ = world.run()
+    assert (code, closing["done"], closing["failed"], world.asked()) == (0, 8, 0, 4)
+    assert closing["spent"] > 0
+    assert world.scores() == world.expected()
+    code, closing, _ = world.run()
+    assert (code, closing["done"], closing["stored"], closing["spent"], world.asked()) == (0, 0, 8, 0, 0)
+
+
+def test_a_missing_file_is_missing_and_no_zero(world: World) -> None:
+    gone = world.exam.drawing(world.exam.ids[1])
+    data = gone.read_bytes()
+    gone.unlink()
+    code, closing, _ = world.run()
+    assert (code, closing["failures"], world.asked()) == (3, {"missing": 1}, 3)
+    standing = world.standing()
+    assert (standing.n, standing.expected, standing.coverage, standing.failures) == (3, 4, 0.75, {"missing": 1})
+    gone.write_bytes(data)
+    rest = replace(world.exam, rows=tuple(row for row in world.exam.rows if row["id"] != world.exam.ids[1]))
+    expected = [scores["relaxed"] for scores in expected_scores(rest, world.chat, 1).values()]
+    assert standing.scores["relaxed"].value == pytest.approx(sum(expected) / 3, abs=1e-6)
+    assert standing.pessimistic.value("relaxed") == pytest.approx(sum(expected) / 4, abs=1e-6)
+    # The file is there now: the next run finds it without being told to.
+    code, closing, _ = world.run()
+    assert (code, closing["done"], closing["stored"], world.asked()) == (0, 2, 6, 1)
+    assert world.standing().coverage == 1.0
+
+
+def test_a_reply_unreadable_three_times_is_a_fault_until_it_is_retried(world: World) -> None:
+    world.chat.configure(malformed_until_turn=3)
+    code, closing, _ = world.run("--limit", "1")
+    assert (code, closing["failures"], world.asked()) == (3, {"unreadable": 1}, 3)
+    (marking,) = world.markings()
+    assert (marking.status, marking.fault, marking.rounds, len(marking.replies)) == ("failed", "unreadable", 0, 3)
+    assert marking.cost is not None
+    assert marking.cost > 0
+    assert world.standing().failures == {"unreadable": 1}
+    assert world.standing().scores["relaxed"].value is None
+
+    world.chat.configure()
+    assert world.run("--limit", "1")[0] == 3
+    assert world.asked() == 0
+
+    code, closing, _ = world.run("--limit", "1", "--retry-failed")
+    assert (code, closing["failed"], world.asked()) == (0, 0, 1)
+    (marking,) = world.markings()
+    assert (marking.status, marking.rounds) == ("done", 1)
+    assert world.scores().keys() == {world.exam.ids[0]}
+    assert world.run("--limit", "1", "--retry-failed")[0] == 0
+    assert world.asked() == 0
+
+
+def test_every_retry_of_unreadable_replies_is_a_round_of_its_own(world: World) -> None:
+    world.chat.configure(malformed_until_turn=3)
+    for rounds, more in enumerate([(), ("--retry-failed",), ("--retry-failed",)]):
+        assert world.run("--limit", "1", *more)[0] == 3
+        assert world.asked() == 3
+        assert [marking.rounds for marking in world.markings()] == [rounds]
+
+
+def test_a_malformed_reply_is_asked_for_again_with_its_fault_named(world: World) -> None:
+    world.chat.configure(seed=3, malformed_until_turn=1, malformed_kinds=["wrong_count"])
+    code, _, _ = world.run()
+    assert (code, world.asked()) == (0, 8)
+    assert world.scores() == world.expected(seed=3)
+    for body in world.chat.requests():
+        messages = body["messages"]
+        if len(messages) > 1:
+            roles = [message["role"] for message in messages]
+            assert roles == ["user", "assistant", "user"]
+            points = sum(f"\n{n}. Does part {n} of" in messages[0]["content"][0]["text"] for n in range(1, 9))
+            wanted = f'"answers" has {points - 1} entries; there are {points} scoring points'
+            assert wanted in messages[2]["content"][0]["text"]
+    assert {len(body["messages"]) for body in world.chat.requests()} == {1, 3}
+
+
+def test_a_refused_key_stops_the_run_with_one_message(world: World) -> None:
+    write_settings(world.folder, world.chat.base_url, key=True)
+    world.patch.setenv(KEY_VARIABLE, CANARY)
+    world.chat.configure(api_key="another")
+    code, closing, err = world.run("--concurrency", "2")
+    assert (code, closing) == (1, {})
+    assert err.count("Incorrect API key") == 1
+    assert err.startswith("limner: 401: ")
+    assert CANARY[:8] not in err
+    assert 1 <= world.asked() <= 2
+    assert world.markings() == []
+    world.chat.configure(api_key=CANARY)
+    assert world.run()[0] == 0
+    assert world.scores() == world.expected()
+
+
+def test_no_key_at_all_is_told_before_anything_happens(world: World) -> None:
+    write_settings(world.folder, world.chat.base_url, key=True)
+    code, _, err = world.run()
+    assert (code, world.asked()) == (2, 0)
+    assert f"set the environment variable {KEY_VARIABLE}" in err
+
+
+def test_no_credit_stops_the_run(world: World) -> None:
+    world.chat.configure(faults={"http_429_quota": 1.0})
+    code, _, err = world.run("--concurrency", "1")
+    assert (code, world.asked(), "(credits)" in err) == (1, 1, True)
+    world.chat.configure()
+    assert world.run()[0] == 0
+
+
+def test_a_service_without_keys_needs_none(world: World) -> None:
+    assert KEY_VARIABLE not in os.environ
+    assert world.run()[0] == 0
+
+
+def test_refusals_are_stored_and_retried_only_when_asked_for(world: World) -> None:
+    world.chat.configure(faults={"refusal": 1.0})
+    code, closing, _ = world.run()
+    assert (code, closing["failures"], world.asked()) == (3, {"refusal": 4}, 4)
+    assert {(m.status, m.fault) for m in world.markings()} == {("failed", "refusal")}
+    world.chat.configure()
+    assert (world.run()[0], world.asked()) == (3, 0)
+    assert (world.run("--retry-failed")[0], world.asked()) == (0, 4)
+    assert world.scores() == world.expected()
+
+
+def test_a_service_that_is_down_is_asked_again_by_the_next_run(world: World) -> None:
+    world.chat.configure(faults={"http_503": 1.0})
+    code, closing, _ = world.run("--limit", "2")
+    assert (code, closing["failures"], world.asked()) == (3, {"server": 2}, 10)
+    world.chat.configure()
+    assert (world.run("--limit", "2")[0], world.asked()) == (0, 2)
+
+
+def test_a_fifth_of_all_requests_may_fail(make_world: Callable[[int], World]) -> None:
+    world = make_world(60)
+    kinds = ("http_429", "http_500", "http_502", "http_503", "drop", "error_in_200", "prose", "truncated", "empty")
+    world.chat.configure(seed=9, faults=dict.fromkeys((*kinds, "wrong_count"), 0.02), fault_first=2)
+    code, closing, _ = world.run("--concurrency", "16")
+    assert (code, closing["failed"]) == (0, 0)
+    counts = world.chat.counts()
+    assert counts["answered"] == 60
+    assert sum(counts["faults"].values()) >= 6
+    assert len(counts["faults"]) >= 4
+    assert world.scores() == world.expected(seed=9)
+
+
+def test_a_replaced_image_is_marked_anew(world: World) -> None:
+    world.run()
+    before, id = world.scores(), world.exam.ids[2]
+    world.asked()
+    world.exam.drawing(id).write_bytes(picture(4000))
+    code, closing, _ = world.run()
+    assert (code, closing["done"], closing["stored"], world.asked()) == (0, 2, 6, 1)
+    after = world.scores()
+    assert after == world.expected()
+    assert {other for other in after if after[other] != before[other]} <= {id}
+    # The old image comes back: its marking is still there.
+    world.exam.drawing(id).write_bytes(picture(2))
+    assert world.run()[0] == 0
+    assert (world.scores(), world.asked()) == (before, 0)
+
+
+def test_repeats_are_calls_of_their_own(world: World) -> None:
+    code, closing, _ = world.run("--repeats", "3")
+    assert (code, closing["done"], world.asked()) == (0, 4 + 12, 12)
+    assert set(world.chat.counts()["by_key"].values()) == {3}
+    assert sorted(marking.repeat for marking in world.markings()) == [0] * 4 + [1] * 4 + [2] * 4
+    assert (world.run("--repeats", "2")[0], world.asked()) == (0, 0)
+
+
+def test_the_same_image_by_two_painters_is_marked_once(world: World) -> None:
+    again = f"yours=folder/{world.exam.drawings}"
+    code, closing, _ = world.run("--painter", again, "--concurrency", "8")
+    assert (code, closing["done"], world.asked()) == (0, 16, 4)
+
+
+def test_marking_needs_the_store_alone(world: World) -> None:
+    stored = ["genexam", "--store", "store", "--json"]
+    painter = f"mine=folder/{world.exam.drawings}"
+    world.words = ["draw", *stored, "--data", str(world.exam.data), "--painter", painter]
+    code, closing, _ = world.run()
+    assert (code, closing["done"], world.asked()) == (0, 4, 0)
+    hidden = world.folder / "hidden"
+    hidden.mkdir()
+    for folder in (world.exam.data, world.exam.drawings):
+        folder.rename(hidden / folder.name)
+    world.words = ["mark", *stored, "--judge", JUDGE]
+    code, closing, _ = world.run()
+    assert (code, closing["done"], closing["stored"], world.asked()) == (0, 4, 4, 4)
+    (hidden / world.exam.drawings.name).rename(world.exam.drawings)
+    assert world.scores() == world.expected()
+
+
+def test_what_does_not_apply_is_neither_failure_nor_zero(world: World) -> None:
+    (world.exam.data / "images" / world.exam.rows[0]["image_path"]).unlink()
+    world.words = ["run", "genexam", "--data", str(world.exam.data), "--painter", "control/reference"]
+    world.words += ["--judge", JUDGE, "--store", "store", "--json"]
+    for run in range(2):
+        code, closing, _ = world.run()
+        assert (code, closing["not_applicable"], closing["failed"]) == (0, 1, 0)
+        assert world.asked() == (0 if run else 3)
+    standing = world.standing()
+    assert (standing.n, standing.expected, standing.coverage, standing.failures) == (3, 3, 1.0, {})
+
+
+def test_a_question_without_its_reference_is_a_fault_of_that_question_alone(world: World) -> None:
+    (world.exam.data / "images" / world.exam.rows[0]["image_path"]).unlink()
+    code, closing, err = world.run()
+    assert (code, closing["failures"], world.asked()) == (3, {"missing": 1}, 3)
+    assert "1 of 4 reference images are absent" in err
+
+
+def test_an_image_that_cannot_be_decoded_is_a_fault_of_that_drawing_alone(world: World) -> None:
+    world.exam.drawing(world.exam.ids[0]).write_bytes(b"no image at all")
+    world.exam.drawing(world.exam.ids[1]).write_bytes(picture(1, size=(64, 64))[:-30])
+    code, closing, _ = world.run()
+    assert (code, closing["failures"], world.asked()) == (3, {"image": 2}, 2)
+
+
+def test_a_lost_blob_is_a_fault_of_that_drawing_alone(world: World) -> None:
+    world.chat.configure(faults={"http_503": 1.0})
+    world.run()
+    world.chat.configure()
+    first, *_ = world.drawings()
+    assert first.image is not None
+    (blob,) = (world.folder / "store" / "blobs").rglob(f"{first.image}.*")
+    data = blob.read_bytes()
+    blob.unlink()
+    world.words = ["mark", "genexam", "--store", "store", "--judge", JUDGE, "--json"]
+    code, closing, _ = world.run()
+    assert (code, closing["failures"]) == (3, {"missing": 1})
+    blob.write_bytes(data)
+    assert world.run()[0] == 0
+    assert world.scores() == world.expected()
+
+
+def test_a_dry_run_says_what_is_missing_and_does_nothing(world: World) -> None:
+    assert world.run("--dry-run")[:2] == (0, {"drawings": 4, "markings": 4, "questions": 4})
+    assert not (world.folder / "store").exists()
+    world.run("--limit", "3")
+    world.asked()
+    assert world.run("--dry-run")[:2] == (0, {"drawings": 1, "markings": 1, "questions": 4})
+    assert world.asked() == 0
+
+
+def test_no_more_requests_are_in_flight_than_allowed(world: World) -> None:
+    world.chat.configure(hold=3)
+    assert world.run("--concurrency", "3", "--limit", "3")[0] == 0
+    assert world.chat.counts()["max_in_flight"] == 3
+
+
+def test_ctrl_c_finishes_what_is_in_flight_and_the_rest_comes_later(tmp_path: Path, world: World) -> None:
+    process = Gated(*world.words, "--concurrency", "2", cwd=tmp_path)
+    try:
+        world.chat.configure(latency_s=1.0, hold=2, kill={"pid": process.pid, "at_request": 2, "signal": "SIGINT"})
+        process.go()
+        ended = process.end()
+    finally:
+        process.stop()
+    assert (ended.returncode, json.loads(ended.stdout)["interrupted"]) == (130, True)
+    counts = world.chat.counts()
+    assert (counts["total"], counts["answered"]) == (2, 2)
+    assert [marking.status for marking in world.markings()] == ["done"] * 2
+    world.chat.configure()
+    assert world.run()[0] == 0
+    assert set(world.chat.counts()["by_key"].values()) == {1}
+    assert world.scores() == world.expected()
+
+
+def test_a_second_signal_quits_at_once_and_the_next_run_goes_on(tmp_path: Path, world: World) -> None:
+    process = Gated(*world.words, "--concurrency", "2", cwd=tmp_path)
+    try:
+        world.chat.configure(hold=100)
+        process.go()
+        world.chat.wait_in_flight(2)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            os.kill(process.pid, number)
+        ended = process.end()
+    finally:
+        process.stop()
+    assert (ended.returncode, "Traceback" in ended.stderr, "never retrieved" in ended.stderr) == (130, False, False)
+    with Store("store") as store, store.reading() as connection:
+        found = connection.execute(sa.select(calls.c.status, calls.c.fault)).all()
+        lost = connection.execute(sa.select(attempts.c.fault, attempts.c.cost)).all()
+    assert [tuple(row) for row in found] == [("failed", "interrupted")] * 2
+    assert [tuple(row) for row in lost] == [("interrupted", None)] * 2
+    world.chat.configure()
+    assert world.run()[0] == 0
+    assert world.scores() == world.expected()
+
+
+def test_the_key_is_nowhere_but_in_the_request(tmp_path: Path, world: World) -> None:
+    write_settings(world.folder, world.chat.base_url, key=True)
+    said = b""
+    for let_in, code in (("another", 1), (CANARY, 3)):
+        world.chat.configure(api_key=let_in, faults={"http_401": 0.0, "content_policy": 0.4}, fault_by="key", seed=2)
+        ended = run_limner(*world.words, cwd=tmp_path, env={KEY_VARIABLE: CANARY})
+        assert ended.returncode == code, ended
+        said += ended.stdout.encode() + ended.stderr.encode()
+    found = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {path.name for path in found} >= {"limner.db", "limner.toml"}
+    said += b"".join(path.read_bytes() for path in found)
+    assert world.chat.counts()["answered"] > 0
+    for secret in (CANARY, CANARY[:9], CANARY[-6:]):
+        assert secret.encode() not in said
+
+
+class Ink(Free):
+    """Draws a small image of its own for every question and seed."""
+
+    name, spec, changeable = "ink", "ink", False
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int]] = []
+
+    async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
+        self.asked.append((request.question, request.seed))
+        return Painting(picture(len(self.asked)), request.prompt)
+
+
+class Eye:
+    """Marks everything with yes, unless something is up with a question.
+
+    With a `crowd`, trouble comes only when so many drawings are being marked, and those are finished after it.
+    """
+
+    name = "eye"
+
+    def __init__(self, troubles: Mapping[str, Exception] | None = None, crowd: int = 0) -> None:
+        self.setup: dict[str, Any] = {"judge": "eye"}
+        self.troubles, self.crowd, self.seen = troubles or {}, crowd, list[tuple[str, str, int]]()
+        self.finished, self.trouble = 0, False
+
+    async def mark(self, subject: Subject, calls: Calls) -> Marked:
+        self.seen.append((subject.question.id, subject.image, subject.repeat))
+        if subject.question.id in self.troubles:
+            while len(self.seen) < self.crowd:
+                await asyncio.sleep(0)
+            self.trouble = True
+            raise self.troubles[subject.question.id]
+        while self.crowd and not self.trouble:
+            await asyncio.sleep(0)
+        await calls.store.awrite(lambda _: None)
+        self.finished += 1
+        return Marked(marks=(Mark("point/1", 1),), cost=0.5)
+
+    def check(self) -> None:
+        pass
+
+    def unpriced(self) -> str | None:
+        return None
+
+
+def carry_out(store: Store, exam: SmallExam, painter: Ink, *judges: Eye, **how: Any) -> Progress:
+    return Runner(Plan(read(exam.data), [painter], judges, **how), store).run()
+
+
+def test_every_seed_is_a_drawing_of_its_own(store: Store, small_exam: SmallExam) -> None:
+    ink, eye = Ink(), Eye()
+    progress = carry_out(store, small_exam, ink, eye, seeds=3)
+    assert sorted(ink.asked) == sorted((id, seed) for id in small_exam.ids for seed in range(3))
+    assert (progress.total, progress.done, progress.settled) == (24, 24, 24)
+    assert len({image for _, image, _ in eye.seen}) == 12
+    assert {(d.seed, d.prompt_sent is not None) for d in load_drawings(store, "genexam")} == {
+        (0, True),
+        (1, True),
+        (2, True),
+    }
+    progress = carry_out(store, small_exam, ink, eye, seeds=4)
+    assert (progress.done, progress.stored, len(ink.asked)) == (8, 24, 16)
+
+
+def test_several_judges_and_repeats_mark_every_drawing(store: Store, small_exam: SmallExam) -> None:
+    one, two = Eye(), Eye()
+    two.setup = {"judge": "eye", "variant": "strict"}
+    progress = carry_out(store, small_exam, Ink(), one, two, repeats=2)
+    assert progress.done == progress.total == 4 + 16
+    assert sorted(repeat for _, _, repeat in one.seen) == [0] * 4 + [1] * 4
+    assert len({marking.setup for marking in load_markings(store, "genexam")}) == 2
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("a slip"), StoreError("no room"), Fault("auth", "no entry")])
+def test_whatever_stops_a_run_the_others_finish_first(store: Store, small_exam: SmallExam, error: Exception) -> None:
+    eye = Eye({small_exam.ids[0]: error}, crowd=3)
+    expected = StopRun if isinstance(error, Fault) else type(error)
+    with pytest.raises(expected):
+        carry_out(store, small_exam, Ink(), eye, concurrency=3)
+    assert (len(eye.seen), eye.finished) == (3, 2)
+    assert len(list(load_markings(store, "genexam"))) == 2
+    healed = Eye()
+    assert carry_out(store, small_exam, Ink(), healed).failed == 0
+    assert len(healed.seen) == 2
+
+
+def test_a_full_disk_is_told_in_one_message(
+    store: Store, small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put, room = store.blobs.put, len(small_exam.rows)
+
+    def fill(data: bytes) -> tuple[str, Info]:
+        nonlocal room
+        room -= 1
+        if room < 0:
+            raise OSError(28, "No space left on device")
+        return put(data)
+
+    monkeypatch.setattr(store.blobs, "put", fill)
+    with pytest.raises(StoreError, match=r"cannot be written to .*blobs.*No space left"):
+        carry_out(store, small_exam, Ink(), Eye())
+
+
+def test_faults_are_counted_and_the_first_few_shown(store: Store, make_exam: Callable[[int], SmallExam]) -> None:
+    exam = make_exam(9)
+    eye = Eye({id: Fault("refusal", "no") for id in exam.ids[:7]})
+    seen: list[int] = []
+    plan = Plan(read(exam.data), [Ink()], [eye], concurrency=1)
+    progress = Runner(plan, store, lambda p: seen.append(p.settled)).run()
+    assert (progress.failed, progress.failures, progress.settled) == (7, {"refusal": 7}, progress.total)
+    assert len(progress.details) == 5
+    assert progress.details == [f"refusal: {id}: no" for id in exam.ids[:5]]
+    assert seen[-1] == progress.total == 18

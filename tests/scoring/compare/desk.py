@@ -1,0 +1,83 @@
+"""Puts drawings and marks of any sample exam into a store, in whatever order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from limner import exams
+from limner.calls import digest
+from limner.core.exam import Exam, Question
+from limner.core.marks import Mark
+from limner.store import Store
+from limner.store.records import Drawing, Marking, add_exam, evidence_row, save_setup
+from limner.store.schema import drawings, evidence, markings
+
+Values = Mapping[str, int | None]
+
+
+class Desk:
+    """One exam in one store."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self.store = store
+        self.exam: Exam[Any] = exams.read(exams.resolve(name))
+        self.protocol = exams.kind(self.exam.kind).protocol
+        add_exam(store, self.exam)
+
+    def put(
+        self,
+        painter: str,
+        question: Question[Any],
+        values: Values | None,
+        *,
+        judge: str = "judge",
+        repeat: int = 0,
+        seed: int = 0,
+        cost: float | None = 0.0,
+        options: Mapping[str, Any] | None = None,
+        strategy: str = "direct",
+        **setup: Any,
+    ) -> None:
+        """A drawing and its marks; None for one that could not be marked, a value of None for an abstention."""
+        of = dict(options or {})
+        drawing = Drawing(
+            digest(self.exam.name, question.hash, painter, seed, of, strategy), self.exam.name, question.id,
+            question.hash, painter, f"folder/{painter}", strategy, seed, "done", options=of, image="a" * 64,
+            created=1.0,
+        )  # fmt: skip
+        self.store.write(lambda connection: self.store.upsert(connection, drawings, asdict(drawing)))
+        body = {"judge": judge, **setup}
+        save_setup(self.store, digest(body), body)
+        marks = None if values is None else [self._mark(id, value) for id, value in values.items()]
+        marking = Marking(
+            digest(drawing.id, body, repeat), drawing.id, question.hash, drawing.image, digest(body), repeat,
+            "failed" if values is None else "done", marks=marks, fault="refusal" if values is None else None,
+            cost=cost, created=1.0,
+        )  # fmt: skip
+        self.store.write(lambda connection: self.store.upsert(connection, markings, asdict(marking)))
+
+    def count(self, painter: str, question: Question[Any], regions: int) -> None:
+        """A region count, as MMMG's readability needs it."""
+        subject = digest(self.exam.name, question.hash, painter, 0, {}, "direct")
+        row = evidence_row(subject, "regions", "test", regions)
+        self.store.write(lambda connection: self.store.upsert(connection, evidence, row))
+
+    @staticmethod
+    def _mark(id: str, value: int | None) -> dict[str, Any]:
+        return (Mark.abstain(id, "cannot tell") if value is None else Mark(id, value)).to_json()
+
+    def marks(self, question: Question[Any], choose: Callable[[int], int | None]) -> dict[str, int | None]:
+        """A value for every criterion; `choose` gets the best one. Nothing is ever found that is not wanted."""
+        return {
+            criterion.id: criterion.top if criterion.kind == "unexpected" else choose(criterion.top)
+            for criterion in self.protocol.criteria(question)
+        }
+
+    def random(self, question: Question[Any], skill: float, *seed: Any) -> dict[str, int | None]:
+        """Marks that are right with chance `skill`; the same seed gives the same ones."""
+        generator = np.random.default_rng(int(digest(question.id, *seed)[:8], 16))
+        return self.marks(question, lambda top: top if generator.random() < skill else int(generator.integers(0, top)))

@@ -1,0 +1,31 @@
+"""The examples in docstrings are true."""
+
+from __future__ import annotations
+
+import doctest
+from importlib import import_module
+from pkgutil import iter_modules
+
+import pytest
+
+import limner.core
+import limner.scoring
+import limner.scoring.compare
+import limner.scoring.stats
+import limner.tables.analyses
+import limner.tables.sheets
+
+MODULES = [
+    *(f"limner.scoring.stats.{module.name}" for module in iter_modules(limner.scoring.stats.__path__)),
+    *(f"limner.scoring.compare.{module.name}" for module in iter_modules(limner.scoring.compare.__path__)),
+    *(f"limner.core.{module.name}" for module in iter_modules(limner.core.__path__)),
+    *(f"limner.scoring.{module.name}" for module in iter_modules(limner.scoring.__path__)),
+    "limner.store.records",
+    "limner.tables.sheets",
+    "limner.tables.analyses",
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name: str) -> None:
+    assert doctest.testmod(import_module(name)).failed == 0

@@ -1,0 +1,136 @@
+"""Sites built once, and a browser to look at them with."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner.site import build
+from limner.store import Store
+from limner.store.records import evidence_row, load_drawings
+from limner.store.schema import drawings, evidence
+from tests.needs import need
+from tests.site import hostile, uneven
+from tests.site.visiting import Browser
+from tests.tables import synthetic
+
+LINES = [
+    {"text": "Petal", "box": [[4, 4], [30, 4], [30, 12], [4, 12]], "confidence": 0.97},
+    {"text": "Sepal", "box": [[4, 20], [30, 20], [30, 28], [4, 28]], "confidence": 0.61},
+]
+
+
+@dataclass(frozen=True)
+class Site:
+    """A built site: its folder, and those of its exams."""
+
+    folder: Path
+    store: Path
+
+    def exam(self, name: str = "genexam") -> Path:
+        return self.folder / "exams" / name
+
+    def data(self, name: str = "genexam") -> Path:
+        return self.exam(name) / "data"
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """Two exams: GenExam by eight rows of painters under two judges, and MMMG; with OCR, regions and steps."""
+    folder = tmp_path_factory.mktemp("site")
+    with Store(folder / "store") as store:
+        synthetic.fill(
+            store, "genexam", painters=4, questions=12, judges=("fake/judge", "ocr"), repeats=2,
+            strategies=("direct", "edit"),
+        )  # fmt: skip
+        synthetic.fill(store, "mmmg", painters=3)
+        _measure(store)
+    build(folder / "out", store=folder / "store")
+    return Site(folder / "out", folder / "store")
+
+
+def _measure(store: Store) -> None:
+    """Lines, regions and steps, which the made-up results lack."""
+    first = next(one for one in load_drawings(store, "genexam") if one.status == "done")
+    assert first.image is not None
+    hostile.probe(store, first.image, "ocr/engine 1", {"lines": LINES})
+    boxes = {"count": 1, "masks": 1, "lines": 0, "boxes": [[1, 1, 20, 30]]}
+    row = evidence_row(first.image, "regions", "classical", boxes)
+    steps = [
+        {"step": "draft", "kind": "image", "image": first.image},
+        {"step": "critique", "text": "The stem is bent."},
+    ]
+    store.write(lambda connection: store.upsert(connection, evidence, row))
+    changed = drawings.update().where(drawings.c.id == first.id).values(notes={"steps": steps})
+    store.write(lambda connection: connection.execute(changed))
+
+
+@pytest.fixture(scope="session")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """A site of painters that do not have the same questions; see `uneven`."""
+    folder = tmp_path_factory.mktemp("odd")
+    with Store(folder / "store") as store:
+        uneven.fill(store)
+    build(folder / "out", store=folder / "store")
+    return Site(folder / "out", folder / "store")
+
+
+@pytest.fixture(scope="session")
+def evil(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """A site of nothing but hostile words; see `hostile`."""
+    folder = tmp_path_factory.mktemp("evil")
+    with Store(folder / "store") as store:
+        hostile.fill(store)
+    build(folder / "out", store=folder / "store")
+    return Site(folder / "out", folder / "store")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A browser without a network. No longer than a module: while it runs, nothing else here can call asyncio.run."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    need("chromium", found is not None, "there is no Chromium on this machine")
+    need("chromium", find_spec("playwright") is not None, "playwright is not installed; pip install 'limner[browser]'")
+    from playwright.sync_api import sync_playwright
+
+    switches = [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+    ]
+    with sync_playwright() as play:
+        started = play.chromium.launch(executable_path=found, args=switches)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def browser(chromium: Any) -> Iterator[Browser]:
+    """Opens pages; when the test ends, none of them may have complained."""
+    with Browser(chromium) as opened:
+        yield opened
+
+
+@pytest.fixture
+def png() -> Callable[[str], bytes]:
+    """A picture of one colour."""
+
+    def make(colour: str) -> bytes:
+        from PIL import Image
+
+        buffer = io.BytesIO()
+        Image.new("RGB", (64, 48), colour).save(buffer, "PNG")
+        return buffer.getvalue()
+
+    return make

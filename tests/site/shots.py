@@ -1,0 +1,73 @@
+"""Pictures of the site for the documentation, from bundled samples: ``python -m tests.site.shots``."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+import limner
+from limner.site import build
+from tests.docs.blocks import ROOT
+from tests.site.reading import keys
+
+PAINTERS = [f"control/{name}" for name in ("reference", "erased", "swapped", "text", "blank")]
+WIDTH = 1100
+
+
+def shoot(page: Any, name: str) -> None:
+    """Write what the window shows as a small PNG."""
+    image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    image.quantize(128, dither=Image.Dither.NONE).save(ROOT / "docs" / "images" / name, optimize=True)
+
+
+def take(browser: Any, site: Path) -> None:
+    """A leaderboard, a question with what OCR read, and a graph."""
+
+    def opened(exam: str, file: str, after: str = "", height: int = 760, scheme: Any = "light") -> Any:
+        context = browser.new_context(viewport={"width": WIDTH, "height": height}, color_scheme=scheme)
+        page = context.new_page()
+        page.goto((site / "exams" / exam / file).as_uri() + after)
+        page.wait_for_selector("html[data-ready=yes]")
+        page.wait_for_load_state("networkidle")
+        return page
+
+    shoot(opened("sample-genexam", "index.html", "#way=1", 700), "site-leaderboard.png")
+    question = keys(site / "exams" / "sample-genexam" / "data")["Sample_Biology_1"]
+    page = opened("sample-genexam", "question.html", f"#q={question}", 1150)
+    page.get_by_label("Text that OCR read").check()
+    page.locator(".overlay").first.wait_for()
+    shoot(page, "site-question.png")
+    graph = keys(site / "exams" / "sample-mmmg" / "data")["primaryschool_Geography_1"]
+    page = opened("sample-mmmg", "question.html", f"#q={graph}", 820, "dark")
+    page.locator("article.drawing", has_text="control/reference").locator(".look").click()
+    page.locator("dialog[open]").wait_for()
+    page.locator("dialog").get_by_label("Text that OCR read").check()
+    page.locator("dialog .overlay").wait_for()
+    page.locator(".closer-picture").evaluate("(one) => one.scrollTo(0, 110)")
+    shoot(page, "site-graph.png")
+
+
+def main() -> None:
+    """Run the samples with controls, build the site and take three pictures."""
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as folder:
+        with limner.Store(Path(folder) / "store") as store:
+            limner.run("sample/genexam", painters=PAINTERS, judges=["ocr", "ocr/mentions"], store=store)
+            limner.run("sample/mmmg", painters=[PAINTERS[0], *PAINTERS[3:]], judges=["ocr"], store=store)
+        site = Path(folder) / "site"
+        build(site, store=Path(folder) / "store")
+        with sync_playwright() as play:
+            switches = ["--no-sandbox", "--disable-gpu"]
+            browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=switches)
+            take(browser, site)
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()

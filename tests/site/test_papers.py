@@ -1,0 +1,61 @@
+"""The papers' figures beside one's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from limner import exams
+from limner.exams import SHIPPED, paper
+from limner.exams.paper import rules
+from limner.site.papers import published
+
+TAGS = {
+    "genexam": {"subject": ["Computer_Science", "Music"], "difficulty": ["easy", "medium", "hard"]},
+    "mmmg": {"level": ["preschool", "primaryschool", "secondaryschool", "highschool", "undergraduate", "PhD"]},
+    "worldgenbench": {"domain": ["humanities", "nature"], "continent": ["Africa"], "discipline": ["Chemistry"]},
+    "fepbench": {"regime": ["free", "structured"]},
+    "aibench": {"venue": ["x"]},
+}
+
+
+def one(kind: str, model: str, tag: str = "", value: str = "") -> dict[str, float]:
+    rows = [
+        row for row in published(kind, TAGS[kind]) if (row["model"], row["tag"], row["value"]) == (model, tag, value)
+    ]
+    assert len(rows) == 1
+    return dict(rows[0]["scores"])
+
+
+def test_figures_as_the_papers_print_them_on_our_scales() -> None:
+    assert one("genexam", "Nano Banana Pro") == {"strict": 70.2, "relaxed": 93.0}
+    assert one("genexam", "Nano Banana Pro", "subject", "Computer_Science") == {"strict": 65.7, "relaxed": 91.7}
+    assert one("mmmg", "LlamaGen") == {"mmmg_release_avg": 0.0302}
+    assert one("mmmg", "LlamaGen", "level", "primaryschool") == {"mmmg_release": 0.0377}
+    assert one("worldgenbench", "FLUX.1-dev", "continent", "Africa") == {"checklist": 8.43}
+    assert one("fepbench", "GPT Image 2", "regime", "free") == {"if": 0.663, "re": 0.334, "sp": 0.716}
+    assert one("fepbench", "GPT Image 2")["if_layout"] == 0.886
+
+
+def test_what_two_instruments_measured_stands_in_one_row() -> None:
+    scores = one("aibench", "Seedream 4.5")
+    assert scores.keys() == {"overall", "component", "topology", "phase", "semantics", "aesthetics"}
+
+
+@pytest.mark.parametrize("kind", SHIPPED)
+def test_every_rule_finds_something_and_speaks_of_scores_the_exam_has(kind: str) -> None:
+    protocol = exams.kind(kind).protocol
+    tops = {score.name: score.top for score in protocol.scored}
+    rows = published(kind, TAGS[kind])
+    named = {score for row in rows for score in row["scores"]}
+    known = rules(kind).scores
+    assert named == {score for rule in known for score in rule.metrics.values()}
+    assert {(rule.tag or "") for rule in known} == {row["tag"] for row in rows}
+    assert all(0 <= value <= tops[score] for row in rows for score, value in row["scores"].items())
+
+
+def test_a_category_the_exam_does_not_have_and_an_exam_without_a_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(row["tag"] != "subject" for row in published("genexam", {"subject": ["Alchemy"]}))
+    monkeypatch.setattr(paper, "kind", lambda name: replace(exams.kind("genexam"), paper=None))
+    assert published("genexam", TAGS["genexam"]) == []

@@ -1,0 +1,228 @@
+"""Painters with unlike questions, with none at all, and one judge at two efforts: what the data and the pages say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner import api, exams
+from limner.core.errors import UsageError
+from limner.core.evaluator import Which
+from limner.scoring import load_groups
+from limner.scoring.deviations import deviations
+from limner.site import build
+from limner.store import Store
+from limner.store.records import save_setup
+from tests.cli.invoke import limner
+from tests.site import uneven
+from tests.site.conftest import Site
+from tests.site.reading import parts
+from tests.site.test_build import draw, mark, tiny
+from tests.site.visiting import Browser, faint, overflow
+
+LABELS = ["gpt-5 · reasoning_effort=high", "gpt-5 · reasoning_effort=low"]
+CUT = "lab/cutter cuts the common questions from 12 to 4; --without lab/cutter compares the others"
+LEFT_OUT = "left out, having no score: lab/garbled (12 unreadable), lab/refused (12 refusal)"
+
+
+def exam_of(folder: Path, name: str = "genexam") -> dict[str, Any]:
+    exam: dict[str, Any]
+    (exam,) = parts(folder / "exams" / name / "data", "exam")
+    assert isinstance(exam, dict)
+    return exam
+
+
+def rows_of(exam: dict[str, Any], way: int = 0) -> dict[str, dict[str, Any]]:
+    return {exam["painters"][row["p"]]["row"]: row for row in exam["ways"][way]["rows"]}
+
+
+def test_every_evaluator_has_its_own_table_and_label(odd: Site) -> None:
+    exam = exam_of(odd.folder)
+    assert [way["name"] for way in exam["ways"]] == LABELS
+    assert [way["setup"]["args"]["reasoning_effort"] for way in exam["ways"]] == ["high", "low"]
+    scores = [rows_of(exam, n)["lab/even"]["views"]["all"]["scores"]["relaxed"][0] for n in (0, 1)]
+    assert scores[0] != scores[1]
+    assert LABELS[1] in (odd.exam() / "index.html").read_text("utf-8"), "the foot names evaluators by their labels"
+
+
+def test_an_evaluator_whose_label_is_its_judges_name_takes_no_others_marks(tmp_path: Path, store: Store) -> None:
+    one, _ = tiny(store)
+    drawing = draw(store, "mine", one)
+    mark(store, drawing, 1, "j")
+    save_setup(store, "setup of k", {"judge": "j", "variant": "release", "args": {"effort": "low"}})
+    mark(store, drawing, 0, "k")
+    build(tmp_path / "out", store=store)
+    exam = exam_of(tmp_path / "out", "mine")
+    assert [(way["name"], way["markings"]) for way in exam["ways"]] == [("j", 1), ("j · effort=low", 1)]
+
+
+def test_the_notes_name_who_cuts_the_common_questions_and_who_is_left_out(odd: Site) -> None:
+    exam = exam_of(odd.folder)
+    for way in exam["ways"]:
+        assert way["notes"]["common"][:2] == [CUT, LEFT_OUT]
+        assert LEFT_OUT in way["notes"]["all"]
+        assert CUT not in way["notes"]["all"]
+
+
+def test_painters_without_a_score_have_their_row_and_no_place(odd: Site) -> None:
+    rows = rows_of(exam_of(odd.folder))
+    assert list(rows)[-3:] == ["lab/garbled", "lab/refused", "control/reference"], "controls stand apart, at the end"
+    for name, what in ((uneven.REFUSED, "refusal"), (uneven.GARBLED, "unreadable")):
+        row = rows[name]
+        assert (row["n"], row["coverage"], row["place"], row["ranks"]) == (0, 0, None, {})
+        assert row["failures"] == {what: 12}
+    assert rows["control/reference"]["place"] is None
+    assert rows["lab/even"]["place"] == rows["lab/twin"]["place"]
+    assert (rows["lab/cutter"]["n"], rows["lab/cutter"]["expected"]) == (4, 12)
+    assert rows["lab/cutter"]["coverage"] == pytest.approx(1 / 3, abs=1e-4)
+
+
+def test_under_five_questions_there_is_their_number_and_no_interval(odd: Site) -> None:
+    views = rows_of(exam_of(odd.folder))["lab/even"]["views"]
+    value, *rest = views["common"]["scores"]["relaxed"]
+    assert (views["common"]["n"], rest) == (4, [None, None, 4])
+    value, low, high = views["all"]["scores"]["relaxed"]
+    assert low < value < high
+    assert rows_of(exam_of(odd.folder))["lab/even"]["ranks"] == {}, "and no places that resampling leaves open"
+
+
+def test_controls_are_not_ranked_among_painters(tmp_path: Path, store: Store) -> None:
+    uneven.fill(store, cut=False)
+    build(tmp_path / "out", store=store, images=False)
+    rows = rows_of(exam_of(tmp_path / "out"))
+    assert rows["control/reference"]["ranks"] == {}
+    assert rows["lab/better"]["ranks"]["strict"] == [1, 1]
+    ranked = [row["ranks"]["strict"] for row in rows.values() if row["ranks"]]
+    assert max(high for _, high in ranked) == len(ranked) == 4
+
+
+def test_categories_are_on_the_questions_that_painters_are_compared_on(tmp_path: Path, odd: Site) -> None:
+    def counts(folder: Path) -> dict[int, int]:
+        (by,) = parts(folder / "exams" / "genexam" / "data", "by")
+        found: dict[int, int] = {}
+        for way, painter, view in (one for value in by["difficulty"].values() for one in value):
+            if way == 0:
+                found[painter] = found.get(painter, 0) + view["n"]
+        return found
+
+    painters = [painter["row"] for painter in exam_of(odd.folder)["painters"]]
+    assert counts(odd.folder)[painters.index("lab/even")] == 4
+    build(tmp_path / "all", store=odd.store, on="all", images=False)
+    assert exam_of(tmp_path / "all")["on"] == "all"
+    assert counts(tmp_path / "all")[painters.index("lab/even")] == 12
+
+
+def test_a_row_says_what_differs_from_the_paper(odd: Site) -> None:
+    row = rows_of(exam_of(odd.folder))["lab/cutter"]
+    with Store(odd.store, create=False) as store:
+        kind, groups = api.groups("genexam", store=store, judges=[LABELS[0]])
+        (group,) = [group for group in groups if group.name == "lab/cutter"]
+    assert row["differs"] == deviations(exams.kind(kind), group, "careful", 1000)
+    assert "4 questions where the paper has 1000" in row["differs"]
+    assert "reading careful instead of paper" in row["differs"]
+
+
+def test_who_is_left_out_is_nowhere_on_the_site(tmp_path: Path, odd: Site) -> None:
+    build(tmp_path / "out", store=odd.store, without=["lab/cutter"], images=False)
+    exam = exam_of(tmp_path / "out")
+    assert "lab/cutter" not in [painter["row"] for painter in exam["painters"]]
+    assert exam["counts"]["drawings"] == 72
+    assert exam["ways"][0]["notes"]["common"] == [LEFT_OUT]
+    assert rows_of(exam)["lab/even"]["views"]["common"]["n"] == 12
+    with pytest.raises(UsageError, match=r"--without lab/cuter: there is: .*lab/cutter"):
+        build(tmp_path / "out", store=odd.store, without=["lab/cuter"])
+
+
+@pytest.mark.parametrize("word", ["openai/gpt-5?reasoning_effort=low", LABELS[1]])
+def test_the_command_takes_the_same_words_as_the_others(tmp_path: Path, odd: Site, word: str) -> None:
+    words = ("report", "-o", tmp_path / "out", "--store", odd.store, "--no-images", "--no-common")
+    limner(*words, "--judge", word)
+    exam = exam_of(tmp_path / "out")
+    assert ([way["judge"] for way in exam["ways"]], exam["on"]) == ([uneven.JUDGE], "all")
+    assert exam["ways"][0]["setup"]["args"] == {"reasoning_effort": "low"}
+    assert "no number 'n_max'" in limner(*words, "-O", "n_max=3", code=2).err
+
+
+def test_an_id_names_one_evaluator(odd: Site) -> None:
+    with Store(odd.store, create=False) as store:
+        ids = {group.evaluator.id for group in load_groups(store, "genexam")}
+        for id in ids:
+            assert {group.evaluator.id for group in load_groups(store, "genexam", which=Which((id,)))} == {id}
+    assert len(ids) == 2
+
+
+def board(browser: Browser, site: Site, after: str = "", **how: Any) -> Any:
+    page = browser.open(site.exam() / "index.html", after, **how)
+    page.locator("tbody tr").first.wait_for()
+    return page
+
+
+def names(page: Any) -> list[str]:
+    return [cell.inner_text() for cell in page.locator("tbody th").all()]
+
+
+@pytest.mark.slow
+def test_the_leaderboard_tells_the_comparison_before_its_numbers(browser: Browser, odd: Site) -> None:
+    page = board(browser, odd)
+    assert page.locator(".compared li").all_inner_texts()[:2] == [CUT, LEFT_OUT]
+    above, table = (page.locator(what).first.bounding_box() for what in (".compared", "table"))
+    assert above["y"] < table["y"]
+    places = dict(zip(names(page), page.locator("tbody td:nth-child(2)").all_inner_texts(), strict=True))
+    assert places["lab/even"] == places["lab/twin"]
+    assert places["lab/even"].startswith("=")
+    assert (places["lab/refused"], places["control/reference"]) == ("–", "control")
+    assert page.locator("tr", has_text="lab/even").locator(".ends").first.inner_text() == "(n=4)"
+    for words in ("of those in the exam", "too few questions for an interval", "have no place"):
+        assert words in page.locator(".notes").inner_text()
+    page.get_by_role("combobox", name="Numbers on").select_option("all")
+    assert page.locator(".compared li").first.inner_text() == LEFT_OUT
+    assert "95% interval" in page.locator(".notes").inner_text()
+    assert faint(page) == []
+
+
+@pytest.mark.slow
+def test_controls_stay_below_however_the_table_is_sorted(browser: Browser, odd: Site) -> None:
+    page = board(browser, odd)
+    for column in ("Painter", "relaxed", "relaxed", "Coverage"):
+        page.get_by_role("button", name=column).click()
+        assert names(page)[-1] == "control/reference"
+
+
+@pytest.mark.slow
+def test_figures_from_the_paper_come_with_what_differs(browser: Browser, odd: Site) -> None:
+    page = board(browser, odd)
+    assert page.locator(".differs, th sup").count() == 0
+    page.get_by_label("Figures from the paper").check()
+    page.locator("tr.paper").first.wait_for()
+    told = page.locator(".differs li").all_inner_texts()
+    number = int(page.locator("tr", has_text="lab/cutter").locator("sup").inner_text())
+    assert "4 questions where the paper has 1000" in told[number - 1]
+    assert page.locator("tr", has_text="lab/refused").locator("sup").count() == 0
+
+
+@pytest.mark.slow
+def test_both_efforts_can_be_chosen_by_their_labels(browser: Browser, odd: Site) -> None:
+    page = board(browser, odd, width=390, height=844)
+    assert overflow(page) <= 0
+    judges = page.get_by_role("combobox", name="Judge")
+    assert judges.locator("option").all_inner_texts() == LABELS
+    judges.select_option(label=LABELS[1])
+    assert f"Judge {LABELS[1]} (openai/gpt-5, variant release)" in page.locator(".lead").inner_text()
+
+
+@pytest.mark.slow
+def test_a_painter_without_a_score_has_a_page_that_says_why(browser: Browser, odd: Site) -> None:
+    keys = {painter["row"]: painter["key"] for painter in exam_of(odd.folder)["painters"]}
+    page = browser.open(odd.exam() / "painter.html", f"#p={keys['lab/refused']}")
+    page.locator(".fact").first.wait_for()
+    assert "none of its drawings has a score" in page.locator("main").inner_text()
+    page.get_by_role("link", name="What went wrong.").click()
+    page.wait_for_selector("html[data-ready=yes]")
+    assert page.locator("tbody tr").count() == 12
+    page = browser.open(odd.exam() / "painter.html", f"#p={keys['lab/cutter']}")
+    page.locator(".fact").first.wait_for()
+    said = page.locator("main").inner_text()
+    assert "it stands 4th of 4" in " ".join(said.split())
+    assert "4 questions where the paper has 1000" in said

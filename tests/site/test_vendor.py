@@ -1,0 +1,35 @@
+"""The files of others are those that are named."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import limner.site
+
+STATIC = Path(limner.site.__file__).parent / "static"
+VENDOR = STATIC / "vendor"
+ROW = re.compile(r"^\| (\S+\.js) \| (\S+) \| ([\d.]+) \| (\S+) \| (\S+) \| ([0-9a-f]{64}) \|$", re.MULTILINE)
+
+
+def test_every_file_is_as_its_makers_published_it_and_has_its_licence() -> None:
+    rows = ROW.findall((VENDOR / "README.md").read_text("utf-8"))
+    assert {name: sha256 for name, *_, sha256 in rows} == {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in VENDOR.glob("*.js")
+    }
+    for _, package, *_ in rows:
+        assert (VENDOR / f"LICENSE-{package.rpartition('/')[2]}.txt").is_file()
+
+
+def test_the_site_is_light() -> None:
+    assert sum(path.stat().st_size for path in STATIC.rglob("*") if path.suffix in (".js", ".css", ".svg")) < 250_000
+
+
+def test_own_scripts_put_no_markup_together_from_text() -> None:
+    for path in STATIC.glob("*.js"):
+        text = path.read_text("utf-8")
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|dangerouslySet|eval\(|Function\(", text
+        )
+        assert not re.search(r"https?://|fetch\(|XMLHttpRequest|import\(|localStorage|document\.cookie", text)

@@ -1,0 +1,55 @@
+"""Statistics counted on GenExam's released annotations, held against what the paper and its appendix print."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from limner.core.exam import Exam
+from limner.exams.genexam.data import Rubric, read
+from limner.exams.paper import rows
+from limner.store import Store
+from limner.store.records import add_exam
+from limner.tables.paper import build, find
+from tests.needs import shared
+
+
+@pytest.fixture(scope="module")
+def released() -> Exam[Rubric]:
+    return read(shared("data", "genexam"))
+
+
+def test_table_1(released: Exam[Rubric], store: Store) -> None:
+    add_exam(store, released)
+    (sheet,) = build(find("genexam:table1"), store).sheets
+    told = {line.label: [cell.text for cell in line.cells] for line in sheet.lines()}
+    for label in (
+        "Taxonomy nodes, level 1",
+        "Taxonomy nodes, level 2",
+        "Taxonomy nodes, level 3",
+        "Subject knowledge difficulty: easy (%)",
+        "Subject knowledge difficulty: medium (%)",
+        "Subject knowledge difficulty: hard (%)",
+        "Minimum number of scoring points",
+    ):
+        printed, counted = told[label]
+        assert printed == counted, label
+    # The note below the table: here the release is not what the paper counted.
+    assert told["Taxonomy nodes, level 4"] == ["236", "150"]
+    assert told["Average number of scoring points"] == ["6.9", "7.0"]
+    assert told["Average prompt length (words)"] == ["74.8", "73.8"]
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_the_taxonomys_counts(released: Exam[Rubric], level: int) -> None:
+    names = [f"taxonomy{n}" for n in range(1, level + 1)]
+    counted = Counter(
+        tuple(question.tags[name].replace("_", " ").casefold() for name in names) for question in released.questions
+    )
+    printed = {
+        tuple(row[f"level{n}"].casefold() for n in range(1, level + 1)): int(row["count"])
+        for row in rows("genexam", "taxonomy")
+        if row[f"level{level}"] and not row[f"level{level + 1}"]
+    }
+    assert dict(counted) == printed

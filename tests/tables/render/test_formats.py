@@ -1,0 +1,235 @@
+"""Markdown, CSV, LaTeX and HTML: well formed for every table, and nothing in a name is taken for markup."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner.store import Store
+from limner.tables.paper import Cell, Column, Group, Line, Sheet, Table, build, find
+from limner.tables.render import FORMATS, csv_, html, latex, markdown, rendered
+from limner.tables.render.parts import clean
+from tests.tables.render.samples import NASTY, nasty
+from tests.tables.shipped import LAYOUTS
+
+PUBLISHED = [build(layout) for layout in LAYOUTS.values()]
+each = pytest.mark.parametrize("table", [*PUBLISHED, nasty()], ids=[*LAYOUTS, "nasty"])
+
+
+class Reader(HTMLParser):
+    """Checks that tags nest, and keeps the text of cells."""
+
+    VOID = ("meta", "br")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.rows: list[list[str]] = []
+        self.spans: list[int] = []
+        self.classes: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "tr":
+            self.rows.append([])
+            self.spans.append(0)
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+            self.spans[-1] += int(given.get("colspan") or 1)
+            self.classes.append(given.get("class") or "")
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.rows and {"td", "th"} & set(self.open) and "style" not in self.open:
+            self.rows[-1][-1] += data
+
+
+def read_html(text: str) -> Reader:
+    reader = Reader()
+    reader.feed(text)
+    reader.close()
+    assert not reader.open
+    return reader
+
+
+@each
+def test_html_is_well_formed_and_every_row_is_as_wide(table: Table) -> None:
+    for text in (html.fragment(table), html.page(table)):
+        reader = read_html(text)
+        widths = {len(sheet.columns) + 1 for sheet in table.sheets}
+        assert set(reader.spans) <= widths
+    cells = [cell for row in reader.rows for cell in row]
+    for sheet in table.sheets:
+        for line in sheet.lines():
+            assert any(cell.startswith(clean(line.label)) for cell in cells)
+
+
+def test_html_names_are_text() -> None:
+    text = html.fragment(nasty())
+    assert "<script" not in text
+    assert "\x1b" not in text
+    reader = read_html(text)
+    cells = [cell for row in reader.rows for cell in row]
+    for name in NASTY:
+        assert clean(name) in cells
+    assert {"published best", "second"} <= set(reader.classes)
+
+
+def test_an_html_page_stands_alone_and_a_fragment_can_be_put_in_one() -> None:
+    page, fragment = html.page(nasty()), html.fragment(nasty())
+    assert page.startswith("<!DOCTYPE html>")
+    assert fragment in page
+    assert "http" not in re.sub(r"arXiv[^<]*", "", page)
+    assert "<html" not in fragment
+    rules = re.search(r"<style>(.*?)</style>", fragment, re.DOTALL)
+    assert rules is not None
+    selectors = re.findall(r"([^{}]+)\{", rules[1])
+    assert all(part.strip().startswith(".limner-table") for selector in selectors for part in selector.split(","))
+
+
+def latex_rows(text: str) -> list[list[str]]:
+    """The rows of all tabulars, each as its cells."""
+    bodies = re.findall(r"\\toprule\n(.*?)\\bottomrule", text, re.DOTALL)
+    rows = []
+    for line in "".join(bodies).split("\n"):
+        if line.endswith(r" \\"):
+            rows.append(re.split(r"(?<!\\)&", line.removesuffix(r" \\")))
+        else:
+            assert re.fullmatch(r"(\\midrule|(\\cmidrule\(lr\)\{\d+-\d+\})+)?", line), line
+    return rows
+
+
+@each
+def test_latex_is_balanced_and_every_row_is_as_wide(table: Table) -> None:
+    text = latex.render(table)
+    depth = 0
+    for found in re.finditer(r"\\.|[{}]", text, re.DOTALL):
+        depth += {"{": 1, "}": -1}.get(found[0], 0)
+        assert depth >= 0
+    assert depth == 0
+    open_environments: list[str] = []
+    for what, name in re.findall(r"\\(begin|end)\{([^}]*)\}", text):
+        if what == "begin":
+            open_environments.append(name)
+        else:
+            assert open_environments.pop() == name
+    assert not open_environments
+    widths = {len(sheet.columns) + 1 for sheet in table.sheets}
+    for row in latex_rows(text):
+        spans = [re.match(r"\s*\\multicolumn\{(\d+)\}", cell) for cell in row]
+        assert sum(int(span[1]) if span else 1 for span in spans) in widths
+        assert not row[0].lstrip().startswith("[")
+    for columns in re.findall(r"\\begin\{tabular\}\{(.*?)\}", text):
+        assert len(columns) in widths
+
+
+def test_latex_marks() -> None:
+    text = latex.render(nasty())
+    assert r"\textcolor{gray}{\textbf{10.0} {\scriptsize {[}5.0, 15.0{]}}}" in text
+    assert r"\underline{1.0 \ldots{} 2.0}" in text
+    assert r"\textsuperscript{1}\textsuperscript{2}" in text
+    assert r"{\scriptsize (25\% covered)}" in text
+    assert r"\multicolumn{2}{c}{over \& out}" in text
+    assert r"\cmidrule(lr){2-3}" in text
+
+
+def test_latex_groups_are_sections() -> None:
+    text = latex.render(build(find("genexam:table2")))
+    assert text.count(r"\midrule") == 3
+    assert r"\multicolumn{23}{l}{\textit{Open-source T2I models}}" in text
+    assert text.count(r"\begin{table*}") == 1
+    # Two hundred rows stand on no page.
+    assert latex.render(build(find("mmmg:by-discipline"))).count(r"\begin{table*}") == 10
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=40))
+def test_latex_escapes_everything(text: str) -> None:
+    found = latex.escape(text)
+    left = re.sub(r"\\(text\w+|ldots)\{\}|\\[&%$#_{}]|\$\\\w+\$|\{[\[\]]\}|-\{\}", "", found)
+    assert not re.search(r"[\\&%$#_{}~^<>\[\]]", left)
+
+
+@given(st.text(max_size=40))
+def test_html_escapes_everything(text: str) -> None:
+    reader = read_html(f"<table><tr><td>{html.escape(text)}</td></tr></table>")
+    assert reader.rows == [[clean(text)]]
+
+
+@given(st.text("ab|\\`*_<>[]&\n\x00", max_size=20))
+def test_markdown_escapes_everything(text: str) -> None:
+    found = markdown.escape(text)
+    assert "\n" not in found
+    assert re.sub(r"\\(.)", r"\1", found) == clean(text)
+    assert not re.search(r"(?<!\\)(\\\\)*[|`*_<>\[\]&]", found)
+
+
+@each
+def test_markdown_rows_are_as_wide(table: Table) -> None:
+    text = markdown.render(table)
+    blocks = [block for block in text.split("\n\n") if block.startswith("|")]
+    assert len(blocks) == len(table.sheets)
+    for block, sheet in zip(blocks, table.sheets, strict=True):
+        for line in block.rstrip().split("\n"):
+            assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) == len(sheet.columns) + 2, line
+
+
+def test_markdown_marks() -> None:
+    text = markdown.render(build(find("genexam:table2")))
+    assert "| Nano Banana Pro (published) | **55.6** | **86.3** |" in text
+    assert "| GPT-Image-1.5 (published) | <u>26.5</u> |" in text
+    assert "| **Open-source T2I models** |  |" in text
+    turned = markdown.render(build(find("genexam:table8")))
+    assert "| Closed-source models Nano Banana Pro (published) |" in turned
+    assert "10.0** \\[5.0, 15.0\\]" in markdown.render(nasty())
+
+
+@each
+def test_csv_has_a_line_for_every_row(table: Table) -> None:
+    rows = list(csv.DictReader(io.StringIO(csv_.render(table))))
+    lines = [line for sheet in table.flat for line in sheet.lines()]
+    assert [row["row"] for row in rows] == [clean(line.label) for line in lines]
+    assert [row["source"] == "published" for row in rows] == [line.published for line in lines]
+    for row, line in zip(rows, lines, strict=True):
+        assert None not in row
+        shown = [cell.text for cell in line.cells if cell.least is None and cell.text != "–"]
+        assert {clean(text) for text in shown} <= set(row.values())
+
+
+def test_csv_numbers() -> None:
+    rows = list(csv.DictReader(io.StringIO(csv_.render(nasty()))))
+    row = rows[1]
+    assert [row[f"p0{end}"] for end in ("", " low", " high")] == ["10.0", "5.0", "15.0"]
+    assert [row[f"p1{end}"] for end in ("", " least", " most")] == ["", "1.0", "2.0"]
+    assert (row["coverage"], row["differs"]) == ("0.2500", f"{NASTY[2]} other")
+    assert (row["source"], rows[0]["source"]) == ("store", "published")
+
+
+def test_every_format_of_a_store(filled: dict[str, Store]) -> None:
+    table = build(find("worldgenbench:table2"), filled["worldgenbench"])
+    for form in FORMATS:
+        text = rendered(table, form)
+        for word in ("GPT-4o", "28.86", "openai/gpt-image-1"):
+            assert word in text.replace("{-}", "-"), form
+    assert rendered(table, "html", page=True).startswith("<!DOCTYPE")
+
+
+def test_few_questions_show_their_number_in_every_format() -> None:
+    cell = Cell("50.0", 50.0, few=4)
+    sheet = Sheet("", "Model", (Column("x", path="x"),), (Group("", (Line("a", (cell,)),)),))
+    table = Table("x:y", "title", (sheet,), (sheet,))
+    for form in ("text", "md", "latex", "html"):
+        assert "(n=4)" in rendered(table, form), form
+    (row,) = csv.DictReader(io.StringIO(rendered(table, "csv")))
+    assert {name: row[name] for name in ("x", "x low", "x high", "x n")} == {
+        "x": "50.0", "x low": "", "x high": "", "x n": "4",
+    }  # fmt: skip

@@ -1,0 +1,8 @@
+"""What Limner itself ships: an exam of another package, where one is installed, is no part of these tests."""
+
+from __future__ import annotations
+
+from limner.exams import SHIPPED
+from limner.tables.paper import Layout, known
+
+LAYOUTS: dict[str, Layout] = {key: layout for key, layout in known().items() if layout.exam in SHIPPED}

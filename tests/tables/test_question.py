@@ -1,0 +1,82 @@
+"""One question for a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from limner.tables.question import print_question
+
+
+def body(**fields: Any) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "exam": "exam",
+        "id": "q",
+        "prompt": "Draw a [red] thing.",
+        "tags": {"subject": "Art"},
+        "reference": None,
+        "criteria": [{"id": "point/1", "text": "Is it [red]?", "kind": "point", "top": 1, "weight": 0.25}],
+        "drawings": [],
+        "markings": [],
+    }
+    return plain | fields
+
+
+def drawing(**fields: Any) -> dict[str, Any]:
+    return {"painter": "mine", "image": None, "width": None, "height": None, "fault": None, "detail": None} | fields
+
+
+def marking(**fields: Any) -> dict[str, Any]:
+    return {
+        "painter": "mine",
+        "evaluator": "judge",
+        "status": "done",
+        "detail": None,
+        "scores": {},
+        "marks": [],
+    } | fields
+
+
+def printed(capsys: pytest.CaptureFixture[str], **fields: Any) -> str:
+    print_question(body(**fields))
+    return capsys.readouterr().out
+
+
+def test_the_question(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys)
+    assert "q · exam" in out
+    assert "Draw a [red] thing." in out
+    assert "subject: Art" in out
+    assert "reference image: absent" in out
+    assert "reference image: abcdefabcdef" in printed(capsys, reference="abcdef" * 10)
+
+
+def test_drawings(capsys: pytest.CaptureFixture[str]) -> None:
+    made = drawing(image="f" * 64, width=8, height=9)
+    failed = drawing(painter="[other]", fault="refusal", detail="no [way]")
+    out = printed(capsys, drawings=[made, failed, drawing(painter="third")])
+    assert "drawing by mine: 8 x 9, image ffffffffffff" in out
+    assert "drawing by [other]: refusal: no [way]" in out
+    assert "drawing by third: imported" in out
+
+
+def test_marks_with_their_reasons(capsys: pytest.CaptureFixture[str]) -> None:
+    marks = [
+        {"criterion": "point/1", "value": 1, "verdict": "answer", "reason": "it is \x1b[31m[red]"},
+        {"criterion": "extra", "value": None, "verdict": "abstain", "reason": "cannot tell"},
+    ]
+    out = printed(capsys, markings=[marking(scores={"strict": 100.0, "relaxed": None}, marks=marks)])
+    assert "mine marked by judge: strict 100" in out
+    assert "relaxed" not in out
+    assert "Is it [red]? (0.25)" in out
+    assert "1/1" in out
+    assert "\N{REPLACEMENT CHARACTER}[31m[red]" in out
+    assert "\x1b" not in out
+    assert "abstain" in out
+
+
+def test_why_there_are_no_marks(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, markings=[marking(status="unreadable", detail="no [JSON]"), marking(evaluator="other")])
+    assert "mine marked by judge: unreadable no [JSON]" in out
+    assert "no score settled" in out

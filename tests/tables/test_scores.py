@@ -1,0 +1,223 @@
+"""Tables: what a reader must know stands with the numbers, and names are shown as they are."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from limner.core.evaluator import Evaluator
+from limner.exams import kind
+from limner.scoring import Comparable, Cut, Group, Numbers, Standing
+from limner.scoring.stats import Interval
+from limner.tables.console import escape
+from limner.tables.scores import COLUMNS, notes, print_standings, standings_csv
+
+SETUP = {"judge": "judge", "variant": "release", "options": {"reference": "image"}, "templates": "abc"}
+ALL = ("strict", "relaxed", "semantic", "spelling", "readability", "logic")
+PROTOCOL = kind("genexam").protocol
+
+
+def numbers(n: int, value: float | None, names: tuple[str, ...] = ALL, **more: Any) -> Numbers:
+    interval = Interval(value, value, value, n) if value is not None else Interval(None, None, None, 0)
+    return Numbers(n, dict.fromkeys(names, interval), **{"decided": {"share": 1.0, "met": 0.5}, **more})
+
+
+def beside(setup: Mapping[str, Any] = SETUP, questions: int = 0, **how: Any) -> Comparable:
+    evaluator = Evaluator(repr(setup), setup, str(setup["judge"]))
+    groups = tuple(Group(name, "direct", evaluator, ()) for name in how.pop("painters", ("a", "b")))
+    common = frozenset(f"q{n}" for n in range(questions))
+    return Comparable(evaluator, groups, tuple(() for _ in groups), common, PROTOCOL, **how)
+
+
+def standing(painter: str = "mine", value: float | None = 50.0, n: int = 5, **fields: Any) -> Standing:
+    setup = fields.pop("setup", SETUP)
+    more = {name: fields.pop(name) for name in ("bounds", "decided") if name in fields}
+    plain: dict[str, Any] = {
+        "exam": "exam", "reading": "careful", "painter": painter, "strategy": "direct",
+        "evaluator": Evaluator(repr(setup), setup, str(setup["judge"])), "all": numbers(n, value, **more),
+        "common": None, "pessimistic": Numbers(), "compared": beside(setup, painters=("a",), questions=n),
+        "expected": 5, "coverage": 1.0, "cost": 0.0,
+    }  # fmt: skip
+    return Standing(**plain | fields)
+
+
+def printed(capsys: pytest.CaptureFixture[str], *standings: Standing) -> str:
+    print_standings(standings, "genexam")
+    return capsys.readouterr().out
+
+
+def test_nothing_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys) == "nothing is marked yet; `limner run` draws and marks\n"
+
+
+def test_one_painter(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, standing(failures={"missing": 2}, coverage=0.5714))
+    assert "exam · judge judge · reading careful" in out
+    assert "50.0 [50.0, 50.0]" in printed(capsys, standing())
+    assert "57%" in out
+    assert "2 missing" in out
+    assert "failures are left out, never zeros" in out
+    assert "asked: variant release, options reference=image, templates abc" in out
+
+
+def test_several_painters_are_shown_on_common_questions(capsys: pytest.CaptureFixture[str]) -> None:
+    compared = beside(questions=3)
+    one = standing("a", 50.0, common=numbers(3, 20.0), compared=compared)
+    out = printed(capsys, one, standing("b", 60.0, n=3, common=numbers(3, 60.0), compared=compared))
+    assert "20.0" in out
+    assert "50.0" not in out
+    assert "compared on the 3 questions that all painters have; --on all: on their own" in out
+
+
+def test_no_question_in_common(capsys: pytest.CaptureFixture[str]) -> None:
+    how: dict[str, Any] = {"common": Numbers(), "compared": beside()}
+    out = printed(capsys, standing("a", 50.0, **how), standing("b", 60.0, **how))
+    assert "50.0 [50.0, 50.0]" in out
+    assert "no question is common to all painters: each row stands for itself" in out
+
+
+def test_ways_of_asking_have_tables_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, standing("a"), standing("b", setup={**SETUP, "variant": "paper"}), standing("c"))
+    assert out.count("exam · judge judge") == 2
+    first, second = out.split("asked: variant release")
+    assert "│ a " in first
+    assert "│ c " in first
+    assert "│ b " not in first
+    assert "│ b " in second
+    assert "asked: variant paper" in second
+
+
+def test_what_could_not_be_decided_is_shown_as_bounds(capsys: pytest.CaptureFixture[str]) -> None:
+    found = standing(value=None, bounds={"strict": (0.0, 75.0)}, decided={"share": 0.4, "met": 0.9})
+    out = printed(capsys, found)
+    assert "0.0 … 75.0" in out
+    assert "40%" in out
+    assert "90%" in out
+    assert "nothing is known of relaxed, semantic, spelling, readability, logic: this judge decides none of it" in out
+    assert "least … most shows what it could be" in out
+    assert "95%" not in out
+
+
+def test_a_score_that_only_some_painters_have(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, standing("a"), standing("b", None))
+    (row,) = [line for line in out.splitlines() if line.startswith("│ b ")]
+    assert row.count("–") == len(ALL)
+    assert "nothing is known" not in out
+
+
+@pytest.mark.parametrize(("width", "scores"), [(100, ALL[:2]), (160, ALL)])
+def test_a_narrow_screen_gets_the_leading_scores(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int, scores: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("limner.tables.console.PLAIN_WIDTH", width)
+    out = printed(capsys, standing())
+    assert [name for name in ALL if f" {name} " in out] == list(scores)
+    assert ("more scores on a wider screen, or with --format csv" in out) == (scores != ALL)
+    assert max(map(len, out.splitlines())) <= width
+    assert out.count("50.0 [50.0, 50.0]") == 2
+
+
+def test_no_interval_is_broken_over_two_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [standing(f"a painter with a long name {n}", place=n) for n in (1, 2)]
+    out = printed(capsys, *rows)
+    assert out.count("50.0 [50.0, 50.0]") == 4
+    assert sum(line.startswith("│") for line in out.splitlines()) == 2
+    assert "more scores on a wider screen, or with --format csv" in out
+
+
+def test_a_painter_without_a_score_has_no_empty_breakdown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "by level" not in printed(capsys, standing("a", None, n=0, by={"level": {}}))
+
+
+def test_bounds_on_common_questions(capsys: pytest.CaptureFixture[str]) -> None:
+    shared = numbers(2, None, ("strict",), bounds={"strict": (5.0, 25.0)}, decided={})
+    rows = [standing(name, None, bounds={"strict": (0.0, 75.0)}, common=shared) for name in ("a", "b")]
+    assert printed(capsys, *rows).count("5.0 … 25.0") == 2
+
+
+def test_few_questions_have_a_number_and_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    few = Numbers(4, {name: Interval(50.0, None, None, 4) for name in ALL})
+    out = printed(capsys, standing(all=few))
+    assert "50.0 (n=4)" in out
+    assert "[" not in out
+    assert "(n=…): fewer than 5 questions are too few for an interval" in out
+
+
+def test_who_cuts_the_common_questions_stands_first(capsys: pytest.CaptureFixture[str]) -> None:
+    cut = beside(questions=2, cut=Cut(("a b",), 2, 9))
+    how: dict[str, Any] = {"common": numbers(2, 20.0), "compared": cut}
+    out = printed(capsys, standing("a b", **how), standing("c", **how)).splitlines()
+    assert out[1] == "a b cuts the common questions from 9 to 2; --without 'a b' compares the others"
+
+
+def test_equals_share_a_place_and_controls_stand_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [standing("a", place=1), standing("b", place=1), standing("c", place=3), standing("x", control=True)]
+    cells = [line.split("│")[1:3] for line in printed(capsys, *rows).splitlines() if line.startswith("│")]
+    places = [(place.strip(), name.strip()) for place, name in cells if name.strip()]
+    assert places == [("=1", "a"), ("=1", "b"), ("3", "c"), ("control", "x")]
+
+
+def test_a_breakdown_says_when_it_is_on_the_common_questions(capsys: pytest.CaptureFixture[str]) -> None:
+    by = {"level": {"easy": numbers(3, 10.0, ("strict",))}}
+    out = printed(capsys, standing("a", by=by, common=numbers(3, 20.0)), standing("b", common=numbers(3, 20.0)))
+    assert "a by level · on the 3 common questions" in out
+    alone = printed(capsys, standing("a", by=by))
+    assert "a by level" in alone
+    assert "common" not in alone
+
+
+def test_names_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """Square brackets in a name are no markup, and escape sequences do not reach the terminal."""
+    by = {"[bold]": {"[red]x[/red]": numbers(4, 10.0, ("strict",))}}
+    setup = {**SETUP, "judge": "re[1]", "args": {"stop": ["[a]"]}}
+    odd = standing("folder/[v2]", exam="\x1b[31mexam", by=by, setup=setup)
+    out = printed(capsys, odd)
+    for name in (
+        "│ folder/[v2] ",
+        "folder/[v2] by [bold]",
+        "re[1]",
+        "[bold]",
+        "[red]x[/red]",
+        "stop=['[a]']",
+        "\N{REPLACEMENT CHARACTER}[31mexam",
+    ):
+        assert name in out
+    assert "\x1b" not in out
+
+
+def test_a_strategy_is_named_with_its_painter(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "mine + rewrite" in printed(capsys, standing(strategy="rewrite"))
+
+
+def test_notes_only_where_they_matter() -> None:
+    assert not any("coverage" in note for note in notes([standing()]))
+    assert not any("compared" in note for note in notes([standing("a", common=numbers(5, 1.0))]))
+    assert not any("asked" in note for note in notes([standing(setup={"judge": "human"})]))
+
+
+def test_csv_holds_every_number() -> None:
+    by = {"subject": {"Art, or not": Numbers(2, {"strict": Interval(10.0, 5.0, 15.0, 2)})}}
+    unsure = standing("b", None, bounds={"strict": (5.0, 25.0)})
+    rows = list(csv.DictReader(io.StringIO(standings_csv([standing(by=by), unsure]))))
+    assert tuple(rows[0]) == COLUMNS
+    assert len(rows) == 2 * len(ALL) + 1
+    (part,) = [row for row in rows if row["by"]]
+    assert (part["category"], part["value"], part["low"], part["high"], part["n"]) == (
+        "Art, or not",
+        "10.0",
+        "5.0",
+        "15.0",
+        "2",
+    )
+    assert {row["value"] for row in rows if row["painter"] == "b"} == {""}
+    ends = {row["score"]: (row["least"], row["most"]) for row in rows if row["painter"] == "b"}
+    assert (ends["strict"], ends["relaxed"]) == (("5.0", "25.0"), ("", ""))
+
+
+def test_escape() -> None:
+    assert escape("plain ✓ line\n") == "plain ✓ line\n"
+    assert escape("[b]\x00\x07\x9b") == "\\[b]" + "\N{REPLACEMENT CHARACTER}" * 3

@@ -1,0 +1,1 @@
+"""Redraws the pictures of the bundled sample exams."""
