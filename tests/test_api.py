@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -40,6 +43,27 @@ def test_everything_public_can_be_had_from_the_package() -> None:
         assert getattr(limner, name) is not None
     with pytest.raises(AttributeError, match="module 'limner' has no attribute 'nothing'"):
         limner.nothing  # noqa: B018
+
+
+def test_no_module_takes_the_place_of_a_public_function() -> None:
+    """After every module is loaded, the functions can still be called; in a process of its own."""
+    code = (
+        "import importlib, pkgutil, limner\n"
+        "for module in pkgutil.walk_packages(limner.__path__, 'limner.'):\n"
+        "    if module.name.rpartition('.')[2] in ('unipercept', 'child', 'worker'):\n"
+        "        continue  # run as scripts, by other Pythons\n"
+        "    try:\n"
+        "        importlib.import_module(module.name)\n"
+        "    except ImportError as error:\n"
+        "        assert error.name in ('torch', 'diffusers', 'transformers'), error\n"
+        "for _ in range(2):\n"
+        "    limner.run('sample/genexam', painters=['control/blank'], store='s', selection=limner.Selection(limit=1))\n"
+        "    limner.scores('sample/genexam', store='s')\n"
+        "print(all(callable(getattr(limner, name)) for name in limner.__all__))\n"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert (done.stdout.strip(), done.returncode) == ("True", 0), done.stderr
 
 
 def test_run_and_scores(small_exam: SmallExam, painter: str, judge: str, tmp_path: Path) -> None:

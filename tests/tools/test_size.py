@@ -1,0 +1,40 @@
+"""The script that counts lines of code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tools.size import PACKAGE, SMALL, code_lines, modules, table
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("", 0),
+        ("x = 1\n", 1),
+        ("# only words\n\n", 0),
+        ('"""A docstring\nof two lines."""\n', 0),
+        ('X = 1\n"""What X is."""\n', 1),
+        ('X = """one\ntwo"""\n', 2),
+        ("f(\n    1,\n\n    # why\n    2,\n)\n", 4),
+        ('def f():\n    """Words."""\n    return 1  # why\n', 2),
+        ('def f():\n    "words"; return 1\n', 1),
+    ],
+)
+def test_lines_of_code(source: str, lines: int) -> None:
+    assert code_lines(source) == lines
+
+
+def test_a_tree(tmp_path: Path) -> None:
+    (tmp_path / "room").mkdir()
+    (tmp_path / "room" / "one.py").write_text("x = 1\n" * SMALL)
+    (tmp_path / "two.py").write_text("# nothing\n")
+    found = modules(tmp_path)
+    assert [(each.room, each.lines, each.code) for each in found] == [("room", SMALL, SMALL), ("(top)", 1, 0)]
+    assert table(found).splitlines()[-1].split() == ["all", "2", "61", "60", "1"]
+
+
+def test_the_package_has_more_lines_than_code() -> None:
+    found = modules(PACKAGE)
+    assert 0 < sum(each.code for each in found) < sum(each.lines for each in found)
