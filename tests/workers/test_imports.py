@@ -7,7 +7,7 @@ from pathlib import Path
 
 import limner.workers
 
-BELOW = {"redaction", "errors", "images", "settings"}
+BELOW = {"core"}
 
 
 def test_workers_import_only_what_stands_below_them() -> None:
