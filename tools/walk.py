@@ -56,7 +56,7 @@ def passed(files: dict[str, None]) -> Iterator[None]:
         yield
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
 
 
 def _loading(frame: FrameType | None, inside: str) -> bool:
