@@ -142,9 +142,9 @@ def _scored_questions(store: Store) -> list[str]:
 
 def test_the_caption_counts_the_questions_the_table_is_about(filled: dict[str, Store]) -> None:
     table = made(filled, "worldgenbench:table1", on="all")
-    assert "26 to 28 of the 28 questions this table is about scored (the exam has 56)" in told(table)
+    assert "26 to 28 of this table's 28 questions scored (the exam has 56)" in told(table)
     biology = build(find("mmmg:by-discipline"), filled["mmmg"], Choice(section="Biology"))
-    assert "of the 6 questions this table is about scored (the exam has 60)" in told(biology)
+    assert "of this table's 6 questions scored (the exam has 60)" in told(biology)
 
 
 def test_rows_marked_otherwise_than_in_the_paper_are_footnoted(filled: dict[str, Store]) -> None:

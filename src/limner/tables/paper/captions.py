@@ -90,7 +90,7 @@ def _scored(layout: Layout, held: Holdings, sections: Sequence[Section | None]) 
     least_and_most = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "none"
     if len(about) == len(whole):
         return f"{least_and_most} of its {len(whole)} questions scored"
-    return f"{least_and_most} of the {len(about)} questions this table is about scored (the exam has {len(whole)})"
+    return f"{least_and_most} of this table's {len(about)} questions scored (the exam has {len(whole)})"
 
 
 def _about(layout: Layout, exam: Exam[Any], sections: Sequence[Section | None]) -> set[str]:
