@@ -114,6 +114,39 @@ def test_the_caption_names_judge_and_reading(filled: dict[str, Store]) -> None:
     assert said.startswith("This store: exam genexam, 64 of its 80 questions scored, judge fake/judge, reading paper")
 
 
+def told(table: Table) -> str:
+    (said,) = [said for said in table.caption if said.startswith("This store")]
+    return said
+
+
+def test_the_caption_tells_the_questions_scored(filled: dict[str, Store], store: Store) -> None:
+    common, each = (told(made(filled, "genexam:table2", on=on)) for on in ("common", "all"))
+    assert "64 of its 80 questions scored" in common
+    assert "; all painters on the same questions;" in common
+    assert "74 to 80 of its 80 questions scored" in each
+    assert "; each painter on its own questions;" in each
+    synthetic.fill(store, "genexam", painters=1, questions=8, faults=False)
+    whole = build(find("genexam:table2"), store)
+    assert told(whole).startswith("This store: exam genexam, 8 questions, judge fake/judge, reading careful; [low")
+    store.write(lambda connection: connection.exec_driver_sql("DELETE FROM markings WHERE id > '4'"))
+    left = len(_scored_questions(store))
+    assert 0 < left < 8
+    assert f"{left} of its 8 questions scored" in told(build(find("genexam:table2"), store))
+    assert told(build(find("genexam:table4"), store)) == f"This store: exam genexam, {left} of its 8 questions scored."
+
+
+def _scored_questions(store: Store) -> list[str]:
+    with store.reading() as connection:
+        return list(connection.scalars(sa.select(schema.markings.c.drawing)))
+
+
+def test_the_caption_counts_the_questions_the_table_is_about(filled: dict[str, Store]) -> None:
+    table = made(filled, "worldgenbench:table1", on="all")
+    assert "26 to 28 of this table's 28 questions scored (the exam has 56)" in told(table)
+    biology = build(find("mmmg:by-discipline"), filled["mmmg"], Choice(section="Biology"))
+    assert "of this table's 6 questions scored (the exam has 60)" in told(biology)
+
+
 def test_rows_marked_otherwise_than_in_the_paper_are_footnoted(filled: dict[str, Store]) -> None:
     table = made(filled, "genexam:table2")
     (note,) = {line.notes for line in own(table) if line.about["painter"] not in (UNDECIDED, "control/reference")}

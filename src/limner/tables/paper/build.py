@@ -61,7 +61,7 @@ def build(layout: Layout, store: Store | None = None, choice: Choice | None = No
         layout.title,
         tuple(turned(sheet, layout.turn) for sheet in flat),
         tuple(flat),
-        tuple(captions.caption(layout, held, choice.published, choice.intervals)),
+        tuple(captions.caption(layout, held, choice.published, choice.intervals, sections)),
         tuple(captions.notes(layout, held, groups)),
         tuple(own.footnotes),
     )

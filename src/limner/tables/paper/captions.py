@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from ...core.exam import Exam
 from ...scoring import Comparable
 from ...scoring.stats import LEAST
 from ..model import Group
+from .columns import slots
 from .published_cells import judges, published
-from .schema import Layout
+from .schema import Layout, Section
 from .store_rows import Holdings, Own
 
 STORE = "This store"
@@ -16,8 +19,14 @@ REMARKS = 8
 """More remarks than this are for `limner scores` to tell."""
 
 
-def caption(layout: Layout, held: Holdings | None, with_published: bool, intervals: bool) -> list[str]:
-    """The title, where the figures come from, and how a store's were marked."""
+def caption(
+    layout: Layout,
+    held: Holdings | None,
+    with_published: bool,
+    intervals: bool,
+    sections: Sequence[Section | None] = (None,),
+) -> list[str]:
+    """The title, where the figures come from, how a store's were marked and on which questions."""
     tables = layout.tables(None)
     place = tables[0] if len(tables) == 1 else "Tables " + " and ".join(one.removeprefix("Table ") for one in tables)
     name = layout.paper.cite.partition(" ")[0]
@@ -30,11 +39,12 @@ def caption(layout: Layout, held: Holdings | None, with_published: bool, interva
         found.append(f"Published figures: {layout.paper.cite}{by}.")
     if held is None or held.exam is None or (layout.rows != "exam" and not held.rows):
         return found
-    said = f"{STORE}: exam {held.exam.name}, {_scored(held)}"
+    said = f"{STORE}: exam {held.exam.name}, {_scored(layout, held, sections)}"
     if layout.rows == "painters":
         said += (
             f", judge {', '.join(dict.fromkeys(own.group.evaluator.name for own in held.rows))}, reading {held.reading}"
         )
+        said += _alike(held)
         if intervals:
             said += "; [low, high]: 95% interval over questions"
     return [*found, f"{said}.", *(_cuts(held) if layout.rows == "painters" else [])]
@@ -67,15 +77,52 @@ def _whose(held: Holdings, side: Comparable) -> str:
     return f"{side.evaluator.name}: " if len(held.compared) > 1 else ""
 
 
-def _scored(held: Holdings) -> str:
-    """How many questions the numbers rest on, of how many."""
+def _scored(layout: Layout, held: Holdings, sections: Sequence[Section | None]) -> str:
+    """How many questions the numbers rest on, of how many; of those alone that the table's columns are about."""
     assert held.exam is not None
-    whole = len(held.exam.questions)
-    rows = [own for own in held.rows if not own.group.control] or held.rows
-    counts = sorted({standing.n for own in rows if (standing := own.scores.get(None)) is not None and standing.n})
-    if not counts or counts == [whole]:
-        return f"{whole} questions"
-    return f"{' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} of its {whole} questions scored"
+    whole = held.exam.questions
+    if layout.rows == "exam":
+        return f"{len(whole)} questions"
+    about = _about(layout, held.exam, sections)
+    counts = sorted({len(about & ids) for ids in _rested_on(layout, held)} - {0})
+    if counts == [len(whole)]:
+        return f"{len(whole)} questions"
+    least_and_most = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "none"
+    if len(about) == len(whole):
+        return f"{least_and_most} of its {len(whole)} questions scored"
+    return f"{least_and_most} of this table's {len(about)} questions scored (the exam has {len(whole)})"
+
+
+def _about(layout: Layout, exam: Exam[Any], sections: Sequence[Section | None]) -> set[str]:
+    """The questions that any column with a score can show."""
+    found: set[str] = set()
+    for slot in (slot for section in sections for slot in slots(layout, section, ["any"])):
+        part = slot.part
+        if layout.rows == "painters" and slot.figure.score is None:
+            continue
+        tagged = {one.id for one in exam.questions if part.tag is None or one.tags.get(part.tag) == slot.tagged}
+        found |= tagged if part.subset is None else tagged & exam.subsets.get(part.subset, frozenset())
+    return found
+
+
+def _rested_on(layout: Layout, held: Holdings) -> list[set[str]]:
+    """The questions behind each row: a painter's, those of controls only where there are no others; or a judge's."""
+    if layout.rows == "judges":
+        judged: dict[str, set[str]] = {}
+        for own in held.rows:
+            judged.setdefault(own.group.evaluator.id, set()).update(entry.question.id for entry in own.group.scored)
+        return list(judged.values())
+    rows = [(side, group) for side in held.compared for group in side.everyone]
+    rows = [(side, group) for side, group in rows if not group.control] or rows
+    return [{entry.question.id for entry in side.basis(group)} for side, group in rows]
+
+
+def _alike(held: Holdings) -> str:
+    """Whether the painters' numbers rest on the same questions, where there are several."""
+    if not any(len(side.groups) > 1 for side in held.compared):
+        return ""
+    common = all(side.on == "common" and side.questions for side in held.compared if len(side.groups) > 1)
+    return "; all painters on the same questions" if common else "; each painter on its own questions"
 
 
 def _remarks(rows: Sequence[Own]) -> list[str]:

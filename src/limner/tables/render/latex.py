@@ -1,47 +1,40 @@
-"""Tables as LaTeX: booktabs, the best bold, the second underlined, published rows grey."""
+r"""Tables as LaTeX: booktabs, the best bold, the second underlined, published rows grey.
+
+Nothing is shrunk: a table is set in ``\small`` where that fits the text of the `article` class, and otherwise in
+``\footnotesize``, in several tabulars of some columns each, which repeat the labels of rows. What is too high for a
+page goes on in a further float under the same number.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..model import Cell, Column, Group, Sheet, Table
-from .parts import aside, clean, interval, spans
+from ..model import Sheet, Table
+from .latex_grid import FOOTNOTE, GAP, SMALL, Band, Strip, TexBox, TypeSize, bands, grey, raised, side, strips
+from .latex_text import ems, escape, needs, prose
+from .parts import spans
 
-NEEDS = "% needs \\usepackage{booktabs,xcolor,graphicx}"
+PAGE = 345.0
+"""The text of `article` at 10 points is so many points wide, and one of its two columns `COLUMN`."""
+COLUMN = 229.5
+HEIGHT = 520.0
+"""How high a float may be; a page's text has 550 points."""
+FLOATS = 12
+"""After so many floats in a row pages are set: LaTeX cannot keep more than some fifty."""
 LONG = 60
 """A sheet with more rows than this becomes one table per group."""
-_LETTERS = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    '"': "''", "|": r"\textbar{}", "`": r"\textasciigrave{}",
-    # A square bracket after the end of a row would be read as its option.
-    "[": "{[}", "]": "{]}",
-    "–": "--", "…": r"\ldots{}", "×": r"$\times$", "·": r"$\cdot$", "↓": r"$\downarrow$", "↑": r"$\uparrow$",
-    "τ": r"$\tau$", "ρ": r"$\rho$",
-}  # fmt: skip
-_SPECIAL = re.compile("[" + re.escape("".join(_LETTERS)) + "]|-(?=-)")
-
-
-def escape(text: str) -> str:
-    r"""Text as LaTeX prints it.
-
-    >>> escape("50% [a_b]")
-    '50\\% {[}a\\_b{]}'
-    """
-    # Two hyphens in a row would become a dash.
-    return _SPECIAL.sub(lambda found: _LETTERS.get(found[0], "-{}"), clean(text))
 
 
 def render(table: Table) -> str:
-    """One or more table environments."""
-    found = [NEEDS]
+    """One or more table environments, under a comment on what they need."""
     sheets = [part for sheet in table.sheets for part in _parts(sheet)]
-    for number, sheet in enumerate(sheets):
-        last = number == len(sheets) - 1
-        found.append("\n".join(_table(table, sheet, last)))
-    return "\n\n".join(found) + "\n"
+    body = "\n\n".join(
+        "\n".join(line)
+        for number, sheet in enumerate(sheets)
+        for line in _floats(table, sheet, number == len(sheets) - 1)
+    )
+    return "\n".join([*needs(body), "", body]) + "\n"
 
 
 def _parts(sheet: Sheet) -> list[Sheet]:
@@ -50,77 +43,143 @@ def _parts(sheet: Sheet) -> list[Sheet]:
     return [replace(sheet, title=group.title, groups=(replace(group, title=""),)) for group in sheet.groups]
 
 
-def _table(table: Table, sheet: Sheet, last: bool) -> Iterator[str]:
-    environment = "table*" if len(sheet.columns) > 8 else "table"
-    caption = " ".join(escape(said) for said in table.caption)
-    title = f" {escape(sheet.title)}." if sheet.title else ""
-    yield rf"\begin{{{environment}}}[t]"
-    yield r"\centering"
-    yield rf"\caption{{{caption}{title}}}"
-    # Shrunk only where it is too wide.
-    yield r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
-    yield rf"\begin{{tabular}}{{l{''.join('l' if column.words else 'r' for column in sheet.columns)}}}"
-    yield r"\toprule"
-    yield from _heads(sheet)
-    for place, group in enumerate(sheet.groups):
-        yield r"\midrule"
-        yield from _group(group, sheet, place)
-    yield r"\bottomrule"
-    yield r"\end{tabular}}"
-    if last:
-        for number, note in enumerate(table.footnotes, 1):
-            yield rf"\par\footnotesize\raggedright {_raised((number,))} {escape(note)}"
-        for note in table.notes:
-            yield rf"\par\footnotesize\raggedright {escape(note)}"
-    yield rf"\end{{{environment}}}"
+def _floats(table: Table, sheet: Sheet, last: bool) -> Iterator[list[str]]:
+    """The environments of one sheet: what one page cannot hold goes on in the next."""
+    for size, below in ((SMALL, False), (FOOTNOTE, False), (FOOTNOTE, True)):
+        columns = strips(sheet, size, below)
+        if _width(columns) <= PAGE:
+            break
+    said = [*table.caption, *([f"{sheet.title}."] if sheet.title else [])]
+    room = HEIGHT - _high(" ".join(said), 12)
+    items = [item for block in _blocks(columns) for item in _tabulars(block, bands(sheet), size, room)]
+    items += _notes(table) if last else []
+    environment = "table*" if _width(columns) > COLUMN else "table"
+    for number, places in enumerate(filled([height for _, height in items], room)):
+        caption = rf"\caption[{escape(said[0]) if said else ''}]{{{' '.join(map(prose, said))}}}\medskip"
+        yield [
+            *([r"\clearpage"] if number and number % FLOATS == 0 else []),
+            rf"\begin{{{environment}}}[tp]",
+            r"\centering",
+            caption if not number else r"\tablename~\thetable{} (continued)\par\medskip",
+            rf"\{size.name}\setlength{{\tabcolsep}}{{{GAP:g}pt}}",
+            *(line for place in places for line in items[place][0]),
+            rf"\end{{{environment}}}",
+        ]
 
 
-def _heads(sheet: Sheet) -> Iterator[str]:
-    overs = spans(sheet.columns)
-    if overs:
-        cells, rules, place = [""], [], 2
-        for over, count in overs:
-            cells.append(rf"\multicolumn{{{count}}}{{c}}{{{escape(over)}}}" if over else "")
-            if over:
-                rules.append(rf"\cmidrule(lr){{{place}-{place + count - 1}}}")
-            place += count
-        yield _row(cells)
-        yield "".join(rules)
-    yield _row([escape(sheet.stub), *map(_head, sheet.columns)])
+def filled(sizes: Sequence[float], room: float) -> list[list[int]]:
+    """Places of things in their order, as many together as there is room for, and at least one.
+
+    >>> filled([2, 2, 3, 9, 1], 5)
+    [[0, 1], [2], [3], [4]]
+    """
+    found: list[list[int]] = []
+    left = 0.0
+    for place, size in enumerate(sizes):
+        if not found or size > left:
+            found.append([])
+            left = room
+        found[-1].append(place)
+        left -= size
+    return found
 
 
-def _head(column: Column) -> str:
-    return _grey(_with(escape(column.head) + _raised(column.notes), aside(column)), column.published)
+def evenly(sizes: Sequence[float], room: float) -> list[list[int]]:
+    """The same with no more parts than needed, about as large each.
+
+    >>> filled([1, 1, 1, 1], 3), evenly([1, 1, 1, 1], 3)
+    ([[0, 1, 2], [3]], [[0, 1], [2, 3]])
+    """
+    fewest = len(filled(sizes, room))
+    limits = [*range(int(room) + 1), room]
+    return next(found for limit in limits if len(found := filled(sizes, limit)) <= fewest)
 
 
-def _group(group: Group, sheet: Sheet, place: int) -> Iterator[str]:
-    if group.title:
-        title = _grey(rf"\textit{{{escape(group.title)}}}{_raised(group.notes)}", group.published)
-        yield _row([rf"\multicolumn{{{len(sheet.columns) + 1}}}{{l}}{{{title}}}"])
-    for line in group.lines:
-        label = _with(escape(line.label) + _raised(line.notes), aside(line))
-        yield _row([_grey(label, line.published), *map(_cell, line.cells)])
+def _width(columns: Sequence[Strip]) -> float:
+    return sum(column.width for column in columns)
 
 
-def _with(label: str, said: str) -> str:
-    return rf"{label} {{\scriptsize ({escape(said)})}}" if said else label
+def _blocks(columns: Sequence[Strip]) -> list[list[Strip]]:
+    """The columns side by side that fit a page, about as many in each; heads above several are not torn apart."""
+    labels, *others = columns
+    room = PAGE - labels.width
+    bundles: list[list[Strip]] = []
+    place = 0
+    for _, count in spans([strip.column for strip in others]) or [("", 1)] * len(others):
+        bundle = others[place : place + count]
+        bundles += [bundle] if _width(bundle) <= room else [[strip] for strip in bundle]
+        place += count
+    blocks = evenly([_width(bundle) for bundle in bundles], room) or [[]]
+    return [[labels, *(strip for place in places for strip in bundles[place])] for places in blocks]
 
 
-def _raised(notes: Sequence[int]) -> str:
-    return "".join(rf"\textsuperscript{{{note}}}" for note in notes)
+def _tabulars(
+    columns: Sequence[Strip], groups: Sequence[Band], size: TypeSize, room: float
+) -> Iterator[tuple[list[str], float]]:
+    """One, or several of some rows each where it is too high; with their heights. Groups are kept whole if possible."""
+    heads = [*_overs(columns, size), *_rows([column.head for column in columns], bottom=True)]
+    left = room / size.leading - len(heads) - 2
+    atoms = []
+    for band in groups:
+        title = _title(band, columns, size)
+        rows = [_rows([column.cells[row] for column in columns]) for row in band.rows]
+        for places in evenly([len(row) for row in rows], left - len(title)):
+            atoms.append([r"\midrule", *title, *(line for place in places for line in rows[place])])
+    for places in evenly([len(atom) - 0.5 for atom in atoms], left) or [[]]:
+        body = [line for place in places for line in atoms[place]]
+        written = [
+            rf"\begin{{tabular}}{{{''.join(side(column.column) for column in columns)}}}",
+            r"\toprule",
+            *heads,
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}\par\medskip",
+        ]
+        yield written, size.leading * (len(heads) + 2 + len(body) - 0.5 * len(places))
 
 
-def _grey(text: str, published: bool) -> str:
-    return rf"\textcolor{{gray}}{{{text}}}" if published and text else text
+def _overs(columns: Sequence[Strip], size: TypeSize) -> list[str]:
+    """The heads above several columns, with the rules below them."""
+    boxes, rules, place = [], "", 1
+    spanned = spans([strip.column for strip in columns])
+    for over, count in spanned:
+        lines = size.lines(over, _width(columns[place - 1 : place - 1 + count]) - 2 * GAP, " ")
+        boxes.append(TexBox(tuple(map(escape, lines)), 0.0))
+        rules += rf"\cmidrule(lr){{{place}-{place + count - 1}}}" if over else ""
+        place += count
+    counts = [count for _, count in spanned]
+    return [*_rows(boxes, counts, bottom=True), rules] if spanned else []
 
 
-def _cell(cell: Cell) -> str:
-    text = escape(cell.text)
-    text = rf"\textbf{{{text}}}" if cell.rank == 1 else rf"\underline{{{text}}}" if cell.rank == 2 else text
-    if interval(cell):
-        text += rf" {{\scriptsize {escape(interval(cell))}}}"
-    return _grey(text, cell.published)
+def _rows(boxes: Sequence[TexBox], counts: Sequence[int] = (), bottom: bool = False) -> list[str]:
+    """Cells side by side, in as many rows as the highest has lines; some may span several columns."""
+    high = max(len(box.lines) for box in boxes)
+    found = []
+    for number in range(high):
+        cells = []
+        for box, count in zip(boxes, counts or [0] * len(boxes), strict=True):
+            at = number - (high - len(box.lines) if bottom else 0)
+            cell = box.lines[at] if 0 <= at < len(box.lines) else ""
+            cells.append(rf"\multicolumn{{{count}}}{{c}}{{{cell}}}" if count > 1 or (count and cell) else cell)
+        found.append(" & ".join(cells) + r" \\")
+    return found
 
 
-def _row(cells: Sequence[str]) -> str:
-    return " & ".join(cells) + r" \\"
+def _title(band: Band, columns: Sequence[Strip], size: TypeSize) -> list[str]:
+    group = band.group
+    if not group.title:
+        return []
+    lines = [rf"\textit{{{escape(line)}}}" for line in size.lines(group.title, _width(columns) - 2 * GAP)]
+    lines[-1] += raised(group.notes)
+    return [rf"\multicolumn{{{len(columns)}}}{{l}}{{{grey(line, group.published)}}} \\" for line in lines]
+
+
+def _notes(table: Table) -> Iterator[tuple[list[str], float]]:
+    notes = [(raised((number,)) + " ", note) for number, note in enumerate(table.footnotes, 1)]
+    for mark, note in [*notes, *(("", note) for note in table.notes)]:
+        yield [rf"\par\footnotesize\raggedright {mark}{prose(note)}"], _high(note, FOOTNOTE.leading)
+
+
+def _high(text: str, leading: float) -> float:
+    """How high running text is; its letters are as high as its lines but for a sixth."""
+    return leading * (1 + ems(text) * leading / 1.2 // PAGE)

@@ -1,15 +1,16 @@
-"""Breaks text into lines by how wide its letters are on a terminal."""
+"""Breaks text into lines by how wide its letters are: on a terminal, or by another measure."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from rich.cells import cell_len
 
 from .parts import clean
 
 
-def wrap(text: str, width: int, at: str = " -/") -> list[str]:
+def wrap(text: str, width: float, at: str = " -/", measure: Callable[[str], float] = cell_len) -> list[str]:
     """Lines of at most `width`, broken after one of the letters in `at`, or anywhere where there is none.
 
     >>> wrap("gemini/gemini-3-pro", 12), wrap("abcdef", 4)
@@ -17,13 +18,13 @@ def wrap(text: str, width: int, at: str = " -/") -> list[str]:
     """
     found, line = [], ""
     for piece in re.findall(rf"[^{re.escape(at)}]*[{re.escape(at)}]|[^{re.escape(at)}]+", clean(text)):
-        if line and cell_len((line + piece).rstrip()) > width:
+        if line and measure((line + piece).rstrip()) > width:
             found.append(line.rstrip())
             line = ""
         line += piece
-        while cell_len(line.rstrip()) > width:
+        while measure(line.rstrip()) > width:
             cut = 1
-            while cell_len(line[: cut + 1]) <= width:
+            while measure(line[: cut + 1]) <= width:
                 cut += 1
             found.append(line[:cut])
             line = line[cut:]
