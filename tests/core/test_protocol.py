@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from limner.core.asks import Ask, Reply, Variant
 from limner.core.errors import UsageError
 from limner.core.exam import Question
 from limner.core.marks import Criterion, Mark
-from limner.core.protocol import Ask, Evidence, Prompts, Protocol, Reading, Reply, Row, Variant
+from limner.core.prompts import Prompts
+from limner.core.protocol import Evidence, Protocol, Reading, Row
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .asks import Unreadable
 from .json_literals import Ended, Reader, is_gap
-from .protocol import Unreadable
 
 __all__ = ["MAX_CHARS", "Unreadable", "loads"]
 

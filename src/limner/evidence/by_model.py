@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ..calls import Calls, Fault
+from ..core.asks import Contract, Picture, Text, Unreadable
 from ..core.evidence import MODEL, Line
 from ..core.images import BadImage, decode
 from ..core.json_reader import loads
-from ..core.protocol import Contract, Picture, Prompts, Text, Unreadable
+from ..core.prompts import Prompts
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..models.base import BYTES_PER_TOKEN, PICTURE_TOKENS
 from .ocr.rapid import in_reading_order

@@ -11,7 +11,8 @@ from typing import Any, Generic
 from ..core.errors import DataError, UsageError
 from ..core.exam import Exam, Question, R
 from ..core.plot_data import WAYS, Plot
-from ..core.protocol import Prompts, Protocol
+from ..core.prompts import Prompts
+from ..core.protocol import Protocol
 from ..core.registry import Registry
 
 SAMPLE = "sample/"

@@ -14,8 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..core.asks import Variant
 from ..core.errors import DataError, UsageError
-from ..core.protocol import Prompts, Variant
+from ..core.prompts import Prompts
 
 if TYPE_CHECKING:
     from . import Kind

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..core.asks import Variant
 from ..core.errors import UsageError
 from ..core.images import Preparer
-from ..core.protocol import Prompts, Variant
+from ..core.prompts import Prompts
 from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
 from ..exams import Kind, wordings

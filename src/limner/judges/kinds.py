@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.asks import Variant
 from ..core.images import Preparer
-from ..core.protocol import Variant
 from ..core.registry import Registry
 from ..core.settings import Settings
 from ..evidence.probe import OcrProbe

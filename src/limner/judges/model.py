@@ -6,9 +6,10 @@ import asyncio
 from typing import Any
 
 from ..calls import Calls, Fault
+from ..core.asks import Ask, Variant
 from ..core.errors import Lacking
 from ..core.exam import Question
-from ..core.protocol import Ask, Protocol, Variant
+from ..core.protocol import Protocol
 from ..evidence.probe import OcrProbe
 from ..models import Answer, ChatModel, Context, ReplayModel, complete, open_model
 from ..store import Blobs

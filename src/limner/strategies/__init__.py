@@ -11,7 +11,7 @@ from typing import Any
 
 from ..calls import Calls, Fault
 from ..core.errors import StoreError, UsageError
-from ..core.protocol import Prompts
+from ..core.prompts import Prompts
 from ..painters import Painter, Painting, PaintRequest
 from ..store import Blobs
 from .base import STRATEGIES, Canvas, Drawer, Guess, Mind, Place, Stage, Studio, joined

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..calls import Calls, Fault
+from ..core.asks import Contract, Part
 from ..core.errors import UsageError
 from ..core.images import BadImage
-from ..core.protocol import Contract, Part, Prompts
+from ..core.prompts import Prompts
 from ..core.registry import Registry
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..painters import Painter, PaintRequest

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..calls import Fault
+from ..core.asks import Contract, Text, Unreadable
 from ..core.errors import UsageError
-from ..core.protocol import Contract, Text, Unreadable
 from ..painters import PaintRequest
 from .base import Canvas, Guess, Stage, Studio, facts_of
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from limner.core.asks import Reply, Variant
 from limner.core.exam import Question
-from limner.core.protocol import Reply, Variant
 from limner.exams.aibench import AIBENCH
 from limner.exams.aibench.data import LEVELS, Rubric
 from limner.judges import make_variant

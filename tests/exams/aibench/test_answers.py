@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.core.protocol import Unreadable
+from limner.core.asks import Unreadable
 from limner.exams.aibench.answers import LETTERS, batched, careful, check_all, release, shape
 from limner.exams.aibench.data import Rubric
 from tests.exams.aibench.rows import CHECKLIST

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from limner.core import settings
+from limner.core.asks import Text
 from limner.core.errors import UsageError
-from limner.core.protocol import Text
 from limner.exams.aibench import AIBENCH, latex
 from limner.exams.aibench.data import Item
 from limner.exams.aibench.labels import Asked, asked, criterion, yes_letter

@@ -7,9 +7,9 @@ import tomllib
 
 import pytest
 
+from limner.core.asks import Ask, Picture, Text
 from limner.core.errors import Lacking, UsageError
 from limner.core.exam import Question, Reference
-from limner.core.protocol import Ask, Picture, Text
 from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.data import Rubric
 from limner.judges import make_variant

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from limner.core.asks import Reply, Unreadable
 from limner.core.exam import Question
 from limner.core.marks import Mark, fill
-from limner.core.protocol import READINGS, Reading, Reply, Unreadable
+from limner.core.protocol import READINGS, Reading
 from limner.exams.genexam.data import Rubric
 from limner.exams.genexam.protocol import GenExam
 from tests.exams.genexam.replies import CAREFUL, RATINGS, SHARED, VERDICTS, even, question, reply

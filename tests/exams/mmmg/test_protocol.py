@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limner.core.asks import Reply
 from limner.core.errors import UsageError
 from limner.core.exam import Question
 from limner.core.marks import Mark, fill
-from limner.core.protocol import Reply, Row
+from limner.core.protocol import Row
 from limner.exams.mmmg import MMMG
 from limner.exams.mmmg.data import LEVELS, Rubric
 from limner.exams.mmmg.errors import failures

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from limner.core.asks import Ask, Picture, Text
 from limner.core.errors import UsageError
 from limner.core.exam import Question
-from limner.core.protocol import Ask, Picture, Text
 from limner.exams.worldgenbench import WORLDGENBENCH
 from limner.exams.worldgenbench.data import Item, Rubric
 from limner.judges import make_variant

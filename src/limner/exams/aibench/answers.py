@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...core.asks import Unreadable
 from ...core.json_reader import loads
 from ...core.marks import Mark
-from ...core.protocol import Reading, Unreadable
+from ...core.protocol import Reading
 from .data import Item
 
 LETTERS = frozenset("ABCD")

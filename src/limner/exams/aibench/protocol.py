@@ -7,24 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant
 from ...core.evidence import AESTHETICS, measurers, number
 from ...core.exam import Question
 from ...core.marks import Criterion, Mark
-from ...core.protocol import (
-    Ask,
-    Contract,
-    Evidence,
-    Picture,
-    Prompts,
-    Protocol,
-    Reading,
-    Reply,
-    Row,
-    Score,
-    Text,
-    Unreadable,
-    Variant,
-)
+from ...core.prompts import Prompts
+from ...core.protocol import Evidence, Protocol, Reading, Row, Score
 from . import answers, labels, latex
 from .data import LEVELS, Item, Rubric
 

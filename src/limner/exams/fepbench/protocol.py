@@ -7,22 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant
 from ...core.exam import Question
 from ...core.marks import Criterion, Mark, values
-from ...core.protocol import (
-    Ask,
-    Contract,
-    Evidence,
-    Picture,
-    Protocol,
-    Reading,
-    Reply,
-    Row,
-    Score,
-    Text,
-    Unreadable,
-    Variant,
-)
+from ...core.protocol import Evidence, Protocol, Reading, Row, Score
 from . import analysis, equations
 from .atoms import MODALITIES, REGIMES, ROLES, Atom, Atoms, Modality
 from .replies import LAYOUT, PARTS, UNEXPECTED, VERIFICATION, listed, normal, verified

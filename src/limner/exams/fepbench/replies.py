@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from ...core.asks import Unreadable
 from ...core.json_reader import loads
 from ...core.marks import Mark
-from ...core.protocol import Unreadable
 from .atoms import MODALITIES, Atoms, Modality
 
 PARTS: Mapping[Modality, tuple[str, str, str]] = {

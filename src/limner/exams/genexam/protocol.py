@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...core.asks import Ask, Contract, Part, Picture, Reply, Text, Unreadable, Variant
 from ...core.errors import Lacking
 from ...core.exam import Question
 from ...core.json_reader import loads
 from ...core.marks import Criterion, Mark, values
-from ...core.protocol import (
-    Ask,
-    Contract,
-    Evidence,
-    Part,
-    Picture,
-    Protocol,
-    Reading,
-    Reply,
-    Score,
-    Text,
-    Unreadable,
-    Variant,
-)
+from ...core.protocol import Evidence, Protocol, Reading, Score
 from .data import Rubric
 from .replies import RATINGS, read_marks, release_loads
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...core.asks import Unreadable
 from ...core.marks import Mark
-from ...core.protocol import Unreadable
 
 RATINGS = {
     "spelling": ("Spelling",),

@@ -6,23 +6,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant
 from ...core.evidence import REGIONS, number
 from ...core.exam import Question
 from ...core.marks import Criterion, Mark, values
-from ...core.protocol import (
-    Ask,
-    Contract,
-    Evidence,
-    Picture,
-    Protocol,
-    Reading,
-    Reply,
-    Row,
-    Score,
-    Text,
-    Unreadable,
-    Variant,
-)
+from ...core.protocol import Evidence, Protocol, Reading, Row, Score
 from . import errors, levels
 from .data import LEVELS, Rubric
 from .replies import FREE, SCHEMA, STRUCTURED, Items, complete, read, some

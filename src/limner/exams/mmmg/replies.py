@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from ...core.asks import Unreadable
 from ...core.json_reader import MAX_CHARS, loads
 from ...core.marks import Mark
-from ...core.protocol import Reading, Unreadable
+from ...core.protocol import Reading
 
 STRUCTURED, FREE = "mark", "checklist"
 """The names of the two asks: which one a reply answers tells how it is to be read."""

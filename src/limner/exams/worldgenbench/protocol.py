@@ -7,22 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant
 from ...core.exam import Question
 from ...core.marks import Criterion, Mark, values
-from ...core.protocol import (
-    Ask,
-    Contract,
-    Evidence,
-    Picture,
-    Protocol,
-    Reading,
-    Reply,
-    Row,
-    Score,
-    Text,
-    Unreadable,
-    Variant,
-)
+from ...core.protocol import Evidence, Protocol, Reading, Row, Score
 from .data import Rubric
 from .replies import read_list, read_reasons
 from .visible import words_alone

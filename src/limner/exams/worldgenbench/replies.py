@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from ...core.asks import Unreadable
 from ...core.json_literals import Reader
 from ...core.json_reader import MAX_CHARS, loads
-from ...core.protocol import Unreadable
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _OPEN_THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)

@@ -8,24 +8,12 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field
 
+from limner.core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant
 from limner.core.errors import DataError
 from limner.core.exam import Exam, Question
 from limner.core.marks import Criterion, Mark, values
 from limner.core.plot_data import Plot
-from limner.core.protocol import (
-    Ask,
-    Contract,
-    Evidence,
-    Picture,
-    Protocol,
-    Reading,
-    Reply,
-    Row,
-    Score,
-    Text,
-    Unreadable,
-    Variant,
-)
+from limner.core.protocol import Evidence, Protocol, Reading, Row, Score
 from limner.core.reading import Id, Problems, Words, json_lines, parse_row
 from limner.exams import ImportedReply, Kind
 
