@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from ...core.data_files import Id, Words, absent_references, find_reference, read_questions
 from ...core.exam import Exam, Question, Reference
-from ...core.reading import Id, Problems, Words, find_reference, json_lines, parse_row
 
 FILE = "AIBench.jsonl"
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
@@ -97,29 +97,15 @@ def read(path: Path, name: str = "aibench") -> Exam[Rubric]:
     Raises:
         DataError: With file, line and id of everything that is wrong.
     """
-    file, problems = path / FILE if path.is_dir() else path, Problems()
-    questions: list[Question[Rubric]] = []
-    lines: dict[str, int] = {}
-    for line, body in json_lines(file, problems):
-        row = parse_row(Row, body, problems, file, line)
-        if row is None:
-            continue
-        if row.id in lines:
-            problems.add(f"this id stands already in line {lines[row.id]}", file, line, row.id)
-            continue
-        lines[row.id] = line
-        try:
-            reference = _reference(file.parent, row)
-        except ValueError as error:
-            problems.add(str(error), file, line, row.id)
-            continue
-        venue, slash, _ = row.id.partition("/")
-        tags = {"venue": venue} if slash else {}
-        questions.append(Question(row.id, row.method_text, Rubric(checklist=row.checklist), tags, reference))
-    if not questions and not problems.found:
-        problems.add("no question in this file", file)
-    problems.settle()
+    questions = read_questions(path / FILE if path.is_dir() else path, Row, _questions)
     return Exam(name, "aibench", tuple(questions), notes=tuple(_notes(questions)))
+
+
+def _questions(row: Row, file: Path) -> list[Question[Rubric]]:
+    venue, slash, _ = row.id.partition("/")
+    tags = {"venue": venue} if slash else {}
+    reference = _reference(file.parent, row)
+    return [Question(row.id, row.method_text, Rubric(checklist=row.checklist), tags, reference)]
 
 
 def _reference(folder: Path, row: Row) -> Reference | None:
@@ -136,8 +122,7 @@ def _reference(folder: Path, row: Row) -> Reference | None:
 
 
 def _notes(questions: list[Question[Rubric]]) -> list[str]:
-    absent = sum(question.reference is None or question.reference.path is None for question in questions)
-    if not absent:
+    if not (absent := absent_references(questions)):
         return []
     skipped = "those questions can be drawn and marked, controls made from the reference skip them"
     return [f"{absent} of {len(questions)} original figures are absent: {skipped}"]

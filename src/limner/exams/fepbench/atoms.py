@@ -13,7 +13,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic.config import JsonDict
 
-from ...core.reading import Id, Words
+from ...core.data_files import Id, Words
 
 SCHEMA = Path(__file__).parent / "schema.json"
 Regime = Literal["free", "structured"]

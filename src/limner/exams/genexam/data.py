@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from ...core.exam import Exam, Question, Reference
-from ...core.reading import Id, Problems, Words, find_reference, json_lines, parse_row, read_lines, short
+from ...core.data_files import Id, Problems, Words, absent_references, find_reference, read_lines, read_questions, short
+from ...core.exam import Exam, Question
 
 ANNOTATIONS = Path("annotations") / "All_Subjects.jsonl"
 MINI = "mini_sample_ids.txt"
@@ -60,55 +59,36 @@ def read(folder: Path, name: str = "genexam") -> Exam[Rubric]:
     Raises:
         DataError: With file, line and id of everything that is wrong.
     """
-    path, problems = folder / ANNOTATIONS, Problems()
-    questions: list[Question[Rubric]] = []
-    lines: dict[str, int] = {}
-    for line, row in json_lines(path, problems):
-        annotation = parse_row(Annotation, row, problems, path, line)
-        if annotation is None:
-            continue
-        if annotation.id in lines:
-            problems.add(f"this id stands already in line {lines[annotation.id]}", path, line, annotation.id)
-            continue
-        lines[annotation.id] = line
-        try:
-            reference = find_reference(folder / "images", annotation.image_path)
-        except ValueError as error:
-            problems.add(str(error), path, line, annotation.id)
-            continue
-        questions.append(_question(annotation, reference))
-    if not questions and not problems.found:
-        problems.add("no question in this file", path)
-    problems.settle()
-    subsets = _subsets(folder, set(lines), problems)
-    problems.settle()
+    questions = read_questions(folder / ANNOTATIONS, Annotation, lambda row, _: [_question(row, folder)])
+    subsets = _subsets(folder, {question.id for question in questions})
     return Exam(name, "genexam", tuple(questions), subsets, tuple(_notes(questions)))
 
 
-def _question(row: Annotation, reference: Reference) -> Question[Rubric]:
+def _question(row: Annotation, folder: Path) -> Question[Rubric]:
     tags = {"subject": row.subject, "difficulty": row.difficulty, "img_type": row.img_type}
     levels = row.taxonomy.split("/")
     tags["taxonomy"] = row.taxonomy
     tags |= {f"taxonomy{n}": level for n, level in enumerate(levels, 1) if level}
+    reference = find_reference(folder / "images", row.image_path)
     return Question(row.id, row.prompt, Rubric(scoring_points=row.scoring_points), tags, reference)
 
 
-def _subsets(folder: Path, known: set[str], problems: Problems) -> dict[str, frozenset[str]]:
-    path = folder / MINI
+def _subsets(folder: Path, known: set[str]) -> dict[str, frozenset[str]]:
+    path, problems = folder / MINI, Problems()
     if not path.exists():
         return {}
     ids = [line.strip() for line in read_lines(path)]
     for number, one in enumerate(ids, 1):
         if one and one not in known:
             problems.add("the subset names an id that the annotations lack", path, number, short(one))
+    problems.settle()
     return {"mini": frozenset(one for one in ids if one)}
 
 
 def _notes(questions: list[Question[Rubric]]) -> list[str]:
-    states = Counter(q.reference is not None and q.reference.path is not None for q in questions)
-    if not states[False]:
+    if not (absent := absent_references(questions)):
         return []
     return [
-        f"{states[False]} of {len(questions)} reference images are absent: those questions can be drawn; "
+        f"{absent} of {len(questions)} reference images are absent: those questions can be drawn; "
         "marking them needs --reference none, controls skip them"
     ]

@@ -9,10 +9,21 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
+from ...core.data_files import (
+    Id,
+    Problems,
+    Rows,
+    Words,
+    absent_references,
+    files_under,
+    find_reference,
+    json_rows,
+    read_questions,
+    short,
+)
 from ...core.errors import DataError
 from ...core.exam import Exam, Question, Reference
 from ...core.images import BadImage, inspect
-from ...core.reading import Id, Problems, Words, find_reference, json_rows, parse_row, short
 from . import exact, graph, parquet
 
 LEVELS = ("preschool", "primaryschool", "secondaryschool", "highschool", "undergraduate", "PhD")
@@ -85,37 +96,21 @@ def read(path: Path, name: str = "mmmg") -> Exam[Rubric]:
     Raises:
         DataError: With file, line (of Parquet: row) and id of everything that is wrong.
     """
-    problems = Problems()
-    questions: dict[str, Question[Rubric]] = {}
-    places: dict[str, str] = {}
-    for file in _files(path):
-        for line, raw in parquet.rows(file) if file.suffix == ".parquet" else json_rows(file, problems):
-            small = {column.lower(): value for column, value in raw.items()}
-            row = parse_row(Row, {**small, "id": small.get("key")}, problems, file, line)
-            if row is None:
-                continue
-            if row.key in places:
-                problems.add(f"this key stands already in {places[row.key]}", file, line, row.key)
-                continue
-            places[row.key] = f"{file}:{line}"
-            try:
-                rubric = Rubric(**row.knowledge_graph.model_dump(), annotation=row.annotation)
-                questions[row.key] = Question(row.key, row.prompt, rubric, row.tags(), _reference(row, file))
-            except ValueError as error:
-                problems.add(str(error), file, line, row.key)
-    if not questions and not problems.found:
-        problems.add("no question here", path)
-    problems.settle()
-    return Exam(name, "mmmg", tuple(questions.values()), {}, tuple(_notes(list(questions.values()))))
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    found = sorted([*path.rglob("*.parquet"), *path.rglob("*.jsonl")])
-    if not found:
+    files = files_under(path, "*.parquet", "*.jsonl")
+    if not files:
         raise DataError("no *.parquet or *.jsonl in this folder", file=path)
-    return found
+    questions = read_questions(path, Row, _questions, files=files, rows=_rows, key="key", nothing="no question here")
+    return Exam(name, "mmmg", tuple(questions), {}, tuple(_notes(questions)))
+
+
+def _rows(file: Path, problems: Problems) -> Rows:
+    for line, row in parquet.rows(file) if file.suffix == ".parquet" else json_rows(file, problems):
+        yield line, {column.lower(): value for column, value in row.items()}
+
+
+def _questions(row: Row, file: Path) -> list[Question[Rubric]]:
+    rubric = Rubric(**row.knowledge_graph.model_dump(), annotation=row.annotation)
+    return [Question(row.key, row.prompt, rubric, row.tags(), _reference(row, file))]
 
 
 def _reference(row: Row, file: Path) -> Reference | None:
@@ -138,7 +133,7 @@ def _notes(questions: list[Question[Rubric]]) -> list[str]:
     graphs = {q.id: (q.rubric, exact.resolve(q.rubric.elements, q.rubric.dependencies)) for q in questions}
     lost = sum(not edges for _, found in graphs.values() for edges in found.edges)
     stops = [id for id, (rubric, _) in graphs.items() if graph.stops(rubric.dependencies)]
-    absent = sum(q.reference is None or not (q.reference.path or q.reference.load) for q in questions)
+    absent = absent_references(questions)
     found = [f"{absent} of {len(questions)} reference images are absent: controls skip those"] if absent else []
     if lost:
         said = "dependencies name no entity of their graph: they count in u_acc and dependency_accuracy alone"

@@ -9,8 +9,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from ...core.exam import Exam, Question, Reference
-from ...core.reading import Id, Problems, Words, find_reference, json_rows, parse_row
+from ...core.data_files import (
+    Id,
+    Problems,
+    Rows,
+    Words,
+    absent_references,
+    files_under,
+    find_reference,
+    json_rows,
+    read_questions,
+)
+from ...core.exam import Exam, Question
 
 DOMAINS = {"humanities": "Humanities", "nature": "Nature"}
 CONTINENTS = {
@@ -101,30 +111,22 @@ def read(path: Path, name: str = "worldgenbench") -> Exam[Rubric]:
     Raises:
         DataError: With file, line and id of everything that is wrong.
     """
-    folder, problems = (path if path.is_dir() else path.parent), Problems()
-    files = sorted(f for f in folder.rglob("*.json*") if f.suffix in (".json", ".jsonl")) if path.is_dir() else [path]
-    questions: dict[str, Question[Rubric]] = {}
-    places: dict[str, str] = {}
-    for file in files:
+    folder = path if path.is_dir() else path.parent
+
+    def rows(file: Path, problems: Problems) -> Rows:
         within = file.relative_to(folder).with_suffix("")
         for number, (line, row) in enumerate(json_rows(file, problems), 1):
-            entry = parse_row(Entry, _filled(row, within, number), problems, file, line)
-            if entry is None:
-                continue
-            if entry.id in places:
-                problems.add(f"this id stands already in {places[entry.id]}", file, line, entry.id)
-                continue
-            places[entry.id] = f"{file.name}:{line}"
-            try:
-                reference = find_reference(folder / "images", entry.image_path) if entry.image_path else None
-            except ValueError as error:
-                problems.add(str(error), file, line, entry.id)
-                continue
-            questions[entry.id] = _question(entry, reference)
-    if not questions and not problems.found:
-        problems.add("no prompt here; *.json or *.jsonl files with prompts are wanted", path)
-    problems.settle()
-    return Exam(name, "worldgenbench", tuple(questions.values()), notes=tuple(_notes(list(questions.values()))))
+            yield line, _filled(row, within, number)
+
+    questions = read_questions(
+        path,
+        Entry,
+        lambda entry, _: [_question(entry, folder)],
+        files=files_under(path, "*.json", "*.jsonl"),
+        rows=rows,
+        nothing="no prompt here; *.json or *.jsonl files with prompts are wanted",
+    )
+    return Exam(name, "worldgenbench", tuple(questions), notes=tuple(_notes(questions)))
 
 
 def _filled(row: dict[str, Any], within: Path, number: int) -> dict[str, Any]:
@@ -141,14 +143,15 @@ def _filled(row: dict[str, Any], within: Path, number: int) -> dict[str, Any]:
     return found
 
 
-def _question(entry: Entry, reference: Reference | None) -> Question[Rubric]:
+def _question(entry: Entry, folder: Path) -> Question[Rubric]:
+    reference = find_reference(folder / "images", entry.image_path) if entry.image_path else None
     tags = {name: getattr(entry, name) for name in ("domain", "continent", "discipline", "country")}
     known = {name: value for name, value in tags.items() if value}
     return Question(entry.id, entry.prompt, Rubric(checklist=entry.checklist), known, reference)
 
 
 def _notes(questions: list[Question[Rubric]]) -> list[str]:
-    absent = sum(q.reference is not None and q.reference.path is None for q in questions)
+    absent = absent_references(q for q in questions if q.reference is not None)
     placeless = sum(not q.tags.keys() & {"continent", "discipline"} for q in questions)
     notes = []
     if absent:
