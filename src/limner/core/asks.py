@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -89,3 +89,31 @@ class Reply:
     ask: str
     text: str
     call: str | None = None
+
+
+def only_reply(replies: Sequence[Reply], asks: Container[str]) -> Reply:
+    """The one reply to one of these asks.
+
+    Raises:
+        Unreadable: There is none, or more than one.
+    """
+    found = [reply for reply in replies if reply.ask in asks]
+    if len(found) != 1:
+        raise Unreadable(f"{len(found)} replies where one is wanted")
+    return found[0]
+
+
+def object_schema(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object with exactly these fields."""
+    return {"type": "object", "properties": dict(fields), "required": list(fields), "additionalProperties": False}
+
+
+def list_schema(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of a list of such objects."""
+    return {"type": "array", "items": object_schema(fields)}
+
+
+def text_in(entry: Mapping[str, Any], name: str) -> str:
+    """The text that a reply's object has under a name; nothing where it has none."""
+    text = entry.get(name)
+    return text if isinstance(text, str) else ""

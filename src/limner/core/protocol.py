@@ -65,6 +65,20 @@ class Row:
     size: tuple[int, int] | None = None
 
 
+def mean_of_known(parts: Sequence[Any]) -> Any:
+    """The plain mean of numbers, or of arrays of resamples in which some may be missing (NaN).
+
+    >>> mean_of_known([0.25, 0.75])
+    0.5
+    """
+    import numpy as np
+
+    table = np.array(parts)
+    count = (~np.isnan(table)).sum(axis=0)
+    mean = np.nansum(table, axis=0) / np.where(count, count, np.nan)
+    return mean if mean.ndim else float(mean)
+
+
 class Protocol(ABC, Generic[R]):
     """The pure functions of one exam."""
 

@@ -18,8 +18,8 @@ from limner.core.exam import Question
 from limner.core.marks import Mark, fill
 from limner.core.protocol import Row
 from limner.exams.mmmg import MMMG
+from limner.exams.mmmg.analysis import failures
 from limner.exams.mmmg.data import LEVELS, Rubric
-from limner.exams.mmmg.errors import failures
 from limner.exams.mmmg.scores import readability
 from limner.scoring.stats import bootstrap
 from tests.exams.mmmg.cases import DEPENDENCIES, ELEMENTS, graphs, marks, question, structured

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core.asks import Unreadable
+from ...core.asks import Unreadable, object_schema
 from ...core.json_reader import loads
 from ...core.marks import Mark
 from ...core.protocol import Reading
@@ -109,8 +109,7 @@ def check_all(text: str, items: Sequence[Item]) -> None:
 
 def shape(items: Sequence[Item]) -> dict[str, Any]:
     """The shape of a reply to all questions, as a JSON schema."""
-    letters = {str(n): {"type": "string", "enum": sorted(item.options)} for n, item in enumerate(items, 1)}
-    return {"type": "object", "properties": letters, "required": list(letters), "additionalProperties": False}
+    return object_schema({str(n): {"type": "string", "enum": sorted(one.options)} for n, one in enumerate(items, 1)})
 
 
 def batched(text: str) -> dict[str, str]:
@@ -119,13 +118,7 @@ def batched(text: str) -> dict[str, str]:
     Raises:
         Unreadable: The reply is no JSON object.
     """
-    try:
-        body = loads(text)
-    except ValueError as error:
-        raise Unreadable(str(error)) from error
-    if not isinstance(body, Mapping):
-        raise Unreadable("the reply must be one JSON object of question numbers and letters")
-    return {str(number): answer for number, answer in body.items() if isinstance(answer, str)}
+    return {number: answer for number, answer in loads(text).items() if isinstance(answer, str)}
 
 
 def _spoken(text: str) -> str:

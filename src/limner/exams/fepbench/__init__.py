@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from .. import Kind
+from .analysis import count_atoms
 from .atoms import Atoms
 from .data import read
 from .plots import PLOTS
 from .protocol import FEPBench
 from .results import read_results
-from .statistics import atoms
 
 _HERE = Path(__file__).parent
 
@@ -24,5 +24,5 @@ FEPBENCH = Kind(
     read_results=read_results,
     paper=_HERE / "paper",
     plots=PLOTS,
-    statistics={"atoms": atoms},
+    statistics={"atoms": count_atoms},
 )

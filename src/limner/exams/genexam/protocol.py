@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...core.asks import Ask, Contract, Part, Picture, Reply, Text, Unreadable, Variant
+from ...core.asks import Ask, Contract, Part, Picture, Reply, Text, Unreadable, Variant, only_reply
 from ...core.errors import Lacking
 from ...core.exam import Question
 from ...core.json_reader import loads
@@ -83,11 +83,8 @@ class GenExam(Protocol[Rubric]):
         """The reply's answers and ratings, read as `reading` says."""
         parse = loads if reading == "careful" else release_loads
         try:
-            found = [reply.text for reply in replies if reply.ask == "mark"]
-            if len(found) != 1:
-                raise Unreadable(f"{len(found)} replies where one is wanted")
-            count = len(question.rubric.scoring_points)
-            return read_marks(count, found[0], parse, both_names=reading != "release")
+            text = only_reply(replies, {"mark"}).text
+            return read_marks(len(question.rubric.scoring_points), text, parse, both_names=reading != "release")
         except ValueError as error:
             return [Mark.unread(criterion.id, str(error)) for criterion in self.criteria(question)]
 

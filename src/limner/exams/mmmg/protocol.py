@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant
+from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant, only_reply
 from ...core.evidence import REGIONS, number
 from ...core.exam import Question
 from ...core.marks import Criterion, Mark, values
 from ...core.protocol import Evidence, Protocol, Reading, Row, Score
-from . import errors, levels
+from . import analysis
 from .data import LEVELS, Rubric
 from .replies import FREE, SCHEMA, STRUCTURED, Items, complete, read, some
 from .scores import AVERAGED, LEVEL, averaged, readability, scores
@@ -72,10 +72,8 @@ class Mmmg(Protocol[Rubric]):
         """The reply's answers, read as `reading` says."""
         items = _items(question)
         try:
-            found = [reply for reply in replies if reply.ask in (STRUCTURED, FREE)]
-            if len(found) != 1:
-                raise Unreadable(f"{len(found)} replies where one is wanted")
-            return read(items, found[0].ask, found[0].text, reading)
+            reply = only_reply(replies, (STRUCTURED, FREE))
+            return read(items, reply.ask, reply.text, reading)
         except Unreadable as error:
             return [Mark.unread(item, str(error)) for item in items]
 
@@ -108,15 +106,15 @@ class Mmmg(Protocol[Rubric]):
 
     def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
         """Why drawings score low, as the paper's error analysis counts it; and how well each level is recovered."""
-        low = {name: errors.failures(rows, name) for name in ("mmmg_release", "mmmg_exact")}
-        return {"low_scores": low, "levels": levels.recovered(rows)}
+        low = {name: analysis.failures(rows, name) for name in ("mmmg_release", "mmmg_exact")}
+        return {"low_scores": low, "levels": analysis.recovered(rows)}
 
     def remarks(self, rows: Sequence[Row]) -> list[str]:
         """Scores that are missing, items without an answer, other numbers than the usual ones."""
         usual = type(self).constants
         other = {name: number for name, number in self.constants.items() if number != usual[name]}
         said = [f"{name} is {number:g} instead of {usual[name]:g}" for name, number in other.items()]
-        return said + errors.remarks(rows)
+        return said + analysis.remarks(rows)
 
 
 def _items(question: Question[Rubric]) -> Items:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
-from ...core.asks import Unreadable
-from ...core.json_reader import MAX_CHARS, loads
+from ...core.asks import Unreadable, list_schema, object_schema, text_in
+from ...core.json_reader import check_length, loads
 from ...core.marks import Mark
 from ...core.protocol import Reading
 
@@ -20,20 +19,10 @@ PARTS = {"entities": "entity", "dependencies": "dependency"}
 ANSWERS = {"yes": 1, "no": 0, "true": 1, "false": 0}
 SHOWN = 400
 
+_WORDS = {"type": "string"}
 _ANSWER = {"type": "string", "enum": ["yes", "no"]}
-_ITEM = {
-    "type": "object",
-    "properties": {"item": {"type": "integer"}, "reason": {"type": "string"}, "answer": _ANSWER},
-    "required": ["item", "reason", "answer"],
-    "additionalProperties": False,
-}
-_ITEMS = {"type": "array", "items": _ITEM}
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"description": {"type": "string"}, "entities": _ITEMS, "dependencies": _ITEMS},
-    "required": ["description", "entities", "dependencies"],
-    "additionalProperties": False,
-}
+_ITEMS = list_schema({"item": {"type": "integer"}, "reason": _WORDS, "answer": _ANSWER})
+SCHEMA = object_schema({"description": _WORDS, "entities": _ITEMS, "dependencies": _ITEMS})
 """The shape of a structured reply."""
 
 Items = Mapping[str, str]
@@ -110,10 +99,10 @@ def structured(items: Items, text: str) -> Found:
         for entry in entries if isinstance(entries, list) else ():
             if not isinstance(entry, Mapping):
                 continue
-            item, reason = f"{kind}/{entry.get('item')}", entry.get("reason")
+            item = f"{kind}/{entry.get('item')}"
             value = ANSWERS.get(str(entry.get("answer")).strip().casefold())
             if value is not None and item in items:
-                found.setdefault(item, []).append((value, reason[:SHOWN] if isinstance(reason, str) else ""))
+                found.setdefault(item, []).append((value, text_in(entry, "reason")[:SHOWN]))
     return found
 
 
@@ -130,7 +119,7 @@ def told(items: Items, text: str) -> Found:
     Bullets and numbers of any kind, quotes, brackets and asterisks around item or answer, other blanks inside an item,
     a dash, an arrow or a column of a table in place of the colon, true and false: all of these are form.
     """
-    _bounded(text)
+    check_length(text)
     names: dict[str, list[str]] = {}
     for item, name in items.items():
         names.setdefault(_plain(name), []).append(item)
@@ -162,7 +151,7 @@ def released(items: Items, text: str) -> Found:
     Only at the start of a line: a bullet (star, hyphen, dot, or digits with a full stop) or none, backticks or none,
     the item's exact text in any case, a colon, yes or no. A lone letter of those words is an answer too, and means no.
     """
-    _bounded(text)
+    check_length(text)
     plain = text.replace("**", "").replace("[yes]", "yes").replace("[no]", "no")
     choice = "|".join(map(re.escape, items.values()))
     pattern = rf"^[^\S\n]*+(?:(?:[*•-]|\d+\.)\s*+)?(?:`+\s*+)?({choice})`*\s*+[:：]\s*+(yes|no|[yesno])\b"
@@ -181,8 +170,3 @@ def _meant(written: str, items: Items) -> str | None:
     same: Sequence[str] = [item for item, name in items.items() if name == bare]
     same = same or [item for item, name in items.items() if name.lower() == bare.lower()]
     return same[0] if same else None
-
-
-def _bounded(text: str) -> None:
-    if len(text) > MAX_CHARS:
-        raise Unreadable(f"the reply is longer than {MAX_CHARS} characters")

@@ -5,28 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant
+from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant, list_schema, object_schema
 from ...core.exam import Question
 from ...core.marks import Criterion, Mark, values
-from ...core.protocol import Evidence, Protocol, Reading, Row, Score
+from ...core.protocol import Evidence, Protocol, Reading, Row, Score, mean_of_known
 from .data import Rubric
+from .labels import words_alone
 from .replies import read_list, read_reasons
-from .visible import words_alone
 
 WITHIN = "within "
 """Before a category's abbreviation: its own mean, from which the mean over categories follows."""
 _ANSWER = {"reason": {"type": "string"}, "mark": {"type": "integer", "enum": [0, 1]}}
-
-
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 class WorldGenBench(Protocol[Rubric]):
@@ -62,7 +51,7 @@ class WorldGenBench(Protocol[Rubric]):
         checklist = prompts.fill("checklist", checklist="\n".join(listed), reply=reply)
         shown = (Text(prompts.fill("mark")), Picture(image), Text(checklist))
         name = "explain" if _explains(variant) else "mark"
-        schema = _object({"answers": {"type": "array", "items": _object(_ANSWER)}}) if _explains(variant) else None
+        schema = object_schema({"answers": list_schema(_ANSWER)}) if _explains(variant) else None
         contract = Contract(lambda text: _read(question, Reply(name, text)), schema)
         return [Ask(name, shown, tuple(self.criteria(question)), contract)]
 
@@ -95,10 +84,7 @@ class WorldGenBench(Protocol[Rubric]):
         found = {name: mean for name, mean in means.items() if not name.startswith(WITHIN)}
         within = [mean for name, mean in means.items() if name.startswith(WITHIN)]
         if within:
-            table = np.array(within)
-            counted = (~np.isnan(table)).sum(axis=0)
-            macro = np.nansum(table, axis=0) / np.where(counted > 0, counted, np.nan)
-            found["checklist_macro"] = macro if macro.ndim else float(macro)
+            found["checklist_macro"] = mean_of_known(within)
         return found
 
 
