@@ -8,7 +8,7 @@ import pytest
 
 from limner import exams
 from limner.core.errors import DataError, UsageError
-from limner.core.registry import Entry
+from limner.core.registry import Registration
 from limner.exams import Named, kind, kinds, read, resolve
 from limner.exams.genexam import GENEXAM
 from limner.exams.starter import write_starter
@@ -25,7 +25,7 @@ def test_an_exam_that_is_not_installed() -> None:
 
 
 def register(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
-    known = (*exams.EXAMS.entries(), Entry(name, value, "limner-odd", "1.0"))
+    known = (*exams.EXAMS.entries(), Registration(name, value, "limner-odd", "1.0"))
     monkeypatch.setattr(exams.EXAMS, "entries", lambda: known)
 
 

@@ -22,7 +22,7 @@ from limner.core.errors import StopRun, StoreError
 from limner.core.images import Info
 from limner.core.marks import Mark
 from limner.exams.genexam.data import read
-from limner.judges import Marked, Subject
+from limner.judges import JudgeResult, Subject
 from limner.painters import Painting, PaintRequest
 from limner.painters.base import Free
 from limner.running.runner import Plan, Progress, Runner
@@ -446,7 +446,7 @@ class Eye:
         self.troubles, self.crowd, self.seen = troubles or {}, crowd, list[tuple[str, str, int]]()
         self.finished, self.trouble = 0, False
 
-    async def mark(self, subject: Subject, calls: Calls) -> Marked:
+    async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
         self.seen.append((subject.question.id, subject.image, subject.repeat))
         if subject.question.id in self.troubles:
             while len(self.seen) < self.crowd:
@@ -457,7 +457,7 @@ class Eye:
             await asyncio.sleep(0)
         await calls.store.awrite(lambda _: None)
         self.finished += 1
-        return Marked(marks=(Mark("point/1", 1),), cost=0.5)
+        return JudgeResult(marks=(Mark("point/1", 1),), cost=0.5)
 
     def check(self) -> None:
         pass

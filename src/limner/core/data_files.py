@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from .errors import DataError
 from .exam import Question, R, Reference
@@ -22,6 +22,18 @@ LONGEST = 80
 _BETWEEN = re.compile(r"[\s,]*+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _HALF = re.compile("[\ud800-\udfff]")
+
+
+class FrozenModel(BaseModel):
+    """A part of a row or a rubric; it never changes."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class StrictModel(FrozenModel):
+    """The same, with no other fields than those it names."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 def _printable(text: str) -> str:

@@ -15,8 +15,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field, ValidationError
 
+from ..core.data_files import StrictModel
 from ..core.errors import DataError
 from . import kind
 
@@ -26,18 +27,14 @@ COLUMNS = (
 """Those of ``published.csv``; README.md beside this file says what they mean."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Group(_Strict):
+class ModelGroup(StrictModel):
     """What a published row's group of models says of its model."""
 
     access: Literal["closed", "open"] | None = None
     kind: str | None = None
 
 
-class Rule(_Strict):
+class PublishedScore(StrictModel):
     """Where a paper prints some of our scores.
 
     Attributes:
@@ -55,14 +52,14 @@ class Rule(_Strict):
     category: str | None = None
     tag: str | None = None
     fixed: str | None = None
-    names: dict[str, str] = {}
+    names: dict[str, str] = Field(default_factory=dict)
 
 
-class Rules(_Strict):
+class PaperRules(StrictModel):
     """What ``rules.toml`` may say."""
 
-    groups: dict[str, Group] = {}
-    scores: tuple[Rule, ...] = ()
+    groups: dict[str, ModelGroup] = Field(default_factory=dict)
+    scores: tuple[PublishedScore, ...] = ()
 
 
 def rows(exam: str, file: str = "published") -> tuple[dict[str, str], ...]:
@@ -79,7 +76,7 @@ def rows(exam: str, file: str = "published") -> tuple[dict[str, str], ...]:
         return () if path is None else _read_rows(path, COLUMNS if file == "published" else ())
 
 
-def rules(exam: str) -> Rules:
+def rules(exam: str) -> PaperRules:
     """What the published figures of an exam mean to us.
 
     Raises:
@@ -87,7 +84,7 @@ def rules(exam: str) -> Rules:
     """
     path = place(exam, "rules.toml")
     with told(exam):
-        return Rules() if path is None else _read_rules(path)
+        return PaperRules() if path is None else _read_rules(path)
 
 
 def place(exam: str, file: str) -> Path | None:
@@ -131,9 +128,9 @@ def _is_number(text: str) -> bool:
 
 
 @cache
-def _read_rules(path: Path) -> Rules:
+def _read_rules(path: Path) -> PaperRules:
     try:
-        return Rules.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return PaperRules.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from error
     except ValidationError as error:

@@ -15,7 +15,7 @@ from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
 from ..exams import Kind, wordings
 from ..store import Blobs
-from .base import Judge, Marked, Subject
+from .base import Judge, JudgeResult, Subject
 from .kinds import JUDGES, JudgeInputs, JudgeKind
 from .model import ModelJudge
 from .ocr.judge import RULES, OcrJudge
@@ -26,7 +26,7 @@ __all__ = [
     "Judge",
     "JudgeInputs",
     "JudgeKind",
-    "Marked",
+    "JudgeResult",
     "ModelJudge",
     "OcrJudge",
     "Subject",

@@ -29,7 +29,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Marked:
+class JudgeResult:
     """What a judge gave: replies to be read, or marks themselves.
 
     Attributes:
@@ -53,7 +53,7 @@ class Judge(Protocol):
     name: str
     setup: dict[str, Any]
 
-    async def mark(self, subject: Subject, calls: Calls) -> Marked:
+    async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
         """Mark one drawing.
 
         Raises:

@@ -13,7 +13,7 @@ from ..core.protocol import Protocol
 from ..evidence.probe import OcrProbe
 from ..models import Answer, ChatModel, Context, ReplayModel, complete, open_model
 from ..store import Blobs
-from .base import Marked, Subject
+from .base import JudgeResult, Subject
 from .kinds import JudgeInputs, JudgeKind
 
 
@@ -71,7 +71,7 @@ class ModelJudge:
         known = self._protocol.reply_tokens
         return known.get(ask.name, known.get(ask.name.partition("/")[0], 500))
 
-    async def mark(self, subject: Subject, calls: Calls) -> Marked:
+    async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
         """Every ask in turn; see `limner.judges.base.Judge`."""
         replies: list[tuple[str, str]] = []
         costs: list[float | None] = []
@@ -88,7 +88,7 @@ class ModelJudge:
         cost = None if None in costs else sum(c for c in costs if c is not None)
         if (why := self._unread(subject.question, answers)) is not None:
             raise Fault("unreadable", why, calls=tuple(key for _, key in replies), cost=cost)
-        return Marked(tuple(replies), None, cost)
+        return JudgeResult(tuple(replies), None, cost)
 
     def _unread(self, question: Question[Any], answers: list[Answer]) -> str | None:
         """Why nothing at all can be read, where no single reply was required; None where something can."""

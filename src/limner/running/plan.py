@@ -11,7 +11,7 @@ from typing import Any
 from ..calls import Calls, Fault, Limits, digest
 from ..core.errors import UsageError
 from ..core.exam import Exam, Question
-from ..core.settings import typed
+from ..core.settings import parse_value
 from ..evidence.probe import Probe
 from ..judges import Judge
 from ..painters import Painter, Painting, PaintRequest
@@ -204,4 +204,4 @@ def _check(words: Sequence[str], given: Mapping[str, str]) -> None:
 
 
 def _typed(words: Mapping[str, str]) -> dict[str, Any]:
-    return {name: typed(value) for name, value in words.items()}
+    return {name: parse_value(value) for name, value in words.items()}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.core.evidence import Line
+from limner.core.evidence import TextLine
 from limner.core.marks import Criterion, values
 from limner.judges.ocr.examine import decide, examine
 from limner.judges.ocr.labels import Claim, Label, claim
@@ -15,7 +15,7 @@ from tests.judges.pages import apart, stacked
 POINT = frozenset({"point"})
 
 
-def decision(text: str, lines: list[Line]) -> int | None:
+def decision(text: str, lines: list[TextLine]) -> int | None:
     found = claim(text)
     assert found
     return decide(found, lines).value

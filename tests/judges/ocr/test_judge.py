@@ -8,7 +8,7 @@ import pytest
 
 from limner.calls import digest
 from limner.core.errors import UsageError
-from limner.core.evidence import Line
+from limner.core.evidence import TextLine
 from limner.core.marks import Criterion, Mark
 from limner.evidence.probe import OcrProbe
 from limner.exams import kind, read, resolve
@@ -49,7 +49,7 @@ def test_no_rule_changes_without_a_new_version() -> None:
 
 
 def all_met(
-    criteria: Sequence[Criterion], _lines: Sequence[Line], _kinds: frozenset[str], _mentions: bool
+    criteria: Sequence[Criterion], _lines: Sequence[TextLine], _kinds: frozenset[str], _mentions: bool
 ) -> list[Mark]:
     return [Mark(criterion.id, criterion.top) for criterion in criteria]
 

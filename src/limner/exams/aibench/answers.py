@@ -10,7 +10,7 @@ from ...core.asks import Unreadable, object_schema
 from ...core.json_reader import loads
 from ...core.marks import Mark
 from ...core.protocol import Reading
-from .data import Item
+from .data import ChoiceQuestion
 
 LETTERS = frozenset("ABCD")
 NONE = "no answer, which counts as wrong"
@@ -78,7 +78,7 @@ def careful(text: str, options: Mapping[Any, str]) -> str:
     return stated.pop()
 
 
-def mark(item: Item, text: str | None, reading: Reading, why: str) -> Mark:
+def mark(item: ChoiceQuestion, text: str | None, reading: Reading, why: str) -> Mark:
     """Right or wrong; without an answer unread, or wrong as the authors count it. `why` tells why there is no text."""
     letter = None
     if text is not None and reading == "careful":
@@ -93,7 +93,7 @@ def mark(item: Item, text: str | None, reading: Reading, why: str) -> Mark:
     return Mark.unread(item.key, why) if reading == "careful" else Mark(item.key, 0, f"{NONE}: {why}")
 
 
-def check_all(text: str, items: Sequence[Item]) -> None:
+def check_all(text: str, items: Sequence[ChoiceQuestion]) -> None:
     """Look whether a reply to all questions answers each of them.
 
     Raises:
@@ -107,7 +107,7 @@ def check_all(text: str, items: Sequence[Item]) -> None:
             raise Unreadable(f"question {n}: {error}") from error
 
 
-def shape(items: Sequence[Item]) -> dict[str, Any]:
+def shape(items: Sequence[ChoiceQuestion]) -> dict[str, Any]:
     """The shape of a reply to all questions, as a JSON schema."""
     return object_schema({str(n): {"type": "string", "enum": sorted(one.options)} for n, one in enumerate(items, 1)})
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from ...core.data_files import Id, Words, absent_references, find_reference, read_questions
+from ...core.data_files import FrozenModel, Id, Words, absent_references, find_reference, read_questions
 from ...core.exam import Exam, Question, Reference
 
 FILE = "AIBench.jsonl"
@@ -25,10 +25,8 @@ Number = Annotated[Id, Field(min_length=1, max_length=100), BeforeValidator(lamb
 """A checklist question's id; the release numbers them."""
 
 
-class Item(BaseModel):
+class ChoiceQuestion(FrozenModel):
     """A multiple-choice question about a drawing."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: Number
     level: Literal[
@@ -64,16 +62,14 @@ class Item(BaseModel):
         return self
 
 
-class Rubric(BaseModel):
+class QuestionsRubric(FrozenModel):
     """What a drawing is marked by: its checklist."""
 
-    model_config = ConfigDict(frozen=True)
-
-    checklist: tuple[Item, ...] = Field(min_length=1)
+    checklist: tuple[ChoiceQuestion, ...] = Field(min_length=1)
 
     @field_validator("checklist")
     @classmethod
-    def _tells_items_apart(cls, checklist: tuple[Item, ...]) -> tuple[Item, ...]:
+    def _tells_items_apart(cls, checklist: tuple[ChoiceQuestion, ...]) -> tuple[ChoiceQuestion, ...]:
         seen: set[str] = set()
         for item in checklist:
             if item.key in seen:
@@ -82,7 +78,7 @@ class Rubric(BaseModel):
         return checklist
 
 
-class Row(Rubric):
+class MethodRow(QuestionsRubric):
     """One row of the release's file."""
 
     id: Id = Field(min_length=1, max_length=200)
@@ -91,24 +87,24 @@ class Row(Rubric):
     image_url: Words | None = None
 
 
-def read(path: Path, name: str = "aibench") -> Exam[Rubric]:
+def read(path: Path, name: str = "aibench") -> Exam[QuestionsRubric]:
     """Read the exam in the file `path`, or in the file of the release's name in the folder `path`.
 
     Raises:
         DataError: With file, line and id of everything that is wrong.
     """
-    questions = read_questions(path / FILE if path.is_dir() else path, Row, _questions)
+    questions = read_questions(path / FILE if path.is_dir() else path, MethodRow, _questions)
     return Exam(name, "aibench", tuple(questions), notes=tuple(_notes(questions)))
 
 
-def _questions(row: Row, file: Path) -> list[Question[Rubric]]:
+def _questions(row: MethodRow, file: Path) -> list[Question[QuestionsRubric]]:
     venue, slash, _ = row.id.partition("/")
     tags = {"venue": venue} if slash else {}
     reference = _reference(file.parent, row)
-    return [Question(row.id, row.method_text, Rubric(checklist=row.checklist), tags, reference)]
+    return [Question(row.id, row.method_text, QuestionsRubric(checklist=row.checklist), tags, reference)]
 
 
-def _reference(folder: Path, row: Row) -> Reference | None:
+def _reference(folder: Path, row: MethodRow) -> Reference | None:
     """The figure a row names, beside the data or under images/; else the one under images/ that has the row's id."""
     named = row.image or row.image_url
     places = [(folder / "images", row.id + suffix) for suffix in SUFFIXES]
@@ -121,7 +117,7 @@ def _reference(folder: Path, row: Row) -> Reference | None:
     return Reference(named) if named else None
 
 
-def _notes(questions: list[Question[Rubric]]) -> list[str]:
+def _notes(questions: list[Question[QuestionsRubric]]) -> list[str]:
     if not (absent := absent_references(questions)):
         return []
     skipped = "those questions can be drawn and marked, controls made from the reference skip them"

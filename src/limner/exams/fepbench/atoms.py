@@ -10,10 +10,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 from pydantic.config import JsonDict
 
-from ...core.data_files import Id, Words
+from ...core.data_files import Id, StrictModel, Words
 
 SCHEMA = Path(__file__).parent / "schema.json"
 Regime = Literal["free", "structured"]
@@ -30,11 +30,7 @@ _BOTH: JsonDict = {
 }
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Atom(_Strict):
+class Atom(StrictModel):
     """One piece of meaning: asked for by the prompts (instruction), or found in the reference alone (reasoning)."""
 
     id: AtomId
@@ -67,7 +63,7 @@ class RelationAtom(Atom):
     )
 
 
-class Layout(_Strict):
+class FigureLayout(StrictModel):
     """Three layout atoms, all of them instruction atoms."""
 
     panel_structure: Said = Field(description="Which panels there are and how they are arranged and marked.")
@@ -75,13 +71,13 @@ class Layout(_Strict):
     global_layout: Said = Field(description="How the figure as a whole is composed.")
 
 
-class Atoms(_Strict):
+class Atoms(StrictModel):
     """The gold atom set of one figure. Every mean of the scores has something to run over."""
 
     visual: tuple[VisualAtom, ...] = Field(json_schema_extra=_BOTH)
     text: tuple[TextAtom, ...] = Field(json_schema_extra=_BOTH)
     relation: tuple[RelationAtom, ...] = Field(json_schema_extra=_BOTH)
-    layout: Layout
+    layout: FigureLayout
 
     def of(self, modality: Modality) -> tuple[Atom, ...]:
         """The atoms of one modality."""
@@ -107,14 +103,14 @@ class Atoms(_Strict):
         return self
 
 
-class DrawingPrompts(_Strict):
+class DrawingPrompts(StrictModel):
     """Two ways of asking for the same figure."""
 
     free: Said = Field(description="As an expert would write it.")
     structured: Said = Field(description="The same content, ordered; nothing added, dropped or changed.")
 
 
-class Sample(_Strict):
+class Sample(StrictModel):
     """One figure: its prompts, its atom set and, where there is one, its reference image."""
 
     id: Id = Field(min_length=1, max_length=180)

@@ -5,34 +5,40 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
-from ...core.data_files import Id, Problems, Words, absent_references, find_reference, read_lines, read_questions, short
+from ...core.data_files import (
+    FrozenModel,
+    Id,
+    Problems,
+    Words,
+    absent_references,
+    find_reference,
+    read_lines,
+    read_questions,
+    short,
+)
 from ...core.exam import Exam, Question
 
 ANNOTATIONS = Path("annotations") / "All_Subjects.jsonl"
 MINI = "mini_sample_ids.txt"
 
 
-class Point(BaseModel):
+class ScoringPoint(FrozenModel):
     """A scoring point: a yes/no question and its weight."""
-
-    model_config = ConfigDict(frozen=True)
 
     question: Words = Field(min_length=1)
     score: float = Field(gt=0, le=1, allow_inf_nan=False, strict=True)
 
 
-class Rubric(BaseModel):
+class ScoringPointsRubric(FrozenModel):
     """What a drawing is marked by: weighted points that sum to 1."""
 
-    model_config = ConfigDict(frozen=True)
-
-    scoring_points: tuple[Point, ...]
+    scoring_points: tuple[ScoringPoint, ...]
 
     @field_validator("scoring_points")
     @classmethod
-    def _sums_to_one(cls, points: tuple[Point, ...]) -> tuple[Point, ...]:
+    def _sums_to_one(cls, points: tuple[ScoringPoint, ...]) -> tuple[ScoringPoint, ...]:
         if not points:
             raise ValueError("there is no scoring point")
         total = round(sum(point.score for point in points), 4)
@@ -41,7 +47,7 @@ class Rubric(BaseModel):
         return points
 
 
-class Annotation(Rubric):
+class Annotation(ScoringPointsRubric):
     """One row of the release's annotation file."""
 
     id: Id = Field(min_length=1, max_length=200)
@@ -53,7 +59,7 @@ class Annotation(Rubric):
     difficulty: Literal["easy", "medium", "hard"]
 
 
-def read(folder: Path, name: str = "genexam") -> Exam[Rubric]:
+def read(folder: Path, name: str = "genexam") -> Exam[ScoringPointsRubric]:
     """Read the exam under `folder`.
 
     Raises:
@@ -64,13 +70,13 @@ def read(folder: Path, name: str = "genexam") -> Exam[Rubric]:
     return Exam(name, "genexam", tuple(questions), subsets, tuple(_notes(questions)))
 
 
-def _question(row: Annotation, folder: Path) -> Question[Rubric]:
+def _question(row: Annotation, folder: Path) -> Question[ScoringPointsRubric]:
     tags = {"subject": row.subject, "difficulty": row.difficulty, "img_type": row.img_type}
     levels = row.taxonomy.split("/")
     tags["taxonomy"] = row.taxonomy
     tags |= {f"taxonomy{n}": level for n, level in enumerate(levels, 1) if level}
     reference = find_reference(folder / "images", row.image_path)
-    return Question(row.id, row.prompt, Rubric(scoring_points=row.scoring_points), tags, reference)
+    return Question(row.id, row.prompt, ScoringPointsRubric(scoring_points=row.scoring_points), tags, reference)
 
 
 def _subsets(folder: Path, known: set[str]) -> dict[str, frozenset[str]]:
@@ -85,7 +91,7 @@ def _subsets(folder: Path, known: set[str]) -> dict[str, frozenset[str]]:
     return {"mini": frozenset(one for one in ids if one)}
 
 
-def _notes(questions: list[Question[Rubric]]) -> list[str]:
+def _notes(questions: list[Question[ScoringPointsRubric]]) -> list[str]:
     if not (absent := absent_references(questions)):
         return []
     return [

@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator
 
 from ...core.data_files import (
+    FrozenModel,
     Id,
     Problems,
     Rows,
@@ -42,10 +43,8 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, default=str)
 
 
-class Graph(BaseModel):
+class KnowledgeGraph(FrozenModel):
     """A knowledge graph as the data has it; an item that stands there twice counts once."""
-
-    model_config = ConfigDict(frozen=True)
 
     elements: tuple[Name, ...] = Field(min_length=1)
     dependencies: tuple[Name, ...] = ()
@@ -56,18 +55,18 @@ class Graph(BaseModel):
         return tuple(dict.fromkeys(names))
 
 
-class Rubric(Graph):
+class GraphRubric(KnowledgeGraph):
     """What a drawing is marked by: the entities and dependencies of a knowledge graph, and what they mean in words."""
 
     annotation: Words = ""
 
 
-class Row(BaseModel):
+class GraphRow(BaseModel):
     """One row of the release; column names count in any case."""
 
     key: Id = Field(min_length=1, max_length=200)
     education: str
-    knowledge_graph: Annotated[Graph, BeforeValidator(_parsed)]
+    knowledge_graph: Annotated[KnowledgeGraph, BeforeValidator(_parsed)]
     annotation: Annotated[Words, BeforeValidator(_text)] = ""
     prompt: Words = Field(min_length=1, validation_alias=AliasChoices("prompt", "question"))
     image: Any = Field(default=None, validation_alias=AliasChoices("image", "image_path"))
@@ -90,7 +89,7 @@ class Row(BaseModel):
         return {"level": self.education, "discipline": discipline, "level_discipline": both}
 
 
-def read(path: Path, name: str = "mmmg") -> Exam[Rubric]:
+def read(path: Path, name: str = "mmmg") -> Exam[GraphRubric]:
     """Read the exam in a file (``*.parquet``, JSON lines), or in all such files of a folder.
 
     Raises:
@@ -99,7 +98,9 @@ def read(path: Path, name: str = "mmmg") -> Exam[Rubric]:
     files = files_under(path, "*.parquet", "*.jsonl")
     if not files:
         raise DataError("no *.parquet or *.jsonl in this folder", file=path)
-    questions = read_questions(path, Row, _questions, files=files, rows=_rows, key="key", nothing="no question here")
+    questions = read_questions(
+        path, GraphRow, _questions, files=files, rows=_rows, key="key", nothing="no question here"
+    )
     return Exam(name, "mmmg", tuple(questions), {}, tuple(_notes(questions)))
 
 
@@ -108,18 +109,18 @@ def _rows(file: Path, problems: Problems) -> Rows:
         yield line, {column.lower(): value for column, value in row.items()}
 
 
-def _questions(row: Row, file: Path) -> list[Question[Rubric]]:
-    rubric = Rubric(**row.knowledge_graph.model_dump(), annotation=row.annotation)
+def _questions(row: GraphRow, file: Path) -> list[Question[GraphRubric]]:
+    rubric = GraphRubric(**row.knowledge_graph.model_dump(), annotation=row.annotation)
     return [Question(row.key, row.prompt, rubric, row.tags(), _reference(row, file))]
 
 
-def _reference(row: Row, file: Path) -> Reference | None:
+def _reference(row: GraphRow, file: Path) -> Reference | None:
     image = row.image.get("path") if isinstance(row.image, dict) else row.image
     if image is None:
         return None
     if isinstance(image, str):
         return find_reference(file.parent, image)
-    if not isinstance(image, parquet.Embedded):
+    if not isinstance(image, parquet.EmbeddedImage):
         raise ValueError("image: a path is wanted")
     data = image.load()
     try:
@@ -129,7 +130,7 @@ def _reference(row: Row, file: Path) -> Reference | None:
     return Reference(row.key, None, hashlib.sha256(data).hexdigest(), image.load)
 
 
-def _notes(questions: list[Question[Rubric]]) -> list[str]:
+def _notes(questions: list[Question[GraphRubric]]) -> list[str]:
     graphs = {q.id: (q.rubric, exact.resolve(q.rubric.elements, q.rubric.dependencies)) for q in questions}
     lost = sum(not edges for _, found in graphs.values() for edges in found.edges)
     stops = [id for id, (rubric, _) in graphs.items() if graph.stops(rubric.dependencies)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...core.exam import Question
 from . import exact
-from .data import Rubric
+from .data import GraphRubric
 
 LETTER, LINE, PAD = 7.2, 17, 10
 """Width of a letter, height of a line, and what is left free around the words, in the drawing's own units."""
@@ -37,12 +37,12 @@ class Box:
     y: float = 0
 
 
-def view(question: Question[Rubric]) -> dict[str, Any]:
+def view(question: Question[GraphRubric]) -> dict[str, Any]:
     """What the site shows of a question beyond the usual: its reference graph."""
     return {"graph": graph(question)}
 
 
-def graph(question: Question[Rubric]) -> dict[str, Any]:
+def graph(question: Question[GraphRubric]) -> dict[str, Any]:
     """The layout of a question's reference graph.
 
     Returns:

@@ -12,12 +12,12 @@ from ...core.exam import Question
 from ...core.marks import Criterion, Mark, values
 from ...core.protocol import Evidence, Protocol, Reading, Row, Score
 from . import analysis
-from .data import LEVELS, Rubric
+from .data import LEVELS, GraphRubric
 from .replies import FREE, SCHEMA, STRUCTURED, Items, complete, read, some
 from .scores import AVERAGED, LEVEL, averaged, readability, scores
 
 
-class Mmmg(Protocol[Rubric]):
+class Mmmg(Protocol[GraphRubric]):
     """See the module."""
 
     scored = (
@@ -42,7 +42,7 @@ class Mmmg(Protocol[Rubric]):
     dimensions = ("fidelity_release", "fidelity_exact", "readability", "u_acc", "entity_recall", "dependency_accuracy")
     reply_tokens: Mapping[str, int] = {STRUCTURED: 3000, FREE: 2500}
 
-    def criteria(self, question: Question[Rubric]) -> list[Criterion]:
+    def criteria(self, question: Question[GraphRubric]) -> list[Criterion]:
         """The entities, each met where its name stands in the drawing, then the dependencies."""
         kinds = [(id, text, id.partition("/")[0]) for id, text in _items(question).items()]
         return [Criterion(*each, labels=(each[1],) if each[2] == "entity" else ()) for each in kinds]
@@ -51,7 +51,7 @@ class Mmmg(Protocol[Rubric]):
         """The main template, what the relations mean, and the form of the reply."""
         return "mark", f"relations-{variant.options['template']}", f"reply-{variant.name}"
 
-    def asks(self, question: Question[Rubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
+    def asks(self, question: Question[GraphRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
         """One ask: the text, then the drawing as it is."""
         main, relations, form = self.templates(variant)
         items, free, rubric = _items(question), variant.name == "free-text", question.rubric
@@ -68,7 +68,7 @@ class Mmmg(Protocol[Rubric]):
         contract, name = Contract(parse, None if free else SCHEMA, required=False), FREE if free else STRUCTURED
         return [Ask(name, (Text(text), Picture(image)), tuple(self.criteria(question)), contract)]
 
-    def marks(self, question: Question[Rubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
+    def marks(self, question: Question[GraphRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
         """The reply's answers, read as `reading` says."""
         items = _items(question)
         try:
@@ -77,7 +77,9 @@ class Mmmg(Protocol[Rubric]):
         except Unreadable as error:
             return [Mark.unread(item, str(error)) for item in items]
 
-    def scores(self, question: Question[Rubric], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
+    def scores(
+        self, question: Question[GraphRubric], marks: Sequence[Mark], evidence: Evidence
+    ) -> dict[str, float | None]:
         """Unrounded. Fidelity needs every item answered, MMMG-Score a region count too."""
         known, rubric = values(marks), question.rubric
         entities = [known.get(f"entity/{n}") for n in range(1, len(rubric.elements) + 1)]
@@ -90,7 +92,7 @@ class Mmmg(Protocol[Rubric]):
         found = readability(number(evidence, REGIONS), self.constants["n_min"], self.constants["n_max"])
         return {} if found is None else {"readability": found}
 
-    def nothing(self, question: Question[Rubric]) -> dict[str, float | None]:
+    def nothing(self, question: Question[GraphRubric]) -> dict[str, float | None]:
         """A drawing that was never made is not readable either."""
         return super().nothing(question) | {"readability": 0.0, "mmmg_release": 0.0, "mmmg_exact": 0.0}
 
@@ -117,7 +119,7 @@ class Mmmg(Protocol[Rubric]):
         return said + analysis.remarks(rows)
 
 
-def _items(question: Question[Rubric]) -> Items:
+def _items(question: Question[GraphRubric]) -> Items:
     entities = {f"entity/{n}": name for n, name in enumerate(question.rubric.elements, 1)}
     return entities | {f"dependency/{n}": text for n, text in enumerate(question.rubric.dependencies, 1)}
 

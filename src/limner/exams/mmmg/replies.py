@@ -27,7 +27,7 @@ SCHEMA = object_schema({"description": _WORDS, "entities": _ITEMS, "dependencies
 
 Items = Mapping[str, str]
 """Criterion id -> the item's text, entities first, in the order of the rubric."""
-Found = dict[str, list[tuple[int, str]]]
+ItemAnswers = dict[str, list[tuple[int, str]]]
 """Criterion id -> every answer given to it, with its reason."""
 
 
@@ -49,7 +49,7 @@ def read(items: Items, ask: str, text: str, reading: Reading) -> list[Mark]:
     return [_mark(item, found.get(item, []), reading == "careful") for item in items]
 
 
-def complete(items: Items, text: str) -> Found:
+def complete(items: Items, text: str) -> ItemAnswers:
     """The answers of a structured reply that has one for every item.
 
     Raises:
@@ -63,7 +63,7 @@ def complete(items: Items, text: str) -> Found:
     return found
 
 
-def some(items: Items, text: str) -> Found:
+def some(items: Items, text: str) -> ItemAnswers:
     """The answers of a reply in free text that has any.
 
     Raises:
@@ -90,10 +90,10 @@ def _unclear(answers: list[tuple[int, str]]) -> str | None:
     return "answered both yes and no" if len({value for value, _ in answers}) > 1 else None
 
 
-def structured(items: Items, text: str) -> Found:
+def structured(items: Items, text: str) -> ItemAnswers:
     """The answers in a reply of the shape `SCHEMA`, with whatever stands around it."""
     body = loads(text)
-    found: Found = {}
+    found: ItemAnswers = {}
     for part, kind in PARTS.items():
         entries = body.get(part)
         for entry in entries if isinstance(entries, list) else ():
@@ -113,7 +113,7 @@ _LINK = r"\s*(?:[:：=|→⇒]|[-–—]+>?)[\s|]*"
 _VERDICT = r"(?P<answer>yes|no|true|false)\b(?!\s*/)"
 
 
-def told(items: Items, text: str) -> Found:
+def told(items: Items, text: str) -> ItemAnswers:
     """The answers in free text, line by line, tolerant of their form.
 
     Bullets and numbers of any kind, quotes, brackets and asterisks around item or answer, other blanks inside an item,
@@ -127,7 +127,7 @@ def told(items: Items, text: str) -> Found:
     if not choice:
         return {}
     line_of = re.compile(rf"{_BULLETS}(?P<name>{choice}){_LINK}(?:{_VERDICT}|(?P<open>$))")
-    found: Found = {}
+    found: ItemAnswers = {}
     lines = [line for line in text.splitlines() if line.strip()]
     for line, following in pairwise([*lines, ""]):
         match = line_of.match(_plain(line))
@@ -145,7 +145,7 @@ def _plain(text: str) -> str:
     return _JOINTS.sub(r"\1", " ".join(_ORNAMENT.sub("", text).casefold().split()))
 
 
-def released(items: Items, text: str) -> Found:
+def released(items: Items, text: str) -> ItemAnswers:
     """The answers in free text as the released parser finds them.
 
     Only at the start of a line: a bullet (star, hyphen, dot, or digits with a full stop) or none, backticks or none,
@@ -155,7 +155,7 @@ def released(items: Items, text: str) -> Found:
     plain = text.replace("**", "").replace("[yes]", "yes").replace("[no]", "no")
     choice = "|".join(map(re.escape, items.values()))
     pattern = rf"^[^\S\n]*+(?:(?:[*•-]|\d+\.)\s*+)?(?:`+\s*+)?({choice})`*\s*+[:：]\s*+(yes|no|[yesno])\b"
-    found: Found = {}
+    found: ItemAnswers = {}
     for match in re.finditer(pattern, plain, re.IGNORECASE | re.MULTILINE):
         item = _meant(match[1], items)
         if item is not None:

@@ -61,11 +61,11 @@ def _share(answers: Answers) -> float | None:
 
 
 @lru_cache(maxsize=8192)
-def released(elements: tuple[str, ...], dependencies: tuple[str, ...]) -> graph.Graph | None:
+def released(elements: tuple[str, ...], dependencies: tuple[str, ...]) -> graph.ReleaseGraph | None:
     """The reference graph as the released scorer builds it; None where it stops with an error."""
     try:
         return graph.build(dict.fromkeys(elements, True), dict.fromkeys(dependencies, True))
-    except graph.Stops:
+    except graph.ScorerError:
         return None
 
 

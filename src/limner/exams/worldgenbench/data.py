@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ...core.data_files import (
+    FrozenModel,
     Id,
     Problems,
     Rows,
@@ -62,30 +63,26 @@ Continent = Annotated[str, BeforeValidator(lambda value: _short(CONTINENTS, valu
 Discipline = Annotated[str, BeforeValidator(lambda value: _short(DISCIPLINES, value))]
 
 
-class Item(BaseModel):
+class ChecklistItem(FrozenModel):
     """An entry of a checklist; what its explanation says is demanded too."""
-
-    model_config = ConfigDict(frozen=True)
 
     item: Words = Field(min_length=1)
     explanation: Words
 
 
-def _some(items: tuple[Item, ...]) -> tuple[Item, ...]:
+def _some(items: tuple[ChecklistItem, ...]) -> tuple[ChecklistItem, ...]:
     if not items:
         raise ValueError("there is no item in it")
     return items
 
 
-class Rubric(BaseModel):
+class ChecklistRubric(FrozenModel):
     """What a drawing is marked by."""
 
-    model_config = ConfigDict(frozen=True)
-
-    checklist: Annotated[tuple[Item, ...], AfterValidator(_some)]
+    checklist: Annotated[tuple[ChecklistItem, ...], AfterValidator(_some)]
 
 
-class Entry(Rubric):
+class PromptRow(ChecklistRubric):
     """One prompt of the data."""
 
     id: Id = Field(min_length=1, max_length=200)
@@ -97,7 +94,7 @@ class Entry(Rubric):
     image_path: Words | None = None
 
     @model_validator(mode="after")
-    def _has_its_place(self) -> Entry:
+    def _has_its_place(self) -> PromptRow:
         if self.domain == "nature" and (self.country or self.continent or not self.discipline):
             raise ValueError("a prompt of the domain nature has a discipline, and no country or continent")
         if self.domain == "humanities" and (self.discipline or not (self.country or self.continent)):
@@ -105,7 +102,7 @@ class Entry(Rubric):
         return self
 
 
-def read(path: Path, name: str = "worldgenbench") -> Exam[Rubric]:
+def read(path: Path, name: str = "worldgenbench") -> Exam[ChecklistRubric]:
     """Read the exam in a file, or in all ``*.json`` and ``*.jsonl`` under a folder.
 
     Raises:
@@ -120,7 +117,7 @@ def read(path: Path, name: str = "worldgenbench") -> Exam[Rubric]:
 
     questions = read_questions(
         path,
-        Entry,
+        PromptRow,
         lambda entry, _: [_question(entry, folder)],
         files=files_under(path, "*.json", "*.jsonl"),
         rows=rows,
@@ -143,14 +140,14 @@ def _filled(row: dict[str, Any], within: Path, number: int) -> dict[str, Any]:
     return found
 
 
-def _question(entry: Entry, folder: Path) -> Question[Rubric]:
+def _question(entry: PromptRow, folder: Path) -> Question[ChecklistRubric]:
     reference = find_reference(folder / "images", entry.image_path) if entry.image_path else None
     tags = {name: getattr(entry, name) for name in ("domain", "continent", "discipline", "country")}
     known = {name: value for name, value in tags.items() if value}
-    return Question(entry.id, entry.prompt, Rubric(checklist=entry.checklist), known, reference)
+    return Question(entry.id, entry.prompt, ChecklistRubric(checklist=entry.checklist), known, reference)
 
 
-def _notes(questions: list[Question[Rubric]]) -> list[str]:
+def _notes(questions: list[Question[ChecklistRubric]]) -> list[str]:
     absent = absent_references(q for q in questions if q.reference is not None)
     placeless = sum(not q.tags.keys() & {"continent", "discipline"} for q in questions)
     notes = []

@@ -8,12 +8,12 @@ from typing import Any
 
 from ...calls import Calls
 from ...core.errors import UsageError
-from ...core.evidence import Line
+from ...core.evidence import TextLine
 from ...core.marks import Criterion, Mark
 from ...core.protocol import Protocol
 from ...evidence.probe import OcrProbe
 from ...store import Blobs
-from ..base import Marked, Subject
+from ..base import JudgeResult, Subject
 from ..kinds import JudgeInputs, JudgeKind
 from .examine import examine
 
@@ -50,14 +50,14 @@ class OcrJudge:
         """It costs nothing."""
         return None
 
-    async def mark(self, subject: Subject, calls: Calls) -> Marked:
+    async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
         """Read the drawing's text and hold it against the criteria; see `limner.judges.base.Judge`."""
         data = await asyncio.to_thread(self._blobs.get, subject.image)
         found = await self._probe.measure(data, calls)
         criteria = self._protocol.criteria(subject.question)
         kinds = self._protocol.label_kinds
         marks = await asyncio.to_thread(self._examine, criteria, found.lines, kinds, self._mentions)
-        return Marked((("ocr", found.call),), tuple(marks))
+        return JudgeResult((("ocr", found.call),), tuple(marks))
 
 
 def _open(given: JudgeInputs) -> OcrJudge:
@@ -72,7 +72,7 @@ def _open(given: JudgeInputs) -> OcrJudge:
 OCR = JudgeKind("ocr, ocr/mentions", "reads the words in the drawing and marks what they prove; free, offline", _open)
 
 
-Examine = Callable[[Sequence[Criterion], Sequence[Line], frozenset[str], bool], list[Mark]]
+Examine = Callable[[Sequence[Criterion], Sequence[TextLine], frozenset[str], bool], list[Mark]]
 """Criteria, lines of text, the kinds of criteria that words can decide, whether mentions count -> marks."""
 
 # Where the same lines would be marked differently, that is another version: the code of the old one is kept under a
