@@ -19,7 +19,7 @@ from limner import api
 from limner.calls import Calls, Fault
 from limner.cli import main
 from limner.core.errors import StopRun, StoreError
-from limner.core.images import Info
+from limner.core.images import ImageInfo
 from limner.core.marks import Mark
 from limner.exams.genexam.data import read
 from limner.judges import JudgeResult, Subject
@@ -512,7 +512,7 @@ def test_a_full_disk_is_told_in_one_message(
 ) -> None:
     put, room = store.blobs.put, len(small_exam.rows)
 
-    def fill(data: bytes) -> tuple[str, Info]:
+    def fill(data: bytes) -> tuple[str, ImageInfo]:
         nonlocal room
         room -= 1
         if room < 0:

@@ -1,4 +1,4 @@
-"""The names of what is measured, and what a backend's name tells. Pure: protocols use it."""
+"""What is measured on drawings: its names, what a backend's name tells, lines of text. Pure: protocols use it."""
 
 from __future__ import annotations
 

@@ -1,16 +1,15 @@
-"""Named services and prices: the shipped providers.toml, then the user's limner.toml on top."""
+"""Settings: named services, prices and measures from the shipped providers.toml, then the user's limner.toml on top."""
 
 from __future__ import annotations
 
 import json
 import os
-import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
-from .data_files import StrictModel
+from .data_files import StrictModel, read_toml
 from .errors import DataError, UsageError
 from .redaction import name_key
 from .registry import names
@@ -205,15 +204,8 @@ def _fields(place: tuple[int | str, ...]) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            return _renamed(tomllib.load(file))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"cannot be read: {error}", file=path) from error
-
-
-def _renamed(body: dict[str, Any]) -> dict[str, Any]:
-    """Facts of painters under their present names, before one file is laid over the other."""
+    """What a file says, with painters' facts under their present names, before one file is laid over the other."""
+    body = read_toml(path)
     painters = body.get("painters")
     for facts in painters.values() if isinstance(painters, dict) else ():
         for old in OLDER.keys() & facts.keys() if isinstance(facts, dict) else ():

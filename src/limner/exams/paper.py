@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import csv
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -17,7 +16,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from ..core.data_files import StrictModel
+from ..core.data_files import StrictModel, read_toml
 from ..core.errors import DataError
 from . import kind
 
@@ -71,8 +70,8 @@ def rows(exam: str, file: str = "published") -> tuple[dict[str, str], ...]:
     >>> [row["value"] for row in rows("genexam") if row["category"] == "Prompt length"]
     ['24', '173', '74.8']
     """
-    path = place(exam, f"{file}.csv")
-    with told(exam):
+    path = paper_file(exam, f"{file}.csv")
+    with naming_exam(exam):
         return () if path is None else _read_rows(path, COLUMNS if file == "published" else ())
 
 
@@ -82,19 +81,19 @@ def rules(exam: str) -> PaperRules:
     Raises:
         DataError: There is a file and it is wrong.
     """
-    path = place(exam, "rules.toml")
-    with told(exam):
+    path = paper_file(exam, "rules.toml")
+    with naming_exam(exam):
         return PaperRules() if path is None else _read_rules(path)
 
 
-def place(exam: str, file: str) -> Path | None:
+def paper_file(exam: str, file: str) -> Path | None:
     """A file of the exam's paper folder, where there is one."""
     folder = kind(exam).paper
     return folder / file if folder is not None and (folder / file).is_file() else None
 
 
 @contextmanager
-def told(exam: str) -> Iterator[None]:
+def naming_exam(exam: str) -> Iterator[None]:
     """Says whose file it is that is wrong."""
     try:
         yield
@@ -130,9 +129,7 @@ def _is_number(text: str) -> bool:
 @cache
 def _read_rules(path: Path) -> PaperRules:
     try:
-        return PaperRules.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"cannot be read: {error}", file=path) from error
+        return PaperRules.model_validate(read_toml(path))
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         raise DataError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", file=path) from error

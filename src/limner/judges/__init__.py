@@ -15,8 +15,7 @@ from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
 from ..exams import Kind, wordings
 from ..store import Blobs
-from .base import Judge, JudgeResult, Subject
-from .kinds import JUDGES, JudgeInputs, JudgeKind
+from .base import JUDGES, Judge, JudgeInputs, JudgeKind, JudgeResult, Subject
 from .model import ModelJudge
 from .ocr.judge import RULES, OcrJudge
 

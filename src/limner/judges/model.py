@@ -13,8 +13,7 @@ from ..core.protocol import Protocol
 from ..evidence.probe import OcrProbe
 from ..models import Answer, ChatModel, Context, ReplayModel, complete, open_model
 from ..store import Blobs
-from .base import JudgeResult, Subject
-from .kinds import JudgeInputs, JudgeKind
+from .base import JudgeInputs, JudgeKind, JudgeResult, Subject
 
 
 class ModelJudge:

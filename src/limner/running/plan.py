@@ -18,7 +18,7 @@ from ..painters import Painter, Painting, PaintRequest
 from ..painters.base import Free
 from ..store.records import Drawing
 from ..strategies import DIRECT_STRATEGY, Strategy, known_options, open_strategy
-from ..strategies.base import Mind
+from ..strategies.base import OpenModel
 
 
 @dataclass
@@ -160,7 +160,7 @@ def make_ways(
     painters: Sequence[Painter],
     strategies: Sequence[str],
     given: Mapping[str, str],
-    open_mind: Callable[[str, dict[str, Any]], Mind],
+    open_mind: Callable[[str, dict[str, Any]], OpenModel],
     open_editor: Callable[[str, Mapping[str, Any]], Painter],
 ) -> list[Way]:
     """Every painter by every strategy; a strategy that needs no painter stands alone, named after its model.

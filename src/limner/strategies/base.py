@@ -19,7 +19,8 @@ from ..painters import Painter, PaintRequest
 from ..store import Blobs
 
 T = TypeVar("T")
-Mind = ChatModel | ReplayModel
+OpenModel = ChatModel | ReplayModel
+"""What `limner.models.open_model` gives."""
 PROMPTS = Prompts(Path(__file__).parent / "prompts")
 
 
@@ -48,7 +49,7 @@ class Studio:
     painter: Painter
     calls: Calls
     blobs: Blobs
-    models: Mapping[str, Mind] = field(default_factory=dict)
+    models: Mapping[str, OpenModel] = field(default_factory=dict)
     editor: Painter | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     exam: str = ""

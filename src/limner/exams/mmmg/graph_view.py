@@ -124,15 +124,9 @@ def _layers(count: int, pairs: Sequence[Pair]) -> list[list[int]]:
     for source, target in pairs:
         if not networkx.has_path(straight, target, source):
             straight.add_edge(source, target)
-    depth: dict[int, int] = {}
-    for node in networkx.topological_sort(straight):
-        depth[node] = max((depth[before] + 1 for before in straight.predecessors(node)), default=0)
-    alone = {n for n in range(count) if not any(n in pair for pair in pairs)}
-    lowest = max(depth.values(), default=0)
-    layers: list[list[int]] = [[] for _ in range(lowest + 2)]
-    for node in range(count):
-        layers[lowest + 1 if node in alone else depth[node]].append(node)
-    return [layer for layer in layers if layer]
+    alone = sorted(networkx.isolates(straight))
+    layers = [sorted(set(layer).difference(alone)) for layer in networkx.topological_generations(straight)]
+    return [layer for layer in [*layers, alone] if layer]
 
 
 def _ordered(layers: list[list[int]], pairs: Sequence[Pair]) -> list[list[int]]:
