@@ -204,10 +204,10 @@ class PreparedImage:
         return head.removeprefix("data:").removesuffix(";base64"), base64.b64decode(payload)
 
 
-Form = Literal["jpeg", "native"]
+ImageForm = Literal["jpeg", "native"]
 
 
-def prepare(data: bytes, max_side: int | None, form: Form = "jpeg") -> PreparedImage:
+def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> PreparedImage:
     """Make an image ready to be sent.
 
     Args:
@@ -242,7 +242,7 @@ def _url(data: bytes, media: str, image: Image) -> PreparedImage:
     return PreparedImage(f"data:{media};base64,{base64.b64encode(data).decode()}", *image.size)
 
 
-_Wanted = tuple[str, int | None, Form]
+_Wanted = tuple[str, int | None, ImageForm]
 
 
 class Preparer:
@@ -255,7 +255,7 @@ class Preparer:
         self._bytes = 0
         self.prepared = 0
 
-    async def get(self, sha256: str, max_side: int | None, form: Form = "jpeg") -> PreparedImage:
+    async def get(self, sha256: str, max_side: int | None, form: ImageForm = "jpeg") -> PreparedImage:
         """The prepared image, made in a thread unless it is at hand."""
         key = (sha256, max_side, form)
         if key in self._kept:
@@ -267,7 +267,7 @@ class Preparer:
             task.add_done_callback(lambda done: self._keep(key, done))
         return await asyncio.shield(self._flying[key])
 
-    def _make(self, sha256: str, max_side: int | None, form: Form) -> PreparedImage:
+    def _make(self, sha256: str, max_side: int | None, form: ImageForm) -> PreparedImage:
         return prepare(self._load(sha256), max_side, form)
 
     def _keep(self, key: _Wanted, done: asyncio.Future[PreparedImage]) -> None:

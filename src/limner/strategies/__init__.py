@@ -14,7 +14,7 @@ from ..core.errors import StoreError, UsageError
 from ..core.prompts import Prompts
 from ..painters import Painter, Painting, PaintRequest
 from ..store import Blobs
-from .base import STRATEGIES, Canvas, Drawer, Guess, OpenModel, Place, Stage, Studio, joined
+from .base import STRATEGIES, Canvas, Drawer, Guess, OpenModel, Stage, StagePlace, Studio, joined
 from .best_of import MOST
 from .draw import DIRECT
 
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 SHARED = {"prompts": "a folder with your own wording of the strategies' prompts"}
-PLACES: dict[Place, str] = {
+PLACES: dict[StagePlace, str] = {
     "words": "first what works on the words",
     "drawing": "then one that draws",
     "several": "then one that draws several",
@@ -173,7 +173,7 @@ def parse(word: str) -> tuple[tuple[Stage, ...], int]:
 
 def _order() -> str:
     """In what order strategies are joined, with those there are."""
-    there: dict[Place, list[str]] = {}
+    there: dict[StagePlace, list[str]] = {}
     for name in STRATEGIES.names():
         with suppress(UsageError):
             there.setdefault(STRATEGIES.get(name).place, []).append(name)

@@ -127,7 +127,7 @@ class Guess:
     pictures: int = 0
 
 
-Place = Literal["words", "drawing", "several", "finishing"]
+StagePlace = Literal["words", "drawing", "several", "finishing"]
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class Stage:
 
     name: str
     about: str
-    place: Place
+    place: StagePlace
     roles: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

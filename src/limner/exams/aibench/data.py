@@ -20,7 +20,7 @@ LEVELS = {
 }
 """The release's names of the levels, and ours."""
 
-Letter = Literal["A", "B", "C", "D"]
+OptionLetter = Literal["A", "B", "C", "D"]
 Number = Annotated[Id, Field(min_length=1, max_length=100), BeforeValidator(lambda v: str(v) if type(v) is int else v)]
 """A checklist question's id; the release numbers them."""
 
@@ -36,8 +36,8 @@ class ChoiceQuestion(FrozenModel):
         "Level 4: Global Semantics",
     ]
     question: Words = Field(min_length=1)
-    options: dict[Letter, Annotated[Words, Field(min_length=1)]] = Field(min_length=2)
-    correct_option: Letter
+    options: dict[OptionLetter, Annotated[Words, Field(min_length=1)]] = Field(min_length=2)
+    correct_option: OptionLetter
 
     @property
     def dimension(self) -> str:

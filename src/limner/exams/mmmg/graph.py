@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Edge = tuple[str, str]
+EdgeEnds = tuple[str, str]
 
 
 class ScorerError(ValueError):
@@ -22,7 +22,7 @@ class ReleaseGraph:
     """A directed graph without labels; the order of the nodes matters to the release's distance."""
 
     nodes: tuple[str, ...]
-    edges: frozenset[Edge]
+    edges: frozenset[EdgeEnds]
 
     @property
     def size(self) -> int:
@@ -50,7 +50,7 @@ def build(elements: Mapping[str, object], dependencies: Mapping[str, object]) ->
     return ReleaseGraph(nodes, frozenset(edges))
 
 
-def ends(dependency: str) -> list[Edge]:
+def ends(dependency: str) -> list[EdgeEnds]:
     """The endpoints of the edges a dependency stands for, as its text words them.
 
     >>> ends("Requires(boiler, Water)"), ends("Defines(a, b)"), ends("boiler needs water")
@@ -68,7 +68,7 @@ def ends(dependency: str) -> list[Edge]:
     return directed(relation, unwrapped(first.lower()), unwrapped(second.lower()))
 
 
-def directed(relation: str, first: str, second: str) -> list[Edge]:
+def directed(relation: str, first: str, second: str) -> list[EdgeEnds]:
     """Requires runs from the second to the first, Defines both ways, every other relation from first to second."""
     if relation.lower() == "requires":
         return [(second, first)]

@@ -44,23 +44,32 @@ DISCIPLINES = {
 """The paper's abbreviations and what they stand for."""
 
 
+FIELDS: Mapping[str, Mapping[str, str]] = {"domain": DOMAINS, "continent": CONTINENTS, "discipline": DISCIPLINES}
+
+
 def _plain(text: str) -> str:
     return re.sub(r"[\W_]+", "", re.sub(r"\band\b", "&", text.casefold()).replace("&", "n"))
 
 
-def _short(names: Mapping[str, str], value: object) -> object:
-    """The abbreviation of a name, however that is written."""
-    known = {_plain(spelling): short for short, name in names.items() for spelling in (short, name)}
-    if not isinstance(value, str):
-        return value
-    if _plain(value) not in known:
-        raise ValueError(f"{value[:40]!r} is none of: {', '.join(names.values())}")
-    return known[_plain(value)]
+_SHORT = {
+    field: {_plain(spelling): short for short, name in names.items() for spelling in (short, name)}
+    for field, names in FIELDS.items()
+}
+"""For each field the abbreviation of a name, however that is written."""
 
 
-Domain = Annotated[Literal["humanities", "nature"], BeforeValidator(lambda value: _short(DOMAINS, value))]
-Continent = Annotated[str, BeforeValidator(lambda value: _short(CONTINENTS, value))]
-Discipline = Annotated[str, BeforeValidator(lambda value: _short(DISCIPLINES, value))]
+def _short(field: str) -> BeforeValidator:
+    def shortened(value: object) -> object:
+        if isinstance(value, str) and _plain(value) not in _SHORT[field]:
+            raise ValueError(f"{value[:40]!r} is none of: {', '.join(FIELDS[field].values())}")
+        return _SHORT[field][_plain(value)] if isinstance(value, str) else value
+
+    return BeforeValidator(shortened)
+
+
+Domain = Annotated[Literal["humanities", "nature"], _short("domain")]
+Continent = Annotated[str, _short("continent")]
+Discipline = Annotated[str, _short("discipline")]
 
 
 class ChecklistItem(FrozenModel):
@@ -130,10 +139,7 @@ def _filled(row: dict[str, Any], within: Path, number: int) -> dict[str, Any]:
     """The row with what it leaves to its file: an id, and what names such as ``nature/Physics.json`` say."""
     found: dict[str, Any] = {"id": f"{within.as_posix()}_{number}"}
     for part in within.parts:
-        for field, names in (("domain", DOMAINS), ("continent", CONTINENTS), ("discipline", DISCIPLINES)):
-            for short, full in names.items():
-                if _plain(part) in (_plain(short), _plain(full)):
-                    found[field] = short
+        found |= {field: known[_plain(part)] for field, known in _SHORT.items() if _plain(part) in known}
     found |= row
     if "domain" not in found and any(found.get(field) for field in ("country", "continent", "discipline")):
         found["domain"] = "nature" if found.get("discipline") else "humanities"

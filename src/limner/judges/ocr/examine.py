@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...core.evidence import TextLine
 from ...core.marks import Criterion, Mark
-from .labels import Claim, Label, claim, named
+from .labels import Label, LabelClaim, claim, named
 from .matching import LabelMatch, Page
 from .patterns import GENERIC, SYNONYMS
 from .spelling import EXACT_LENGTH, tokens
@@ -44,7 +44,7 @@ def examine(
     return [_mark(criterion, page, kinds) for criterion in criteria]
 
 
-def decide(claim: Claim, lines: Sequence[TextLine]) -> Decision:
+def decide(claim: LabelClaim, lines: Sequence[TextLine]) -> Decision:
     """Holds a claim against the text of a drawing."""
     return _decide(claim, Page(lines))
 
@@ -62,7 +62,7 @@ def _mark(criterion: Criterion, page: Page, kinds: frozenset[str]) -> Mark:
     return Mark(criterion.id, met * criterion.top, decision.reason, SOURCE)
 
 
-def _decide(claim: Claim, page: Page, exact: bool = False) -> Decision:
+def _decide(claim: LabelClaim, page: Page, exact: bool = False) -> Decision:
     found = {label: _find(label, page) for label in claim.labels}
     proofs = [label for label, place in found.items() if place and place.proof and (not exact or _as_is(label, place))]
     met = len(proofs) == len(found) if claim.mode == "all" else bool(proofs)
