@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from limner.exams.genexam import GENEXAM
-from limner.judges.ocr.judge import RULES
+from limner.judges.ocr.judge import RULES, choose_rules
 from tests.cli.invoke import limner
 from tests.exams.rewording import reworded
 from tests.fakes import ChatServer
