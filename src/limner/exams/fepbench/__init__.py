@@ -4,8 +4,7 @@ from pathlib import Path
 
 from .. import Kind
 from .analysis import count_atoms
-from .atoms import Atoms
-from .data import read
+from .data import Atoms, read
 from .plots import PLOTS
 from .protocol import FEPBench
 from .results import read_results

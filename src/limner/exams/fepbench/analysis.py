@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...core.exam import Question
 from ...core.protocol import Protocol, Row
-from .atoms import MODALITIES, ROLES, Atoms
+from .data import MODALITIES, ROLES, Atoms
 
 SCORES = ("if", "re", "sp")
 BINS = 4

@@ -12,7 +12,7 @@ from ...core.exam import Question
 from ...core.marks import Criterion, Mark
 from ...core.protocol import Evidence, Protocol, Reading, Row, Score
 from . import analysis
-from .atoms import MODALITIES, REGIMES, Atom, Atoms
+from .data import MODALITIES, REGIMES, Atom, Atoms
 from .replies import LAYOUT, PARTS, UNEXPECTED, VERIFICATION, listed, normal, verified
 from .scores import drawn, score_atoms
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...core.asks import Unreadable, list_schema, object_schema, text_in
 from ...core.json_reader import loads
 from ...core.marks import Mark
-from .atoms import MODALITIES, Atoms, Modality
+from .data import MODALITIES, Atoms, Modality
 
 PARTS: Mapping[Modality, tuple[str, str, str]] = {
     "visual": ("present", "count", "location"),

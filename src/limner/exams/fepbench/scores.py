@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...core.marks import Mark, values
-from .atoms import MODALITIES, ROLES, Atoms, Modality
+from .data import MODALITIES, ROLES, Atoms, Modality
 from .replies import LAYOUT, PARTS
 
 BETA = 0.5
