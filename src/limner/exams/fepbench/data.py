@@ -1,8 +1,7 @@
 """Reads atom sets, one sample a line: every sample is two questions, one for each of its prompts.
 
-The authors have not released their format; this is ours.
-
-``schema.json`` beside this file is the same as a JSON schema, written by `schema`.
+The authors have not released their format; this is ours. ``schema.json`` beside this file is the same as a JSON schema,
+written by `schema`.
 """
 
 from __future__ import annotations
