@@ -72,5 +72,5 @@ def test_words_choose_a_wording_and_rules() -> None:
     assert split_wording(()) == (None, None)
     assert split_wording(("1",)) == ("1", None)
     assert split_wording(("labels-2", "5680")) == ("5680", "labels-2")
-    with pytest.raises(UsageError, match="--wording 1 and --wording 2: choose_rules one"):
+    with pytest.raises(UsageError, match="--wording 1 and --wording 2: choose one"):
         split_wording(("1", "labels-2", "2"))
