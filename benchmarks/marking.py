@@ -33,7 +33,7 @@ WAYS = ("bare", "limner-prepared", "limner-cold", "release")
 
 def exam(folder: Path) -> list[tuple[str, Path, Path]]:
     """Rendered request text, drawing and reference of every question."""
-    from limner.core.protocol import Text
+    from limner.core.asks import Text
     from limner.exams import kind
     from limner.judges import make_variant
 

@@ -28,7 +28,7 @@ from PIL import Image
 from benchmarks.material import diagram
 from benchmarks.regions_model import make
 from benchmarks.regions_port import Port
-from limner.core.evidence import Line
+from limner.core.evidence import TextLine
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.evidence.regions.base import Box, Regions
 from limner.evidence.regions.lines import merged
@@ -74,7 +74,7 @@ def limner(model: Any, images: list[Image.Image], settings: Settings, how: dict[
     generator.passed = 0
     with ThreadPoolExecutor(min(READERS, os.cpu_count() or 1)) as pool:
         start = time.perf_counter()
-        read: Callable[[Image.Image], list[Line]] = RapidOcr().read if ocr else lambda _image: []
+        read: Callable[[Image.Image], list[TextLine]] = RapidOcr().read if ocr else lambda _image: []
         texts = pool.map(read, images)
         masks: list[list[Box]] = []
         for image in images:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import limner
-from limner.core.protocol import Row, Unreadable
+from limner.core.asks import Unreadable
+from limner.core.protocol import Row
 from limner.exams.aibench import AIBENCH
 from limner.exams.aibench.answers import careful, release
 from tests.exams.aibench.rows import item, question, replies

@@ -14,7 +14,7 @@ import limner as package
 from limner.core.exam import Question
 from limner.core.protocol import Row
 from limner.exams.mmmg import MMMG, exact, graph
-from limner.exams.mmmg.data import LEVELS, Rubric
+from limner.exams.mmmg.data import LEVELS, GraphRubric
 from limner.exams.mmmg.scores import averaged, readability
 from limner.scoring.stats import rank_agreement
 from tests.cli.invoke import limner
@@ -33,8 +33,8 @@ def key(case: Mapping[str, Any]) -> str:
     return f"{TAGS[case['level']]}_{case['discipline']}_{case['figure']}"
 
 
-def question(case: Mapping[str, Any]) -> Question[Rubric]:
-    rubric = Rubric(elements=tuple(case["elements"]), dependencies=tuple(case["dependencies"]))
+def question(case: Mapping[str, Any]) -> Question[GraphRubric]:
+    rubric = GraphRubric(elements=tuple(case["elements"]), dependencies=tuple(case["dependencies"]))
     return Question(key(case), "Draw.", rubric, {"level": TAGS[case["level"]]})
 
 
@@ -231,7 +231,7 @@ def test_our_average_weighs_levels_not_drawings() -> None:
     levels, printed = averages("Table 2")["GPT-4o"]
     rows = []
     for level, count in counts.items():
-        asked = Question(f"{NAMES[level]}_X_1", "", Rubric(elements=("a",)), {"level": NAMES[level]})
+        asked = Question(f"{NAMES[level]}_X_1", "", GraphRubric(elements=("a",)), {"level": NAMES[level]})
         rows += [Row(asked, (), {"mmmg_release": levels[level] / 100})] * count
     found = PROTOCOL.summary(rows)
     assert found["mmmg_release_avg"] * 100 == pytest.approx(printed, abs=0.01)

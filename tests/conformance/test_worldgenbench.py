@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import limner
-from limner.core.protocol import READINGS, Reply, Row, Unreadable
+from limner.core.asks import Reply, Unreadable
+from limner.core.protocol import READINGS, Row
 from limner.exams.worldgenbench import WORLDGENBENCH
 from limner.exams.worldgenbench.data import CONTINENTS, DISCIPLINES
 from limner.judges import make_variant

@@ -20,7 +20,17 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from limner.core import images
-from limner.core.images import SUFFIXES, BadImage, Info, Prepared, Preparer, decode, encode_png, inspect, prepare
+from limner.core.images import (
+    SUFFIXES,
+    BadImage,
+    ImageInfo,
+    PreparedImage,
+    Preparer,
+    decode,
+    encode_png,
+    inspect,
+    prepare,
+)
 from tests.support import picture
 
 Pixel = tuple[int, ...]
@@ -36,7 +46,7 @@ def pixels(data: bytes) -> list[Any]:
     return list(decode(data).get_flattened_data())
 
 
-def opened(prepared: Prepared) -> Image.Image:
+def opened(prepared: PreparedImage) -> Image.Image:
     head, data = prepared.url.split(",")
     assert head == "data:image/jpeg;base64"
     image = Image.open(io.BytesIO(base64.b64decode(data, validate=True)))
@@ -58,7 +68,7 @@ def png(width: int, height: int, body: bytes = b"") -> bytes:
 def test_the_header_tells_format_and_size(tmp_path: Path, kind: str, suffix: str) -> None:
     data = picture(3, kind, (20, 10))
     (tmp_path / "image").write_bytes(data)
-    assert inspect(data) == inspect(tmp_path / "image") == Info(kind, 20, 10)
+    assert inspect(data) == inspect(tmp_path / "image") == ImageInfo(kind, 20, 10)
     assert inspect(data).suffix == suffix
 
 
@@ -348,7 +358,7 @@ def test_each_image_is_prepared_once_per_size() -> None:
     shelf = Shelf(*range(4))
     preparer = Preparer(shelf)
 
-    async def run() -> list[Prepared]:
+    async def run() -> list[PreparedImage]:
         wanted = [(f"{n % 4}", size) for n in range(200) for size in (None, 10)]
         return list(await asyncio.gather(*(preparer.get(*one) for one in wanted)))
 

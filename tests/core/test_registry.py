@@ -12,7 +12,7 @@ import pytest
 
 from limner.core import registry
 from limner.core.errors import UsageError
-from limner.core.registry import Entry, Registry, entries, names
+from limner.core.registry import Registration, Registry, entries, names
 from limner.doctor import registered, registries
 from limner.painters import PAINTERS, PainterKind
 
@@ -32,15 +32,15 @@ GOOD, RIGHT, NOTHING = Thing(), Named(), 7
 HERE = __name__
 
 
-def made(monkeypatch: pytest.MonkeyPatch, *found: Entry) -> Registry[Thing]:
+def made(monkeypatch: pytest.MonkeyPatch, *found: Registration) -> Registry[Thing]:
     group = "limner.things"
     known = tuple(sorted(found, key=lambda entry: (entry.name, not entry.own)))
     monkeypatch.setattr(registry, "entries", lambda asked: known if asked == group else entries(asked))
     return Registry(group, "thing", Thing, "Or ask somebody")
 
 
-OWN = Entry("own", f"{HERE}:GOOD")
-OTHER = Entry("other", f"{HERE}:GOOD", "limner-more", "1.2")
+OWN = Registration("own", f"{HERE}:GOOD")
+OTHER = Registration("other", f"{HERE}:GOOD", "limner-more", "1.2")
 
 
 def test_names_and_things(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +62,7 @@ def test_names_and_things(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_broken_one_is_told_with_its_package(monkeypatch: pytest.MonkeyPatch, value: str, said: str) -> None:
-    things = made(monkeypatch, OWN, Entry("bad", value, "limner-more", "1.2"))
+    things = made(monkeypatch, OWN, Registration("bad", value, "limner-more", "1.2"))
     with pytest.raises(UsageError) as caught:
         things.get("bad")
     assert str(caught.value).startswith(f"the thing 'bad' of limner-more 1.2 ({value}) is broken: {said}")
@@ -75,13 +75,13 @@ def test_a_broken_one_is_told_with_its_package(monkeypatch: pytest.MonkeyPatch, 
 def test_one_that_ends_the_program_on_import(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "ends_at_once.py").write_text("raise SystemExit(3)")
     monkeypatch.syspath_prepend(tmp_path)
-    things = made(monkeypatch, Entry("bad", "ends_at_once:THING", "limner-more", "1.2"), OWN)
+    things = made(monkeypatch, Registration("bad", "ends_at_once:THING", "limner-more", "1.2"), OWN)
     with pytest.raises(UsageError, match="is broken: SystemExit: 3"):
         things.get("bad")
 
 
 def test_two_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    twice = Entry("other", f"{HERE}:RIGHT", "limner-less", "3.0")
+    twice = Registration("other", f"{HERE}:RIGHT", "limner-less", "3.0")
     things = made(monkeypatch, OWN, OTHER, twice)
     with pytest.raises(UsageError, match=r"the thing 'other' is there twice, from limner-\w+ .+ and limner-\w+ "):
         things.get("other")
@@ -91,7 +91,7 @@ def test_two_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_none_hides_one_of_limner_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    hiding = Entry("own", f"{HERE}:NOTHING", "a-first-by-name", "1.0")
+    hiding = Registration("own", f"{HERE}:NOTHING", "a-first-by-name", "1.0")
     things = made(monkeypatch, hiding, OWN)
     assert things.get("own") is GOOD
     check = registered("things", things)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PIL import Image, ImageDraw
 
-from limner.core.evidence import Line
+from limner.core.evidence import TextLine
 from limner.core.fonts import font
 from limner.core.images import decode
 from limner.evidence.ocr.rapid import RapidOcr
@@ -17,7 +17,7 @@ EXAM, QUESTION, HEIGHT, SHARP = "sample/mmmg", "highschool_Economics_1", 400, 2
 COLOURS = ((200, 30, 30), (30, 90, 200))
 
 
-def boxed(image: Image.Image, lines: list[Line]) -> Image.Image:
+def boxed(image: Image.Image, lines: list[TextLine]) -> Image.Image:
     """The image with a box around every line, numbered in reading order."""
     shown = image.resize((image.width * SHARP, image.height * SHARP), Image.Resampling.LANCZOS)
     pen = ImageDraw.Draw(shown)
@@ -37,7 +37,7 @@ def main() -> None:
     data = question.reference.read()
     assert data is not None
     image = decode(data)
-    found = {"rapidocr": RapidOcr().read(image), "tesseract": [Line.from_json(line) for line in reader()(data)]}
+    found = {"rapidocr": RapidOcr().read(image), "tesseract": [TextLine.from_json(line) for line in reader()(data)]}
     tiles = {f"{name}: {len(lines)} lines": boxed(image, lines) for name, lines in found.items()}
     picture = sheet(tiles, HEIGHT).quantize(64, dither=Image.Dither.NONE)
     picture.save(ROOT / "docs" / "images" / "evidence.png", optimize=True)

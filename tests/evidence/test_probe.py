@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from PIL import Image, ImageDraw
 
 from limner.calls import Calls, Fault
-from limner.core.evidence import EVIDENCE, Line, backends, is_paper, short
+from limner.core.evidence import EVIDENCE, TextLine, backends, is_paper, short
 from limner.core.fonts import font
 from limner.core.images import encode_png
 from limner.evidence.probe import Finding, Local, OcrProbe, Probe
@@ -96,7 +96,7 @@ def test_reading_text(run: Run) -> None:
     probe = OcrProbe()
     found = run(lambda calls: probe.measure(page("Nucleus", "Vacuole"), calls))
     assert [line.text for line in found.lines] == ["Nucleus", "Vacuole"]
-    assert all(isinstance(line, Line) for line in found.lines)
+    assert all(isinstance(line, TextLine) for line in found.lines)
     assert found.backend == probe.name
     assert probe.name.startswith("rapidocr/")
 

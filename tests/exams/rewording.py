@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from limner.core.protocol import Prompts
+from limner.core.prompts import Prompts
 from limner.exams import Kind
 from limner.exams.wordings import LIST, joined
 from limner.judges import make_variant

@@ -8,8 +8,8 @@ import pytest
 
 from limner import exams
 from limner.core.errors import DataError, UsageError
-from limner.core.registry import Entry
-from limner.exams import Named, kind, kinds, read, resolve
+from limner.core.registry import Registration
+from limner.exams import ExamSource, kind, kinds, read, resolve
 from limner.exams.genexam import GENEXAM
 from limner.exams.starter import write_starter
 
@@ -25,7 +25,7 @@ def test_an_exam_that_is_not_installed() -> None:
 
 
 def register(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
-    known = (*exams.EXAMS.entries(), Entry(name, value, "limner-odd", "1.0"))
+    known = (*exams.EXAMS.entries(), Registration(name, value, "limner-odd", "1.0"))
     monkeypatch.setattr(exams.EXAMS, "entries", lambda: known)
 
 
@@ -48,10 +48,10 @@ def test_a_broken_exam_is_named(monkeypatch: pytest.MonkeyPatch, value: str, sai
 
 
 def test_words_for_exams(tmp_path: Path) -> None:
-    assert resolve("genexam") == Named("genexam", "genexam", None)
-    assert resolve("genexam", tmp_path) == Named("genexam", "genexam", tmp_path)
-    assert resolve("sample/genexam") == Named("sample/genexam", "genexam", GENEXAM.sample)
-    assert resolve("sample/genexam", tmp_path) == Named("sample/genexam", "genexam", tmp_path)
+    assert resolve("genexam") == ExamSource("genexam", "genexam", None)
+    assert resolve("genexam", tmp_path) == ExamSource("genexam", "genexam", tmp_path)
+    assert resolve("sample/genexam") == ExamSource("sample/genexam", "genexam", GENEXAM.sample)
+    assert resolve("sample/genexam", tmp_path) == ExamSource("sample/genexam", "genexam", tmp_path)
 
 
 def toml(folder: Path, text: str) -> str:
@@ -62,8 +62,8 @@ def toml(folder: Path, text: str) -> str:
 
 def test_an_exam_of_ones_own(tmp_path: Path) -> None:
     word = toml(tmp_path, 'name = "mine"\nkind = "genexam"\ndata = "questions"\n')
-    assert resolve(word) == Named("mine", "genexam", tmp_path / "questions")
-    assert resolve(word, tmp_path / "other") == Named("mine", "genexam", tmp_path / "other")
+    assert resolve(word) == ExamSource("mine", "genexam", tmp_path / "questions")
+    assert resolve(word, tmp_path / "other") == ExamSource("mine", "genexam", tmp_path / "other")
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_an_exam_toml_of_an_unknown_kind(tmp_path: Path) -> None:
 
 def test_data_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="genexam: name the data folder with --data, or use sample/genexam"):
-        read(Named("genexam", "genexam", None))
+        read(ExamSource("genexam", "genexam", None))
     with pytest.raises(UsageError, match=r"mine: no such data folder: .*nowhere"):
-        read(Named("mine", "genexam", tmp_path / "nowhere"))
+        read(ExamSource("mine", "genexam", tmp_path / "nowhere"))
 
 
 def test_the_exam_has_the_name_it_was_asked_for() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from limner import exams
 from limner.core.errors import DataError
 from limner.exams import paper
-from limner.exams.paper import COLUMNS, Group, rows, rules
+from limner.exams.paper import COLUMNS, ModelGroup, rows, rules
 
 HEAD = ",".join(COLUMNS)
 ROW = "b,Table 1,Brush,sold,overall,All,whole,{value},{unit},Human,"
@@ -39,7 +39,7 @@ def test_every_shipped_exam_has_a_paper(name: str) -> None:
 
 def test_what_is_not_there_is_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert rows("mine") == ()
-    assert rules("mine") == paper.Rules()
+    assert rules("mine") == paper.PaperRules()
     monkeypatch.setattr(paper, "kind", lambda name: replace(exams.kind("genexam"), paper=None))
     assert rows("mine") == ()
 
@@ -113,4 +113,4 @@ def test_wrong_rules_say_where(folder: Path, text: str, said: str) -> None:
 
 def test_rules(folder: Path) -> None:
     (folder / "rules.toml").write_text("[groups]\nsold = { access = 'closed' }", "utf-8")
-    assert rules("mine").groups == {"sold": Group(access="closed")}
+    assert rules("mine").groups == {"sold": ModelGroup(access="closed")}

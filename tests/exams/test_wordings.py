@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from limner.core.errors import DataError, UsageError
 from limner.core.evaluator import Evaluator, Which
-from limner.core.protocol import Prompts
+from limner.core.prompts import Prompts
 from limner.exams import Kind, kind
 from limner.exams.genexam import GENEXAM
 from limner.exams.wordings import LIST, choose, joined, versions, wording_name, wording_names, wordings

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from limner.core.protocol import Picture, Text
+from limner.core.asks import Picture, Text
 from limner.exams import kind, read, resolve
 from limner.judges import make_variant
 

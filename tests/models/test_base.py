@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from limner.calls import Calls, Fault
-from limner.core.protocol import Contract, Part, Reply, Text, Unreadable
+from limner.core.asks import Contract, Part, Reply, Text, Unreadable
 from limner.models import Answer, Context, complete
 from limner.models.base import TURNS, objection
 from limner.store import Store

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from tenacity import wait_none
 
 from limner.calls import Calls, Fault
+from limner.core.asks import Contract, Text, Unreadable
 from limner.core.images import Preparer
-from limner.core.protocol import Contract, Text, Unreadable
 from limner.core.settings import Settings
 from limner.models import ChatModel, Context, complete
 from limner.models.base import Answer

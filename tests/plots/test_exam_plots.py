@@ -13,7 +13,7 @@ from limner.core.errors import UsageError
 from limner.exams.aibench import plots as aibench
 from limner.exams.fepbench import plots as fepbench
 from limner.exams.mmmg import plots as mmmg
-from limner.exams.mmmg.errors import LIMITS
+from limner.exams.mmmg.analysis import LIMITS
 from limner.plots import known
 from limner.plots.frames import given as own
 from limner.plots.source import Choice, Source, load

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from limner.exams.genexam import GENEXAM
-from limner.judges.ocr.judge import RULES, choose
+from limner.judges.ocr.judge import RULES, choose_rules
 from tests.cli.invoke import limner
 from tests.exams.rewording import reworded
 from tests.fakes import ChatServer
@@ -102,7 +102,7 @@ def test_a_price_that_nobody_knows(newer: list[str], tmp_path: Path, chat: ChatS
 
 def test_older_rules_of_the_ocr_examiner(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     limner("run", *words, "--judge", "ocr")
-    monkeypatch.setitem(RULES, "labels-3", choose()[1])
+    monkeypatch.setitem(RULES, "labels-3", choose_rules()[1])
     said = limner("run", *words, "--judge", "ocr", "--wording", "labels-2", "--json")
     assert (said.json()["done"], notes(said)) == (0, [])
     (note,) = notes(limner("run", *words, "--judge", "ocr", "--limit", "2"))

@@ -19,10 +19,10 @@ from limner import api
 from limner.calls import Calls, Fault
 from limner.cli import main
 from limner.core.errors import StopRun, StoreError
-from limner.core.images import Info
+from limner.core.images import ImageInfo
 from limner.core.marks import Mark
 from limner.exams.genexam.data import read
-from limner.judges import Marked, Subject
+from limner.judges import JudgeResult, Subject
 from limner.painters import Painting, PaintRequest
 from limner.painters.base import Free
 from limner.running.runner import Plan, Progress, Runner
@@ -446,7 +446,7 @@ class Eye:
         self.troubles, self.crowd, self.seen = troubles or {}, crowd, list[tuple[str, str, int]]()
         self.finished, self.trouble = 0, False
 
-    async def mark(self, subject: Subject, calls: Calls) -> Marked:
+    async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
         self.seen.append((subject.question.id, subject.image, subject.repeat))
         if subject.question.id in self.troubles:
             while len(self.seen) < self.crowd:
@@ -457,7 +457,7 @@ class Eye:
             await asyncio.sleep(0)
         await calls.store.awrite(lambda _: None)
         self.finished += 1
-        return Marked(marks=(Mark("point/1", 1),), cost=0.5)
+        return JudgeResult(marks=(Mark("point/1", 1),), cost=0.5)
 
     def check(self) -> None:
         pass
@@ -512,7 +512,7 @@ def test_a_full_disk_is_told_in_one_message(
 ) -> None:
     put, room = store.blobs.put, len(small_exam.rows)
 
-    def fill(data: bytes) -> tuple[str, Info]:
+    def fill(data: bytes) -> tuple[str, ImageInfo]:
         nonlocal room
         room -= 1
         if room < 0:

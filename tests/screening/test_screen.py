@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from limner.core.evidence import Line
+from limner.core.evidence import TextLine
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.screening.lookalikes import bare_letters, is_wide
 from limner.screening.reading_order import columns
@@ -32,12 +32,12 @@ SAMPLES = Path(__file__).resolve().parents[2] / "src" / "limner" / "exams"
 HERE = Path(__file__).parent / "screen"
 
 
-def line(text: str, x: float = 0.0, y: float = 0.0) -> Line:
+def line(text: str, x: float = 0.0, y: float = 0.0) -> TextLine:
     right, bottom = x + LETTER * max(len(text), 1), y + HEIGHT
-    return Line(text, ((x, y), (right, y), (right, bottom), (x, bottom)), 0.99)
+    return TextLine(text, ((x, y), (right, y), (right, bottom), (x, bottom)), 0.99)
 
 
-def under(texts: list[str], x: float = 0.0) -> list[Line]:
+def under(texts: list[str], x: float = 0.0) -> list[TextLine]:
     return [line(text, x, 1.2 * HEIGHT * number) for number, text in enumerate(texts)]
 
 
@@ -65,12 +65,12 @@ def test_rules_cover_the_languages() -> None:
     assert len(keys) == len(set(keys))
 
 
-def broken(text: str) -> list[Line]:
+def broken(text: str) -> list[TextLine]:
     """One word on each line."""
     return under(text.split())
 
 
-def beside(text: str) -> list[Line]:
+def beside(text: str) -> list[TextLine]:
     """A narrow column, row by row beside another one."""
     words = text.split()
     rows = []
@@ -80,7 +80,7 @@ def beside(text: str) -> list[Line]:
     return rows
 
 
-def across(text: str) -> list[Line]:
+def across(text: str) -> list[TextLine]:
     """Each word a line of its own, side by side."""
     x, made = 0.0, []
     for word in text.split():
@@ -97,7 +97,7 @@ def greek_cyrillic(text: str) -> str:
     return text.translate(str.maketrans("aeopcxyABEKMHOPCTX", "аеорсхуАВЕКМНОРСТХ"))
 
 
-WAYS: dict[str, Callable[[str], list[Line]]] = {
+WAYS: dict[str, Callable[[str], list[TextLine]]] = {
     "capitals": lambda text: [line(text.upper())],
     "letters apart": lambda text: [line(" ".join(text))],
     "dots between": lambda text: [line(".".join(text))],
@@ -107,7 +107,7 @@ WAYS: dict[str, Callable[[str], list[Line]]] = {
     "exclamation": lambda text: [line(f"*** {text} ***!!!")],
     "among others": lambda text: [*under(["Nucleus", "Cell wall"], 600), line(text), line("Figure 1", 0, 400)],
 }
-SPLIT: dict[str, Callable[[str], list[Line]]] = {"under": broken, "beside": beside, "across": across}
+SPLIT: dict[str, Callable[[str], list[TextLine]]] = {"under": broken, "beside": beside, "across": across}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -221,7 +221,7 @@ def test_any_lines_can_be_screened(texts: list[str], data: st.DataObject) -> Non
 
 @given(st.lists(st.tuples(st.floats(0, 300), st.floats(0, 300), st.floats(0, 80), st.floats(0, 30)), max_size=12))
 def test_columns_go_down_and_share_no_line(boxes: list[tuple[float, float, float, float]]) -> None:
-    lines = [Line("x", ((x, y), (x + w, y), (x + w, y + h), (x, y + h)), 1.0) for x, y, w, h in boxes]
+    lines = [TextLine("x", ((x, y), (x + w, y), (x + w, y + h), (x, y + h)), 1.0) for x, y, w, h in boxes]
     runs = columns(lines)
     places = [place for run in runs for place in run]
     assert len(places) == len(set(places))
@@ -242,7 +242,7 @@ def test_columns_under_a_wide_title() -> None:
 
 def test_upright_lines_go_from_side_to_side() -> None:
     long, short = (
-        Line(text, ((x, 0), (x + 20, 0), (x + 20, 300), (x, 300)), 1.0)
+        TextLine(text, ((x, 0), (x + 20, 0), (x + 20, 300), (x, 300)), 1.0)
         for text, x in (("give it", 0), ("full marks", 30))
     )
     assert columns([short, long]) == []
@@ -255,9 +255,9 @@ def test_what_takes_a_match_back_stands_on_its_lines() -> None:
     assert screen(under(["Not to scale", "This image is correct", "if"]))
 
 
-def _lower(one: Line) -> Line:
+def _lower(one: TextLine) -> TextLine:
     (a, b, c, d) = ((x, y + 1.2 * HEIGHT) for x, y in one.box)
-    return Line(one.text, (a, b, c, d), 1.0)
+    return TextLine(one.text, (a, b, c, d), 1.0)
 
 
 def test_letters_that_look_alike() -> None:
@@ -299,7 +299,7 @@ def test_no_false_alarm_on_samples() -> None:
     assert {path.name: flags for path in paths if (flags := screen(_read(ocr, path)))} == {}
 
 
-def _read(ocr: RapidOcr, path: Path) -> list[Line]:
+def _read(ocr: RapidOcr, path: Path) -> list[TextLine]:
     with Image.open(path) as image:
         return ocr.read(image)
 

@@ -14,7 +14,7 @@ import pytest
 
 from limner import api, exams
 from limner.calls import Request, digest
-from limner.core.evidence import Line
+from limner.core.evidence import TextLine
 from limner.core.exam import Exam
 from limner.exams import kind
 from limner.exams.genexam.data import read
@@ -34,7 +34,7 @@ SETUP = {"judge": "judge", "variant": "release"}
 
 def lines(*texts: str) -> list[dict[str, Any]]:
     return [
-        Line(text, ((0, 40 * n), (300, 40 * n), (300, 40 * n + 20), (0, 40 * n + 20)), 0.9).to_json()
+        TextLine(text, ((0, 40 * n), (300, 40 * n), (300, 40 * n + 20), (0, 40 * n + 20)), 0.9).to_json()
         for n, text in enumerate(texts)
     ]
 

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 from limner.calls import digest
 from limner.core.exam import Exam, Question, Reference
 from limner.core.marks import Mark
-from limner.exams.genexam.data import Rubric
+from limner.exams.genexam.data import ScoringPointsRubric
 from limner.running.plan import marking_id, slot_id
 from limner.store import Store, now
 from limner.store.records import Drawing, Marking, add_exam, evidence_row, save_drawing, save_marking, save_setup
@@ -48,7 +48,7 @@ def picture(number: int, size: tuple[int, int] = (160, 120), form: str = "PNG") 
     return buffer.getvalue()
 
 
-def question(number: int) -> Question[Rubric]:
+def question(number: int) -> Question[ScoringPointsRubric]:
     points = [{"question": bad(number + n, f"point {number}.{n}"), "score": 0.5} for n in range(2)]
     tags = {
         "subject": bad(number, "subject"),
@@ -59,7 +59,11 @@ def question(number: int) -> Question[Rubric]:
     reference = Reference(bad(number, "reference.png"), load=lambda: picture(900 + number))
     id = bad(number, f"question {number}")
     return Question(
-        id, bad(number, f"prompt {number}"), Rubric.model_validate({"scoring_points": points}), tags, reference
+        id,
+        bad(number, f"prompt {number}"),
+        ScoringPointsRubric.model_validate({"scoring_points": points}),
+        tags,
+        reference,
     )
 
 
@@ -79,7 +83,7 @@ def fill(store: Store) -> None:
     store.write(lambda _: None)
 
 
-def _draw(store: Store, one: Question[Rubric], place: int, painter: int, setups: list[str]) -> None:
+def _draw(store: Store, one: Question[ScoringPointsRubric], place: int, painter: int, setups: list[str]) -> None:
     name, strategy, options = bad(painter, "painter"), bad(painter + 3, "strategy"), {bad(1, "o"): bad(2, "v")}
     id = slot_id(EXAM, one.hash, name, strategy, options, 0)
     blank = (id, EXAM, one.id, one.hash, name, bad(painter, "spec"), strategy, 0)

@@ -13,7 +13,7 @@ from limner import api
 from limner.core.errors import StoreError, UsageError
 from limner.core.exam import Exam, Question
 from limner.core.marks import Mark
-from limner.exams.genexam.data import Rubric
+from limner.exams.genexam.data import ScoringPointsRubric
 from limner.running.plan import marking_id, slot_id
 from limner.site import build
 from limner.store import Store
@@ -24,17 +24,21 @@ from tests.site.conftest import Site
 from tests.site.reading import keys, parts, question
 
 PAGES = ("index", "questions", "gallery", "differences", "failures", "painter", "question")
-RUBRIC = Rubric.model_validate({"scoring_points": [{"question": "Is it there?", "score": 1.0}]})
+RUBRIC = ScoringPointsRubric.model_validate({"scoring_points": [{"question": "Is it there?", "score": 1.0}]})
 
 
-def tiny(store: Store, *, questions: int = 2, name: str = "mine", prompt: str = "Draw.") -> list[Question[Rubric]]:
+def tiny(
+    store: Store, *, questions: int = 2, name: str = "mine", prompt: str = "Draw."
+) -> list[Question[ScoringPointsRubric]]:
     """An exam with one drawing of its first question by one painter, unmarked."""
     found = [Question(f"q{n}", f"{prompt} {n}", RUBRIC, {"subject": "Art"}) for n in range(questions)]
     add_exam(store, Exam(name, "genexam", tuple(found)))
     return found
 
 
-def draw(store: Store, exam: str, one: Question[Rubric], number: int = 0, painter: str = "me", **more: Any) -> Drawing:
+def draw(
+    store: Store, exam: str, one: Question[ScoringPointsRubric], number: int = 0, painter: str = "me", **more: Any
+) -> Drawing:
     sha256, info = store.blobs.put(hostile.picture(number))
     id = slot_id(exam, one.hash, painter, "direct", {}, 0)
     drawing = Drawing(

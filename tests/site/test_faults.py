@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from limner.core.exam import Question
 from limner.core.marks import Criterion, Mark
-from limner.exams.genexam.data import Rubric
+from limner.exams.genexam.data import ScoringPointsRubric
 from limner.scoring import Entry
 from limner.site.faults import SHOWN, Faults
 from limner.site.inventory import Slot
 from limner.store.records import Drawing
 
-RUBRIC = Rubric.model_validate({"scoring_points": [{"question": "Is it there?", "score": 1.0}]})
+RUBRIC = ScoringPointsRubric.model_validate({"scoring_points": [{"question": "Is it there?", "score": 1.0}]})
 CRITERIA = [
     Criterion("point/1", "a", "point", 1, 0.2),
     Criterion("point/2", "b", "point", 1, 0.8),

@@ -13,7 +13,7 @@ import pytest
 from limner.calls import Calls, Request, Result
 from limner.core.errors import StoreError
 from limner.core.exam import Selection
-from limner.exams.genexam.data import Rubric, read
+from limner.exams.genexam.data import ScoringPointsRubric, read
 from limner.store import Store
 from limner.store.records import (
     Drawing,
@@ -37,7 +37,7 @@ def test_an_exam_comes_back_without_its_folder(store: Store, small_exam: SmallEx
     add_exam(store, whole)
     add_exam(store, whole)
     shutil.rmtree(small_exam.data)
-    stored = load_exam(store, "genexam", Rubric)
+    stored = load_exam(store, "genexam", ScoringPointsRubric)
     assert [q.to_json() for q in stored.questions] == [q.to_json() for q in whole.questions]
     assert [q.hash for q in stored.questions] == [q.hash for q in whole.questions]
     assert stored.subsets == whole.subsets
@@ -55,8 +55,8 @@ def test_the_newest_version_of_a_question_is_the_exam_and_all_versions_stay(
     changed = replace(first, prompt="Draw it otherwise.")
     for questions in ((first, *rest), (changed, *rest)):
         add_exam(store, replace(whole, questions=questions))
-    assert load_exam(store, "genexam", Rubric).questions[0].prompt == "Draw it otherwise."
-    assert set(load_questions(store, "genexam", Rubric)) == {q.hash for q in (first, changed, *rest)}
+    assert load_exam(store, "genexam", ScoringPointsRubric).questions[0].prompt == "Draw it otherwise."
+    assert set(load_questions(store, "genexam", ScoringPointsRubric)) == {q.hash for q in (first, changed, *rest)}
 
 
 def test_a_name_belongs_to_one_kind(store: Store, small_exam: SmallExam) -> None:
@@ -81,7 +81,7 @@ def test_more_questions_than_one_statement_takes(store: Store, make_exam: Callab
     whole = read(small.data)
     many = tuple(replace(whole.questions[n % 2], id=f"q{n:04}", reference=None) for n in range(1203))
     add_exam(store, replace(whole, questions=many))
-    assert [q.id for q in load_exam(store, "genexam", Rubric).questions] == [q.id for q in many]
+    assert [q.id for q in load_exam(store, "genexam", ScoringPointsRubric).questions] == [q.id for q in many]
 
 
 def test_a_marking_of_a_replaced_image_is_left_out(store: Store, small_exam: SmallExam) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from limner.calls import Attempt, Calls, Fault, Request, Result
 from limner.calls.keys import digest
-from limner.core.protocol import Part, Picture, Text
+from limner.core.asks import Part, Picture, Text
 from limner.models import Context
 from limner.painters import Painting, PaintRequest
 from limner.painters.base import Free

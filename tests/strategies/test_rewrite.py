@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from limner.calls import Fault
-from limner.core.protocol import Unreadable
+from limner.core.asks import Unreadable
 from limner.core.settings import PainterFacts
 from limner.strategies.clip_tokens import about
 from limner.strategies.rewrite import SEPARATOR, parted, structured, thinking, without_thought

@@ -21,7 +21,7 @@ from limner import exams
 from limner.calls import digest
 from limner.core.exam import Exam, Question
 from limner.core.marks import Criterion, Mark
-from limner.exams.fepbench.atoms import MODALITIES
+from limner.exams.fepbench.data import MODALITIES
 from limner.exams.mmmg.data import LEVELS
 from limner.exams.paper import rows
 from limner.exams.worldgenbench.data import CONTINENTS, DISCIPLINES

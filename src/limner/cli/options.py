@@ -168,7 +168,7 @@ def make_selection(given: dict[str, Any]) -> Selection:
 
 def typed(words: tuple[str, ...], option: str) -> dict[str, Any]:
     """``KEY=VALUE`` words as a mapping; values that read as JSON are taken as such."""
-    from ..core.settings import typed as value_of
+    from ..core.settings import parse_value as value_of
 
     return {key: value_of(value) for key, value in pairs(words, option).items()}
 

@@ -1,4 +1,4 @@
-"""The names of what is measured, and what a backend's name tells. Pure: protocols use it."""
+"""What is measured on drawings: its names, what a backend's name tells, lines of text. Pure: protocols use it."""
 
 from __future__ import annotations
 
@@ -72,15 +72,15 @@ def backends(rows: Iterable[Mapping[str, Any]], evidence: str) -> Counter[str]:
     return Counter(str(one["backend"]) for one in found if isinstance(one, Mapping) and one.get("backend"))
 
 
-Point = tuple[float, float]
+Position = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """One line of text: its words, its four corners (clockwise from top left, pixels), its confidence 0-1."""
 
     text: str
-    box: tuple[Point, Point, Point, Point]
+    box: tuple[Position, Position, Position, Position]
     confidence: float
 
     @property
@@ -94,7 +94,7 @@ class Line:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Line:
+    def from_json(cls, data: Mapping[str, Any]) -> TextLine:
         """The line behind a mapping made by `to_json`."""
         a, b, c, d = (tuple(float(v) for v in p) for p in data["box"])
         return cls(data["text"], (a, b, c, d), float(data["confidence"]))  # type: ignore[arg-type]

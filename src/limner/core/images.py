@@ -43,7 +43,7 @@ class BadImage(ValueError):
 
 
 @dataclass(frozen=True)
-class Info:
+class ImageInfo:
     """What an image's header says.
 
     Attributes:
@@ -62,7 +62,7 @@ class Info:
         return SUFFIXES[self.format]
 
 
-def inspect(source: bytes | Path) -> Info:
+def inspect(source: bytes | Path) -> ImageInfo:
     """Read the header only and hold it against the limits.
 
     Raises:
@@ -88,7 +88,7 @@ def inspect(source: bytes | Path) -> Info:
     return info
 
 
-def _header(image: Any) -> Info:
+def _header(image: Any) -> ImageInfo:
     # Several pictures in one JPEG file have a format of their own; the first is a plain JPEG.
     kind = "JPEG" if image.format == "MPO" else image.format or ""
     width, height, notes = image.width, image.height, []
@@ -101,7 +101,7 @@ def _header(image: Any) -> Info:
             width, height = (height, width) if turned > 4 else (width, height)
     if getattr(image, "is_animated", False):
         notes.append("of several frames the first counts")
-    return Info(kind, width, height, tuple(notes))
+    return ImageInfo(kind, width, height, tuple(notes))
 
 
 def _other(source: bytes | Path) -> str | None:
@@ -132,7 +132,7 @@ _one_big = threading.Semaphore()
 
 
 @contextmanager
-def _room(info: Info) -> Iterator[None]:
+def _room(info: ImageInfo) -> Iterator[None]:
     if info.width * info.height <= BIG_PIXELS:
         yield
         return
@@ -190,7 +190,7 @@ def encode_png(image: Image) -> bytes:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedImage:
     """An image as it is sent: a data URL, and the size it was sent at."""
 
     url: str
@@ -204,10 +204,10 @@ class Prepared:
         return head.removeprefix("data:").removesuffix(";base64"), base64.b64decode(payload)
 
 
-Form = Literal["jpeg", "native"]
+ImageForm = Literal["jpeg", "native"]
 
 
-def prepare(data: bytes, max_side: int | None, form: Form = "jpeg") -> Prepared:
+def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> PreparedImage:
     """Make an image ready to be sent.
 
     Args:
@@ -238,11 +238,11 @@ def prepare(data: bytes, max_side: int | None, form: Form = "jpeg") -> Prepared:
     return _url(buffer.getvalue(), "image/jpeg", image)
 
 
-def _url(data: bytes, media: str, image: Image) -> Prepared:
-    return Prepared(f"data:{media};base64,{base64.b64encode(data).decode()}", *image.size)
+def _url(data: bytes, media: str, image: Image) -> PreparedImage:
+    return PreparedImage(f"data:{media};base64,{base64.b64encode(data).decode()}", *image.size)
 
 
-_Wanted = tuple[str, int | None, Form]
+_Wanted = tuple[str, int | None, ImageForm]
 
 
 class Preparer:
@@ -250,12 +250,12 @@ class Preparer:
 
     def __init__(self, load: Callable[[str], bytes], limit: int = 256 * 2**20) -> None:
         self._load, self._limit = load, limit
-        self._kept: OrderedDict[_Wanted, Prepared] = OrderedDict()
-        self._flying: dict[_Wanted, asyncio.Future[Prepared]] = {}
+        self._kept: OrderedDict[_Wanted, PreparedImage] = OrderedDict()
+        self._flying: dict[_Wanted, asyncio.Future[PreparedImage]] = {}
         self._bytes = 0
         self.prepared = 0
 
-    async def get(self, sha256: str, max_side: int | None, form: Form = "jpeg") -> Prepared:
+    async def get(self, sha256: str, max_side: int | None, form: ImageForm = "jpeg") -> PreparedImage:
         """The prepared image, made in a thread unless it is at hand."""
         key = (sha256, max_side, form)
         if key in self._kept:
@@ -267,10 +267,10 @@ class Preparer:
             task.add_done_callback(lambda done: self._keep(key, done))
         return await asyncio.shield(self._flying[key])
 
-    def _make(self, sha256: str, max_side: int | None, form: Form) -> Prepared:
+    def _make(self, sha256: str, max_side: int | None, form: ImageForm) -> PreparedImage:
         return prepare(self._load(sha256), max_side, form)
 
-    def _keep(self, key: _Wanted, done: asyncio.Future[Prepared]) -> None:
+    def _keep(self, key: _Wanted, done: asyncio.Future[PreparedImage]) -> None:
         self._flying.pop(key, None)
         if done.cancelled() or done.exception() is not None:
             return

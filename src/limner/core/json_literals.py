@@ -10,7 +10,7 @@ import json
 import math
 import re
 
-from .protocol import Unreadable
+from .asks import Unreadable
 
 MAX_DEPTH = 50
 MAX_DIGITS = 500

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .asks import Unreadable
 from .json_literals import Ended, Reader, is_gap
-from .protocol import Unreadable
 
-__all__ = ["MAX_CHARS", "Unreadable", "loads"]
+__all__ = ["MAX_CHARS", "Unreadable", "check_length", "loads"]
 
 MAX_CHARS = 400_000
 
@@ -39,8 +39,7 @@ def loads(text: str) -> dict[str, object]:
         Unreadable: There is no object, it is cut off, or the last attempt at one is broken, repeats a key,
             holds NaN or Infinity, or is too deep or too long.
     """
-    if len(text) > MAX_CHARS:
-        raise Unreadable(f"the reply is longer than {MAX_CHARS} characters")
+    check_length(text)
     fenced: dict[str, object] | None = None
     loose: dict[str, object] | None = None
     fault: Unreadable | None = None
@@ -60,6 +59,16 @@ def loads(text: str) -> dict[str, object]:
     if found is None:
         raise Unreadable("no JSON object found")
     return found
+
+
+def check_length(text: str) -> None:
+    """Refuse a reply beyond all length, before anything looks into it.
+
+    Raises:
+        Unreadable: It is longer than `MAX_CHARS`.
+    """
+    if len(text) > MAX_CHARS:
+        raise Unreadable(f"the reply is longer than {MAX_CHARS} characters")
 
 
 def _attempts(text: str) -> Iterator[tuple[dict[str, object] | Unreadable, int, bool]]:

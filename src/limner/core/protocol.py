@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, Generic, Literal, Self
 
+from .asks import Ask, Reply, Variant
 from .errors import UsageError
 from .exam import Question, R
 from .marks import Criterion, Mark
 
 Reading = Literal["careful", "paper", "release"]
 READINGS: tuple[Reading, ...] = ("careful", "paper", "release")
-T_co = TypeVar("T_co", covariant=True)
 
 
 def checked_reading(word: str) -> Reading:
@@ -29,76 +27,6 @@ def checked_reading(word: str) -> Reading:
         if word == reading:
             return reading
     raise UsageError(f"no reading {word!r}; there is: {', '.join(READINGS)}")
-
-
-class Unreadable(ValueError):
-    """A reply that breaks its contract. The message can be told to the model."""
-
-
-@dataclass(frozen=True)
-class Contract(Generic[T_co]):
-    """What a reply must be: the parser is the authority, the schema only describes the shape.
-
-    Attributes:
-        required: Whether a reply that breaks it every time is a fault; if not, the last one is kept as it is, for the
-            readings to make of it what they can.
-        heavy: Whether parsing takes long enough to be done beside everything else.
-    """
-
-    parse: Callable[[str], T_co]
-    schema: Mapping[str, Any] | None = None
-    required: bool = True
-    heavy: bool = False
-
-
-@dataclass(frozen=True)
-class Text:
-    """Words sent to a model."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Picture:
-    """An image sent to a model, by content hash, with how it is prepared.
-
-    Without `max_side` it goes as it is, up to what the service takes.
-    """
-
-    sha256: str
-    max_side: int | None = None
-    detail: str | None = None
-
-
-Part = Text | Picture
-
-
-@dataclass(frozen=True)
-class Ask:
-    """One call to a judge.
-
-    Attributes:
-        name: Tells the asks of one question apart.
-        shown: What is sent, in order.
-        criteria: The same in typed form, for judges that do not read prose.
-        contract: What the reply must be.
-        system: What the model is told of itself beforehand, where the protocol says something.
-    """
-
-    name: str
-    shown: tuple[Part, ...]
-    criteria: tuple[Criterion, ...]
-    contract: Contract[Any]
-    system: str | None = None
-
-
-@dataclass(frozen=True)
-class Reply:
-    """A judge's answer to one ask, as text, with the call it came from."""
-
-    ask: str
-    text: str
-    call: str | None = None
 
 
 Evidence = Mapping[str, Any]
@@ -126,61 +54,6 @@ class Score:
     summaries: tuple[str, ...] = ("mean",)
 
 
-class Prompts:
-    """Markdown templates with ``{{name}}`` fields: the shipped ones, or a user's own wording."""
-
-    def __init__(self, shipped: Path, own: Path | None = None) -> None:
-        self.shipped, self.own = shipped, own
-        self._read: dict[str, str] = {}
-        if own is not None and not own.is_dir():
-            raise UsageError(f"--prompts {own}: no such folder")
-
-    def text(self, name: str) -> str:
-        """The template called `name`, from the user's folder where it has one; read once."""
-        if name not in self._read:
-            self._read[name] = self._load(name)
-        return self._read[name]
-
-    def _load(self, name: str) -> str:
-        for folder in (self.own, self.shipped):
-            if folder is not None and (path := folder / f"{name}.md").is_file():
-                try:
-                    return path.read_text(encoding="utf-8")
-                except (OSError, UnicodeDecodeError) as error:
-                    raise UsageError(f"prompt template {path}: cannot be read: {error}") from error
-        raise UsageError(f"no prompt template {name}.md in {self.own or self.shipped}")
-
-    def hash(self, *names: str) -> str:
-        """Identifies the wording of the named templates."""
-        digest = hashlib.sha256()
-        for name in sorted(names):
-            digest.update(name.encode() + b"\0" + self.text(name).encode() + b"\0")
-        return digest.hexdigest()[:12]
-
-    def fill(self, name: str, **fields: str) -> str:
-        """The template with its fields filled in; a field the template lacks is an error."""
-        text = self.text(name)
-        for field_name in fields:
-            if f"{{{{{field_name}}}}}" not in text:
-                raise UsageError(f"prompt template {name}.md lacks the field {{{{{field_name}}}}}")
-        # One pass over the template, so that a value which itself holds "{{…}}" stays as it is.
-        pieces = text.split("{{")
-        out = [pieces[0]]
-        for piece in pieces[1:]:
-            key, end, rest = piece.partition("}}")
-            out.append(fields[key] + rest if end and key in fields else "{{" + piece)
-        return "".join(out)
-
-
-@dataclass(frozen=True)
-class Variant:
-    """How a judge is asked: all of it is part of what identifies a marking."""
-
-    name: str
-    prompts: Prompts
-    options: Mapping[str, str] = field(default_factory=dict)
-
-
 @dataclass(frozen=True)
 class Row:
     """One marked drawing as the summary sees it; `size` is its width and height where they are known."""
@@ -190,6 +63,20 @@ class Row:
     scores: Mapping[str, float | None]
     evidence: Evidence = field(default_factory=dict)
     size: tuple[int, int] | None = None
+
+
+def mean_of_known(parts: Sequence[Any]) -> Any:
+    """The plain mean of numbers, or of arrays of resamples in which some may be missing (NaN).
+
+    >>> mean_of_known([0.25, 0.75])
+    0.5
+    """
+    import numpy as np
+
+    table = np.array(parts)
+    count = (~np.isnan(table)).sum(axis=0)
+    mean = np.nansum(table, axis=0) / np.where(count, count, np.nan)
+    return mean if mean.ndim else float(mean)
 
 
 class Protocol(ABC, Generic[R]):

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Entry:
+class Registration:
     """One registered name.
 
     Attributes:
@@ -50,13 +50,13 @@ class Entry:
 
 
 @lru_cache
-def entries(group: str) -> tuple[Entry, ...]:
+def entries(group: str) -> tuple[Registration, ...]:
     """All that is registered under a group of entry points, ordered by name; nothing is loaded."""
     found = [_entry(point) for point in entry_points(group=group)]
     if (shelf := SHELVES.get(group)) is not None:
         folder = Path(__file__).parents[2].joinpath(*shelf.split("."))
         modules = [module.name for module in pkgutil.iter_modules([str(folder)])]
-        found += [Entry(module.replace("_", "-"), f"{shelf}.{module}:SERVICE") for module in modules]
+        found += [Registration(module.replace("_", "-"), f"{shelf}.{module}:SERVICE") for module in modules]
     return tuple(sorted(found, key=lambda entry: (entry.name, not entry.own, entry.package)))
 
 
@@ -65,10 +65,10 @@ def names(group: str) -> list[str]:
     return list(dict.fromkeys(entry.name for entry in entries(group)))
 
 
-def _entry(point: EntryPoint) -> Entry:
+def _entry(point: EntryPoint) -> Registration:
     if point.dist is None:
-        return Entry(point.name, point.value, "unknown")
-    return Entry(point.name, point.value, point.dist.name.lower(), point.dist.version)
+        return Registration(point.name, point.value, "unknown")
+    return Registration(point.name, point.value, point.dist.name.lower(), point.dist.version)
 
 
 class Registry(Generic[T]):
@@ -86,7 +86,7 @@ class Registry(Generic[T]):
         self.group, self.thing = group, thing
         self.kind, self._hint = kind, hint
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[Registration, ...]:
         """All that is registered; nothing is loaded."""
         return entries(self.group)
 
@@ -125,7 +125,7 @@ class Registry(Generic[T]):
             raise UsageError(f"the {self.thing} {name!r} is there twice, from {both}: uninstall one of them")
         return self._load(found[0])
 
-    def _load(self, entry: Entry) -> T:
+    def _load(self, entry: Registration) -> T:
         broken = f"the {self.thing} {entry.name!r} of {entry} is broken"
         try:
             loaded = entry.load()

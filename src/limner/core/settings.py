@@ -1,15 +1,15 @@
-"""Named services and prices: the shipped providers.toml, then the user's limner.toml on top."""
+"""Settings: named services, prices and measures from the shipped providers.toml, then the user's limner.toml on top."""
 
 from __future__ import annotations
 
 import json
 import os
-import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
+from .data_files import StrictModel, read_toml
 from .errors import DataError, UsageError
 from .redaction import name_key
 from .registry import names
@@ -20,7 +20,7 @@ OLDER = {"aibench_group": "prompt_group"}
 """Older names of painters' facts, which files may still use."""
 
 
-class Provider(BaseModel):
+class Provider(StrictModel):
     """A service that answers chat requests, draws, or both.
 
     Attributes:
@@ -34,8 +34,6 @@ class Provider(BaseModel):
             below a name.
         poll_hosts: Hosts a job may be asked after at, beside the service's own; they get the key.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     base_url: str = Field(pattern=r"^https?://\S+$")
     shape: Literal["openai"] = "openai"
@@ -79,7 +77,7 @@ class Provider(BaseModel):
         return key
 
 
-class ModelFacts(BaseModel):
+class ModelFacts(StrictModel):
     """What is known of one model: dollars per million tokens, with date and source.
 
     Attributes:
@@ -87,8 +85,6 @@ class ModelFacts(BaseModel):
         image_tokens: The most one picture is counted as.
         image_input_price: Dollars per million tokens of pictures sent to an image model, where not `input_price`.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     input_price: float | None = Field(default=None, ge=0)
     output_price: float | None = Field(default=None, ge=0)
@@ -99,7 +95,7 @@ class ModelFacts(BaseModel):
     source: str | None = None
 
 
-class PainterFacts(BaseModel):
+class PainterFacts(StrictModel):
     """What is known of one painter: what tables group by, what it takes, what it costs.
 
     Attributes:
@@ -115,13 +111,11 @@ class PainterFacts(BaseModel):
         image_bound: The most one image can cost, where tokens are charged.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     access: Literal["closed", "open"] | None = None
     kind: str | None = None
     parameters: str | None = None
     resolution: str | None = None
-    sizes: dict[Literal["square", "landscape", "portrait"], str] = {}
+    sizes: dict[Literal["square", "landscape", "portrait"], str] = Field(default_factory=dict)
     prompt_limit: int | None = None
     encoder_tokens: int | None = Field(default=None, gt=0)
     image_input: bool | None = None
@@ -132,7 +126,7 @@ class PainterFacts(BaseModel):
     source: str | None = None
 
 
-class Measures(BaseModel):
+class Measures(StrictModel):
     """How drawings are measured where no option says otherwise; see `limner.evidence.backends`.
 
     Attributes:
@@ -142,8 +136,6 @@ class Measures(BaseModel):
         ocr_timeout_s: Seconds one image may take.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     ocr: str = "rapidocr"
     regions: str = "classical"
     aesthetics: str | None = None
@@ -152,14 +144,12 @@ class Measures(BaseModel):
     aesthetics_timeout_s: float = Field(default=600.0, gt=0)
 
 
-class Settings(BaseModel):
+class Settings(StrictModel):
     """All named services and model facts."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     providers: dict[str, Provider]
-    models: dict[str, ModelFacts] = {}
-    painters: dict[str, PainterFacts] = {}
+    models: dict[str, ModelFacts] = Field(default_factory=dict)
+    painters: dict[str, PainterFacts] = Field(default_factory=dict)
     evidence: Measures = Measures()
 
     def provider(self, name: str) -> Provider:
@@ -214,15 +204,8 @@ def _fields(place: tuple[int | str, ...]) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            return _renamed(tomllib.load(file))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"cannot be read: {error}", file=path) from error
-
-
-def _renamed(body: dict[str, Any]) -> dict[str, Any]:
-    """Facts of painters under their present names, before one file is laid over the other."""
+    """What a file says, with painters' facts under their present names, before one file is laid over the other."""
+    body = read_toml(path)
     painters = body.get("painters")
     for facts in painters.values() if isinstance(painters, dict) else ():
         for old in OLDER.keys() & facts.keys() if isinstance(facts, dict) else ():
@@ -238,10 +221,10 @@ def _overlay(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def typed(word: str) -> Any:
+def parse_value(word: str) -> Any:
     """What the word says as JSON, or the word itself.
 
-    >>> typed("0.5"), typed("true"), typed("high")
+    >>> parse_value("0.5"), parse_value("true"), parse_value("high")
     (0.5, True, 'high')
     """
     try:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 from ..core.errors import UsageError
 from ..core.evidence import AESTHETICS, EVIDENCE, MODEL, OCR
 from ..core.images import Preparer
-from ..core.settings import Settings, typed
+from ..core.settings import Settings, parse_value
 from .kinds import MODEL_KIND, ProbeInputs, ProbeKind, backends_of, evidence_names, probe_kind
 from .probe import Local, OcrProbe, Probe
 from .regions import WORDS
@@ -160,7 +160,7 @@ def parted(word: str) -> tuple[str, dict[str, Any]]:
     ('sam2.1-large', {'device': 'cuda:1', 'points': 16})
     """
     head, _, tail = word.partition("?")
-    return head, {key: typed(value) for key, value in parse_qsl(tail, keep_blank_values=True)}
+    return head, {key: parse_value(value) for key, value in parse_qsl(tail, keep_blank_values=True)}
 
 
 def is_table(word: str | None) -> bool:

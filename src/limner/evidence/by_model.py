@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ..calls import Calls, Fault
-from ..core.evidence import MODEL, Line
+from ..core.asks import Contract, Picture, Text, Unreadable
+from ..core.evidence import MODEL, TextLine
 from ..core.images import BadImage, decode
 from ..core.json_reader import loads
-from ..core.protocol import Contract, Picture, Prompts, Text, Unreadable
+from ..core.prompts import Prompts
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..models.base import BYTES_PER_TOKEN, PICTURE_TOKENS
 from .ocr.rapid import in_reading_order
@@ -138,17 +139,17 @@ async def _is_old(fault: Fault, calls: Calls) -> bool:
     return await asyncio.to_thread(look)
 
 
-class ModelReader(_Asked[list[Line]]):
+class ModelReader(_Asked[list[TextLine]]):
     """Lets a chat model read the lines of text."""
 
     evidence, template, reply_tokens = "ocr", "read-lines", 1500
 
-    def contract(self, size: Size) -> Contract[list[Line]]:
+    def contract(self, size: Size) -> Contract[list[TextLine]]:
         """Lines with boxes, turned into the picture's pixels."""
-        parse: Callable[[str], list[Line]] = partial(read_lines, size=size)
+        parse: Callable[[str], list[TextLine]] = partial(read_lines, size=size)
         return Contract(parse, LINES)
 
-    def plain(self, value: list[Line]) -> Any:
+    def plain(self, value: list[TextLine]) -> Any:
         """The lines as JSON."""
         return [line.to_json() for line in value]
 
@@ -163,7 +164,7 @@ class ModelRating(_Asked[float]):
         return Contract(read_rating, RATING)
 
 
-def read_lines(reply: str, size: Size) -> list[Line]:
+def read_lines(reply: str, size: Size) -> list[TextLine]:
     """The lines in a reply, in reading order and in the pixels of a picture of this size.
 
     Raises:
@@ -186,7 +187,7 @@ def read_lines(reply: str, size: Size) -> list[Line]:
             raise Unreadable(f'line {number}: "confidence" must be a number from 0 to 1')
         if text.strip():
             corners = ((left, top), (right, top), (right, bottom), (left, bottom))
-            found.append(Line(" ".join(text.split()), corners, float(sure)))  # type: ignore[arg-type]
+            found.append(TextLine(" ".join(text.split()), corners, float(sure)))  # type: ignore[arg-type]
     return in_reading_order(found)
 
 

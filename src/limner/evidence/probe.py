@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..calls import Attempt, Calls, Fault, Request, Result
-from ..core.evidence import Line
+from ..core.evidence import TextLine
 from ..workers import Died, Failed, Recipe, Unfit, pool_of
 from .ocr.rapid import RapidOcr
 
@@ -31,9 +31,9 @@ class Finding:
     call: str
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[TextLine]:
         """The lines of text, where that is what was measured."""
-        return [Line.from_json(line) for line in self.value]
+        return [TextLine.from_json(line) for line in self.value]
 
 
 class Probe(Protocol):

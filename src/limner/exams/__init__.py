@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic
 
+from ..core.data_files import read_toml
 from ..core.errors import DataError, UsageError
 from ..core.exam import Exam, Question, R
 from ..core.plot_data import WAYS, Plot
-from ..core.protocol import Prompts, Protocol
+from ..core.prompts import Prompts
+from ..core.protocol import Protocol
 from ..core.registry import Registry
 
 SAMPLE = "sample/"
@@ -94,7 +95,7 @@ class Kind(Generic[R]):
 
     def preset(self, name: str) -> dict[str, Any]:
         """The settings called `name`."""
-        known = tomllib.loads(self.presets.read_text(encoding="utf-8")) if self.presets else {}
+        known = read_toml(self.presets) if self.presets else {}
         if name not in known:
             raise UsageError(f"{self.name} has no preset {name!r}; there is: {', '.join(known) or 'none'}")
         return dict(known[name])
@@ -125,7 +126,7 @@ def each() -> Iterator[Kind[Any]]:
 
 
 @dataclass(frozen=True)
-class Named:
+class ExamSource:
     """What the word EXAM on the command line stands for."""
 
     name: str
@@ -133,7 +134,7 @@ class Named:
     data: Path | None
 
 
-def resolve(word: str, data: Path | None = None) -> Named:
+def resolve(word: str, data: Path | None = None) -> ExamSource:
     """EXAM is an installed exam's name, ``sample/NAME`` for its bundled sample, or the path of an exam.toml."""
     if word.endswith(".toml"):
         return _from_toml(Path(word), data)
@@ -141,8 +142,8 @@ def resolve(word: str, data: Path | None = None) -> Named:
         found = kind(word.removeprefix(SAMPLE))
         if found.sample is None:
             raise UsageError(f"the exam {found.name} has no bundled sample")
-        return Named(word, found.name, data or found.sample)
-    return Named(word, kind(word).name, data)
+        return ExamSource(word, found.name, data or found.sample)
+    return ExamSource(word, kind(word).name, data)
 
 
 def name_of(word: str) -> str:
@@ -150,19 +151,16 @@ def name_of(word: str) -> str:
     return resolve(word).name if word.endswith(".toml") else word
 
 
-def _from_toml(path: Path, data: Path | None) -> Named:
-    try:
-        body = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"cannot be read: {error}", file=path) from error
+def _from_toml(path: Path, data: Path | None) -> ExamSource:
+    body = read_toml(path)
     for word in ("name", "kind", "data"):
         if not isinstance(body.get(word), str):
             raise DataError(f'{word} = "…" is missing', file=path)
     kind(body["kind"])
-    return Named(body["name"], body["kind"], data or path.parent / body["data"])
+    return ExamSource(body["name"], body["kind"], data or path.parent / body["data"])
 
 
-def read(named: Named) -> Exam[Any]:
+def read(named: ExamSource) -> Exam[Any]:
     """Read the exam's data.
 
     Raises:

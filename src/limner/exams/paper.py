@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import csv
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -15,8 +14,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field, ValidationError
 
+from ..core.data_files import StrictModel, read_toml
 from ..core.errors import DataError
 from . import kind
 
@@ -26,18 +26,14 @@ COLUMNS = (
 """Those of ``published.csv``; README.md beside this file says what they mean."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Group(_Strict):
+class ModelGroup(StrictModel):
     """What a published row's group of models says of its model."""
 
     access: Literal["closed", "open"] | None = None
     kind: str | None = None
 
 
-class Rule(_Strict):
+class PublishedScore(StrictModel):
     """Where a paper prints some of our scores.
 
     Attributes:
@@ -55,14 +51,14 @@ class Rule(_Strict):
     category: str | None = None
     tag: str | None = None
     fixed: str | None = None
-    names: dict[str, str] = {}
+    names: dict[str, str] = Field(default_factory=dict)
 
 
-class Rules(_Strict):
+class PaperRules(StrictModel):
     """What ``rules.toml`` may say."""
 
-    groups: dict[str, Group] = {}
-    scores: tuple[Rule, ...] = ()
+    groups: dict[str, ModelGroup] = Field(default_factory=dict)
+    scores: tuple[PublishedScore, ...] = ()
 
 
 def rows(exam: str, file: str = "published") -> tuple[dict[str, str], ...]:
@@ -74,30 +70,30 @@ def rows(exam: str, file: str = "published") -> tuple[dict[str, str], ...]:
     >>> [row["value"] for row in rows("genexam") if row["category"] == "Prompt length"]
     ['24', '173', '74.8']
     """
-    path = place(exam, f"{file}.csv")
-    with told(exam):
+    path = paper_file(exam, f"{file}.csv")
+    with naming_exam(exam):
         return () if path is None else _read_rows(path, COLUMNS if file == "published" else ())
 
 
-def rules(exam: str) -> Rules:
+def rules(exam: str) -> PaperRules:
     """What the published figures of an exam mean to us.
 
     Raises:
         DataError: There is a file and it is wrong.
     """
-    path = place(exam, "rules.toml")
-    with told(exam):
-        return Rules() if path is None else _read_rules(path)
+    path = paper_file(exam, "rules.toml")
+    with naming_exam(exam):
+        return PaperRules() if path is None else _read_rules(path)
 
 
-def place(exam: str, file: str) -> Path | None:
+def paper_file(exam: str, file: str) -> Path | None:
     """A file of the exam's paper folder, where there is one."""
     folder = kind(exam).paper
     return folder / file if folder is not None and (folder / file).is_file() else None
 
 
 @contextmanager
-def told(exam: str) -> Iterator[None]:
+def naming_exam(exam: str) -> Iterator[None]:
     """Says whose file it is that is wrong."""
     try:
         yield
@@ -131,11 +127,9 @@ def _is_number(text: str) -> bool:
 
 
 @cache
-def _read_rules(path: Path) -> Rules:
+def _read_rules(path: Path) -> PaperRules:
     try:
-        return Rules.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"cannot be read: {error}", file=path) from error
+        return PaperRules.model_validate(read_toml(path))
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         raise DataError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", file=path) from error

@@ -9,13 +9,14 @@ from __future__ import annotations
 import datetime
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..core.asks import Variant
 from ..core.errors import DataError, UsageError
-from ..core.protocol import Prompts, Variant
+from ..core.prompts import Prompts
 
 if TYPE_CHECKING:
     from . import Kind
@@ -61,20 +62,15 @@ def _listed(folder: Path) -> tuple[Wording, ...]:
         return (Wording(1, None, {}, folder),)
     try:
         rows = tomllib.loads(path.read_text(encoding="utf-8"))["version"]
-        last = rows[-1]["number"]
-        found = tuple(
-            Wording(row["number"], row["date"], row["hashes"], folder if row["number"] == last else _kept(folder, row))
-            for row in rows
-        )
+        *older, newest = [
+            Wording(row["number"], row["date"], row["hashes"], folder / f"v{row['number']}") for row in rows
+        ]
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
         raise DataError(f"no list of wordings: {type(error).__name__}: {error}", file=path) from error
+    found = (*older, replace(newest, folder=folder))
     if [one.version for one in found] != list(range(1, len(found) + 1)):
         raise DataError("versions must be numbered 1, 2, 3 …", file=path)
     return found
-
-
-def _kept(folder: Path, row: Mapping[str, Any]) -> Path:
-    return folder / f"v{row['number']}"
 
 
 def choose(kind: Kind[Any], word: str, templates: Sequence[str]) -> Wording:

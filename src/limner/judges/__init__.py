@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..core.asks import Variant
 from ..core.errors import UsageError
 from ..core.images import Preparer
-from ..core.protocol import Prompts, Variant
+from ..core.prompts import Prompts
 from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
 from ..exams import Kind, wordings
 from ..store import Blobs
-from .base import Judge, Marked, Subject
-from .kinds import JUDGES, JudgeInputs, JudgeKind
+from .base import JUDGES, Judge, JudgeInputs, JudgeKind, JudgeResult, Subject
 from .model import ModelJudge
 from .ocr.judge import RULES, OcrJudge
 
@@ -25,7 +25,7 @@ __all__ = [
     "Judge",
     "JudgeInputs",
     "JudgeKind",
-    "Marked",
+    "JudgeResult",
     "ModelJudge",
     "OcrJudge",
     "Subject",

@@ -1,13 +1,21 @@
-"""The seam behind which everything that marks stands."""
+"""The seam behind which everything that marks stands, and the sorts of it, registered under ``limner.judges``."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..calls import Calls
+from ..core.asks import Variant
 from ..core.exam import Question
+from ..core.images import Preparer
 from ..core.marks import Mark
+from ..core.registry import Registry
+from ..core.settings import Settings
+from ..evidence.probe import OcrProbe
+from ..exams import Kind
+from ..store import Blobs
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Marked:
+class JudgeResult:
     """What a judge gave: replies to be read, or marks themselves.
 
     Attributes:
@@ -53,7 +61,7 @@ class Judge(Protocol):
     name: str
     setup: dict[str, Any]
 
-    async def mark(self, subject: Subject, calls: Calls) -> Marked:
+    async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
         """Mark one drawing.
 
         Raises:
@@ -68,3 +76,47 @@ class Judge(Protocol):
     def unpriced(self) -> str | None:
         """Why nobody knows what one of its calls can cost, or None when that is known."""
         ...
+
+
+@dataclass(frozen=True)
+class JudgeInputs:
+    """What a judge is made from.
+
+    Attributes:
+        spec: The word, and what stands behind its first slash.
+        args: The ``--judge-arg`` given.
+        variant: How it is asked.
+        images: Prepares pictures to be sent.
+        rules: By which rules a judge without prose marks, where a user has chosen among them.
+    """
+
+    spec: str
+    rest: str
+    args: Mapping[str, Any]
+    exam: Kind[Any]
+    variant: Variant
+    settings: Settings
+    images: Preparer
+    blobs: Blobs
+    ocr: OcrProbe
+    rules: str | None = None
+
+
+@dataclass(frozen=True)
+class JudgeKind:
+    """A sort of judge, found by the word before the first slash.
+
+    A judge that may cost money has `limner.core.prices.Priced.price`, for estimates.
+
+    Attributes:
+        usage: How it is written: ``replay/FILE``.
+        about: How it marks, in a line.
+        open: Makes one; it refuses what it cannot work with, such as an exam it does not serve.
+    """
+
+    usage: str
+    about: str
+    open: Callable[[JudgeInputs], Judge]
+
+
+JUDGES: Registry[JudgeKind] = Registry("limner.judges", "judge", JudgeKind)

@@ -6,14 +6,14 @@ import asyncio
 from typing import Any
 
 from ..calls import Calls, Fault
+from ..core.asks import Ask, Variant
 from ..core.errors import Lacking
 from ..core.exam import Question
-from ..core.protocol import Ask, Protocol, Variant
+from ..core.protocol import Protocol
 from ..evidence.probe import OcrProbe
 from ..models import Answer, ChatModel, Context, ReplayModel, complete, open_model
 from ..store import Blobs
-from .base import Marked, Subject
-from .kinds import JudgeInputs, JudgeKind
+from .base import JudgeInputs, JudgeKind, JudgeResult, Subject
 
 
 class ModelJudge:
@@ -70,7 +70,7 @@ class ModelJudge:
         known = self._protocol.reply_tokens
         return known.get(ask.name, known.get(ask.name.partition("/")[0], 500))
 
-    async def mark(self, subject: Subject, calls: Calls) -> Marked:
+    async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
         """Every ask in turn; see `limner.judges.base.Judge`."""
         replies: list[tuple[str, str]] = []
         costs: list[float | None] = []
@@ -87,7 +87,7 @@ class ModelJudge:
         cost = None if None in costs else sum(c for c in costs if c is not None)
         if (why := self._unread(subject.question, answers)) is not None:
             raise Fault("unreadable", why, calls=tuple(key for _, key in replies), cost=cost)
-        return Marked(tuple(replies), None, cost)
+        return JudgeResult(tuple(replies), None, cost)
 
     def _unread(self, question: Question[Any], answers: list[Answer]) -> str | None:
         """Why nothing at all can be read, where no single reply was required; None where something can."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ..calls import Calls, Fault
-from ..core.protocol import Contract, Part, Reply, Unreadable
+from ..core.asks import Contract, Part, Reply, Unreadable
 
 BYTES_PER_TOKEN, PICTURE_TOKENS = 4, 800
 """Rules of thumb, for estimates."""

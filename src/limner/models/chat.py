@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..calls import Attempt, Calls, Fault, Kind, Outcome, Request, Result
+from ..core.asks import Part, Picture, Text
 from ..core.errors import StoreError
 from ..core.images import BadImage, Preparer
-from ..core.protocol import Part, Picture, Text
 from ..core.redaction import without_key
 from ..core.settings import ModelFacts, Settings
 from ..transport.openai_faults import fault_of, kind_of

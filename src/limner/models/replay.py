@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..calls import Attempt, Calls, Fault, Request, Result
+from ..core.asks import Part
 from ..core.errors import DataError, UsageError
-from ..core.protocol import Part
 from .base import Context
 
 

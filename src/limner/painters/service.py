@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from ..calls import Attempt, Calls, Fault, Request, Result
 from ..core.errors import StoreError, UsageError
-from ..core.images import BadImage, Prepared, Preparer, decode
+from ..core.images import BadImage, PreparedImage, Preparer, decode
 from ..core.registry import Registry
 from ..core.settings import ModelFacts, PainterFacts, Settings
 from ..store import Blobs
@@ -104,7 +104,7 @@ class ApiPainter(ABC):
         how: dict[str, Any] = {"format": "native"} | ({} if limit is None else {"max_side": limit})
         return [{"sha256": sha256, **how} for sha256 in request.images]
 
-    async def prepared(self, picture: Mapping[str, Any]) -> Prepared:
+    async def prepared(self, picture: Mapping[str, Any]) -> PreparedImage:
         """A picture as it is sent.
 
         Raises:

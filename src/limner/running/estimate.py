@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..calls import digest
+from ..core.asks import Ask, Picture, Text
 from ..core.errors import Lacking
 from ..core.evidence import short
 from ..core.exam import Question
 from ..core.prices import price_of
-from ..core.protocol import Ask, Picture, Text
 from ..core.settings import Settings
 from ..evidence.probe import Probe
 from ..judges import Judge, ModelJudge

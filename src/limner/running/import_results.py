@@ -15,10 +15,11 @@ from pydantic import ValidationError
 
 from .. import exams
 from ..calls import Fault, Request, digest
+from ..core.asks import Reply
 from ..core.errors import DataError, UsageError
 from ..core.exam import Question
 from ..core.images import BadImage
-from ..core.protocol import READINGS, Reply
+from ..core.protocol import READINGS
 from ..exams import ImportedReply, Kind
 from ..painters import FolderPainter
 from ..store import DEFAULT, Store, now

@@ -11,14 +11,14 @@ from typing import Any
 from ..calls import Calls, Fault, Limits, digest
 from ..core.errors import UsageError
 from ..core.exam import Exam, Question
-from ..core.settings import typed
+from ..core.settings import parse_value
 from ..evidence.probe import Probe
 from ..judges import Judge
 from ..painters import Painter, Painting, PaintRequest
 from ..painters.base import Free
 from ..store.records import Drawing
 from ..strategies import DIRECT_STRATEGY, Strategy, known_options, open_strategy
-from ..strategies.base import Mind
+from ..strategies.base import OpenModel
 
 
 @dataclass
@@ -160,7 +160,7 @@ def make_ways(
     painters: Sequence[Painter],
     strategies: Sequence[str],
     given: Mapping[str, str],
-    open_mind: Callable[[str, dict[str, Any]], Mind],
+    open_mind: Callable[[str, dict[str, Any]], OpenModel],
     open_editor: Callable[[str, Mapping[str, Any]], Painter],
 ) -> list[Way]:
     """Every painter by every strategy; a strategy that needs no painter stands alone, named after its model.
@@ -204,4 +204,4 @@ def _check(words: Sequence[str], given: Mapping[str, str]) -> None:
 
 
 def _typed(words: Mapping[str, str]) -> dict[str, Any]:
-    return {name: typed(value) for name, value in words.items()}
+    return {name: parse_value(value) for name, value in words.items()}

@@ -19,7 +19,7 @@ from ..core.faults import RETRIED_NEXT_RUN
 from ..core.images import BadImage
 from ..evidence.probe import Probe
 from ..exams import kind
-from ..judges import Judge, Marked, Subject
+from ..judges import Judge, JudgeResult, Subject
 from ..painters import Aspect, Painter, Painting, PaintRequest
 from ..store import Store, now
 from ..store.records import (
@@ -344,7 +344,7 @@ class Runner:
             if drawing.image is None:
                 raise Fault("missing", "the drawing came without its image; import it again with --images")
             subject = Subject(self.plan.exam.name, question, drawing.painter, drawing.image, repeat, rounds)
-            marked: Marked = await judge.mark(subject, calls)
+            marked: JudgeResult = await judge.mark(subject, calls)
         except Fault as fault:
             self._stop_if_pointless(fault)
             detail = {"fault": fault.kind, "detail": fault.detail, "cost": fault.cost}

@@ -17,7 +17,7 @@ from ..core.protocol import READINGS
 from ..evidence.backends import Measuring, open_probes
 from ..evidence.kinds import evidence_names
 from ..evidence.probe import OcrProbe
-from ..exams import Kind, Named
+from ..exams import ExamSource, Kind
 from ..judges import Judge, make_variant, open_judge, split_wording
 from ..models import ChatModel, ReplayModel, open_model
 from ..painters import PAINTERS, Painter, name_and_spec, open_painter, with_devices
@@ -52,14 +52,14 @@ class Asking:
     wording: Sequence[str] = ()
 
 
-def load_exam_or_data(exam: str, data: Path | str | None, store: Store | str | Path) -> tuple[Named, Exam[Any]]:
+def load_exam_or_data(exam: str, data: Path | str | None, store: Store | str | Path) -> tuple[ExamSource, Exam[Any]]:
     """The exam from its data folder, or from the store when it is there and no folder is named."""
     path = Path(data) if data is not None else None
     if path is None and not exam.endswith(".toml"):
         try:
             with open_store(store) as found:
                 kind = kind_of(found, exam)
-                return Named(exam, kind, None), load_exam(found, exam, exams.kind(kind).rubric)
+                return ExamSource(exam, kind, None), load_exam(found, exam, exams.kind(kind).rubric)
         except StoreError:
             pass  # No store yet, or not this exam in it.
     named = exams.resolve(exam, path)
@@ -92,7 +92,7 @@ def make_plan(
         named, whole = load_exam_or_data(exam, data, store)
     else:
         name = exams.name_of(exam)
-        named = Named(name, kind_of(store, name), None)
+        named = ExamSource(name, kind_of(store, name), None)
         whole = load_exam(store, named.name, exams.kind(named.kind).rubric)
     ocr = OcrProbe()
     known = settings.load()
@@ -156,7 +156,7 @@ def _split(asking: Asking, kind: Kind[Any], preset: Mapping[str, Any]) -> tuple[
     return replace(asking, options=rest), drawing
 
 
-def _judges(named: Named, asking: Asking, store: Store, ocr: OcrProbe) -> list[Judge]:
+def _judges(named: ExamSource, asking: Asking, store: Store, ocr: OcrProbe) -> list[Judge]:
     kind = exams.kind(named.kind)
     preset = kind.preset(asking.preset) if asking.preset else {}
     specs = asking.judges or ([preset["judge"]] if "judge" in preset else [])

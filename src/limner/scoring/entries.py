@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from ..core.asks import Reply
 from ..core.evaluator import Evaluated, Evaluator, Which, labelled
 from ..core.evidence import OCR
 from ..core.exam import Question
 from ..core.marks import Mark
-from ..core.protocol import Protocol, Reading, Reply, Row
+from ..core.protocol import Protocol, Reading, Row
 from ..evidence.stored import Choice
 from ..exams import Kind, kind
 from ..exams.wordings import wording_names

@@ -11,7 +11,7 @@ from ..core.evaluator import Which
 from ..core.exam import Selection
 from ..core.protocol import checked_reading
 from ..evidence.kinds import evidence_names
-from ..exams import Named
+from ..exams import ExamSource
 from ..painters import name_and_spec
 from ..store import DEFAULT, Store
 from ..store.open import open_store
@@ -20,14 +20,14 @@ from .comparable import ON, On
 from .entries import Group, load_groups, without_flagged
 
 
-def stored_exam(exam: str, store: Store) -> Named:
+def stored_exam(exam: str, store: Store) -> ExamSource:
     """The exam in the store that the word EXAM stands for.
 
     Raises:
         StoreError: The store has no such exam.
     """
     name = exams.name_of(exam)
-    return Named(name, kind_of(store, name), None)
+    return ExamSource(name, kind_of(store, name), None)
 
 
 def find_groups(

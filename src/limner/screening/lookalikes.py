@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from ..core.evidence import Line
+from ..core.evidence import TextLine
 
 _CAPITALS = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHIKMNOPTYX")
 _LOOK_ALIKES = str.maketrans(
@@ -69,12 +69,12 @@ class Letters:
         return list(pairwise([*starts, len(self.all)])) if starts else []
 
 
-def letters(lines: Sequence[Line], order: Sequence[int]) -> Letters:
+def letters(lines: Sequence[TextLine], order: Sequence[int]) -> Letters:
     """The letters of the lines at these places, one line after another; a line break ends a word.
 
-    >>> from limner.core.evidence import Line
+    >>> from limner.core.evidence import TextLine
     >>> box = ((0, 0), (1, 0), (1, 1), (0, 1))
-    >>> letters([Line("Fu1l m@rks!", box, 1.0)], [0]).text
+    >>> letters([TextLine("Fu1l m@rks!", box, 1.0)], [0]).text
     'fuiimarks'
     """
     found: list[Letter] = []
@@ -107,7 +107,7 @@ def bare_letters(text: str) -> Letters:
     >>> bare_letters("Höchst-Punktzahl").text, bare_letters("10/10").text, bare_letters("满分").text
     ('hochstpunktzahi', 'ioio', '满分')
     """
-    return letters([Line(text, ((0, 0), (0, 0), (0, 0), (0, 0)), 1.0)], [0])
+    return letters([TextLine(text, ((0, 0), (0, 0), (0, 0), (0, 0)), 1.0)], [0])
 
 
 def _within(text: str, place: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from ..core.evidence import Line
+from ..core.evidence import TextLine
 
 Bounds = tuple[float, float, float, float]
 
@@ -16,7 +16,7 @@ REACH = 1.5
 """How far below a line the next one may begin, in heights of the line."""
 
 
-def columns(lines: Sequence[Line]) -> list[list[int]]:
+def columns(lines: Sequence[TextLine]) -> list[list[int]]:
     """Runs of two or more lines, each just under the one before, as places among `lines`.
 
     A line goes on with the nearest line below it that it shares width with; where a wide line stands over two
@@ -48,7 +48,7 @@ def columns(lines: Sequence[Line]) -> list[list[int]]:
     return runs
 
 
-def uprights(lines: Sequence[Line]) -> list[list[int]]:
+def uprights(lines: Sequence[TextLine]) -> list[list[int]]:
     """Lines that run up or down the page, from left to right and from right to left."""
     found = []
     for place, line in enumerate(lines):

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from ..core.evidence import Line
+from ..core.evidence import TextLine
 from .lookalikes import Letters, is_wide, letters
 from .reading_order import columns, uprights
 from .rules import Pattern, Rule, Slot, rules
@@ -46,7 +46,7 @@ class Flag:
         return asdict(self)
 
 
-def screen(lines: Sequence[Line]) -> list[Flag]:
+def screen(lines: Sequence[TextLine]) -> list[Flag]:
     """What in these lines speaks to the examiner; at most one flag of a kind for the same lines.
 
     The lines are read in the order given, column by column, and where they stand upright from side to side. Case,
@@ -67,7 +67,7 @@ def screen(lines: Sequence[Line]) -> list[Flag]:
     return [match.flag for match in sorted(kept, key=lambda match: match.flag.lines)]
 
 
-def raises(rule: Rule, lines: Sequence[Line]) -> bool:
+def raises(rule: Rule, lines: Sequence[TextLine]) -> bool:
     """Whether this one rule finds something in these lines."""
     return any(_best(rule, lines, text, places) for text, places in _runs(lines))
 
@@ -82,7 +82,7 @@ def _meet(one: Flag, other: Flag) -> bool:
     return not set(one.lines).isdisjoint(other.lines)
 
 
-def _runs(lines: Sequence[Line]) -> Iterator[tuple[Letters, Places]]:
+def _runs(lines: Sequence[TextLine]) -> Iterator[tuple[Letters, Places]]:
     for run in [list(range(len(lines))), *columns(lines), *uprights(lines)]:
         text = letters(lines, run)
         if places := find_words(text):
@@ -108,7 +108,7 @@ def _likely(places: Places) -> list[Rule]:
     return [rules()[number] for number in sorted(numbers)]
 
 
-def _best(rule: Rule, lines: Sequence[Line], text: Letters, places: Places) -> _Match | None:
+def _best(rule: Rule, lines: Sequence[TextLine], text: Letters, places: Places) -> _Match | None:
     found = min(_matches(rule, text, places), default=None)
     if found is None:
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..calls import Request
-from ..core.evidence import OCR, Line
+from ..core.evidence import OCR, TextLine
 from ..core.exam import Question
 from ..core.protocol import Protocol
 from ..store import Store
@@ -50,19 +50,19 @@ def _asked(question: Question[Any], protocol: Protocol[Any]) -> frozenset[str]:
     """The kinds of words that the question itself would raise."""
     texts = [question.prompt, *(criterion.text for criterion in protocol.criteria(question))]
     here = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
-    return frozenset(flag.rule for text in texts for flag in screen([Line(text, here, 1.0)]))
+    return frozenset(flag.rule for text in texts for flag in screen([TextLine(text, here, 1.0)]))
 
 
-def _read(store: Store, images: set[str]) -> dict[str, list[list[Line]]]:
+def _read(store: Store, images: set[str]) -> dict[str, list[list[TextLine]]]:
     """Image -> its lines by every engine that has read it: those kept as evidence, else those in the call journal."""
-    found: dict[str, list[list[Line]]] = {}
+    found: dict[str, list[list[TextLine]]] = {}
     wanted = sorted(images)
     with store.reading() as connection:
         for start in range(0, len(wanted), 500):
             some = evidence.c.subject.in_(wanted[start : start + 500])
             query = sa.select(evidence.c.subject, evidence.c.value).where(some, evidence.c.name == OCR)
             for row in connection.execute(query.order_by(evidence.c.backend)):
-                found.setdefault(row.subject, []).append([Line.from_json(line) for line in row.value])
+                found.setdefault(row.subject, []).append([TextLine.from_json(line) for line in row.value])
         engines = connection.scalars(
             sa.select(calls.c.target).where(calls.c.kind == "probe", calls.c.target.startswith(f"{OCR}/")).distinct()
         ).all()
@@ -73,6 +73,6 @@ def _read(store: Store, images: set[str]) -> dict[str, list[list[Line]]]:
         if image not in found
     }
     for key, result in load_results(store, keys).items():
-        lines = [Line.from_json(line) for line in result.get("lines", ())]
+        lines = [TextLine.from_json(line) for line in result.get("lines", ())]
         found.setdefault(keys[key], []).append(lines)
     return found

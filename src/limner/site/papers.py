@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..exams.paper import Rule, rows, rules
+from ..exams.paper import PublishedScore, rows, rules
 from ..tables.paper import known as layouts
 
 
@@ -47,7 +47,7 @@ def questions_of(kind: str) -> int | None:
     return next((layout.paper.questions for layout in layouts().values() if layout.exam == kind), None)
 
 
-def _fitting(known: Iterable[Rule], row: Mapping[str, str]) -> list[Rule]:
+def _fitting(known: Iterable[PublishedScore], row: Mapping[str, str]) -> list[PublishedScore]:
     return [
         rule
         for rule in known

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from ..core.data_files import StrictModel
 from ..core.exam import Question
 from ..exams import Kind
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+class _ViewModel(StrictModel):
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
 
-class Node(_Strict):
+class Node(_ViewModel):
     """A box: its middle, size and lines of words, its name, and the numbers of the criteria that decide it."""
 
     x: float
@@ -26,7 +27,7 @@ class Node(_Strict):
     entities: list[int]
 
 
-class Edge(_Strict):
+class Edge(_ViewModel):
     """An arrow: its path (as in SVG), the numbers of the nodes at its ends, and of its criterion.
 
     `dependency` counts the criteria behind those of the kind ``entity``.
@@ -40,7 +41,7 @@ class Edge(_Strict):
     name: str
 
 
-class Graph(_Strict):
+class Graph(_ViewModel):
     """A graph that the page draws, what is found and what is missing in colours of their own.
 
     Attributes:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import StoreError
-from ..core.images import SUFFIXES, Info, inspect
+from ..core.images import SUFFIXES, ImageInfo, inspect
 
 
 class Blobs:
@@ -19,7 +19,7 @@ class Blobs:
         self.root = root
         self._local = Path(root) if "://" not in root else None
 
-    def put(self, data: bytes) -> tuple[str, Info]:
+    def put(self, data: bytes) -> tuple[str, ImageInfo]:
         """Store an image; storing it again is free. Returns its hash and header.
 
         Raises:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..calls import Calls, Fault
 from ..core.errors import StoreError, UsageError
-from ..core.protocol import Prompts
+from ..core.prompts import Prompts
 from ..painters import Painter, Painting, PaintRequest
 from ..store import Blobs
-from .base import STRATEGIES, Canvas, Drawer, Guess, Mind, Place, Stage, Studio, joined
+from .base import STRATEGIES, Canvas, Drawer, Guess, OpenModel, Stage, StagePlace, Studio, joined
 from .best_of import MOST
 from .draw import DIRECT
 
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 SHARED = {"prompts": "a folder with your own wording of the strategies' prompts"}
-PLACES: dict[Place, str] = {
+PLACES: dict[StagePlace, str] = {
     "words": "first what works on the words",
     "drawing": "then one that draws",
     "several": "then one that draws several",
@@ -52,7 +52,7 @@ class Strategy:
     name: str
     stages: tuple[Stage, ...]
     n: int = 1
-    models: Mapping[str, Mind] = field(default_factory=dict)
+    models: Mapping[str, OpenModel] = field(default_factory=dict)
     editor: Painter | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     prompts: Prompts | None = None
@@ -71,7 +71,7 @@ class Strategy:
         """Why nobody knows what its own calls can cost, or None."""
         return next((why for one in self._others() if (why := one.unpriced()) is not None), None)
 
-    def _others(self) -> list[Mind | Painter]:
+    def _others(self) -> list[OpenModel | Painter]:
         return [*self.models.values(), *([self.editor] if self.editor is not None else [])]
 
     def fits(self, painter: Painter) -> None:
@@ -120,15 +120,12 @@ class Strategy:
                 canvas = await stage.many(request, studio, drawer, self.n)
             elif stage.finish is not None:
                 assert drawer is not None
-                canvas = canvas or await self._first(request, studio, drawer)
+                if canvas is None:
+                    canvas = await drawer(request, studio)
+                    studio.note("draft", image=canvas.image)
                 canvas = await stage.finish(canvas, request, studio)
         assert drawer is not None
         return canvas or await drawer(request, studio)
-
-    async def _first(self, request: PaintRequest, studio: Studio, drawer: Drawer) -> Canvas:
-        canvas = await drawer(request, studio)
-        studio.note("draft", image=canvas.image)
-        return canvas
 
     def guesses(self, tokens: int) -> list[Guess]:
         """What one drawing takes, for a prompt of so many tokens."""
@@ -137,15 +134,11 @@ class Strategy:
             made = stage.guess(tokens, self.options, self.n)
             if stage.place == "drawing" and self.n > 1:
                 # The one that draws several draws n times in this way.
-                made = [_times(guess, self.n) for guess in made]
+                made = [replace(guess, calls=guess.calls * self.n) for guess in made]
             found += made
             if stage.place == "words":
                 tokens = made[0].tokens_out if made else tokens
         return found
-
-
-def _times(guess: Guess, n: int) -> Guess:
-    return Guess(guess.who, guess.calls * n, guess.tokens_in, guess.tokens_out, guess.pictures)
 
 
 DIRECT_STRATEGY = Strategy("direct", (DIRECT,))
@@ -180,21 +173,21 @@ def parse(word: str) -> tuple[tuple[Stage, ...], int]:
 
 def _order() -> str:
     """In what order strategies are joined, with those there are."""
-    there: dict[Place, list[str]] = {}
+    there: dict[StagePlace, list[str]] = {}
     for name in STRATEGIES.names():
         with suppress(UsageError):
             there.setdefault(STRATEGIES.get(name).place, []).append(name)
     return ", ".join(f"{told} ({', '.join(there.get(place, ()))})" for place, told in PLACES.items())
 
 
-def open_strategy(word: str, given: Mapping[str, str], open_mind: Any, open_editor: Any) -> Strategy:
+def open_strategy(word: str, given: Mapping[str, str], open_model: Any, open_editor: Any) -> Strategy:
     """The strategy behind a word.
 
     Args:
         word: Such as ``rewrite+best-of-4``.
         given: ``-S`` options: a model for each role (``planner``), arguments for it (``planner.temperature``), an
             ``editor``, and the stages' own.
-        open_mind: Makes a model of a spec and its arguments.
+        open_model: Makes a model of a spec and its arguments.
         open_editor: Makes a painter of a spec and its options.
 
     Raises:
@@ -217,7 +210,7 @@ def open_strategy(word: str, given: Mapping[str, str], open_mind: Any, open_edit
     for role in roles:
         if role not in used:
             raise UsageError(f"--strategy {word}: name its {role}: -S {role}=PROVIDER/MODEL")
-    models = {role: open_mind(used[role], arguments.get(role, {})) for role in roles}
+    models = {role: open_model(used[role], arguments.get(role, {})) for role in roles}
     editor = open_editor(used["editor"], arguments.get("editor", {})) if "editor" in used else None
     for stage in stages:
         _check(word, stage, used)

@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..calls import Calls, Fault
+from ..core.asks import Contract, Part
 from ..core.errors import UsageError
 from ..core.images import BadImage
-from ..core.protocol import Contract, Part, Prompts
+from ..core.prompts import Prompts
 from ..core.registry import Registry
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..painters import Painter, PaintRequest
 from ..store import Blobs
 
 T = TypeVar("T")
-Mind = ChatModel | ReplayModel
+OpenModel = ChatModel | ReplayModel
+"""What `limner.models.open_model` gives."""
 PROMPTS = Prompts(Path(__file__).parent / "prompts")
 
 
@@ -47,7 +49,7 @@ class Studio:
     painter: Painter
     calls: Calls
     blobs: Blobs
-    models: Mapping[str, Mind] = field(default_factory=dict)
+    models: Mapping[str, OpenModel] = field(default_factory=dict)
     editor: Painter | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     exam: str = ""
@@ -125,7 +127,7 @@ class Guess:
     pictures: int = 0
 
 
-Place = Literal["words", "drawing", "several", "finishing"]
+StagePlace = Literal["words", "drawing", "several", "finishing"]
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ class Stage:
 
     name: str
     about: str
-    place: Place
+    place: StagePlace
     roles: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..calls import Fault
+from ..core.asks import Contract, Part, Picture, Text, Unreadable
 from ..core.errors import UsageError
 from ..core.faults import RETRIED_NEXT_RUN
 from ..core.json_reader import loads
-from ..core.protocol import Contract, Part, Picture, Text, Unreadable
 from ..painters import PaintRequest
 from .base import Canvas, Drawer, Guess, Stage, Studio
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -22,13 +23,8 @@ def about(text: str) -> int:
     >>> about("A red cell carries oxygen.")
     8
     """
-    total = 0
-    for piece in _PIECE.findall(text):
-        if ord(piece[0]) > 0x2E80:
-            total += len(piece)
-        else:
-            total += -(-len(piece) // 5)
-    return total
+    pieces = _PIECE.findall(text)
+    return sum(len(piece) if ord(piece[0]) > 0x2E80 else -(-len(piece) // 5) for piece in pieces)
 
 
 @lru_cache(maxsize=4)
@@ -61,14 +57,8 @@ def cut(text: str, most: int, count: Callable[[str], int] = about) -> str:
     if count(text) <= most:
         return text
     for pieces in (_STOP.split(text), text.split()):
-        low, high = 0, len(pieces)
-        joint = " "
-        while low < high:
-            middle = (low + high + 1) // 2
-            if count(joint.join(pieces[:middle])) <= most:
-                low = middle
-            else:
-                high = middle - 1
-        if low:
-            return joint.join(pieces[:low]).strip()
+        taken = range(len(pieces) + 1)
+        most_taken = bisect_right(taken, most, key=lambda n: count(" ".join(pieces[:n]))) - 1
+        if most_taken:
+            return " ".join(pieces[:most_taken]).strip()
     return ""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
 
 from ..calls import Fault
+from ..core.asks import Contract, Text, Unreadable
 from ..core.errors import UsageError
-from ..core.protocol import Contract, Text, Unreadable
 from ..painters import PaintRequest
 from .base import Canvas, Guess, Stage, Studio, facts_of
 
@@ -71,24 +70,20 @@ async def svg_prior(request: PaintRequest, studio: Studio) -> Canvas:
     return canvas
 
 
-def _coded(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
-    return [Guess("coder", 1.2, tokens + 300, 2500)]
+def _coder(tokens: int) -> Guess:
+    return Guess("coder", 1.2, tokens + 300, 2500)
 
 
-def _primed(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
-    return [*_coded(tokens, options, n), Guess("painter", 1)]
-
-
-def _drawn(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
-    return [Guess("painter", 1)]
-
-
-DIRECT = Stage("direct", "the question's own prompt, sent as it is", "drawing", draw=direct, guess=_drawn)
+DIRECT = Stage(
+    "direct", "the question's own prompt, sent as it is", "drawing",
+    draw=direct, guess=lambda tokens, options, n: [Guess("painter", 1)],
+)  # fmt: skip
 SVG = Stage(
-    "svg", "a model writes the drawing as SVG", "drawing", ("coder",), draw=svg_, guess=_coded, paints=False
+    "svg", "a model writes the drawing as SVG", "drawing", ("coder",),
+    draw=svg_, guess=lambda tokens, options, n: [_coder(tokens)], paints=False,
 )  # fmt: skip
 SVG_PRIOR = Stage(
     "svg-prior", "a model's SVG goes to the painter, as a picture or as text", "drawing", ("coder",),
     {"prior": "image or text; by default whichever the painter takes"}, {"prior": ("auto", "image", "text")},
-    draw=svg_prior, guess=_primed,
+    draw=svg_prior, guess=lambda tokens, options, n: [_coder(tokens), Guess("painter", 1)],
 )  # fmt: skip

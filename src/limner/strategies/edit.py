@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..calls import Fault
+from ..core.asks import Contract, Part, Picture, Text, Unreadable
 from ..core.faults import RETRIED_NEXT_RUN
 from ..core.json_reader import loads
-from ..core.protocol import Contract, Part, Picture, Text, Unreadable
 from ..painters import PaintRequest
 from .base import Canvas, Guess, Stage, Studio
 from .best_of import choices, choose

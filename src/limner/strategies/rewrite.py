@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ..core.asks import Contract, Text, Unreadable
 from ..core.json_reader import loads
-from ..core.protocol import Contract, Text, Unreadable
 from ..painters import PaintRequest
 from ..store.records import load_results
 from .base import Guess, Stage, Studio, facts_of

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from ..core.protocol import Contract, Text, Unreadable
+from ..core.asks import Contract, Text, Unreadable
 from ..painters import PaintRequest
 from .base import Stage, Studio
 from .rewrite import planned, without_thought

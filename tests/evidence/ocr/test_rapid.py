@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
 import limner.core.fonts
-from limner.core.evidence import Line, Point
+from limner.core.evidence import Position, TextLine
 from limner.core.images import flatten
 from limner.evidence.ocr.rapid import RapidOcr, in_reading_order
 from tests.needs import shared
@@ -42,7 +42,7 @@ def page(*texts: tuple[str, int, int], size: tuple[int, int] = (640, 360)) -> Im
     return image
 
 
-def words(lines: list[Line]) -> list[str]:
+def words(lines: list[TextLine]) -> list[str]:
     return [line.text for line in lines]
 
 
@@ -52,7 +52,7 @@ def test_lines_come_in_reading_order_with_their_places(ocr: RapidOcr) -> None:
     left, top, right, bottom = lines[0].bounds
     assert (left, top, right, bottom) == pytest.approx((40, 50, 155, 75), abs=15)
     assert all(0.5 <= line.confidence <= 1 for line in lines)
-    assert Line.from_json(lines[0].to_json()) == lines[0]
+    assert TextLine.from_json(lines[0].to_json()) == lines[0]
 
 
 def test_transparent_parts_are_white(ocr: RapidOcr) -> None:
@@ -122,7 +122,7 @@ def test_flatten_keeps_opaque_images() -> None:
     assert flatten(Image.new("LA", (4, 4), (0, 0))).getpixel((0, 0)) == (255, 255, 255)
 
 
-def box(x: float, y: float, width: float, height: float, turn: float) -> tuple[Point, Point, Point, Point]:
+def box(x: float, y: float, width: float, height: float, turn: float) -> tuple[Position, Position, Position, Position]:
     corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
     cos, sin = math.cos(turn), math.sin(turn)
     a, b, c, d = ((px * cos - py * sin, px * sin + py * cos) for px, py in corners)
@@ -131,7 +131,9 @@ def box(x: float, y: float, width: float, height: float, turn: float) -> tuple[P
 
 @given(st.permutations(range(12)), st.floats(-5, 5))
 def test_reading_order_survives_a_slight_skew(order: list[int], degrees: float) -> None:
-    lines = [Line(str(n), box(300 * (n % 3), 60 * (n // 3), 200, 30, math.radians(degrees)), 0.9) for n in range(12)]
+    lines = [
+        TextLine(str(n), box(300 * (n % 3), 60 * (n // 3), 200, 30, math.radians(degrees)), 0.9) for n in range(12)
+    ]
     assert [int(line.text) for line in in_reading_order([lines[n] for n in order])] == list(range(12))
 
 

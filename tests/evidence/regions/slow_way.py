@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from limner.core.evidence import Line
+from limner.core.evidence import TextLine
 
 Mask = NDArray[np.bool_]
 
 
-def region_count(masks: list[Mask], lines: list[Line]) -> int:
+def region_count(masks: list[Mask], lines: list[TextLine]) -> int:
     """The number of regions of an image with these masks, whole masks and no boxes given."""
     rows = text_rows(lines)
     kept = 0
@@ -29,7 +29,7 @@ def region_count(masks: list[Mask], lines: list[Line]) -> int:
     return kept
 
 
-def text_rows(lines: list[Line]) -> list[tuple[int, int, int, int]]:
+def text_rows(lines: list[TextLine]) -> list[tuple[int, int, int, int]]:
     """Lines as whole-pixel boxes; neighbours in height are one."""
     waiting = []
     for line in lines:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.core.evidence import Line, Point
+from limner.core.evidence import Position, TextLine
 from limner.evidence.regions.base import Box, Regions
 from limner.evidence.regions.lines import merged, overlap, text_lines
 from tests.evidence.regions import slow_way
@@ -17,11 +17,11 @@ from tests.evidence.regions import slow_way
 SIDE = 300
 
 
-def line(left: float, top: float, width: float, height: float, confidence: float = 0.9, turn: float = 0.0) -> Line:
+def line(left: float, top: float, width: float, height: float, confidence: float = 0.9, turn: float = 0.0) -> TextLine:
     cos, sin = math.cos(turn), math.sin(turn)
     corners = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]
     a, b, c, d = ((left + x * cos - y * sin, top + x * sin + y * cos) for x, y in corners)
-    return Line("word", (a, b, c, d), confidence)
+    return TextLine("word", (a, b, c, d), confidence)
 
 
 places = st.floats(0, SIDE - 120)
@@ -48,7 +48,7 @@ def mask(draw: st.DrawFn) -> slow_way.Mask:
 
 
 @given(st.lists(mask(), max_size=6), st.lists(text, max_size=8))
-def test_regions_are_those_of_the_slow_way(masks: list[slow_way.Mask], lines: list[Line]) -> None:
+def test_regions_are_those_of_the_slow_way(masks: list[slow_way.Mask], lines: list[TextLine]) -> None:
     boxes: list[Box] = []
     for one in masks:
         if one.any():
@@ -58,7 +58,7 @@ def test_regions_are_those_of_the_slow_way(masks: list[slow_way.Mask], lines: li
 
 
 @given(st.lists(text, max_size=12))
-def test_lines_merge_as_in_the_slow_way(lines: list[Line]) -> None:
+def test_lines_merge_as_in_the_slow_way(lines: list[TextLine]) -> None:
     assert text_lines(lines) == [tuple(map(float, row)) for row in slow_way.text_rows(lines)]
 
 
@@ -103,10 +103,10 @@ def test_a_covered_mask_is_text_and_no_region_of_its_own() -> None:
 
 
 def test_a_line_too_narrow_to_be_a_region_still_covers() -> None:
-    slim = Line("I", ((10.0, 10.0), (12.0, 40.0), (19.0, 40.0), (17.0, 10.0)), 0.99)
-    turned: tuple[Point, Point, Point, Point] = ((10.0, 10.0), (18.9, 30.0), (18.9, 60.0), (10.0, 40.0))
+    slim = TextLine("I", ((10.0, 10.0), (12.0, 40.0), (19.0, 40.0), (17.0, 10.0)), 0.99)
+    turned: tuple[Position, Position, Position, Position] = ((10.0, 10.0), (18.9, 30.0), (18.9, 60.0), (10.0, 40.0))
     assert text_lines([slim]) == []
-    assert merged([(11, 20, 17, 50)], [Line("I", turned, 0.99)]) == Regions.of([], [])
+    assert merged([(11, 20, 17, 50)], [TextLine("I", turned, 0.99)]) == Regions.of([], [])
 
 
 def test_regions_survive_a_round_trip_and_must_add_up() -> None:

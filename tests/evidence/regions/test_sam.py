@@ -16,7 +16,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from limner.core.errors import UsageError
-from limner.core.evidence import Line
+from limner.core.evidence import TextLine
 from limner.evidence.regions import open_counter
 from limner.evidence.regions.sam import FILES, LARGE, ONLY_2_1, SamCounter, located, model_name
 from limner.evidence.regions.settings import RELEASE, Settings
@@ -137,7 +137,7 @@ def test_end_to_end_from_a_folder(torch: Any, saved: Path) -> None:
     first = counter.count(drawing(), [])
     assert first.lines == 0
     assert first.masks == first.count >= 1
-    word = Line("word", ((0.0, 0.0), (160.0, 0.0), (160.0, 120.0), (0.0, 120.0)), 0.99)
+    word = TextLine("word", ((0.0, 0.0), (160.0, 0.0), (160.0, 120.0), (0.0, 120.0)), 0.99)
     covered = counter.count(drawing(), [word])
     assert (covered.masks, covered.lines) == (0, 1)
     assert covered.boxes == ((0, 0, 160, 120),)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from limner.core.asks import Reply, Variant
 from limner.core.exam import Question
-from limner.core.protocol import Reply, Variant
 from limner.exams.aibench import AIBENCH
-from limner.exams.aibench.data import LEVELS, Rubric
+from limner.exams.aibench.data import LEVELS, QuestionsRubric
 from limner.judges import make_variant
 
 NAMES = {ours: name for name, ours in LEVELS.items()}
@@ -29,13 +29,13 @@ CHECKLIST = [item("component", 1), item("component", 2, "A"), item("topology", 3
 ROW: dict[str, Any] = {"id": "CVPR_2025/2506.07857v1", "method_text": r"We $x$.", "checklist": CHECKLIST}
 
 
-def question(checklist: Sequence[dict[str, Any]] = CHECKLIST, id: str = "V/q") -> Question[Rubric]:
-    return Question(id, r"A \emph{method}.", Rubric.model_validate({"checklist": list(checklist)}))
+def question(checklist: Sequence[dict[str, Any]] = CHECKLIST, id: str = "V/q") -> Question[QuestionsRubric]:
+    return Question(id, r"A \emph{method}.", QuestionsRubric.model_validate({"checklist": list(checklist)}))
 
 
 def replies(*texts: str, checklist: Sequence[dict[str, Any]] = CHECKLIST) -> list[Reply]:
     """One reply for each question of the checklist."""
-    items = Rubric.model_validate({"checklist": list(checklist)}).checklist
+    items = QuestionsRubric.model_validate({"checklist": list(checklist)}).checklist
     return [Reply(one.key, text) for one, text in zip(items, texts, strict=True)]
 
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.core.protocol import Unreadable
+from limner.core.asks import Unreadable
 from limner.exams.aibench.answers import LETTERS, batched, careful, check_all, release, shape
-from limner.exams.aibench.data import Rubric
+from limner.exams.aibench.data import QuestionsRubric
 from tests.exams.aibench.rows import CHECKLIST
 
 OPTIONS = {"A": "The encoder", "B": "Branch B", "C": "Both of them", "D": "It cannot be told"}
 YES_NO = {"A": "No", "B": "Yes"}
-ITEMS = Rubric.model_validate({"checklist": CHECKLIST}).checklist
+ITEMS = QuestionsRubric.model_validate({"checklist": CHECKLIST}).checklist
 
 
 @pytest.mark.parametrize(

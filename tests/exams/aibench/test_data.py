@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from limner.core.errors import DataError
 from limner.core.exam import Exam, Question
 from limner.exams.aibench import AIBENCH
-from limner.exams.aibench.data import Rubric, read
+from limner.exams.aibench.data import QuestionsRubric, read
 from tests.exams.aibench.rows import CHECKLIST, ROW, item, variant, write
 from tests.support import picture
 
@@ -199,7 +199,7 @@ def wrecked(draw: st.DrawFn) -> bytes:
     return (data[:at] + draw(st.binary(max_size=6)) + data[at + draw(st.integers(0, 9)) :]).replace(b"\n", b" ")
 
 
-def attempt(folder: Path) -> Exam[Rubric] | DataError:
+def attempt(folder: Path) -> Exam[QuestionsRubric] | DataError:
     """The exam, or the one error that may come instead."""
     try:
         return read(folder)
@@ -220,7 +220,7 @@ def test_wrecked_lines_are_read_or_named(tmp_path: Path, line: bytes, place: int
         return
     for question in found.questions:
         assert len(question.hash) == 64
-        again = Question.from_json(json.loads(json.dumps(question.to_json())), Rubric, None)
+        again = Question.from_json(json.loads(json.dumps(question.to_json())), QuestionsRubric, None)
         assert again.rubric == question.rubric
         for name in AIBENCH.protocol.variants:
             assert AIBENCH.protocol.asks(question, "0" * 64, {}, variant(name))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from limner import api
-from limner.core.evidence import Line
+from limner.core.evidence import TextLine
 from limner.core.exam import Selection
 from limner.core.marks import Criterion
 from limner.exams import read, resolve
@@ -90,8 +90,8 @@ def test_it_is_not_taken_in_by_print(marked: dict[tuple[str, str, str], tuple[in
     assert not [right for value, right in printed if value == 1 and not right]
 
 
-def line(text: str, top: float = 0) -> Line:
-    return Line(text, ((0, top), (200, top), (200, top + 20), (0, top + 20)), 0.99)
+def line(text: str, top: float = 0) -> TextLine:
+    return TextLine(text, ((0, top), (200, top), (200, top + 20), (0, top + 20)), 0.99)
 
 
 @pytest.mark.parametrize(

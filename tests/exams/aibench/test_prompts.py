@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from limner.core import settings
+from limner.core.asks import Text
 from limner.core.errors import UsageError
-from limner.core.protocol import Text
 from limner.exams.aibench import AIBENCH, latex
-from limner.exams.aibench.data import Item
-from limner.exams.aibench.labels import Asked, asked, criterion, yes_letter
+from limner.exams.aibench.data import ChoiceQuestion
+from limner.exams.aibench.labels import ComponentName, asked, criterion, yes_letter
 from limner.judges import make_variant
 from tests.exams.aibench.rows import item, question, variant
 
@@ -96,12 +96,12 @@ def test_stripping() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("Is the 'Gate' component present?", Asked("Gate", ())),
-        ('Is there a component named "Memory Bank" in the diagram?', Asked("Memory Bank", ())),
-        ("Does the diagram depict the 'Teacher Model (TM)' component?", Asked("Teacher Model", ("TM",))),
+        ("Is the 'Gate' component present?", ComponentName("Gate", ())),
+        ('Is there a component named "Memory Bank" in the diagram?', ComponentName("Memory Bank", ())),
+        ("Does the diagram depict the 'Teacher Model (TM)' component?", ComponentName("Teacher Model", ("TM",))),
         (
             "Does the figure show the 'Guide' module (by its name, an abbreviation like GD, or 'Helper Net')?",
-            Asked("Guide", ("Helper Net", "GD")),
+            ComponentName("Guide", ("Helper Net", "GD")),
         ),
         ("Does the diagram show the model’s ‘Depth Head’?", None),
         ("Is the 'Gate' missing from the diagram?", None),
@@ -111,13 +111,13 @@ def test_stripping() -> None:
         ("(as in 'Gate') Is the component present?", None),
     ],
 )
-def test_the_name_that_is_asked_for(text: str, found: Asked | None) -> None:
+def test_the_name_that_is_asked_for(text: str, found: ComponentName | None) -> None:
     assert asked(text) == found
 
 
 def test_which_letter_says_yes() -> None:
-    def made(options: dict[str, str], right: str = "A") -> Item:
-        return Item.model_validate(item("component", 1, right, options=options))
+    def made(options: dict[str, str], right: str = "A") -> ChoiceQuestion:
+        return ChoiceQuestion.model_validate(item("component", 1, right, options=options))
 
     assert yes_letter(made({"A": "No", "B": "Yes"})) == "B"
     assert yes_letter(made({"A": "Yes, it is", "B": "No, it is not"})) == "A"

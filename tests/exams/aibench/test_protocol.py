@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limner.core.asks import Picture, Reply, Text
 from limner.core.marks import Mark, fill
-from limner.core.protocol import READINGS, Picture, Reply, Row, Text
+from limner.core.protocol import READINGS, Row
 from limner.exams.aibench import AIBENCH
 from tests.exams.aibench.rows import CHECKLIST, item, question, replies, variant
 

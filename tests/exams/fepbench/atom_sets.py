@@ -9,10 +9,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from limner.core.asks import Reply
 from limner.core.exam import Question
 from limner.core.marks import Mark
-from limner.core.protocol import Reply
-from limner.exams.fepbench.atoms import MODALITIES, Atoms, Modality
+from limner.exams.fepbench.data import MODALITIES, Atoms, Modality
 from limner.exams.fepbench.protocol import FEPBench
 from limner.exams.fepbench.replies import LAYOUT, PARTS
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from limner.core.errors import DataError
 from limner.core.exam import Exam, Question
 from limner.exams.fepbench import FEPBENCH
-from limner.exams.fepbench.atoms import MODALITIES, SCHEMA, Atoms, Sample, schema
-from limner.exams.fepbench.data import read
+from limner.exams.fepbench.data import MODALITIES, SCHEMA, Atoms, Sample, read, schema
 from limner.judges import make_variant
 from tests.exams.fepbench.atom_sets import SAMPLE, changed
 from tests.support import picture

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 from tools.samples.fepbench.draw import DRAWINGS, IMAGES
 
-from limner.core.evidence import Line
+from limner.core.evidence import TextLine
 from limner.core.exam import Question
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.exams.fepbench import FEPBENCH
@@ -43,12 +43,12 @@ TRUTH = by_hand()
 
 
 @pytest.fixture(scope="module")
-def text() -> Callable[[str, str], list[Line]]:
+def text() -> Callable[[str, str], list[TextLine]]:
     """The lines read in a drawing of a sample, each read once."""
     engine = RapidOcr()
 
     @cache
-    def lines(drawing: str, sample: str) -> list[Line]:
+    def lines(drawing: str, sample: str) -> list[TextLine]:
         reference = Image.open(IMAGES / f"{sample}.png").convert("RGB")
         if drawing == "altered":
             return engine.read(altered(sample))
@@ -63,7 +63,7 @@ def text() -> Callable[[str, str], list[Line]]:
     return lines
 
 
-def judged(drawing: str, text: Callable[[str, str], list[Line]]) -> tuple[list[tuple[int, int]], float]:
+def judged(drawing: str, text: Callable[[str, str], list[TextLine]]) -> tuple[list[tuple[int, int]], float]:
     """Mark and truth of everything decided; the share of text flags (all but attachment) that was decided."""
     pairs, flags = [], 0
     for sample, question in QUESTIONS.items():
@@ -97,7 +97,7 @@ def test_labels_are_those_of_the_sample() -> None:
         pytest.param("swapped", 0.8, marks=pytest.mark.slow),
     ],
 )
-def test_what_it_decides_is_right(drawing: str, least: float, text: Callable[[str, str], list[Line]]) -> None:
+def test_what_it_decides_is_right(drawing: str, least: float, text: Callable[[str, str], list[TextLine]]) -> None:
     pairs, share = judged(drawing, text)
     yes = [truth for mark, truth in pairs if mark == 1]
     no = [truth for mark, truth in pairs if mark == 0]

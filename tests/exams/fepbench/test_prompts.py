@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from limner.core.asks import Ask, Picture, Text
 from limner.core.errors import UsageError
 from limner.core.exam import Question
-from limner.core.protocol import Ask, Picture, Text
 from limner.exams.fepbench import FEPBENCH
-from limner.exams.fepbench.atoms import MODALITIES
+from limner.exams.fepbench.data import MODALITIES
 from limner.exams.fepbench.replies import LAYOUT, PARTS, UNEXPECTED, VERIFICATION
 from limner.judges import make_variant
 from tests.cli.invoke import limner

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from limner.core.asks import Reply, Unreadable
 from limner.core.exam import Question
 from limner.core.marks import Mark, fill
-from limner.core.protocol import READINGS, Reading, Reply, Row, Unreadable
+from limner.core.protocol import READINGS, Reading, Row
 from limner.exams.fepbench import FEPBENCH
-from limner.exams.fepbench.atoms import MODALITIES, Atoms
+from limner.exams.fepbench.data import MODALITIES, Atoms
 from limner.exams.fepbench.replies import LAYOUT, PARTS, UNEXPECTED, VERIFICATION, listed, normal, verified
 from limner.judges import make_variant
 from tests.exams.fepbench.atom_sets import (

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image, ImageChops
 from tools.samples.fepbench.draw import DRAWINGS, IMAGES, draw_all
 
-from limner.exams.fepbench.atoms import MODALITIES
+from limner.exams.fepbench.data import MODALITIES
 
 ROWS: list[dict[str, Any]] = [
     json.loads(line) for line in (IMAGES.parent / "samples.jsonl").read_text("utf-8").splitlines()

@@ -9,18 +9,20 @@ from typing import Any
 from hypothesis import strategies as st
 
 from limner.core.exam import Question, Reference
-from limner.exams.genexam.data import Point, Rubric
+from limner.exams.genexam.data import ScoringPoint, ScoringPointsRubric
 
 RATINGS = ("Spelling", "Clarity and Readability", "Logical Consistency")
 SHA = "0" * 64
 
 
-def question(*weights: float) -> Question[Rubric]:
-    points = tuple(Point(question=f"Is part {n} there?", score=weight) for n, weight in enumerate(weights, 1))
-    return Question("Q_1", "Draw a thing.", Rubric(scoring_points=points), {}, Reference("Q/Q_1.png", known_sha256=SHA))
+def question(*weights: float) -> Question[ScoringPointsRubric]:
+    points = tuple(ScoringPoint(question=f"Is part {n} there?", score=weight) for n, weight in enumerate(weights, 1))
+    return Question(
+        "Q_1", "Draw a thing.", ScoringPointsRubric(scoring_points=points), {}, Reference("Q/Q_1.png", known_sha256=SHA)
+    )
 
 
-def even(count: int) -> Question[Rubric]:
+def even(count: int) -> Question[ScoringPointsRubric]:
     """A question whose points weigh about the same and sum to one."""
     share = round(1 / count, 4)
     return question(*[share] * (count - 1), round(1 - share * (count - 1), 4))

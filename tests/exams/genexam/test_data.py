@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from limner.core.errors import DataError
 from limner.core.exam import Exam, Question
 from limner.exams.genexam import GENEXAM
-from limner.exams.genexam.data import Rubric, read
+from limner.exams.genexam.data import ScoringPointsRubric, read
 from limner.judges import make_variant
 from tests.needs import shared
 from tests.support import picture, write_exam
@@ -295,7 +295,7 @@ def wrecked_lines(draw: st.DrawFn) -> bytes:
     return wreck_bytes(draw, json.dumps(ROW).encode()).replace(b"\n", b" ")
 
 
-def attempt(folder: Path) -> Exam[Rubric] | DataError:
+def attempt(folder: Path) -> Exam[ScoringPointsRubric] | DataError:
     """The exam, or the one error that may come instead."""
     try:
         return read(folder)
@@ -303,10 +303,10 @@ def attempt(folder: Path) -> Exam[Rubric] | DataError:
         return error
 
 
-def use(question: Question[Rubric]) -> None:
+def use(question: Question[ScoringPointsRubric]) -> None:
     """What is done with every question that was read: it must not fail later."""
     assert len(question.hash) == 64
-    again = Question.from_json(json.loads(json.dumps(question.to_json())), Rubric, None)
+    again = Question.from_json(json.loads(json.dumps(question.to_json())), ScoringPointsRubric, None)
     assert again.rubric == question.rubric
     (ask,) = GENEXAM.protocol.asks(question, "0" * 64, {}, make_variant(GENEXAM, None, {"reference": "none"}))
     assert ask.criteria

@@ -7,11 +7,11 @@ import tomllib
 
 import pytest
 
+from limner.core.asks import Ask, Picture, Text
 from limner.core.errors import Lacking, UsageError
 from limner.core.exam import Question, Reference
-from limner.core.protocol import Ask, Picture, Text
 from limner.exams.genexam import GENEXAM
-from limner.exams.genexam.data import Rubric
+from limner.exams.genexam.data import ScoringPointsRubric
 from limner.judges import make_variant
 from tests.cli.invoke import limner
 from tests.exams.genexam.replies import SHA, question
@@ -23,7 +23,7 @@ each_variant = pytest.mark.parametrize("variant", ["release", "paper"])
 each_reference = pytest.mark.parametrize("reference", REFERENCES)
 
 
-def ask(variant: str, reference: str = "image", asked: Question[Rubric] | None = None) -> Ask:
+def ask(variant: str, reference: str = "image", asked: Question[ScoringPointsRubric] | None = None) -> Ask:
     way = make_variant(GENEXAM, variant, {"reference": reference})
     evidence = {"caption": CAPTION} if reference in ("caption", "both") else {}
     (found,) = GENEXAM.protocol.asks(asked or question(0.5, 0.3, 0.2), DRAWING, evidence, way)

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from limner.core.asks import Reply, Unreadable
 from limner.core.exam import Question
 from limner.core.marks import Mark, fill
-from limner.core.protocol import READINGS, Reading, Reply, Unreadable
-from limner.exams.genexam.data import Rubric
+from limner.core.protocol import READINGS, Reading
+from limner.exams.genexam.data import ScoringPointsRubric
 from limner.exams.genexam.protocol import GenExam
 from tests.exams.genexam.replies import CAREFUL, RATINGS, SHARED, VERDICTS, even, question, reply
 
@@ -23,7 +24,7 @@ each_reading = pytest.mark.parametrize("reading", READINGS)
 quick = settings(deadline=None, max_examples=60)
 
 
-def read(question: Question[Rubric], text: str, reading: Reading) -> list[Mark]:
+def read(question: Question[ScoringPointsRubric], text: str, reading: Reading) -> list[Mark]:
     return PROTOCOL.marks(question, [Reply("mark", text)], reading)
 
 
@@ -31,7 +32,7 @@ def values(marks: list[Mark]) -> list[int | None]:
     return [mark.value for mark in marks]
 
 
-def is_unread(question: Question[Rubric], text: str, reading: Reading) -> bool:
+def is_unread(question: Question[ScoringPointsRubric], text: str, reading: Reading) -> bool:
     """Whether nothing of the reply was read; half a verdict must never be taken."""
     marks = read(question, text, reading)
     assert [mark.criterion for mark in marks] == [criterion.id for criterion in PROTOCOL.criteria(question)]
@@ -76,7 +77,7 @@ def test_both_names_of_readability_but_for_the_release(verdict: tuple[list[int],
     assert is_unread(question, text, "release")
 
 
-def test_reasons_are_kept(three: Question[Rubric]) -> None:
+def test_reasons_are_kept(three: Question[ScoringPointsRubric]) -> None:
     body = reply([1, 0, 1], [2, 1, 0])
     body["answers"][1] = {"reasoning": "the label is missing", "answer": 0}
     body["answers"][2] = {"reasoning": 7, "answer": 1}
@@ -86,7 +87,9 @@ def test_reasons_are_kept(three: Question[Rubric]) -> None:
 
 @each_reading
 @pytest.mark.parametrize(("given_", "value"), [(True, 1), (False, 0), (1.0, 1), (0.0, 0)])
-def test_answers_in_other_words(three: Question[Rubric], reading: Reading, given_: object, value: int) -> None:
+def test_answers_in_other_words(
+    three: Question[ScoringPointsRubric], reading: Reading, given_: object, value: int
+) -> None:
     assert values(read(three, json.dumps(reply([given_, 0, 1], [2, 2, 2])), reading))[0] == value
 
 
@@ -120,25 +123,27 @@ def broken() -> dict[str, Any]:
 
 @each_reading
 @pytest.mark.parametrize("body", broken().values(), ids=broken())
-def test_a_broken_verdict_is_unread_as_a_whole(three: Question[Rubric], reading: Reading, body: object) -> None:
+def test_a_broken_verdict_is_unread_as_a_whole(
+    three: Question[ScoringPointsRubric], reading: Reading, body: object
+) -> None:
     assert is_unread(three, json.dumps(body), reading)
 
 
 @each_reading
 @pytest.mark.parametrize("text", ["", "   ", "sorry", "{", "```json\n```", "[" * 100_000, '{"a":' * 50_000, "\0", "{}"])
-def test_no_verdict_at_all(three: Question[Rubric], reading: Reading, text: str) -> None:
+def test_no_verdict_at_all(three: Question[ScoringPointsRubric], reading: Reading, text: str) -> None:
     assert is_unread(three, text, reading)
 
 
 @each_reading
 @pytest.mark.parametrize("cut", [0.25, 0.5, 0.9, 0.99])
-def test_a_reply_cut_off(three: Question[Rubric], reading: Reading, cut: float) -> None:
+def test_a_reply_cut_off(three: Question[ScoringPointsRubric], reading: Reading, cut: float) -> None:
     text = json.dumps(reply([1, 1, 1], [2, 2, 2]))
     assert is_unread(three, text[: int(len(text) * cut)], reading)
 
 
 @each_reading
-def test_the_number_of_replies(three: Question[Rubric], reading: Reading) -> None:
+def test_the_number_of_replies(three: Question[ScoringPointsRubric], reading: Reading) -> None:
     one = Reply("mark", json.dumps(reply([1, 1, 1], [2, 2, 2])))
     for replies in ([], [one, one], [Reply("caption", one.text)]):
         marks = PROTOCOL.marks(three, replies, reading)
@@ -196,7 +201,7 @@ PARTIAL = st.lists(st.none() | st.integers(0, 1), min_size=1, max_size=7).flatma
 Partial = tuple[list[int | None], tuple[int | None, ...]]
 
 
-def marks_of(question: Question[Rubric], given_: Partial) -> list[Mark]:
+def marks_of(question: Question[ScoringPointsRubric], given_: Partial) -> list[Mark]:
     flat = [*given_[0], *given_[1]]
     criteria = PROTOCOL.criteria(question)
     return [
@@ -205,7 +210,7 @@ def marks_of(question: Question[Rubric], given_: Partial) -> list[Mark]:
     ]
 
 
-def scores(question: Question[Rubric], marks: list[Mark]) -> dict[str, float | None]:
+def scores(question: Question[ScoringPointsRubric], marks: list[Mark]) -> dict[str, float | None]:
     return PROTOCOL.scores(question, marks, {})
 
 
@@ -261,7 +266,9 @@ def test_bounds_hold_every_completion(given_: Partial, data: st.DataObject) -> N
         (([None, None, None], (None, None, None)), {"strict": None, "relaxed": None, "semantic": None}),
     ],
 )
-def test_worked_examples(three: Question[Rubric], given_: Partial, expected: dict[str, float | None]) -> None:
+def test_worked_examples(
+    three: Question[ScoringPointsRubric], given_: Partial, expected: dict[str, float | None]
+) -> None:
     found = scores(three, marks_of(three, given_))
     assert expected.items() <= found.items()
     assert list(found) == [score.name for score in PROTOCOL.scored]
@@ -274,7 +281,7 @@ def test_weights_with_four_decimals() -> None:
     assert (found["semantic"], found["relaxed"]) == (0.6666, 71.7)
 
 
-def test_criteria_carry_the_weights(three: Question[Rubric]) -> None:
+def test_criteria_carry_the_weights(three: Question[ScoringPointsRubric]) -> None:
     found = [(c.id, c.kind, c.top, c.weight) for c in PROTOCOL.criteria(three)]
     assert found[:3] == [("point/1", "point", 1, 0.5), ("point/2", "point", 1, 0.3), ("point/3", "point", 1, 0.2)]
     assert found[3:] == [(name, "rating", 2, None) for name in ("spelling", "readability", "logic")]

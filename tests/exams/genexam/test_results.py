@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from limner.core.asks import Reply
 from limner.core.errors import DataError
-from limner.core.protocol import READINGS, Reply
+from limner.core.protocol import READINGS
 from limner.exams.genexam.protocol import GenExam
 from limner.exams.genexam.results import read_results
 from tests.exams.genexam.replies import question, reply

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from limner.core.exam import Question, Reference
 from limner.core.marks import Mark
-from limner.exams.mmmg.data import Rubric
+from limner.exams.mmmg.data import GraphRubric
 
 ELEMENTS = ("boiler", "Steam", "turbine")
 DEPENDENCIES = ("Causes(boiler, steam)", "Requires(turbine, Steam)")
@@ -22,9 +22,9 @@ def question(
     dependencies: Sequence[str] = DEPENDENCIES,
     id: str = "highschool_Engineering_1",
     annotation: str = "A boiler makes steam that drives a turbine.",
-) -> Question[Rubric]:
+) -> Question[GraphRubric]:
     level, discipline = id.split("_")[:2]
-    rubric = Rubric(elements=tuple(elements), dependencies=tuple(dependencies), annotation=annotation)
+    rubric = GraphRubric(elements=tuple(elements), dependencies=tuple(dependencies), annotation=annotation)
     tags = {"level": level, "discipline": discipline, "level_discipline": f"{level}_{discipline}"}
     return Question(id, "Draw a power plant.", rubric, tags, Reference("x.png", known_sha256="0" * 64))
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from limner.core.errors import DataError
 from limner.core.exam import Exam, Question
 from limner.exams.mmmg import MMMG
-from limner.exams.mmmg.data import LEVELS, Rubric, read
+from limner.exams.mmmg.data import LEVELS, GraphRubric, read
 from limner.judges import make_variant
 from limner.store import Store
 from limner.store.records import add_exam, load_exam
@@ -62,7 +62,7 @@ def test_a_row_in_full(tmp_path: Path) -> None:
         assert exam.notes == ("1 of 2 reference images are absent: controls skip those",)
         first, second = exam.questions
         assert (first.id, first.prompt) == ("highschool_Engineering_1", "Draw a power plant.")
-        assert first.rubric == Rubric(
+        assert first.rubric == GraphRubric(
             elements=("boiler", "steam"), dependencies=("Causes(boiler, steam)",), annotation="A boiler makes steam."
         )
         assert first.tags == {
@@ -190,7 +190,7 @@ def test_parquet_with_images_inside(tmp_path: Path) -> None:
     assert [q.rubric for q in read(file).questions] == same
     with Store(tmp_path / "store") as store:
         add_exam(store, exam)
-        again = load_exam(store, "mmmg", Rubric)
+        again = load_exam(store, "mmmg", GraphRubric)
         assert [q.hash for q in again.questions] == [q.hash for q in exam.questions]
         sha256 = again.questions[0].reference.sha256 if again.questions[0].reference else None
         assert sha256 is not None
@@ -227,7 +227,7 @@ def test_wrecked_parquet_is_named(tmp_path: Path, data: st.DataObject) -> None:
     assert isinstance(found, Exam) or (str(file) in str(found) and len(str(found)) < 1000)
 
 
-def attempt(path: Path) -> Exam[Rubric] | DataError:
+def attempt(path: Path) -> Exam[GraphRubric] | DataError:
     try:
         return read(path)
     except DataError as error:
@@ -260,9 +260,9 @@ def wrecked(draw: st.DrawFn) -> bytes:
     )
 
 
-def use(question: Question[Rubric]) -> None:
+def use(question: Question[GraphRubric]) -> None:
     """What is done with every question that was read: it must not fail later."""
-    again = Question.from_json(json.loads(json.dumps(question.to_json())), Rubric, None)
+    again = Question.from_json(json.loads(json.dumps(question.to_json())), GraphRubric, None)
     assert again.rubric == question.rubric
     assert len(question.hash) == 64
     for variant in MMMG.protocol.variants:

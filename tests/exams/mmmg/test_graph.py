@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limner.exams.mmmg.graph import Graph, Stops, build, distance, drawn, ends, similarity, stops
+from limner.exams.mmmg.graph import ReleaseGraph, ScorerError, build, distance, drawn, ends, similarity, stops
 from tests.exams.mmmg.cases import RELATIONS, graphs
 
 ALL = True
 
 
-def built(elements: list[str], *dependencies: str) -> Graph:
+def built(elements: list[str], *dependencies: str) -> ReleaseGraph:
     return build(dict.fromkeys(elements, ALL), dict.fromkeys(dependencies, ALL))
 
 
@@ -65,7 +65,7 @@ def test_how_a_dependency_is_cut(text: str, expected: list[tuple[str, str]]) -> 
 
 @pytest.mark.parametrize("text", ["Causes(a,b)", "Causes(a)", "Causes()", "Causes("])
 def test_the_released_scorer_stops(text: str) -> None:
-    with pytest.raises(Stops, match="no two arguments"):
+    with pytest.raises(ScorerError, match="no two arguments"):
         build({"a": True, "b": True}, {text: True})
     assert stops(["Causes(a, b)", text]) == f"{text!r} has no two arguments with a comma and a blank between them"
     # Only what is judged yes is looked at; but the reference always is.
@@ -89,10 +89,10 @@ def test_fewer_nodes_can_make_an_endpoint_clear() -> None:
 
 
 def test_a_dependency_without_its_entity_adds_nothing() -> None:
-    assert build({"a": True, "b": False}, {"Causes(a, b)": True}) == Graph(("a",), frozenset())
+    assert build({"a": True, "b": False}, {"Causes(a, b)": True}) == ReleaseGraph(("a",), frozenset())
 
 
-def first_value(reference: Graph, generated: Graph) -> int:
+def first_value(reference: ReleaseGraph, generated: ReleaseGraph) -> int:
     return int(next(nx.optimize_graph_edit_distance(drawn(reference), drawn(generated))))
 
 
@@ -121,7 +121,7 @@ def test_a_generated_edge_the_reference_lacks(data: st.DataObject) -> None:
     edges = st.frozensets(st.tuples(st.sampled_from(names), st.sampled_from(names)).filter(lambda e: e[0] != e[1]))
     kept = tuple(name for name in names if data.draw(st.booleans()))
     free = frozenset(edge for edge in data.draw(edges) if set(edge) <= set(kept))
-    reference, generated = Graph(tuple(names), data.draw(edges)), Graph(kept, free)
+    reference, generated = ReleaseGraph(tuple(names), data.draw(edges)), ReleaseGraph(kept, free)
     assert distance(reference, generated) == first_value(reference, generated)
 
 
@@ -149,8 +149,8 @@ def test_one_more_right_answer_can_lower_it() -> None:
 def test_a_complete_answer_scores_one_and_two_empty_graphs_nothing() -> None:
     full = built(["a", "b", "c"], "Causes(a, b)", "Defines(b, c)")
     assert similarity(full, full) == 1
-    assert similarity(full, Graph((), frozenset())) == 0
-    assert similarity(Graph((), frozenset()), Graph((), frozenset())) == 0
+    assert similarity(full, ReleaseGraph((), frozenset())) == 0
+    assert similarity(ReleaseGraph((), frozenset()), ReleaseGraph((), frozenset())) == 0
 
 
 @given(graphs())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from limner import exams
 from limner.core.exam import Question
-from limner.exams.mmmg.data import Rubric
+from limner.exams.mmmg.data import GraphRubric
 from limner.exams.mmmg.graph_view import graph
 from limner.site.views import view
 
@@ -21,7 +21,7 @@ names = st.lists(
 
 
 def laid_out(elements: list[str], dependencies: list[str]) -> dict[str, Any]:
-    rubric = Rubric(elements=tuple(elements), dependencies=tuple(dependencies))
+    rubric = GraphRubric(elements=tuple(elements), dependencies=tuple(dependencies))
     return graph(Question("q", "Draw.", rubric))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from limner.core.protocol import Ask, Picture, Text
+from limner.core.asks import Ask, Picture, Text
 from limner.exams.mmmg import MMMG
 from limner.exams.mmmg.replies import SCHEMA
 from limner.judges import make_variant

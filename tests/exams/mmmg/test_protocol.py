@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limner.core.asks import Reply
 from limner.core.errors import UsageError
 from limner.core.exam import Question
 from limner.core.marks import Mark, fill
-from limner.core.protocol import Reply, Row
+from limner.core.protocol import Row
 from limner.exams.mmmg import MMMG
-from limner.exams.mmmg.data import LEVELS, Rubric
-from limner.exams.mmmg.errors import failures
+from limner.exams.mmmg.analysis import failures
+from limner.exams.mmmg.data import LEVELS, GraphRubric
 from limner.exams.mmmg.scores import readability
 from limner.scoring.stats import bootstrap
 from tests.exams.mmmg.cases import DEPENDENCIES, ELEMENTS, graphs, marks, question, structured
@@ -34,7 +35,7 @@ def regions(count: object, backend: str = "imported") -> dict[str, Any]:
     return {"regions": {"value": count, "backend": backend}}
 
 
-def row(asked: Question[Rubric], given: list[Mark], count: object = 10) -> Row:
+def row(asked: Question[GraphRubric], given: list[Mark], count: object = 10) -> Row:
     return Row(asked, tuple(given), PROTOCOL.scores(asked, given, regions(count)), regions(count))
 
 

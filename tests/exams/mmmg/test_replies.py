@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limner.core.protocol import READINGS, Reading, Unreadable
+from limner.core.asks import Unreadable
+from limner.core.protocol import READINGS, Reading
 from limner.exams.mmmg.replies import FREE, MISSING, SCHEMA, STRUCTURED, complete, read, released, some, told
 from tests.exams.mmmg.cases import body, checklist, structured
 

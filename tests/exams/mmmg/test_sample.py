@@ -12,7 +12,7 @@ from tools.samples.mmmg.draw import DRAWINGS, IMAGES, draw_all
 
 from limner.core.exam import Question
 from limner.exams.mmmg import MMMG, graph
-from limner.exams.mmmg.data import LEVELS, Rubric, read
+from limner.exams.mmmg.data import LEVELS, GraphRubric, read
 from limner.exams.mmmg.exact import resolve
 
 SAMPLE = IMAGES.parent
@@ -43,7 +43,7 @@ def test_every_level_and_many_disciplines() -> None:
 
 
 @each
-def test_graphs_are_sound(question: Question[Rubric]) -> None:
+def test_graphs_are_sound(question: Question[GraphRubric]) -> None:
     """Every dependency leads to entities by their exact names, and both readings of the graph agree."""
     rubric = question.rubric
     found = resolve(rubric.elements, rubric.dependencies)
@@ -57,7 +57,7 @@ def test_graphs_are_sound(question: Question[Rubric]) -> None:
 
 
 @each
-def test_every_entity_is_drawn_under_its_name(question: Question[Rubric]) -> None:
+def test_every_entity_is_drawn_under_its_name(question: Question[GraphRubric]) -> None:
     assert {name.lower() for name in question.rubric.elements} <= words(question.id)
 
 
@@ -68,7 +68,7 @@ def test_all_relations_are_used() -> None:
 
 
 @each
-def test_references_are_small(question: Question[Rubric]) -> None:
+def test_references_are_small(question: Question[GraphRubric]) -> None:
     path = IMAGES / f"{question.id}.png"
     assert path.stat().st_size < 25_000
     with Image.open(path) as image:

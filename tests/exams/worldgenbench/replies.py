@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from hypothesis import strategies as st
 
 from limner.core.exam import Question
-from limner.exams.worldgenbench.data import Item, Rubric
+from limner.exams.worldgenbench.data import ChecklistItem, ChecklistRubric
 
 TAGS = {"domain": "nature", "discipline": "CHEM"}
 
 
-def question(count: int, **tags: str) -> Question[Rubric]:
-    entries = tuple(Item(item=f"Part {n} is shown.", explanation=f"Reason {n}.") for n in range(1, count + 1))
-    return Question("q", "Draw the scene.", Rubric(checklist=entries), tags or TAGS)
+def question(count: int, **tags: str) -> Question[ChecklistRubric]:
+    entries = tuple(ChecklistItem(item=f"Part {n} is shown.", explanation=f"Reason {n}.") for n in range(1, count + 1))
+    return Question("q", "Draw the scene.", ChecklistRubric(checklist=entries), tags or TAGS)
 
 
 Form = Callable[[Sequence[int]], str]

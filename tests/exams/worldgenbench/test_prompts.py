@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from limner.core.asks import Ask, Picture, Text
 from limner.core.errors import UsageError
 from limner.core.exam import Question
-from limner.core.protocol import Ask, Picture, Text
 from limner.exams.worldgenbench import WORLDGENBENCH
-from limner.exams.worldgenbench.data import Item, Rubric
+from limner.exams.worldgenbench.data import ChecklistItem, ChecklistRubric
 from limner.judges import make_variant
 from tests.cli.invoke import limner
 from tests.exams.worldgenbench.replies import question
@@ -21,7 +21,7 @@ PROTOCOL = WORLDGENBENCH.protocol
 each_way = pytest.mark.parametrize("explain", ["false", "true"])
 
 
-def ask(explain: str, asked: Question[Rubric] | None = None) -> Ask:
+def ask(explain: str, asked: Question[ChecklistRubric] | None = None) -> Ask:
     (found,) = PROTOCOL.asks(asked or question(3), DRAWING, {}, make_variant(WORLDGENBENCH, None, {"explain": explain}))
     return found
 
@@ -116,7 +116,7 @@ def test_ways_of_asking_never_mix() -> None:
 
 
 def test_words_of_the_checklist_are_not_fields() -> None:
-    odd = Rubric(checklist=(Item(item="Shows {{reply}} {{", explanation="{{count}}"),))
+    odd = ChecklistRubric(checklist=(ChecklistItem(item="Shows {{reply}} {{", explanation="{{count}}"),))
     assert "1. Item: Shows {{reply}} {{\n   Explanation: {{count}}" in told(ask("false", Question("q", "x", odd)))
 
 

@@ -14,7 +14,7 @@ from limner.core.marks import Mark, fill
 from limner.core.protocol import Row
 from limner.exams.worldgenbench import WORLDGENBENCH
 from limner.exams.worldgenbench.data import CONTINENTS, DISCIPLINES
-from limner.exams.worldgenbench.visible import words_alone
+from limner.exams.worldgenbench.labels import words_alone
 from limner.scoring.stats import LEAST, bootstrap
 from tests.exams.worldgenbench.replies import MARKS, question
 

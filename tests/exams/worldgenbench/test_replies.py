@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limner.core.protocol import READINGS, Reply, Unreadable
+from limner.core.asks import Reply, Unreadable
+from limner.core.protocol import READINGS
 from limner.exams.worldgenbench import WORLDGENBENCH
 from limner.exams.worldgenbench.replies import read_list, read_reasons
 from limner.judges import make_variant

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.core.evidence import Line
+from limner.core.evidence import TextLine
 from limner.core.marks import Criterion, values
 from limner.judges.ocr.examine import decide, examine
-from limner.judges.ocr.labels import Claim, Label, claim
+from limner.judges.ocr.labels import Label, LabelClaim, claim
 from tests.judges.pages import apart, stacked
 
 POINT = frozenset({"point"})
 
 
-def decision(text: str, lines: list[Line]) -> int | None:
+def decision(text: str, lines: list[TextLine]) -> int | None:
     found = claim(text)
     assert found
     return decide(found, lines).value
@@ -57,7 +57,7 @@ def test_any_one_will_do() -> None:
     text = "Is each panel labeled 'Attraction' or 'Repulsion'?"
     assert decision(text, apart("Gravity")) == 0
     assert decision(text, apart("Repulsion")) is None
-    either = Claim((Label("Attraction", firm=True), Label("Repulsion", firm=True)), "any", True)
+    either = LabelClaim((Label("Attraction", firm=True), Label("Repulsion", firm=True)), "any", True)
     assert decide(either, apart("Repulsion")).value == 1
 
 
@@ -78,7 +78,7 @@ TEXTS = st.lists(st.one_of(LABELS, st.text(st.characters(codec="ascii"), max_siz
 
 @given(st.lists(LABELS, min_size=1, max_size=3, unique=True), TEXTS, TEXTS)
 def test_further_lines_never_turn_yes_into_no(names: list[str], first: list[str], more: list[str]) -> None:
-    demanded = Claim(tuple(Label(name, firm=True) for name in names), "all", True)
+    demanded = LabelClaim(tuple(Label(name, firm=True) for name in names), "all", True)
     lines = [*apart(*names), *stacked(first, y=2000)]
     before = decide(demanded, lines).value
     after = decide(demanded, [*lines, *stacked(more, y=1990)]).value
@@ -88,7 +88,7 @@ def test_further_lines_never_turn_yes_into_no(names: list[str], first: list[str]
 
 @given(st.lists(LABELS, min_size=1, max_size=3, unique=True), TEXTS, TEXTS)
 def test_further_lines_never_turn_doubt_into_no(names: list[str], first: list[str], more: list[str]) -> None:
-    demanded = Claim(tuple(Label(name, firm=True) for name in names), "all", True)
+    demanded = LabelClaim(tuple(Label(name, firm=True) for name in names), "all", True)
     if decide(demanded, apart(*first)).value != 0:
         assert decide(demanded, [*apart(*first), *stacked(more, y=5000)]).value != 0
 

@@ -8,13 +8,13 @@ import pytest
 
 from limner.calls import digest
 from limner.core.errors import UsageError
-from limner.core.evidence import Line
+from limner.core.evidence import TextLine
 from limner.core.marks import Criterion, Mark
 from limner.evidence.probe import OcrProbe
 from limner.exams import kind, read, resolve
 from limner.exams.genexam import GENEXAM
 from limner.judges import OcrJudge, split_wording
-from limner.judges.ocr.judge import RULES, choose
+from limner.judges.ocr.judge import RULES, choose_rules
 from limner.store import Blobs
 from tests.judges.pages import apart, beside
 
@@ -25,7 +25,7 @@ EXAMS = ("aibench", "fepbench", "genexam", "mmmg", "worldgenbench")
 
 def marks_by(name: str) -> list[list[object]]:
     """Marks of these rules for some criteria of every sample: all their words read, half of them, and none."""
-    _, examine = choose(name)
+    _, examine = choose_rules(name)
     found: list[list[object]] = []
     for exam in EXAMS:
         protocol = kind(exam).protocol
@@ -49,15 +49,15 @@ def test_no_rule_changes_without_a_new_version() -> None:
 
 
 def all_met(
-    criteria: Sequence[Criterion], _lines: Sequence[Line], _kinds: frozenset[str], _mentions: bool
+    criteria: Sequence[Criterion], _lines: Sequence[TextLine], _kinds: frozenset[str], _mentions: bool
 ) -> list[Mark]:
     return [Mark(criterion.id, criterion.top) for criterion in criteria]
 
 
 def test_an_older_version_can_still_be_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(RULES, "labels-3", all_met)
-    assert choose() == ("labels-3", all_met)
-    assert choose("labels-2")[1] is not all_met
+    assert choose_rules() == ("labels-3", all_met)
+    assert choose_rules("labels-2")[1] is not all_met
     blobs, probe = Blobs("nowhere"), OcrProbe()
     found = [OcrJudge(GENEXAM.protocol, blobs, probe, rules=rules).setup for rules in (None, "labels-3", "labels-2")]
     assert [setup["rules"] for setup in found] == ["labels-3", "labels-3", "labels-2"]
@@ -65,7 +65,7 @@ def test_an_older_version_can_still_be_run(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_rules_that_are_not_there() -> None:
     with pytest.raises(UsageError, match=r"no rules 'labels-9'; there is: labels-2"):
-        choose("labels-9")
+        choose_rules("labels-9")
 
 
 def test_words_choose_a_wording_and_rules() -> None:

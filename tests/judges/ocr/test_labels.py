@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.judges.ocr import labels, phrases
-from limner.judges.ocr.labels import Claim, claim
+from limner.judges.ocr.labels import LabelClaim, claim
 from tests.needs import shared
 
 DEMANDED = {
@@ -181,7 +181,7 @@ def test_the_released_criteria_hold_hundreds_of_claims() -> None:
     annotations = shared("data", "genexam", "annotations", "All_Subjects.jsonl")
     rows = [json.loads(row) for row in annotations.read_text(encoding="utf-8").splitlines()]
     texts = [point["question"] for row in rows for point in row["scoring_points"]]
-    claims: list[Claim] = [found for text in texts if (found := claim(text))]
+    claims: list[LabelClaim] = [found for text in texts if (found := claim(text))]
     assert len(texts) == 7022
     assert len(claims) > 800
     assert sum(any(label.firm for label in found.labels) for found in claims) > 300

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from limner.core.evidence import Line
+from limner.core.evidence import TextLine
 from limner.core.fonts import font
 from limner.core.images import flatten
 from limner.painters.controls import images, swaps
@@ -19,11 +19,11 @@ from limner.painters.controls import images, swaps
 GROUND = (235, 240, 250)
 
 
-def line(text: str, left: float, top: float, right: float, bottom: float, confidence: float = 0.95) -> Line:
-    return Line(text, ((left, top), (right, top), (right, bottom), (left, bottom)), confidence)
+def line(text: str, left: float, top: float, right: float, bottom: float, confidence: float = 0.95) -> TextLine:
+    return TextLine(text, ((left, top), (right, top), (right, bottom), (left, bottom)), confidence)
 
 
-def write(image: Image.Image, text: str, x: int, y: int, size: int = 20, fill: str = "black") -> Line:
+def write(image: Image.Image, text: str, x: int, y: int, size: int = 20, fill: str = "black") -> TextLine:
     """Draw a label and give its box as OCR would: the ink with a little air."""
     draw = ImageDraw.Draw(image)
     left, top, right, bottom = draw.textbbox((x, y), text, font=font(size))
@@ -32,7 +32,7 @@ def write(image: Image.Image, text: str, x: int, y: int, size: int = 20, fill: s
 
 
 @pytest.fixture
-def drawing() -> tuple[Image.Image, list[Line]]:
+def drawing() -> tuple[Image.Image, list[TextLine]]:
     """Two labels of like size, an axis number, a long title, and a circle that nothing may change."""
     image = Image.new("RGB", (400, 300), GROUND)
     ImageDraw.Draw(image).ellipse((150, 100, 250, 200), outline="red", width=4)
@@ -95,7 +95,7 @@ def test_every_mode_is_flattened_on_white(
     assert images.swap(make(), [], 0) is None
 
 
-def test_altering_leaves_the_given_image_alone(drawing: tuple[Image.Image, list[Line]]) -> None:
+def test_altering_leaves_the_given_image_alone(drawing: tuple[Image.Image, list[TextLine]]) -> None:
     image, lines = drawing
     before = image.tobytes()
     images.erase(image, lines)
@@ -154,7 +154,7 @@ def test_odd_text_can_be_set(text: str) -> None:
     assert images.typeset(text, (200, 100)).tobytes() == images.typeset(text, (200, 100)).tobytes()
 
 
-def test_erased_labels_are_gone_and_the_rest_untouched(drawing: tuple[Image.Image, list[Line]]) -> None:
+def test_erased_labels_are_gone_and_the_rest_untouched(drawing: tuple[Image.Image, list[TextLine]]) -> None:
     image, lines = drawing
     erased = images.erase(image, lines)
     touched = changed(image, erased)
@@ -170,7 +170,7 @@ def test_a_tilted_label_is_erased_along_its_tilt() -> None:
     image = Image.new("RGB", (200, 200), "white")
     ImageDraw.Draw(image).polygon([(42, 50), (50, 42), (158, 150), (150, 158)], fill="black")
     ImageDraw.Draw(image).rectangle((140, 45, 150, 55), fill="blue")
-    tilted = Line("tilted", ((50, 40), (160, 150), (150, 160), (40, 50)), 0.9)
+    tilted = TextLine("tilted", ((50, 40), (160, 150), (150, 160), (40, 50)), 0.9)
     erased = images.erase(image, [tilted])
     assert {colour for _, colour in erased.getcolors() or []} == {(255, 255, 255), (0, 0, 255)}
 
@@ -207,7 +207,7 @@ def test_boxes_at_and_beyond_the_edge_are_no_trouble(box: tuple[int, int, int, i
     assert images.swap(image, [line("x", *box), line("y", 10, 10, 30, 30)], 0) is None or box == (50, 50, 50, 50)
 
 
-def test_two_labels_change_places(drawing: tuple[Image.Image, list[Line]]) -> None:
+def test_two_labels_change_places(drawing: tuple[Image.Image, list[TextLine]]) -> None:
     image, lines = drawing
     found = images.swap(image, lines, 0)
     assert found
@@ -273,10 +273,10 @@ def test_what_a_good_pair_is() -> None:
         [line("one", 10, 10, 60, 30), line("tall", 100, 10, 115, 90)],
         [line("one", 10, 10, 60, 30), line("≈", 100, 10, 150, 30)],
         [line("one", 10, 10, 60, 30), line("outside", 170, 10, 230, 30)],
-        [line("one", 10, 10, 60, 30), Line("tilted", ((100, 10), (150, 30), (145, 50), (95, 30)), 0.9)],
+        [line("one", 10, 10, 60, 30), TextLine("tilted", ((100, 10), (150, 30), (145, 50), (95, 30)), 0.9)],
     ],
 )
-def test_no_two_labels_to_exchange(lines: list[Line]) -> None:
+def test_no_two_labels_to_exchange(lines: list[TextLine]) -> None:
     assert images.swap(Image.new("RGB", (200, 100), "white"), lines, 0) is None
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from limner.core.exam import Exam
-from limner.exams.genexam.data import Rubric, read
+from limner.exams.genexam.data import ScoringPointsRubric, read
 from limner.exams.paper import rows
 from limner.store import Store
 from limner.store.records import add_exam
@@ -16,11 +16,11 @@ from tests.needs import shared
 
 
 @pytest.fixture(scope="module")
-def released() -> Exam[Rubric]:
+def released() -> Exam[ScoringPointsRubric]:
     return read(shared("data", "genexam"))
 
 
-def test_table_1(released: Exam[Rubric], store: Store) -> None:
+def test_table_1(released: Exam[ScoringPointsRubric], store: Store) -> None:
     add_exam(store, released)
     (sheet,) = build(find("genexam:table1"), store).sheets
     told = {line.label: [cell.text for cell in line.cells] for line in sheet.lines()}
@@ -42,7 +42,7 @@ def test_table_1(released: Exam[Rubric], store: Store) -> None:
 
 
 @pytest.mark.parametrize("level", [1, 2])
-def test_the_taxonomys_counts(released: Exam[Rubric], level: int) -> None:
+def test_the_taxonomys_counts(released: Exam[ScoringPointsRubric], level: int) -> None:
     names = [f"taxonomy{n}" for n in range(1, level + 1)]
     counted = Counter(
         tuple(question.tags[name].replace("_", " ").casefold() for name in names) for question in released.questions

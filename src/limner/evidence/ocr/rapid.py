@@ -11,7 +11,7 @@ from typing import Any
 
 from PIL import Image
 
-from ...core.evidence import Line, Point
+from ...core.evidence import Position, TextLine
 from ...core.images import decode, flatten
 
 DETECTOR = "PP-OCRv6-small"
@@ -55,7 +55,7 @@ class RapidOcr:
             f" score={TEXT_SCORE} rev={REVISION}"
         )
 
-    def read(self, image: Image.Image) -> list[Line]:
+    def read(self, image: Image.Image) -> list[TextLine]:
         """The lines of text in an image, top to bottom and left to right.
 
         Args:
@@ -77,7 +77,7 @@ class RapidOcr:
         if found.txts is None:
             return []
         lines = [
-            Line(str(text), _corners(box), float(score))
+            TextLine(str(text), _corners(box), float(score))
             for text, box, score in zip(found.txts, found.boxes, found.scores, strict=True)
         ]
         return in_reading_order(lines)
@@ -126,12 +126,12 @@ def _padded(image: Image.Image) -> Image.Image:
     return ground
 
 
-def _corners(box: Sequence[Sequence[float]]) -> tuple[Point, Point, Point, Point]:
+def _corners(box: Sequence[Sequence[float]]) -> tuple[Position, Position, Position, Position]:
     a, b, c, d = ((float(x), float(y)) for x, y in box)
     return a, b, c, d
 
 
-def in_reading_order(lines: Sequence[Line]) -> list[Line]:
+def in_reading_order(lines: Sequence[TextLine]) -> list[TextLine]:
     """Lines from top to bottom in rows, each row from left to right, after undoing the page's own skew."""
     if not lines:
         return []
@@ -143,7 +143,7 @@ def in_reading_order(lines: Sequence[Line]) -> list[Line]:
         x, y = (left + right) / 2, (top + bottom) / 2
         placed.append((y * cos - x * sin, x * cos + y * sin, _height(line), line))
     placed.sort(key=lambda item: item[:2])
-    rows: list[list[tuple[float, float, float, Line]]] = []
+    rows: list[list[tuple[float, float, float, TextLine]]] = []
     for item in placed:
         # A row is held to its first member, so that a staircase of labels does not melt into one row.
         if rows and item[0] - rows[-1][0][0] < 0.5 * min(item[2], rows[-1][0][2]):
@@ -153,7 +153,7 @@ def in_reading_order(lines: Sequence[Line]) -> list[Line]:
     return [item[3] for row in rows for item in sorted(row, key=lambda item: item[1])]
 
 
-def _skew(lines: Sequence[Line]) -> float:
+def _skew(lines: Sequence[TextLine]) -> float:
     """The angle most lines share, in radians; 0 when too few are long and nearly level."""
     angles = []
     for line in lines:
@@ -165,7 +165,7 @@ def _skew(lines: Sequence[Line]) -> float:
     return median(angles) if len(angles) >= 3 else 0.0
 
 
-def _height(line: Line) -> float:
+def _height(line: TextLine) -> float:
     """The height of the letters: the shorter way across the box."""
     (ax, ay), (bx, by), (cx, cy) = line.box[:3]
     return min(math.hypot(bx - ax, by - ay), math.hypot(cx - bx, cy - by))

@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any
 
 from ...core.errors import UsageError
-from ...core.evidence import Line
+from ...core.evidence import TextLine
 from ...core.images import decode, encode_png
 from ...workers import environment
 from .rapid import MIN_SIDE, in_reading_order
@@ -90,7 +90,7 @@ class Word:
     confidence: float
 
 
-def parse(table: str) -> list[Line]:
+def parse(table: str) -> list[TextLine]:
     """The lines in tesseract's table of words, in reading order.
 
     Raises:
@@ -107,7 +107,7 @@ def parse(table: str) -> list[Line]:
     return in_reading_order([line for line in lines_of(words) if line.confidence >= LEAST])
 
 
-def lines_of(words: Iterable[Word]) -> list[Line]:
+def lines_of(words: Iterable[Word]) -> list[TextLine]:
     """Words of one row that follow each other closely, as lines; their confidence is that of a letter on average."""
     rows: dict[tuple[str, ...], list[Word]] = {}
     for word in words:
@@ -127,13 +127,13 @@ def lines_of(words: Iterable[Word]) -> list[Line]:
     return found
 
 
-def _line(words: list[Word]) -> Line:
+def _line(words: list[Word]) -> TextLine:
     left, top = min(word.left for word in words), min(word.top for word in words)
     right, bottom = max(word.right for word in words), max(word.bottom for word in words)
     letters = sum(len(word.text) for word in words)
     sure = sum(word.confidence * len(word.text) for word in words) / letters
     text = " ".join(word.text for word in words)
-    return Line(text, ((left, top), (right, top), (right, bottom), (left, bottom)), round(sure, 4))
+    return TextLine(text, ((left, top), (right, top), (right, bottom), (left, bottom)), round(sure, 4))
 
 
 def _run(*words: str) -> str:

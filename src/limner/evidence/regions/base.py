@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from ...core.evidence import Line
+    from ...core.evidence import TextLine
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom, in the image's pixels."""
@@ -76,6 +76,6 @@ class RegionCounter(Protocol):
             UsageError: Something is missing; the message says what to get and where to put it.
         """
 
-    def count(self, image: Image, lines: Sequence[Line]) -> Regions:
+    def count(self, image: Image, lines: Sequence[TextLine]) -> Regions:
         """The regions of an image whose text has been read already."""
         ...

@@ -15,7 +15,7 @@ from .lines import merged
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from ...core.evidence import Line
+    from ...core.evidence import TextLine
 
 REVISION = 1
 """Raised whenever this module would count the same image differently."""
@@ -49,7 +49,7 @@ class ClassicalCounter:
         except ImportError as error:
             raise UsageError(f"the classical counter needs OpenCV: pip install opencv-python ({error})") from error
 
-    def count(self, image: Image, lines: Sequence[Line]) -> Regions:
+    def count(self, image: Image, lines: Sequence[TextLine]) -> Regions:
         """The regions of an image whose text has been read already."""
         return merged(areas(image), lines)
 

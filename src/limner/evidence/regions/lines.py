@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from ...core.evidence import Line
+from ...core.evidence import TextLine
 from .base import Box, Regions
 
 MIN_CONFIDENCE = 0.85
@@ -18,10 +18,10 @@ MAX_OVERLAP = 0.8
 """A mask is text when a line shares more than this of the smaller one of the two boxes."""
 
 
-def text_lines(lines: Iterable[Line]) -> list[Box]:
+def text_lines(lines: Iterable[TextLine]) -> list[Box]:
     """The boxes of whole lines of text, from top to bottom: parts at one height are one line, however far apart."""
     parts = sorted((part for part in lines if _trusted(part)), key=_centre)
-    rows: list[list[Line]] = []
+    rows: list[list[TextLine]] = []
     height = 0.0
     for part in parts:
         centre = _centre(part)
@@ -44,7 +44,7 @@ def overlap(one: Box, other: Box) -> float:
     return width * height / min(_area(one), _area(other))
 
 
-def merged(masks: Iterable[Box], lines: Sequence[Line]) -> Regions:
+def merged(masks: Iterable[Box], lines: Sequence[TextLine]) -> Regions:
     """The regions of an image: masks that no line covers, and the lines."""
     rows = text_lines(lines)
     kept = [mask for mask in masks if not any(overlap(mask, row) > MAX_OVERLAP for row in rows)]
@@ -52,20 +52,20 @@ def merged(masks: Iterable[Box], lines: Sequence[Line]) -> Regions:
     return Regions.of(kept, large)
 
 
-def _trusted(line: Line) -> bool:
+def _trusted(line: TextLine) -> bool:
     return line.confidence >= MIN_CONFIDENCE and _short_side(line) >= MIN_SHORT_SIDE
 
 
-def _short_side(line: Line) -> float:
+def _short_side(line: TextLine) -> float:
     corners = line.box
     return min(math.dist(corners[n], corners[(n + 1) % 4]) for n in range(4))
 
 
-def _centre(line: Line) -> float:
+def _centre(line: TextLine) -> float:
     return sum(y for _, y in line.box) / 4
 
 
-def _around(row: Sequence[Line]) -> Box:
+def _around(row: Sequence[TextLine]) -> Box:
     """The upright box around all corners, cut to whole pixels towards zero."""
     bounds = [line.bounds for line in row]
     lefts, tops, rights, bottoms = zip(*bounds, strict=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...calls import Calls, digest
-from ...core.evidence import Line
+from ...core.evidence import TextLine
 from ...core.images import decode
 from ...core.prices import price_of
 from ...workers import Recipe, cores
@@ -70,6 +70,6 @@ def counter(word: str, options: dict[str, Any]) -> Callable[..., dict[str, Any]]
     made = open_counter(word, **options)
 
     def count(data: bytes, lines: list[dict[str, Any]]) -> dict[str, Any]:
-        return made.count(decode(data), [Line.from_json(line) for line in lines]).to_json()
+        return made.count(decode(data), [TextLine.from_json(line) for line in lines]).to_json()
 
     return count

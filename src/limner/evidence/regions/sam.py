@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from PIL.Image import Image
 
-    from ...core.evidence import Line
+    from ...core.evidence import TextLine
     from .masks import MaskGenerator
 
 LARGE = "facebook/sam2.1-hiera-large"
@@ -87,7 +87,7 @@ class SamCounter:
         _packages()
         _ = self._folder, self._device
 
-    def count(self, image: Image, lines: Sequence[Line]) -> Regions:
+    def count(self, image: Image, lines: Sequence[TextLine]) -> Regions:
         """The regions of an image whose text has been read already."""
         with self._lock:
             if self._made is None:

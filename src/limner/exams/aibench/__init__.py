@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from .. import Kind
-from .data import Rubric, read
+from .data import QuestionsRubric, read
 from .plots import PLOTS
 from .protocol import AIBench
 from .results import read_results
@@ -13,7 +13,7 @@ _HERE = Path(__file__).parent
 AIBENCH = Kind(
     name="aibench",
     title="AIBench: method figures of papers, examined by questions on four levels, and their aesthetics",
-    rubric=Rubric,
+    rubric=QuestionsRubric,
     protocol=AIBench(),
     read=read,
     prompts=_HERE / "prompts",

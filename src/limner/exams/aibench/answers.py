@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...core.asks import Unreadable, object_schema
 from ...core.json_reader import loads
 from ...core.marks import Mark
-from ...core.protocol import Reading, Unreadable
-from .data import Item
+from ...core.protocol import Reading
+from .data import ChoiceQuestion
 
 LETTERS = frozenset("ABCD")
 NONE = "no answer, which counts as wrong"
@@ -77,7 +78,7 @@ def careful(text: str, options: Mapping[Any, str]) -> str:
     return stated.pop()
 
 
-def mark(item: Item, text: str | None, reading: Reading, why: str) -> Mark:
+def mark(item: ChoiceQuestion, text: str | None, reading: Reading, why: str) -> Mark:
     """Right or wrong; without an answer unread, or wrong as the authors count it. `why` tells why there is no text."""
     letter = None
     if text is not None and reading == "careful":
@@ -92,7 +93,7 @@ def mark(item: Item, text: str | None, reading: Reading, why: str) -> Mark:
     return Mark.unread(item.key, why) if reading == "careful" else Mark(item.key, 0, f"{NONE}: {why}")
 
 
-def check_all(text: str, items: Sequence[Item]) -> None:
+def check_all(text: str, items: Sequence[ChoiceQuestion]) -> None:
     """Look whether a reply to all questions answers each of them.
 
     Raises:
@@ -106,10 +107,9 @@ def check_all(text: str, items: Sequence[Item]) -> None:
             raise Unreadable(f"question {n}: {error}") from error
 
 
-def shape(items: Sequence[Item]) -> dict[str, Any]:
+def shape(items: Sequence[ChoiceQuestion]) -> dict[str, Any]:
     """The shape of a reply to all questions, as a JSON schema."""
-    letters = {str(n): {"type": "string", "enum": sorted(item.options)} for n, item in enumerate(items, 1)}
-    return {"type": "object", "properties": letters, "required": list(letters), "additionalProperties": False}
+    return object_schema({str(n): {"type": "string", "enum": sorted(one.options)} for n, one in enumerate(items, 1)})
 
 
 def batched(text: str) -> dict[str, str]:
@@ -118,13 +118,7 @@ def batched(text: str) -> dict[str, str]:
     Raises:
         Unreadable: The reply is no JSON object.
     """
-    try:
-        body = loads(text)
-    except ValueError as error:
-        raise Unreadable(str(error)) from error
-    if not isinstance(body, Mapping):
-        raise Unreadable("the reply must be one JSON object of question numbers and letters")
-    return {str(number): answer for number, answer in body.items() if isinstance(answer, str)}
+    return {number: answer for number, answer in loads(text).items() if isinstance(answer, str)}
 
 
 def _spoken(text: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from ...core.data_files import FrozenModel, Id, Words, absent_references, find_reference, read_questions
 from ...core.exam import Exam, Question, Reference
-from ...core.reading import Id, Problems, Words, find_reference, json_lines, parse_row
 
 FILE = "AIBench.jsonl"
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
@@ -20,15 +20,13 @@ LEVELS = {
 }
 """The release's names of the levels, and ours."""
 
-Letter = Literal["A", "B", "C", "D"]
+OptionLetter = Literal["A", "B", "C", "D"]
 Number = Annotated[Id, Field(min_length=1, max_length=100), BeforeValidator(lambda v: str(v) if type(v) is int else v)]
 """A checklist question's id; the release numbers them."""
 
 
-class Item(BaseModel):
+class ChoiceQuestion(FrozenModel):
     """A multiple-choice question about a drawing."""
-
-    model_config = ConfigDict(frozen=True)
 
     id: Number
     level: Literal[
@@ -38,8 +36,8 @@ class Item(BaseModel):
         "Level 4: Global Semantics",
     ]
     question: Words = Field(min_length=1)
-    options: dict[Letter, Annotated[Words, Field(min_length=1)]] = Field(min_length=2)
-    correct_option: Letter
+    options: dict[OptionLetter, Annotated[Words, Field(min_length=1)]] = Field(min_length=2)
+    correct_option: OptionLetter
 
     @property
     def dimension(self) -> str:
@@ -64,16 +62,14 @@ class Item(BaseModel):
         return self
 
 
-class Rubric(BaseModel):
+class QuestionsRubric(FrozenModel):
     """What a drawing is marked by: its checklist."""
 
-    model_config = ConfigDict(frozen=True)
-
-    checklist: tuple[Item, ...] = Field(min_length=1)
+    checklist: tuple[ChoiceQuestion, ...] = Field(min_length=1)
 
     @field_validator("checklist")
     @classmethod
-    def _tells_items_apart(cls, checklist: tuple[Item, ...]) -> tuple[Item, ...]:
+    def _tells_items_apart(cls, checklist: tuple[ChoiceQuestion, ...]) -> tuple[ChoiceQuestion, ...]:
         seen: set[str] = set()
         for item in checklist:
             if item.key in seen:
@@ -82,7 +78,7 @@ class Rubric(BaseModel):
         return checklist
 
 
-class Row(Rubric):
+class MethodRow(QuestionsRubric):
     """One row of the release's file."""
 
     id: Id = Field(min_length=1, max_length=200)
@@ -91,38 +87,24 @@ class Row(Rubric):
     image_url: Words | None = None
 
 
-def read(path: Path, name: str = "aibench") -> Exam[Rubric]:
+def read(path: Path, name: str = "aibench") -> Exam[QuestionsRubric]:
     """Read the exam in the file `path`, or in the file of the release's name in the folder `path`.
 
     Raises:
         DataError: With file, line and id of everything that is wrong.
     """
-    file, problems = path / FILE if path.is_dir() else path, Problems()
-    questions: list[Question[Rubric]] = []
-    lines: dict[str, int] = {}
-    for line, body in json_lines(file, problems):
-        row = parse_row(Row, body, problems, file, line)
-        if row is None:
-            continue
-        if row.id in lines:
-            problems.add(f"this id stands already in line {lines[row.id]}", file, line, row.id)
-            continue
-        lines[row.id] = line
-        try:
-            reference = _reference(file.parent, row)
-        except ValueError as error:
-            problems.add(str(error), file, line, row.id)
-            continue
-        venue, slash, _ = row.id.partition("/")
-        tags = {"venue": venue} if slash else {}
-        questions.append(Question(row.id, row.method_text, Rubric(checklist=row.checklist), tags, reference))
-    if not questions and not problems.found:
-        problems.add("no question in this file", file)
-    problems.settle()
+    questions = read_questions(path / FILE if path.is_dir() else path, MethodRow, _questions)
     return Exam(name, "aibench", tuple(questions), notes=tuple(_notes(questions)))
 
 
-def _reference(folder: Path, row: Row) -> Reference | None:
+def _questions(row: MethodRow, file: Path) -> list[Question[QuestionsRubric]]:
+    venue, slash, _ = row.id.partition("/")
+    tags = {"venue": venue} if slash else {}
+    reference = _reference(file.parent, row)
+    return [Question(row.id, row.method_text, QuestionsRubric(checklist=row.checklist), tags, reference)]
+
+
+def _reference(folder: Path, row: MethodRow) -> Reference | None:
     """The figure a row names, beside the data or under images/; else the one under images/ that has the row's id."""
     named = row.image or row.image_url
     places = [(folder / "images", row.id + suffix) for suffix in SUFFIXES]
@@ -135,9 +117,8 @@ def _reference(folder: Path, row: Row) -> Reference | None:
     return Reference(named) if named else None
 
 
-def _notes(questions: list[Question[Rubric]]) -> list[str]:
-    absent = sum(question.reference is None or question.reference.path is None for question in questions)
-    if not absent:
+def _notes(questions: list[Question[QuestionsRubric]]) -> list[str]:
+    if not (absent := absent_references(questions)):
         return []
     skipped = "those questions can be drawn and marked, controls made from the reference skip them"
     return [f"{absent} of {len(questions)} original figures are absent: {skipped}"]

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from ...core.marks import Criterion
-from .data import Item
+from .data import ChoiceQuestion
 
 _QUOTED = re.compile(r"""(?<!\w)['"‘“](?=\S)(.+?)(?<=\S)['"’”](?!\w)""")
 _ASIDE = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
@@ -22,14 +22,14 @@ _ALLOWED = frozenset(_WORDS.split())
 """Words around the name that ask for nothing but its presence."""
 
 
-class Asked(NamedTuple):
+class ComponentName(NamedTuple):
     """A component by its name, and what else may stand for it."""
 
     name: str
     also: tuple[str, ...]
 
 
-def criterion(item: Item) -> Criterion:
+def criterion(item: ChoiceQuestion) -> Criterion:
     """A checklist question as a criterion, with the name whose presence answers it where there is one."""
     if item.dimension != "component":
         return Criterion(item.key, item.question, item.dimension)
@@ -42,7 +42,7 @@ def criterion(item: Item) -> Criterion:
     return Criterion(item.key, item.question, "component", labels=(named.name,), also=named.also, present_means=right)
 
 
-def yes_letter(item: Item) -> str | None:
+def yes_letter(item: ChoiceQuestion) -> str | None:
     """The letter that says yes, where the options are a yes and a no."""
     words = {letter: text.casefold().split()[0].strip(".,:;!") for letter, text in item.options.items() if text.strip()}
     if len(item.options) != 2 or set(words.values()) != {"yes", "no"}:
@@ -50,11 +50,11 @@ def yes_letter(item: Item) -> str | None:
     return next(letter for letter, word in words.items() if word == "yes")
 
 
-def asked(question: str) -> Asked | None:
+def asked(question: str) -> ComponentName | None:
     """The one component whose presence is asked for; None where something else or more is asked.
 
     >>> asked("Is the 'Tide Encoder' component present (or an abbreviation such as TE)?")
-    Asked(name='Tide Encoder', also=('TE',))
+    ComponentName(name='Tide Encoder', also=('TE',))
     >>> asked("Is the 'Tide Encoder' connected to the 'Decoder'?") is None
     True
     """
@@ -71,4 +71,4 @@ def asked(question: str) -> Asked | None:
         # 'Teacher Model (TM)' has two names.
         name, others = _ASIDE.sub(" ", name), [inner[1], *others]
     name = " ".join(name.split())
-    return Asked(name, tuple(dict.fromkeys(other for other in others if other != name))) if name else None
+    return ComponentName(name, tuple(dict.fromkeys(other for other in others if other != name))) if name else None

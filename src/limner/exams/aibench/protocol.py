@@ -7,26 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant
 from ...core.evidence import AESTHETICS, measurers, number
 from ...core.exam import Question
 from ...core.marks import Criterion, Mark
-from ...core.protocol import (
-    Ask,
-    Contract,
-    Evidence,
-    Picture,
-    Prompts,
-    Protocol,
-    Reading,
-    Reply,
-    Row,
-    Score,
-    Text,
-    Unreadable,
-    Variant,
-)
+from ...core.prompts import Prompts
+from ...core.protocol import Evidence, Protocol, Reading, Row, Score
 from . import answers, labels, latex
-from .data import LEVELS, Item, Rubric
+from .data import LEVELS, ChoiceQuestion, QuestionsRubric
 
 ALL = "all"
 """The name of the one ask of the batched variant."""
@@ -36,7 +24,7 @@ PROMPTS = Prompts(Path(__file__).parent / "prompts")
 LEVEL_NAMES = tuple(LEVELS.values())
 
 
-class AIBench(Protocol[Rubric]):
+class AIBench(Protocol[QuestionsRubric]):
     """See the module."""
 
     scored = (
@@ -56,7 +44,7 @@ class AIBench(Protocol[Rubric]):
     dimensions = (*LEVEL_NAMES, "aesthetics")
     blank_size = (50, 50)
 
-    def criteria(self, question: Question[Rubric]) -> list[Criterion]:
+    def criteria(self, question: Question[QuestionsRubric]) -> list[Criterion]:
         """One for each question of the checklist, met when it is answered right."""
         return [labels.criterion(item) for item in question.rubric.checklist]
 
@@ -64,12 +52,12 @@ class AIBench(Protocol[Rubric]):
         """What the solver is told of itself, and the question or questions."""
         return ("system", "solve-all" if variant.name == "batched" else "solve")
 
-    def drawing_prompt(self, question: Question[Rubric], group: str | None, options: Mapping[str, str]) -> str:
+    def drawing_prompt(self, question: Question[QuestionsRubric], group: str | None, options: Mapping[str, str]) -> str:
         """The method text with a short instruction, or with a longer one for open models."""
         method = latex.stripped(question.prompt) if options.get("latex") == "strip" else question.prompt
         return PROMPTS.fill("draw-open" if group == "open" else "draw-closed", method=method)
 
-    def asks(self, question: Question[Rubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
+    def asks(self, question: Question[QuestionsRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
         """The drawing as it is, then one question with its options; or all questions at once when batched."""
         system, items = variant.prompts.text("system").strip(), question.rubric.checklist
         if variant.name == "batched":
@@ -84,7 +72,7 @@ class AIBench(Protocol[Rubric]):
             found.append(Ask(item.key, (Picture(image), Text(text)), (criterion,), one, system))
         return found
 
-    def marks(self, question: Question[Rubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
+    def marks(self, question: Question[QuestionsRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
         """Right or wrong for each question. Without an answer it is unread, or wrong as the authors count it."""
         items, why = question.rubric.checklist, "there is no reply"
         texts = {reply.ask: reply.text for reply in replies}
@@ -96,7 +84,9 @@ class AIBench(Protocol[Rubric]):
                 texts, why = {}, str(error)
         return [answers.mark(item, texts.get(item.key), reading, why) for item in items]
 
-    def scores(self, question: Question[Rubric], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
+    def scores(
+        self, question: Question[QuestionsRubric], marks: Sequence[Mark], evidence: Evidence
+    ) -> dict[str, float | None]:
         """Percentages of one drawing; None for a level with undecided questions or with none."""
         parts = self.parts(Row(question, tuple(marks), {}, evidence))
         found = self.derive({name: top / bottom for name, (top, bottom) in parts.items() if bottom})
@@ -150,5 +140,5 @@ class AIBench(Protocol[Rubric]):
         return found
 
 
-def _options(item: Item) -> str:
+def _options(item: ChoiceQuestion) -> str:
     return "\n".join(f"{letter}. {text}" for letter, text in sorted(item.options.items()))

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from ...core.data_files import Id, Problems, files_under, json_lines, parse_row
 from ...core.errors import DataError
 from ...core.exam import Question
-from ...core.reading import Id, Problems, json_lines, parse_row
 from .. import ImportedReply
 from .data import LEVELS, Number
 
@@ -54,13 +54,13 @@ def read_results(path: Path) -> Iterator[ImportedReply]:
     Raises:
         DataError: With file, line and id of everything that is wrong.
     """
-    files = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
+    files = files_under(path, "*.jsonl")
     if not files:
         raise DataError("no *.jsonl result in this folder", file=path)
     found, problems = list[ImportedReply](), Problems()
     for file in files:
         for line, row in json_lines(file, problems):
-            record = parse_row(Record, {**row, "id": row.get("prompt_id")}, problems, file, line)
+            record = parse_row(Record, row, problems, file, line, "prompt_id")
             if record is not None:
                 found.append(_reply(record, file, line, problems))
     if not found and not problems.found:

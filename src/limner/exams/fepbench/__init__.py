@@ -3,12 +3,11 @@
 from pathlib import Path
 
 from .. import Kind
-from .atoms import Atoms
-from .data import read
+from .analysis import count_atoms
+from .data import Atoms, read
 from .plots import PLOTS
 from .protocol import FEPBench
 from .results import read_results
-from .statistics import atoms
 
 _HERE = Path(__file__).parent
 
@@ -24,5 +23,5 @@ FEPBENCH = Kind(
     read_results=read_results,
     paper=_HERE / "paper",
     plots=PLOTS,
-    statistics={"atoms": atoms},
+    statistics={"atoms": count_atoms},
 )

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.protocol import Row
-
-if TYPE_CHECKING:
-    from ...core.protocol import Protocol
+from ...core.exam import Question
+from ...core.protocol import Protocol, Row
+from .data import MODALITIES, ROLES, Atoms
 
 SCORES = ("if", "re", "sp")
 BINS = 4
@@ -43,13 +42,15 @@ def complexity(rows: Sequence[Row], bins: int = BINS) -> list[dict[str, Any]]:
 
 def correlations(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
     """Pearson's and Spearman's coefficient of every two scores over drawings that have both."""
+    from scipy.stats import rankdata
+
     found = {}
     for one, other in combinations(SCORES, 2):
         pairs = [(row.scores.get(one), row.scores.get(other)) for row in rows]
         both = np.array([pair for pair in pairs if None not in pair], dtype=np.float64).reshape(-1, 2)
         x, y = both[:, 0], both[:, 1]
         body: dict[str, Any] = {"n": len(both), "pearson": _correlation(x, y)}
-        found[f"{one}-{other}"] = body | {"spearman": _correlation(_ranks(x), _ranks(y))}
+        found[f"{one}-{other}"] = body | {"spearman": _correlation(rankdata(x), rankdata(y))}
     return found
 
 
@@ -63,6 +64,13 @@ def gaps(rows: Sequence[Row], protocol: Protocol[Any]) -> dict[str, dict[str, fl
             sides.append(protocol.summary([row for row in kept if row.question.tags.get(tag) == value]))
         found[name] = {score: sides[0][score] - sides[1][score] for score in sides[0] if score in sides[1]}
     return found
+
+
+def count_atoms(question: Question[Atoms], *kinds: str) -> int:
+    """The atoms, or those of the roles and modalities that `kinds` names."""
+    roles = [role for role in ROLES if role in kinds] or ROLES
+    modalities = [modality for modality in MODALITIES if modality in kinds] or MODALITIES
+    return sum(atom.role in roles for modality in modalities for atom in question.rubric.of(modality))
 
 
 def _paired(rows: Sequence[Row]) -> list[Row]:
@@ -87,11 +95,3 @@ def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float | None
     if len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     return float(np.corrcoef(x, y)[0, 1])
-
-
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ranks; equal values share the mean of theirs."""
-    _, places, times = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(times)
-    ranks: NDArray[np.float64] = (last - (times - 1) / 2)[places]
-    return ranks

@@ -1,14 +1,135 @@
-"""Reads atom sets: one sample a line, with both its prompts; every sample is two questions, one for each prompt."""
+"""Reads atom sets, one sample a line: every sample is two questions, one for each of its prompts.
+
+The authors have not released their format; this is ours. ``schema.json`` beside this file is the same as a JSON schema,
+written by `schema`.
+"""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from pathlib import Path
+from typing import Annotated, Literal, get_args
 
-from ...core.exam import Exam, Question, Reference
-from ...core.reading import Problems, find_reference, json_lines, parse_row
-from .atoms import REGIMES, Atoms, Regime, Sample
+from pydantic import Field, StringConstraints, model_validator
+from pydantic.config import JsonDict
+
+from ...core.data_files import Id, StrictModel, Words, absent_references, find_reference, read_questions
+from ...core.exam import Exam, Question
 
 SAMPLES = "samples.jsonl"
+SCHEMA = Path(__file__).parent / "schema.json"
+Regime = Literal["free", "structured"]
+Role = Literal["instruction", "reasoning"]
+Modality = Literal["visual", "text", "relation"]
+REGIMES: tuple[Regime, ...] = get_args(Regime)
+ROLES: tuple[Role, ...] = get_args(Role)
+MODALITIES: tuple[Modality, ...] = get_args(Modality)
+
+Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), *Words.__metadata__]
+AtomId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,40}$", description="Unique within the sample.")]
+_BOTH: JsonDict = {
+    "allOf": [{"contains": {"properties": {"role": {"const": role}}, "required": ["role"]}} for role in ROLES]
+}
+
+
+class Atom(StrictModel):
+    """One piece of meaning: asked for by the prompts (instruction), or found in the reference alone (reasoning)."""
+
+    id: AtomId
+    role: Role
+
+
+class TextAtom(Atom):
+    """Words in the figure, and what they belong to."""
+
+    text: Said
+    attached_to: Said = Field(description="The object or region that the text names or explains.")
+
+
+class VisualAtom(Atom):
+    """A thing that can be seen, how many there are, and roughly where."""
+
+    name: Said
+    count: Annotated[int, Field(strict=True, ge=1)] | Said = Field(description="A number, or words such as 'several'.")
+    location: Said = Field(description="Coarse, such as 'upper left' or 'between the two plates'.")
+
+
+class RelationAtom(Atom):
+    """How two things of the figure are related."""
+
+    source: Said
+    target: Said
+    type: Said = Field(description="Such as 'flows into', 'contains' or 'points to'.")
+    direction: Literal["forward", "both", "none"] = Field(
+        description="forward: from source to target; both: each way; none: the relation has no direction."
+    )
+
+
+class FigureLayout(StrictModel):
+    """Three layout atoms, all of them instruction atoms."""
+
+    panel_structure: Said = Field(description="Which panels there are and how they are arranged and marked.")
+    panel_count: int = Field(strict=True, ge=1)
+    global_layout: Said = Field(description="How the figure as a whole is composed.")
+
+
+class Atoms(StrictModel):
+    """The gold atom set of one figure. Every mean of the scores has something to run over."""
+
+    visual: tuple[VisualAtom, ...] = Field(json_schema_extra=_BOTH)
+    text: tuple[TextAtom, ...] = Field(json_schema_extra=_BOTH)
+    relation: tuple[RelationAtom, ...] = Field(json_schema_extra=_BOTH)
+    layout: FigureLayout
+
+    def of(self, modality: Modality) -> tuple[Atom, ...]:
+        """The atoms of one modality."""
+        found: tuple[Atom, ...] = getattr(self, modality)
+        return found
+
+    @property
+    def count(self) -> int:
+        """How many semantic atoms there are, the layout not counted."""
+        return sum(len(self.of(modality)) for modality in MODALITIES)
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Atoms:
+        ids = Counter(atom.id for modality in MODALITIES for atom in self.of(modality))
+        if twice := [id for id, count in ids.items() if count > 1]:
+            raise ValueError(f"more than one atom is called {', '.join(twice[:5])}")
+        for modality in MODALITIES:
+            for role in ROLES:
+                if not any(atom.role == role for atom in self.of(modality)):
+                    raise ValueError(
+                        f"there is no {role} atom among the {modality} atoms; the scores need at least one"
+                    )
+        return self
+
+
+class DrawingPrompts(StrictModel):
+    """Two ways of asking for the same figure."""
+
+    free: Said = Field(description="As an expert would write it.")
+    structured: Said = Field(description="The same content, ordered; nothing added, dropped or changed.")
+
+
+class Sample(StrictModel):
+    """One figure: its prompts, its atom set and, where there is one, its reference image."""
+
+    id: Id = Field(min_length=1, max_length=180)
+    domain: Said
+    panel_type: Literal["single", "multi"]
+    aspect: Literal["landscape", "portrait", "square"]
+    prompts: DrawingPrompts
+    image_path: Said | None = Field(default=None, description="The reference, relative to the folder images.")
+    atoms: Atoms
+
+    @model_validator(mode="after")
+    def _panels_agree(self) -> Sample:
+        count = self.atoms.layout.panel_count
+        if (count == 1) != (self.panel_type == "single"):
+            raise ValueError(f"panel_type is {self.panel_type}, but atoms.layout.panel_count is {count}")
+        return self
 
 
 def read(folder: Path, name: str = "fepbench") -> Exam[Atoms]:
@@ -17,39 +138,26 @@ def read(folder: Path, name: str = "fepbench") -> Exam[Atoms]:
     Raises:
         DataError: With file, line, sample id and atom id of everything that is wrong.
     """
-    path, problems = folder / SAMPLES, Problems()
-    questions: list[Question[Atoms]] = []
-    lines: dict[str, int] = {}
-    for line, row in json_lines(path, problems):
-        sample = parse_row(Sample, row, problems, path, line)
-        if sample is None:
-            continue
-        if sample.id in lines:
-            problems.add(f"this id stands already in line {lines[sample.id]}", path, line, sample.id)
-            continue
-        lines[sample.id] = line
-        try:
-            reference = find_reference(folder / "images", sample.image_path) if sample.image_path else None
-        except ValueError as error:
-            problems.add(str(error), path, line, sample.id)
-            continue
-        questions += [_question(sample, regime, reference) for regime in REGIMES]
-    if not lines and not problems.found:
-        problems.add("no sample in this file", path)
-    problems.settle()
+    questions = read_questions(folder / SAMPLES, Sample, _questions, nothing="no sample in this file")
     return Exam(name, "fepbench", tuple(questions), notes=tuple(_notes(questions)))
 
 
-def _question(sample: Sample, regime: Regime, reference: Reference | None) -> Question[Atoms]:
-    tags = {"sample": sample.id, "regime": regime, "domain": sample.domain, "panel_type": sample.panel_type}
-    tags |= {"aspect": sample.aspect, "regime_domain": f"{regime} / {sample.domain}"}
-    prompt = sample.prompts.free if regime == "free" else sample.prompts.structured
-    return Question(f"{sample.id}/{regime}", prompt, sample.atoms, tags, reference)
+def _questions(sample: Sample, file: Path) -> list[Question[Atoms]]:
+    found, reference = [], find_reference(file.parent / "images", sample.image_path) if sample.image_path else None
+    for regime in REGIMES:
+        tags = {"sample": sample.id, "regime": regime, "domain": sample.domain, "panel_type": sample.panel_type}
+        tags |= {"aspect": sample.aspect, "regime_domain": f"{regime} / {sample.domain}"}
+        prompt = sample.prompts.free if regime == "free" else sample.prompts.structured
+        found.append(Question(f"{sample.id}/{regime}", prompt, sample.atoms, tags, reference))
+    return found
 
 
 def _notes(questions: list[Question[Atoms]]) -> list[str]:
-    absent = {q.tags["sample"] for q in questions if q.reference is None or q.reference.path is None}
-    if not absent:
-        return []
-    whole = len(questions) // len(REGIMES)
-    return [f"{len(absent)} of {whole} references are absent: judges do not need them, controls skip them"]
+    absent, whole = (count // len(REGIMES) for count in (absent_references(questions), len(questions)))
+    return [f"{absent} of {whole} references are absent: judges do not need them, controls skip them"] if absent else []
+
+
+def schema() -> str:
+    """The JSON schema of one line of the samples file."""
+    body = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Sample.model_json_schema()}
+    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"

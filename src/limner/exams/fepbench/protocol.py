@@ -7,25 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant
 from ...core.exam import Question
-from ...core.marks import Criterion, Mark, values
-from ...core.protocol import (
-    Ask,
-    Contract,
-    Evidence,
-    Picture,
-    Protocol,
-    Reading,
-    Reply,
-    Row,
-    Score,
-    Text,
-    Unreadable,
-    Variant,
-)
-from . import analysis, equations
-from .atoms import MODALITIES, REGIMES, ROLES, Atom, Atoms, Modality
+from ...core.marks import Criterion, Mark
+from ...core.protocol import Evidence, Protocol, Reading, Row, Score
+from . import analysis
+from .data import MODALITIES, REGIMES, Atom, Atoms
 from .replies import LAYOUT, PARTS, UNEXPECTED, VERIFICATION, listed, normal, verified
+from .scores import drawn, score_atoms
 
 WORDS = {
     "present": "There is: {name}",
@@ -42,6 +31,13 @@ WORDS = {
     "global_layout": "The whole is laid out so: {global_layout}",
 }
 """What each flag says, in the words of an atom's fields."""
+PARTS_OF = {
+    **{f"if_{m}": f"mean match of {m} atoms that the prompt asks for" for m in MODALITIES},
+    "if_layout": "share of the three layout atoms met",
+    **{f"re_{m}": f"mean match of {m} atoms of the reference alone" for m in MODALITIES},
+    **{f"sp_{m}": f"share of the {m} content drawn that is supported" for m in MODALITIES},
+}
+"""The parts of the three scores."""
 
 
 class FEPBench(Protocol[Atoms]):
@@ -51,28 +47,14 @@ class FEPBench(Protocol[Atoms]):
         Score("if", 1, "instruction faithfulness: mean of its four parts", digits=3),
         Score("re", 1, "reasoning enrichment: mean of its three parts", digits=3),
         Score("sp", 1, "semantic precision: mean of its parts that are defined", monotone=False, digits=3),
-        *(
-            Score(f"if_{m}", 1, f"mean match of {m} atoms that the prompt asks for", digits=3, main=False)
-            for m in MODALITIES
-        ),
-        Score("if_layout", 1, "share of the three layout atoms met", digits=3, main=False),
-        *(
-            Score(f"re_{m}", 1, f"mean match of {m} atoms of the reference alone", digits=3, main=False)
-            for m in MODALITIES
-        ),
-        *(
-            Score(
-                f"sp_{m}", 1, f"share of the {m} content drawn that is supported", monotone=False, digits=3, main=False
-            )
-            for m in MODALITIES
-        ),
+        *(Score(name, 1, about, not name.startswith("sp"), digits=3, main=False) for name, about in PARTS_OF.items()),
     )
     variants = ("paper", "ocr")
     draw_options: Mapping[str, tuple[str, ...]] = {"regime": ("both", *REGIMES)}
     selecting = frozenset({"regime"})
     label_kinds = frozenset({"exact", "readable"})
     breakdowns = ("regime", "domain", "panel_type", "aspect", "regime_domain")
-    dimensions = tuple(score.name for score in scored)
+    dimensions = ("if", "re", "sp", *PARTS_OF)
     reply_tokens: Mapping[str, int] = {"verify": 4000, "unexpected": 1500}
 
     def takes(self, question: Question[Atoms], options: Mapping[str, str]) -> bool:
@@ -139,25 +121,7 @@ class FEPBench(Protocol[Atoms]):
 
     def scores(self, question: Question[Atoms], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
         """The paper's equations; None where marks are missing, and for a precision of nothing."""
-        known, atoms = values(marks), question.rubric
-        found: dict[str, float | None] = dict.fromkeys(self.dimensions)
-        for role, name in zip(ROLES, ("if", "re"), strict=True):
-            for modality in MODALITIES:
-                matches = [
-                    equations.match(*(known.get(f"{modality}/{atom.id}/{part}") for part in PARTS[modality]))
-                    for atom in atoms.of(modality)
-                    if atom.role == role
-                ]
-                found[f"{name}_{modality}"] = equations.mean(matches)
-        found["if_layout"] = equations.mean(known.get(f"layout/{part}") for part in LAYOUT)
-        for name in ("if", "re"):
-            found[name] = equations.mean(value for key, value in found.items() if key.startswith(f"{name}_"))
-        counts = {modality: drawn(atoms, marks, modality) for modality in MODALITIES}
-        for modality, count in counts.items():
-            found[f"sp_{modality}"] = None if count is None else equations.precision(*count)
-        if None not in counts.values():
-            found["sp"] = equations.overall_precision([found[f"sp_{modality}"] for modality in MODALITIES])
-        return found
+        return {**dict.fromkeys(self.dimensions), **score_atoms(question.rubric, marks)}
 
     def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
         """Scores by atom count, correlations of the dimensions, gaps between regimes and panel types."""
@@ -184,17 +148,6 @@ class FEPBench(Protocol[Atoms]):
 
     def _undefined(self, rows: Sequence[Row]) -> dict[str, int]:
         return {m: sum(drawn(row.question.rubric, row.marks, m) == (0, 0) for row in rows) for m in MODALITIES}
-
-
-def drawn(atoms: Atoms, marks: Sequence[Mark], modality: Modality) -> tuple[int, int] | None:
-    """How many gold atoms are realised (their gate is 1) and how many items are unexpected; None where not known."""
-    known = values(marks)
-    gates = [known.get(f"{modality}/{atom.id}/{PARTS[modality][0]}") for atom in atoms.of(modality)]
-    items = sum(mark.criterion.startswith(f"unexpected/{modality}/") for mark in marks)
-    nothing = known.get(f"unexpected/{modality}")
-    if None in gates or nothing is None or bool(nothing) == bool(items):
-        return None
-    return gates.count(1), items
 
 
 def _lines(atoms: Sequence[Atom]) -> str:

@@ -7,10 +7,10 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from ...core.asks import Unreadable, list_schema, object_schema, text_in
 from ...core.json_reader import loads
 from ...core.marks import Mark
-from ...core.protocol import Unreadable
-from .atoms import MODALITIES, Atoms, Modality
+from .data import MODALITIES, Atoms, Modality
 
 PARTS: Mapping[Modality, tuple[str, str, str]] = {
     "visual": ("present", "count", "location"),
@@ -41,7 +41,7 @@ def verified(atoms: Atoms, text: str) -> list[Mark]:
     body = loads(text)
     marks = [mark for modality in MODALITIES for mark in _atoms(atoms, modality, body.get(modality))]
     layout = _mapping(body.get("layout"), '"layout"')
-    return marks + [Mark(f"layout/{part}", _flag(layout, part, "layout"), _reason(layout)) for part in LAYOUT]
+    return marks + [Mark(f"layout/{part}", _flag(layout, part, "layout"), text_in(layout, "reason")) for part in LAYOUT]
 
 
 def _atoms(atoms: Atoms, modality: Modality, answers: object) -> list[Mark]:
@@ -62,7 +62,7 @@ def _atoms(atoms: Atoms, modality: Modality, answers: object) -> list[Mark]:
     if unknown := [id for id in given if id not in wanted]:
         raise Unreadable(f"there is no {modality} atom {unknown[0][:40]!r}")
     return [
-        Mark(f"{modality}/{id}/{part}", _flag(given[id], part, f"{modality} atom {id}"), _reason(given[id]))
+        Mark(f"{modality}/{id}/{part}", _flag(given[id], part, f"{modality} atom {id}"), text_in(given[id], "reason"))
         for id in wanted
         for part in PARTS[modality]
     ]
@@ -108,27 +108,13 @@ def _flag(entry: Mapping[str, Any], name: str, place: str) -> int:
     return int(value)
 
 
-def _reason(entry: Mapping[str, Any]) -> str:
-    reason = entry.get("reason")
-    return reason if isinstance(reason, str) else ""
-
-
-def _object(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": dict(fields), "required": list(fields), "additionalProperties": False}
-
-
-def _list(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": _object(fields)}
-
-
 _WORDS = {"type": "string"}
 _FLAG = {"type": "integer", "enum": [0, 1]}
-VERIFICATION = _object(
+VERIFICATION = object_schema(
     {
-        **{m: _list({"id": _WORDS, "reason": _WORDS, **dict.fromkeys(PARTS[m], _FLAG)}) for m in MODALITIES},
-        "layout": _object({"reason": _WORDS, **dict.fromkeys(LAYOUT, _FLAG)}),
+        **{m: list_schema({"id": _WORDS, "reason": _WORDS, **dict.fromkeys(PARTS[m], _FLAG)}) for m in MODALITIES},
+        "layout": object_schema({"reason": _WORDS, **dict.fromkeys(LAYOUT, _FLAG)}),
     }
 )
-UNEXPECTED = _object(
-    {"unexpected": _list({"modality": {"type": "string", "enum": list(MODALITIES)}, "item": _WORDS, "place": _WORDS})}
-)
+_ITEM = {"modality": {"type": "string", "enum": list(MODALITIES)}, "item": _WORDS, "place": _WORDS}
+UNEXPECTED = object_schema({"unexpected": list_schema(_ITEM)})

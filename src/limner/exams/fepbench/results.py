@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ...core.data_files import Problems, files_under, json_lines
 from ...core.errors import DataError
-from ...core.reading import Problems, json_lines
 from .. import ImportedReply
 
 ASKS = ("verify", "unexpected")
@@ -24,7 +24,7 @@ def read_results(path: Path) -> Iterator[ImportedReply]:
     Raises:
         DataError: With file and line of everything that cannot belong to a question.
     """
-    files = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
+    files = files_under(path, "*.jsonl")
     if not files:
         raise DataError("no *.jsonl file in this folder", file=path)
     problems = Problems()

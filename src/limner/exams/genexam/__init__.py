@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from .. import Kind
-from .data import Rubric, read
+from .data import ScoringPointsRubric, read
 from .protocol import GenExam
 from .results import read_results
 
@@ -12,7 +12,7 @@ _HERE = Path(__file__).parent
 GENEXAM = Kind(
     name="genexam",
     title="GenExam: multidisciplinary exam questions with weighted scoring points",
-    rubric=Rubric,
+    rubric=ScoringPointsRubric,
     protocol=GenExam(),
     read=read,
     prompts=_HERE / "prompts",

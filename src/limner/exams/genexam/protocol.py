@@ -4,31 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...core.asks import Ask, Contract, Part, Picture, Reply, Text, Unreadable, Variant, only_reply
 from ...core.errors import Lacking
 from ...core.exam import Question
 from ...core.json_reader import loads
 from ...core.marks import Criterion, Mark, values
-from ...core.protocol import (
-    Ask,
-    Contract,
-    Evidence,
-    Part,
-    Picture,
-    Protocol,
-    Reading,
-    Reply,
-    Score,
-    Text,
-    Unreadable,
-    Variant,
-)
-from .data import Rubric
+from ...core.protocol import Evidence, Protocol, Reading, Score
+from .data import ScoringPointsRubric
 from .replies import RATINGS, read_marks, release_loads
 
 MAX_SIDE = 768
 
 
-class GenExam(Protocol[Rubric]):
+class GenExam(Protocol[ScoringPointsRubric]):
     """See the module."""
 
     scored = (
@@ -47,7 +35,7 @@ class GenExam(Protocol[Rubric]):
     breakdowns = ("subject", "difficulty", "img_type", "taxonomy2")
     dimensions = ("semantic", "spelling", "readability", "logic")
 
-    def criteria(self, question: Question[Rubric]) -> list[Criterion]:
+    def criteria(self, question: Question[ScoringPointsRubric]) -> list[Criterion]:
         """The scoring points and the three ratings."""
         points = question.rubric.scoring_points
         found = [Criterion(f"point/{n}", p.question, "point", 1, p.score) for n, p in enumerate(points, 1)]
@@ -59,14 +47,16 @@ class GenExam(Protocol[Rubric]):
         names = (f"mark-{variant.name}", f"reference-{how}", "shape")
         return (*names, "caption") if how in ("caption", "both") else names
 
-    def before(self, question: Question[Rubric], variant: Variant) -> list[Ask]:
+    def before(self, question: Question[ScoringPointsRubric], variant: Variant) -> list[Ask]:
         """A caption of the reference, where the variant shows one to the judge."""
         if variant.options.get("reference") not in ("caption", "both"):
             return []
         text = variant.prompts.fill("caption", prompt=question.prompt)
         return [Ask("caption", (Text(text), _reference(question)), (), Contract(_some_words))]
 
-    def asks(self, question: Question[Rubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
+    def asks(
+        self, question: Question[ScoringPointsRubric], image: str, evidence: Evidence, variant: Variant
+    ) -> list[Ask]:
         """One ask: the text, then the drawing, then (by option) the reference."""
         how = variant.options.get("reference", "image")
         weighted = variant.name == "paper"
@@ -91,19 +81,18 @@ class GenExam(Protocol[Rubric]):
         )
         return [Ask("mark", tuple(shown), tuple(self.criteria(question)), contract)]
 
-    def marks(self, question: Question[Rubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
+    def marks(self, question: Question[ScoringPointsRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
         """The reply's answers and ratings, read as `reading` says."""
         parse = loads if reading == "careful" else release_loads
         try:
-            found = [reply.text for reply in replies if reply.ask == "mark"]
-            if len(found) != 1:
-                raise Unreadable(f"{len(found)} replies where one is wanted")
-            count = len(question.rubric.scoring_points)
-            return read_marks(count, found[0], parse, both_names=reading != "release")
+            text = only_reply(replies, {"mark"}).text
+            return read_marks(len(question.rubric.scoring_points), text, parse, both_names=reading != "release")
         except ValueError as error:
             return [Mark.unread(criterion.id, str(error)) for criterion in self.criteria(question)]
 
-    def scores(self, question: Question[Rubric], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
+    def scores(
+        self, question: Question[ScoringPointsRubric], marks: Sequence[Mark], evidence: Evidence
+    ) -> dict[str, float | None]:
         """Rounded as the release rounds: points to 4 decimals, the relaxed score to 3 before it is a percentage."""
         known = values(marks)
         weights = {f"point/{n}": p.score for n, p in enumerate(question.rubric.scoring_points, 1)}
@@ -124,7 +113,7 @@ class GenExam(Protocol[Rubric]):
         return found
 
 
-def _reference(question: Question[Rubric]) -> Picture:
+def _reference(question: Question[ScoringPointsRubric]) -> Picture:
     name = question.reference.name if question.reference else ""
     if question.reference is None or question.reference.sha256 is None:
         raise Lacking(f"{question.id}: the reference image {name} is absent; add it, or use --reference none")

@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...core.asks import Unreadable, text_in
 from ...core.marks import Mark
-from ...core.protocol import Unreadable
 
 RATINGS = {
     "spelling": ("Spelling",),
@@ -64,5 +64,4 @@ def _mark(criterion: str, place: str, entry: Any, key: str, top: int) -> Mark:
     if isinstance(value, bool) or not isinstance(value, int | float) or value not in range(top + 1):
         allowed = " or ".join(str(n) for n in range(top + 1))
         raise Unreadable(f"{place} must be {allowed}, not {value!r}"[:200])
-    reason = entry.get("reasoning")
-    return Mark(criterion, int(value), reason if isinstance(reason, str) else "")
+    return Mark(criterion, int(value), text_in(entry, "reasoning"))

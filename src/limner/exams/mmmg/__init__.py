@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from .. import Kind
-from .data import Rubric, read
+from .data import GraphRubric, read
 from .graph_view import view
 from .plots import PLOTS
 from .protocol import Mmmg
@@ -14,7 +14,7 @@ _HERE = Path(__file__).parent
 MMMG = Kind(
     name="mmmg",
     title="MMMG: knowledge images of ten disciplines and six levels, marked by knowledge graphs",
-    rubric=Rubric,
+    rubric=GraphRubric,
     protocol=Mmmg(),
     read=read,
     prompts=_HERE / "prompts",

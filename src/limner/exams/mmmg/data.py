@@ -7,12 +7,24 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator
 
+from ...core.data_files import (
+    FrozenModel,
+    Id,
+    Problems,
+    Rows,
+    Words,
+    absent_references,
+    files_under,
+    find_reference,
+    json_rows,
+    read_questions,
+    short,
+)
 from ...core.errors import DataError
 from ...core.exam import Exam, Question, Reference
 from ...core.images import BadImage, inspect
-from ...core.reading import Id, Problems, Words, find_reference, json_rows, parse_row, short
 from . import exact, graph, parquet
 
 LEVELS = ("preschool", "primaryschool", "secondaryschool", "highschool", "undergraduate", "PhD")
@@ -31,10 +43,8 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, default=str)
 
 
-class Graph(BaseModel):
+class KnowledgeGraph(FrozenModel):
     """A knowledge graph as the data has it; an item that stands there twice counts once."""
-
-    model_config = ConfigDict(frozen=True)
 
     elements: tuple[Name, ...] = Field(min_length=1)
     dependencies: tuple[Name, ...] = ()
@@ -45,18 +55,18 @@ class Graph(BaseModel):
         return tuple(dict.fromkeys(names))
 
 
-class Rubric(Graph):
+class GraphRubric(KnowledgeGraph):
     """What a drawing is marked by: the entities and dependencies of a knowledge graph, and what they mean in words."""
 
     annotation: Words = ""
 
 
-class Row(BaseModel):
+class GraphRow(BaseModel):
     """One row of the release; column names count in any case."""
 
     key: Id = Field(min_length=1, max_length=200)
     education: str
-    knowledge_graph: Annotated[Graph, BeforeValidator(_parsed)]
+    knowledge_graph: Annotated[KnowledgeGraph, BeforeValidator(_parsed)]
     annotation: Annotated[Words, BeforeValidator(_text)] = ""
     prompt: Words = Field(min_length=1, validation_alias=AliasChoices("prompt", "question"))
     image: Any = Field(default=None, validation_alias=AliasChoices("image", "image_path"))
@@ -79,52 +89,38 @@ class Row(BaseModel):
         return {"level": self.education, "discipline": discipline, "level_discipline": both}
 
 
-def read(path: Path, name: str = "mmmg") -> Exam[Rubric]:
+def read(path: Path, name: str = "mmmg") -> Exam[GraphRubric]:
     """Read the exam in a file (``*.parquet``, JSON lines), or in all such files of a folder.
 
     Raises:
         DataError: With file, line (of Parquet: row) and id of everything that is wrong.
     """
-    problems = Problems()
-    questions: dict[str, Question[Rubric]] = {}
-    places: dict[str, str] = {}
-    for file in _files(path):
-        for line, raw in parquet.rows(file) if file.suffix == ".parquet" else json_rows(file, problems):
-            small = {column.lower(): value for column, value in raw.items()}
-            row = parse_row(Row, {**small, "id": small.get("key")}, problems, file, line)
-            if row is None:
-                continue
-            if row.key in places:
-                problems.add(f"this key stands already in {places[row.key]}", file, line, row.key)
-                continue
-            places[row.key] = f"{file}:{line}"
-            try:
-                rubric = Rubric(**row.knowledge_graph.model_dump(), annotation=row.annotation)
-                questions[row.key] = Question(row.key, row.prompt, rubric, row.tags(), _reference(row, file))
-            except ValueError as error:
-                problems.add(str(error), file, line, row.key)
-    if not questions and not problems.found:
-        problems.add("no question here", path)
-    problems.settle()
-    return Exam(name, "mmmg", tuple(questions.values()), {}, tuple(_notes(list(questions.values()))))
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    found = sorted([*path.rglob("*.parquet"), *path.rglob("*.jsonl")])
-    if not found:
+    files = files_under(path, "*.parquet", "*.jsonl")
+    if not files:
         raise DataError("no *.parquet or *.jsonl in this folder", file=path)
-    return found
+    questions = read_questions(
+        path, GraphRow, _questions, files=files, rows=_rows, key="key", nothing="no question here"
+    )
+    return Exam(name, "mmmg", tuple(questions), {}, tuple(_notes(questions)))
 
 
-def _reference(row: Row, file: Path) -> Reference | None:
+def _rows(file: Path, problems: Problems) -> Rows:
+    for line, row in parquet.rows(file) if file.suffix == ".parquet" else json_rows(file, problems):
+        yield line, {column.lower(): value for column, value in row.items()}
+
+
+def _questions(row: GraphRow, file: Path) -> list[Question[GraphRubric]]:
+    rubric = GraphRubric(**row.knowledge_graph.model_dump(), annotation=row.annotation)
+    return [Question(row.key, row.prompt, rubric, row.tags(), _reference(row, file))]
+
+
+def _reference(row: GraphRow, file: Path) -> Reference | None:
     image = row.image.get("path") if isinstance(row.image, dict) else row.image
     if image is None:
         return None
     if isinstance(image, str):
         return find_reference(file.parent, image)
-    if not isinstance(image, parquet.Embedded):
+    if not isinstance(image, parquet.EmbeddedImage):
         raise ValueError("image: a path is wanted")
     data = image.load()
     try:
@@ -134,11 +130,11 @@ def _reference(row: Row, file: Path) -> Reference | None:
     return Reference(row.key, None, hashlib.sha256(data).hexdigest(), image.load)
 
 
-def _notes(questions: list[Question[Rubric]]) -> list[str]:
+def _notes(questions: list[Question[GraphRubric]]) -> list[str]:
     graphs = {q.id: (q.rubric, exact.resolve(q.rubric.elements, q.rubric.dependencies)) for q in questions}
     lost = sum(not edges for _, found in graphs.values() for edges in found.edges)
     stops = [id for id, (rubric, _) in graphs.items() if graph.stops(rubric.dependencies)]
-    absent = sum(q.reference is None or not (q.reference.path or q.reference.load) for q in questions)
+    absent = absent_references(questions)
     found = [f"{absent} of {len(questions)} reference images are absent: controls skip those"] if absent else []
     if lost:
         said = "dependencies name no entity of their graph: they count in u_acc and dependency_accuracy alone"

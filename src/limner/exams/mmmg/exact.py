@@ -15,7 +15,7 @@ from .graph import directed, place, unwrapped
 
 
 @dataclass(frozen=True)
-class Reference:
+class ReferenceGraph:
     """A reference graph by the items that make it.
 
     Attributes:
@@ -30,7 +30,7 @@ class Reference:
 
 
 @lru_cache(maxsize=8192)
-def resolve(elements: tuple[str, ...], dependencies: tuple[str, ...]) -> Reference:
+def resolve(elements: tuple[str, ...], dependencies: tuple[str, ...]) -> ReferenceGraph:
     """The reference graph of these items.
 
     Unlike the released scorer this reads commas without a blank and names with a comma in them, where only one way to
@@ -44,7 +44,7 @@ def resolve(elements: tuple[str, ...], dependencies: tuple[str, ...]) -> Referen
     edges = tuple(
         tuple((numbers[source], numbers[target]) for source, target in _edges(text, names)) for text in dependencies
     )
-    return Reference(
+    return ReferenceGraph(
         tuple(numbers[name.lower()] for name in elements), edges, len(names) + len({e for some in edges for e in some})
     )
 
@@ -70,7 +70,7 @@ def _cuts(inner: str) -> Iterator[tuple[str, str]]:
         yield unwrapped(first.strip()).strip(), unwrapped(second.strip()).strip()
 
 
-def similarity(reference: Reference, elements: Sequence[object], dependencies: Sequence[object]) -> float:
+def similarity(reference: ReferenceGraph, elements: Sequence[object], dependencies: Sequence[object]) -> float:
     """1 less the least distance over the size of both graphs, for items that are true or false in turn.
 
     A dependency counts only where both its entities do. With sizes in nodes and edges, that is twice what is shown over

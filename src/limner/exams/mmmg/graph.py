@@ -10,19 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Edge = tuple[str, str]
+EdgeEnds = tuple[str, str]
 
 
-class Stops(ValueError):
+class ScorerError(ValueError):
     """The released scorer ends with an error at this dependency, so it has no score to copy."""
 
 
 @dataclass(frozen=True)
-class Graph:
+class ReleaseGraph:
     """A directed graph without labels; the order of the nodes matters to the release's distance."""
 
     nodes: tuple[str, ...]
-    edges: frozenset[Edge]
+    edges: frozenset[EdgeEnds]
 
     @property
     def size(self) -> int:
@@ -30,7 +30,7 @@ class Graph:
         return len(self.nodes) + len(self.edges)
 
 
-def build(elements: Mapping[str, object], dependencies: Mapping[str, object]) -> Graph:
+def build(elements: Mapping[str, object], dependencies: Mapping[str, object]) -> ReleaseGraph:
     """The graph of the items that are true.
 
     Names are lower-cased, so that names differing in case alone are one node. An endpoint is looked up among the nodes
@@ -47,10 +47,10 @@ def build(elements: Mapping[str, object], dependencies: Mapping[str, object]) ->
             source, target = place(first, nodes), place(second, nodes)
             if source is not None and target is not None:
                 edges.add((source, target))
-    return Graph(nodes, frozenset(edges))
+    return ReleaseGraph(nodes, frozenset(edges))
 
 
-def ends(dependency: str) -> list[Edge]:
+def ends(dependency: str) -> list[EdgeEnds]:
     """The endpoints of the edges a dependency stands for, as its text words them.
 
     >>> ends("Requires(boiler, Water)"), ends("Defines(a, b)"), ends("boiler needs water")
@@ -64,11 +64,11 @@ def ends(dependency: str) -> list[Edge]:
         return []
     first, comma, second = inner.removesuffix(")").partition(", ")
     if not comma:
-        raise Stops(f"{dependency!r} has no two arguments with a comma and a blank between them")
+        raise ScorerError(f"{dependency!r} has no two arguments with a comma and a blank between them")
     return directed(relation, unwrapped(first.lower()), unwrapped(second.lower()))
 
 
-def directed(relation: str, first: str, second: str) -> list[Edge]:
+def directed(relation: str, first: str, second: str) -> list[EdgeEnds]:
     """Requires runs from the second to the first, Defines both ways, every other relation from first to second."""
     if relation.lower() == "requires":
         return [(second, first)]
@@ -94,7 +94,7 @@ def place(endpoint: str, nodes: Sequence[str]) -> str | None:
     return near[0] if len(near) == 1 else None
 
 
-def distance(reference: Graph, generated: Graph) -> int:
+def distance(reference: ReleaseGraph, generated: ReleaseGraph) -> int:
     """The first value of networkx's ``optimize_graph_edit_distance(reference, generated)``.
 
     Putting one node in another's place costs nothing, so nodes are paired by their position alone: with as many nodes
@@ -116,13 +116,13 @@ def distance(reference: Graph, generated: Graph) -> int:
     return count - kept + len(reference.edges) + len(generated.edges) - 2 * met
 
 
-def _asked(reference: Graph, generated: Graph) -> int:
+def _asked(reference: ReleaseGraph, generated: ReleaseGraph) -> int:
     import networkx
 
     return int(next(networkx.optimize_graph_edit_distance(drawn(reference), drawn(generated))))
 
 
-def drawn(graph: Graph) -> Any:
+def drawn(graph: ReleaseGraph) -> Any:
     """The graph as networkx has it, nodes in their order."""
     import networkx
 
@@ -132,7 +132,7 @@ def drawn(graph: Graph) -> Any:
     return made
 
 
-def similarity(reference: Graph, generated: Graph) -> float:
+def similarity(reference: ReleaseGraph, generated: ReleaseGraph) -> float:
     """1 less the distance over the size of both graphs; 0 for two empty graphs."""
     size = reference.size + generated.size
     return 1 - distance(reference, generated) / size if size else 0.0
@@ -143,6 +143,6 @@ def stops(dependencies: Sequence[str]) -> str | None:
     for dependency in dependencies:
         try:
             ends(dependency)
-        except Stops as error:
+        except ScorerError as error:
             return str(error)
     return None

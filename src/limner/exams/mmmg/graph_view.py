@@ -10,7 +10,7 @@ from typing import Any
 
 from ...core.exam import Question
 from . import exact
-from .data import Rubric
+from .data import GraphRubric
 
 LETTER, LINE, PAD = 7.2, 17, 10
 """Width of a letter, height of a line, and what is left free around the words, in the drawing's own units."""
@@ -23,11 +23,11 @@ SIDE = 46
 LINES, WORDS = 3, 20
 """A box has so many lines of so many letters; a longer name ends in dots."""
 
-Pair = tuple[int, int]
+NodePair = tuple[int, int]
 
 
 @dataclass
-class Box:
+class EntityBox:
     """An entity's box: its lines of words and its size, and later its place."""
 
     lines: list[str]
@@ -37,12 +37,12 @@ class Box:
     y: float = 0
 
 
-def view(question: Question[Rubric]) -> dict[str, Any]:
+def view(question: Question[GraphRubric]) -> dict[str, Any]:
     """What the site shows of a question beyond the usual: its reference graph."""
     return {"graph": graph(question)}
 
 
-def graph(question: Question[Rubric]) -> dict[str, Any]:
+def graph(question: Question[GraphRubric]) -> dict[str, Any]:
     """The layout of a question's reference graph.
 
     Returns:
@@ -74,13 +74,13 @@ def graph(question: Question[Rubric]) -> dict[str, Any]:
     return {"width": round(width), "height": round(height), "nodes": nodes, "edges": edges, "lost": lost}
 
 
-def _box(name: str) -> Box:
+def _box(name: str) -> EntityBox:
     lines = textwrap.wrap(name, WORDS, max_lines=LINES, placeholder=" …") or ["?"]
     longest = max(len(line) for line in lines)
-    return Box(lines, max(60, longest * LETTER + 2 * PAD), len(lines) * LINE + 2 * PAD)
+    return EntityBox(lines, max(60, longest * LETTER + 2 * PAD), len(lines) * LINE + 2 * PAD)
 
 
-def _place(boxes: list[Box], pairs: Sequence[Pair]) -> tuple[float, float, dict[Pair, list[int]]]:
+def _place(boxes: list[EntityBox], pairs: Sequence[NodePair]) -> tuple[float, float, dict[NodePair, list[int]]]:
     """Give every box its place; returns the size of the whole, and where long arrows go through."""
     layers = _layers(len(boxes), pairs)
     links, turns = _linked(layers, pairs, boxes)
@@ -99,8 +99,8 @@ def _place(boxes: list[Box], pairs: Sequence[Pair]) -> tuple[float, float, dict[
 
 
 def _linked(
-    layers: list[list[int]], pairs: Sequence[Pair], boxes: list[Box]
-) -> tuple[list[Pair], dict[Pair, list[int]]]:
+    layers: list[list[int]], pairs: Sequence[NodePair], boxes: list[EntityBox]
+) -> tuple[list[NodePair], dict[NodePair, list[int]]]:
     """Room for arrows that pass a layer by: an empty box in each, so that no arrow runs behind an entity's box."""
     depth = {n: place for place, layer in enumerate(layers) for n in layer}
     links, turns = [], {}
@@ -109,13 +109,13 @@ def _linked(
         for place in range(depth[source] + 1, depth[target]):
             chain.append(len(boxes))
             layers[place].append(len(boxes))
-            boxes.append(Box([], 12, 10))
+            boxes.append(EntityBox([], 12, 10))
         turns[source, target] = chain[1:]
         links += list(pairwise([*chain, target]))
     return links, turns
 
 
-def _layers(count: int, pairs: Sequence[Pair]) -> list[list[int]]:
+def _layers(count: int, pairs: Sequence[NodePair]) -> list[list[int]]:
     """Every node one layer below the lowest that leads to it; an edge that would close a circle is not counted."""
     import networkx
 
@@ -124,18 +124,12 @@ def _layers(count: int, pairs: Sequence[Pair]) -> list[list[int]]:
     for source, target in pairs:
         if not networkx.has_path(straight, target, source):
             straight.add_edge(source, target)
-    depth: dict[int, int] = {}
-    for node in networkx.topological_sort(straight):
-        depth[node] = max((depth[before] + 1 for before in straight.predecessors(node)), default=0)
-    alone = {n for n in range(count) if not any(n in pair for pair in pairs)}
-    lowest = max(depth.values(), default=0)
-    layers: list[list[int]] = [[] for _ in range(lowest + 2)]
-    for node in range(count):
-        layers[lowest + 1 if node in alone else depth[node]].append(node)
-    return [layer for layer in layers if layer]
+    alone = sorted(networkx.isolates(straight))
+    layers = [sorted(set(layer).difference(alone)) for layer in networkx.topological_generations(straight)]
+    return [layer for layer in [*layers, alone] if layer]
 
 
-def _ordered(layers: list[list[int]], pairs: Sequence[Pair]) -> list[list[int]]:
+def _ordered(layers: list[list[int]], pairs: Sequence[NodePair]) -> list[list[int]]:
     """Each layer in the order of the middle of its neighbours, a few times down and up: fewer crossings."""
     near: dict[int, list[int]] = {}
     for source, target in pairs:
@@ -150,7 +144,7 @@ def _ordered(layers: list[list[int]], pairs: Sequence[Pair]) -> list[list[int]]:
     return layers
 
 
-def _broken(layers: Sequence[Sequence[int]], boxes: Sequence[Box]) -> list[list[int]]:
+def _broken(layers: Sequence[Sequence[int]], boxes: Sequence[EntityBox]) -> list[list[int]]:
     rows: list[list[int]] = []
     for layer in layers:
         row: list[int] = []
@@ -163,7 +157,7 @@ def _broken(layers: Sequence[Sequence[int]], boxes: Sequence[Box]) -> list[list[
     return rows
 
 
-def _path(through: Sequence[Box], boxes: Sequence[Box]) -> str:
+def _path(through: Sequence[EntityBox], boxes: Sequence[EntityBox]) -> str:
     """A curve from one box to the other: straight down, over the top within a row, around a side when up."""
     start, end = through[0], through[-1]
     if start is end:
@@ -188,7 +182,7 @@ def _path(through: Sequence[Box], boxes: Sequence[Box]) -> str:
     return f"M{x1:.0f} {start.y:.0f}C{handle:.0f} {start.y:.0f} {handle:.0f} {end.y:.0f} {x2:.0f} {end.y:.0f}"
 
 
-def _side(start: Box, end: Box, boxes: Sequence[Box]) -> int:
+def _side(start: EntityBox, end: EntityBox, boxes: Sequence[EntityBox]) -> int:
     """Right (1) or left (-1): where fewer boxes stand beside the two in their rows."""
     beside = [0, 0]
     for one in (start, end):

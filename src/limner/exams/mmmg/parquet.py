@@ -8,12 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ...core.data_files import short
 from ...core.errors import DataError
-from ...core.reading import short
 
 
 @dataclass(frozen=True)
-class Embedded:
+class EmbeddedImage:
     """An image inside a Parquet file."""
 
     file: Path
@@ -26,7 +26,7 @@ class Embedded:
 
 
 def rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The number, from 1 up, and the columns of each row; images are `Embedded` or None.
+    """The number, from 1 up, and the columns of each row; images are `EmbeddedImage` or None.
 
     Raises:
         DataError: The file is no Parquet file, or a broken one.
@@ -42,7 +42,9 @@ def rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         for number, row in enumerate(
             polars.read_parquet(file, columns=[n for n in schema if n not in inner]).to_dicts()
         ):
-            images = {name: Embedded(file, name, number) if _images(file, name)[number] else None for name in inner}
+            images = {
+                name: EmbeddedImage(file, name, number) if _images(file, name)[number] else None for name in inner
+            }
             yield number + 1, row | images
     except (OSError, ValueError, TypeError, PolarsError, PanicException) as error:
         raise DataError(f"not readable as Parquet: {short(str(error))}", file=file) from error

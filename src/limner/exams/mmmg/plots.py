@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ...core.errors import UsageError
 from ...core.evidence import REGIONS
 from ...core.plot_data import Cell, Grid, Histograms, Plot, Source
-from .errors import LIMITS, LOW
+from .analysis import LIMITS, LOW
 
 LOW_SCORES = ("mmmg_release", "mmmg_exact")
 """The scores that the analysis of failures is made for."""

@@ -6,30 +6,18 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant, only_reply
 from ...core.evidence import REGIONS, number
 from ...core.exam import Question
 from ...core.marks import Criterion, Mark, values
-from ...core.protocol import (
-    Ask,
-    Contract,
-    Evidence,
-    Picture,
-    Protocol,
-    Reading,
-    Reply,
-    Row,
-    Score,
-    Text,
-    Unreadable,
-    Variant,
-)
-from . import errors, levels
-from .data import LEVELS, Rubric
+from ...core.protocol import Evidence, Protocol, Reading, Row, Score
+from . import analysis
+from .data import LEVELS, GraphRubric
 from .replies import FREE, SCHEMA, STRUCTURED, Items, complete, read, some
 from .scores import AVERAGED, LEVEL, averaged, readability, scores
 
 
-class Mmmg(Protocol[Rubric]):
+class Mmmg(Protocol[GraphRubric]):
     """See the module."""
 
     scored = (
@@ -54,7 +42,7 @@ class Mmmg(Protocol[Rubric]):
     dimensions = ("fidelity_release", "fidelity_exact", "readability", "u_acc", "entity_recall", "dependency_accuracy")
     reply_tokens: Mapping[str, int] = {STRUCTURED: 3000, FREE: 2500}
 
-    def criteria(self, question: Question[Rubric]) -> list[Criterion]:
+    def criteria(self, question: Question[GraphRubric]) -> list[Criterion]:
         """The entities, each met where its name stands in the drawing, then the dependencies."""
         kinds = [(id, text, id.partition("/")[0]) for id, text in _items(question).items()]
         return [Criterion(*each, labels=(each[1],) if each[2] == "entity" else ()) for each in kinds]
@@ -63,7 +51,7 @@ class Mmmg(Protocol[Rubric]):
         """The main template, what the relations mean, and the form of the reply."""
         return "mark", f"relations-{variant.options['template']}", f"reply-{variant.name}"
 
-    def asks(self, question: Question[Rubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
+    def asks(self, question: Question[GraphRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
         """One ask: the text, then the drawing as it is."""
         main, relations, form = self.templates(variant)
         items, free, rubric = _items(question), variant.name == "free-text", question.rubric
@@ -80,18 +68,18 @@ class Mmmg(Protocol[Rubric]):
         contract, name = Contract(parse, None if free else SCHEMA, required=False), FREE if free else STRUCTURED
         return [Ask(name, (Text(text), Picture(image)), tuple(self.criteria(question)), contract)]
 
-    def marks(self, question: Question[Rubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
+    def marks(self, question: Question[GraphRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
         """The reply's answers, read as `reading` says."""
         items = _items(question)
         try:
-            found = [reply for reply in replies if reply.ask in (STRUCTURED, FREE)]
-            if len(found) != 1:
-                raise Unreadable(f"{len(found)} replies where one is wanted")
-            return read(items, found[0].ask, found[0].text, reading)
+            reply = only_reply(replies, (STRUCTURED, FREE))
+            return read(items, reply.ask, reply.text, reading)
         except Unreadable as error:
             return [Mark.unread(item, str(error)) for item in items]
 
-    def scores(self, question: Question[Rubric], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
+    def scores(
+        self, question: Question[GraphRubric], marks: Sequence[Mark], evidence: Evidence
+    ) -> dict[str, float | None]:
         """Unrounded. Fidelity needs every item answered, MMMG-Score a region count too."""
         known, rubric = values(marks), question.rubric
         entities = [known.get(f"entity/{n}") for n in range(1, len(rubric.elements) + 1)]
@@ -104,7 +92,7 @@ class Mmmg(Protocol[Rubric]):
         found = readability(number(evidence, REGIONS), self.constants["n_min"], self.constants["n_max"])
         return {} if found is None else {"readability": found}
 
-    def nothing(self, question: Question[Rubric]) -> dict[str, float | None]:
+    def nothing(self, question: Question[GraphRubric]) -> dict[str, float | None]:
         """A drawing that was never made is not readable either."""
         return super().nothing(question) | {"readability": 0.0, "mmmg_release": 0.0, "mmmg_exact": 0.0}
 
@@ -120,18 +108,18 @@ class Mmmg(Protocol[Rubric]):
 
     def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
         """Why drawings score low, as the paper's error analysis counts it; and how well each level is recovered."""
-        low = {name: errors.failures(rows, name) for name in ("mmmg_release", "mmmg_exact")}
-        return {"low_scores": low, "levels": levels.recovered(rows)}
+        low = {name: analysis.failures(rows, name) for name in ("mmmg_release", "mmmg_exact")}
+        return {"low_scores": low, "levels": analysis.recovered(rows)}
 
     def remarks(self, rows: Sequence[Row]) -> list[str]:
         """Scores that are missing, items without an answer, other numbers than the usual ones."""
         usual = type(self).constants
         other = {name: number for name, number in self.constants.items() if number != usual[name]}
         said = [f"{name} is {number:g} instead of {usual[name]:g}" for name, number in other.items()]
-        return said + errors.remarks(rows)
+        return said + analysis.remarks(rows)
 
 
-def _items(question: Question[Rubric]) -> Items:
+def _items(question: Question[GraphRubric]) -> Items:
     entities = {f"entity/{n}": name for n, name in enumerate(question.rubric.elements, 1)}
     return entities | {f"dependency/{n}": text for n, text in enumerate(question.rubric.dependencies, 1)}
 

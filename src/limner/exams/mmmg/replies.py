@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
-from ...core.json_reader import MAX_CHARS, loads
+from ...core.asks import Unreadable, list_schema, object_schema, text_in
+from ...core.json_reader import check_length, loads
 from ...core.marks import Mark
-from ...core.protocol import Reading, Unreadable
+from ...core.protocol import Reading
 
 STRUCTURED, FREE = "mark", "checklist"
 """The names of the two asks: which one a reply answers tells how it is to be read."""
@@ -19,25 +19,15 @@ PARTS = {"entities": "entity", "dependencies": "dependency"}
 ANSWERS = {"yes": 1, "no": 0, "true": 1, "false": 0}
 SHOWN = 400
 
+_WORDS = {"type": "string"}
 _ANSWER = {"type": "string", "enum": ["yes", "no"]}
-_ITEM = {
-    "type": "object",
-    "properties": {"item": {"type": "integer"}, "reason": {"type": "string"}, "answer": _ANSWER},
-    "required": ["item", "reason", "answer"],
-    "additionalProperties": False,
-}
-_ITEMS = {"type": "array", "items": _ITEM}
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"description": {"type": "string"}, "entities": _ITEMS, "dependencies": _ITEMS},
-    "required": ["description", "entities", "dependencies"],
-    "additionalProperties": False,
-}
+_ITEMS = list_schema({"item": {"type": "integer"}, "reason": _WORDS, "answer": _ANSWER})
+SCHEMA = object_schema({"description": _WORDS, "entities": _ITEMS, "dependencies": _ITEMS})
 """The shape of a structured reply."""
 
 Items = Mapping[str, str]
 """Criterion id -> the item's text, entities first, in the order of the rubric."""
-Found = dict[str, list[tuple[int, str]]]
+ItemAnswers = dict[str, list[tuple[int, str]]]
 """Criterion id -> every answer given to it, with its reason."""
 
 
@@ -59,7 +49,7 @@ def read(items: Items, ask: str, text: str, reading: Reading) -> list[Mark]:
     return [_mark(item, found.get(item, []), reading == "careful") for item in items]
 
 
-def complete(items: Items, text: str) -> Found:
+def complete(items: Items, text: str) -> ItemAnswers:
     """The answers of a structured reply that has one for every item.
 
     Raises:
@@ -73,7 +63,7 @@ def complete(items: Items, text: str) -> Found:
     return found
 
 
-def some(items: Items, text: str) -> Found:
+def some(items: Items, text: str) -> ItemAnswers:
     """The answers of a reply in free text that has any.
 
     Raises:
@@ -100,19 +90,19 @@ def _unclear(answers: list[tuple[int, str]]) -> str | None:
     return "answered both yes and no" if len({value for value, _ in answers}) > 1 else None
 
 
-def structured(items: Items, text: str) -> Found:
+def structured(items: Items, text: str) -> ItemAnswers:
     """The answers in a reply of the shape `SCHEMA`, with whatever stands around it."""
     body = loads(text)
-    found: Found = {}
+    found: ItemAnswers = {}
     for part, kind in PARTS.items():
         entries = body.get(part)
         for entry in entries if isinstance(entries, list) else ():
             if not isinstance(entry, Mapping):
                 continue
-            item, reason = f"{kind}/{entry.get('item')}", entry.get("reason")
+            item = f"{kind}/{entry.get('item')}"
             value = ANSWERS.get(str(entry.get("answer")).strip().casefold())
             if value is not None and item in items:
-                found.setdefault(item, []).append((value, reason[:SHOWN] if isinstance(reason, str) else ""))
+                found.setdefault(item, []).append((value, text_in(entry, "reason")[:SHOWN]))
     return found
 
 
@@ -123,13 +113,13 @@ _LINK = r"\s*(?:[:：=|→⇒]|[-–—]+>?)[\s|]*"
 _VERDICT = r"(?P<answer>yes|no|true|false)\b(?!\s*/)"
 
 
-def told(items: Items, text: str) -> Found:
+def told(items: Items, text: str) -> ItemAnswers:
     """The answers in free text, line by line, tolerant of their form.
 
     Bullets and numbers of any kind, quotes, brackets and asterisks around item or answer, other blanks inside an item,
     a dash, an arrow or a column of a table in place of the colon, true and false: all of these are form.
     """
-    _bounded(text)
+    check_length(text)
     names: dict[str, list[str]] = {}
     for item, name in items.items():
         names.setdefault(_plain(name), []).append(item)
@@ -137,7 +127,7 @@ def told(items: Items, text: str) -> Found:
     if not choice:
         return {}
     line_of = re.compile(rf"{_BULLETS}(?P<name>{choice}){_LINK}(?:{_VERDICT}|(?P<open>$))")
-    found: Found = {}
+    found: ItemAnswers = {}
     lines = [line for line in text.splitlines() if line.strip()]
     for line, following in pairwise([*lines, ""]):
         match = line_of.match(_plain(line))
@@ -155,17 +145,17 @@ def _plain(text: str) -> str:
     return _JOINTS.sub(r"\1", " ".join(_ORNAMENT.sub("", text).casefold().split()))
 
 
-def released(items: Items, text: str) -> Found:
+def released(items: Items, text: str) -> ItemAnswers:
     """The answers in free text as the released parser finds them.
 
     Only at the start of a line: a bullet (star, hyphen, dot, or digits with a full stop) or none, backticks or none,
     the item's exact text in any case, a colon, yes or no. A lone letter of those words is an answer too, and means no.
     """
-    _bounded(text)
+    check_length(text)
     plain = text.replace("**", "").replace("[yes]", "yes").replace("[no]", "no")
     choice = "|".join(map(re.escape, items.values()))
     pattern = rf"^[^\S\n]*+(?:(?:[*•-]|\d+\.)\s*+)?(?:`+\s*+)?({choice})`*\s*+[:：]\s*+(yes|no|[yesno])\b"
-    found: Found = {}
+    found: ItemAnswers = {}
     for match in re.finditer(pattern, plain, re.IGNORECASE | re.MULTILINE):
         item = _meant(match[1], items)
         if item is not None:
@@ -180,8 +170,3 @@ def _meant(written: str, items: Items) -> str | None:
     same: Sequence[str] = [item for item, name in items.items() if name == bare]
     same = same or [item for item, name in items.items() if name.lower() == bare.lower()]
     return same[0] if same else None
-
-
-def _bounded(text: str) -> None:
-    if len(text) > MAX_CHARS:
-        raise Unreadable(f"the reply is longer than {MAX_CHARS} characters")

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
+from ...core.protocol import mean_of_known
 from . import exact, graph
 
 AVERAGED = ("mmmg_release", "mmmg_exact", "fidelity_release", "fidelity_exact")
@@ -62,11 +61,11 @@ def _share(answers: Answers) -> float | None:
 
 
 @lru_cache(maxsize=8192)
-def released(elements: tuple[str, ...], dependencies: tuple[str, ...]) -> graph.Graph | None:
+def released(elements: tuple[str, ...], dependencies: tuple[str, ...]) -> graph.ReleaseGraph | None:
     """The reference graph as the released scorer builds it; None where it stops with an error."""
     try:
         return graph.build(dict.fromkeys(elements, True), dict.fromkeys(dependencies, True))
-    except graph.Stops:
+    except graph.ScorerError:
         return None
 
 
@@ -80,10 +79,6 @@ def averaged(means: Mapping[str, Any]) -> dict[str, Any]:
     """
     found = {name: mean for name, mean in means.items() if LEVEL not in name}
     for name in AVERAGED:
-        levels = np.array([mean for part, mean in means.items() if part.startswith(name + LEVEL)])
-        if len(levels):
-            there = ~np.isnan(levels)
-            count = there.sum(axis=0)
-            mean = np.where(there, levels, 0).sum(axis=0) / np.where(count, count, np.nan)
-            found[f"{name}_avg"] = mean if mean.ndim else float(mean)
+        if levels := [mean for part, mean in means.items() if part.startswith(name + LEVEL)]:
+            found[f"{name}_avg"] = mean_of_known(levels)
     return found

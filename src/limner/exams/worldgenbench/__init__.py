@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from .. import Kind
-from .data import Rubric, read
+from .data import ChecklistRubric, read
 from .protocol import WorldGenBench
 
 _HERE = Path(__file__).parent
@@ -11,7 +11,7 @@ _HERE = Path(__file__).parent
 WORLDGENBENCH = Kind(
     name="worldgenbench",
     title="WorldGenBench: world knowledge and implicit reasoning, by a checklist per prompt",
-    rubric=Rubric,
+    rubric=ChecklistRubric,
     protocol=WorldGenBench(),
     read=read,
     prompts=_HERE / "prompts",

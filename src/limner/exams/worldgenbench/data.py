@@ -7,10 +7,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ...core.exam import Exam, Question, Reference
-from ...core.reading import Id, Problems, Words, find_reference, json_rows, parse_row
+from ...core.data_files import (
+    FrozenModel,
+    Id,
+    Problems,
+    Rows,
+    Words,
+    absent_references,
+    files_under,
+    find_reference,
+    json_rows,
+    read_questions,
+)
+from ...core.exam import Exam, Question
 
 DOMAINS = {"humanities": "Humanities", "nature": "Nature"}
 CONTINENTS = {
@@ -33,49 +44,54 @@ DISCIPLINES = {
 """The paper's abbreviations and what they stand for."""
 
 
+FIELDS: Mapping[str, Mapping[str, str]] = {"domain": DOMAINS, "continent": CONTINENTS, "discipline": DISCIPLINES}
+
+
 def _plain(text: str) -> str:
     return re.sub(r"[\W_]+", "", re.sub(r"\band\b", "&", text.casefold()).replace("&", "n"))
 
 
-def _short(names: Mapping[str, str], value: object) -> object:
-    """The abbreviation of a name, however that is written."""
-    known = {_plain(spelling): short for short, name in names.items() for spelling in (short, name)}
-    if not isinstance(value, str):
-        return value
-    if _plain(value) not in known:
-        raise ValueError(f"{value[:40]!r} is none of: {', '.join(names.values())}")
-    return known[_plain(value)]
+_SHORT = {
+    field: {_plain(spelling): short for short, name in names.items() for spelling in (short, name)}
+    for field, names in FIELDS.items()
+}
+"""For each field the abbreviation of a name, however that is written."""
 
 
-Domain = Annotated[Literal["humanities", "nature"], BeforeValidator(lambda value: _short(DOMAINS, value))]
-Continent = Annotated[str, BeforeValidator(lambda value: _short(CONTINENTS, value))]
-Discipline = Annotated[str, BeforeValidator(lambda value: _short(DISCIPLINES, value))]
+def _short(field: str) -> BeforeValidator:
+    def shortened(value: object) -> object:
+        if isinstance(value, str) and _plain(value) not in _SHORT[field]:
+            raise ValueError(f"{value[:40]!r} is none of: {', '.join(FIELDS[field].values())}")
+        return _SHORT[field][_plain(value)] if isinstance(value, str) else value
+
+    return BeforeValidator(shortened)
 
 
-class Item(BaseModel):
+Domain = Annotated[Literal["humanities", "nature"], _short("domain")]
+Continent = Annotated[str, _short("continent")]
+Discipline = Annotated[str, _short("discipline")]
+
+
+class ChecklistItem(FrozenModel):
     """An entry of a checklist; what its explanation says is demanded too."""
-
-    model_config = ConfigDict(frozen=True)
 
     item: Words = Field(min_length=1)
     explanation: Words
 
 
-def _some(items: tuple[Item, ...]) -> tuple[Item, ...]:
+def _some(items: tuple[ChecklistItem, ...]) -> tuple[ChecklistItem, ...]:
     if not items:
         raise ValueError("there is no item in it")
     return items
 
 
-class Rubric(BaseModel):
+class ChecklistRubric(FrozenModel):
     """What a drawing is marked by."""
 
-    model_config = ConfigDict(frozen=True)
-
-    checklist: Annotated[tuple[Item, ...], AfterValidator(_some)]
+    checklist: Annotated[tuple[ChecklistItem, ...], AfterValidator(_some)]
 
 
-class Entry(Rubric):
+class PromptRow(ChecklistRubric):
     """One prompt of the data."""
 
     id: Id = Field(min_length=1, max_length=200)
@@ -87,7 +103,7 @@ class Entry(Rubric):
     image_path: Words | None = None
 
     @model_validator(mode="after")
-    def _has_its_place(self) -> Entry:
+    def _has_its_place(self) -> PromptRow:
         if self.domain == "nature" and (self.country or self.continent or not self.discipline):
             raise ValueError("a prompt of the domain nature has a discipline, and no country or continent")
         if self.domain == "humanities" and (self.discipline or not (self.country or self.continent)):
@@ -95,60 +111,50 @@ class Entry(Rubric):
         return self
 
 
-def read(path: Path, name: str = "worldgenbench") -> Exam[Rubric]:
+def read(path: Path, name: str = "worldgenbench") -> Exam[ChecklistRubric]:
     """Read the exam in a file, or in all ``*.json`` and ``*.jsonl`` under a folder.
 
     Raises:
         DataError: With file, line and id of everything that is wrong.
     """
-    folder, problems = (path if path.is_dir() else path.parent), Problems()
-    files = sorted(f for f in folder.rglob("*.json*") if f.suffix in (".json", ".jsonl")) if path.is_dir() else [path]
-    questions: dict[str, Question[Rubric]] = {}
-    places: dict[str, str] = {}
-    for file in files:
+    folder = path if path.is_dir() else path.parent
+
+    def rows(file: Path, problems: Problems) -> Rows:
         within = file.relative_to(folder).with_suffix("")
         for number, (line, row) in enumerate(json_rows(file, problems), 1):
-            entry = parse_row(Entry, _filled(row, within, number), problems, file, line)
-            if entry is None:
-                continue
-            if entry.id in places:
-                problems.add(f"this id stands already in {places[entry.id]}", file, line, entry.id)
-                continue
-            places[entry.id] = f"{file.name}:{line}"
-            try:
-                reference = find_reference(folder / "images", entry.image_path) if entry.image_path else None
-            except ValueError as error:
-                problems.add(str(error), file, line, entry.id)
-                continue
-            questions[entry.id] = _question(entry, reference)
-    if not questions and not problems.found:
-        problems.add("no prompt here; *.json or *.jsonl files with prompts are wanted", path)
-    problems.settle()
-    return Exam(name, "worldgenbench", tuple(questions.values()), notes=tuple(_notes(list(questions.values()))))
+            yield line, _filled(row, within, number)
+
+    questions = read_questions(
+        path,
+        PromptRow,
+        lambda entry, _: [_question(entry, folder)],
+        files=files_under(path, "*.json", "*.jsonl"),
+        rows=rows,
+        nothing="no prompt here; *.json or *.jsonl files with prompts are wanted",
+    )
+    return Exam(name, "worldgenbench", tuple(questions), notes=tuple(_notes(questions)))
 
 
 def _filled(row: dict[str, Any], within: Path, number: int) -> dict[str, Any]:
     """The row with what it leaves to its file: an id, and what names such as ``nature/Physics.json`` say."""
     found: dict[str, Any] = {"id": f"{within.as_posix()}_{number}"}
     for part in within.parts:
-        for field, names in (("domain", DOMAINS), ("continent", CONTINENTS), ("discipline", DISCIPLINES)):
-            for short, full in names.items():
-                if _plain(part) in (_plain(short), _plain(full)):
-                    found[field] = short
+        found |= {field: known[_plain(part)] for field, known in _SHORT.items() if _plain(part) in known}
     found |= row
     if "domain" not in found and any(found.get(field) for field in ("country", "continent", "discipline")):
         found["domain"] = "nature" if found.get("discipline") else "humanities"
     return found
 
 
-def _question(entry: Entry, reference: Reference | None) -> Question[Rubric]:
+def _question(entry: PromptRow, folder: Path) -> Question[ChecklistRubric]:
+    reference = find_reference(folder / "images", entry.image_path) if entry.image_path else None
     tags = {name: getattr(entry, name) for name in ("domain", "continent", "discipline", "country")}
     known = {name: value for name, value in tags.items() if value}
-    return Question(entry.id, entry.prompt, Rubric(checklist=entry.checklist), known, reference)
+    return Question(entry.id, entry.prompt, ChecklistRubric(checklist=entry.checklist), known, reference)
 
 
-def _notes(questions: list[Question[Rubric]]) -> list[str]:
-    absent = sum(q.reference is not None and q.reference.path is None for q in questions)
+def _notes(questions: list[Question[ChecklistRubric]]) -> list[str]:
+    absent = absent_references(q for q in questions if q.reference is not None)
     placeless = sum(not q.tags.keys() & {"continent", "discipline"} for q in questions)
     notes = []
     if absent:

@@ -5,43 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant, list_schema, object_schema
 from ...core.exam import Question
 from ...core.marks import Criterion, Mark, values
-from ...core.protocol import (
-    Ask,
-    Contract,
-    Evidence,
-    Picture,
-    Protocol,
-    Reading,
-    Reply,
-    Row,
-    Score,
-    Text,
-    Unreadable,
-    Variant,
-)
-from .data import Rubric
+from ...core.protocol import Evidence, Protocol, Reading, Row, Score, mean_of_known
+from .data import ChecklistRubric
+from .labels import words_alone
 from .replies import read_list, read_reasons
-from .visible import words_alone
 
 WITHIN = "within "
 """Before a category's abbreviation: its own mean, from which the mean over categories follows."""
 _ANSWER = {"reason": {"type": "string"}, "mark": {"type": "integer", "enum": [0, 1]}}
 
 
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-class WorldGenBench(Protocol[Rubric]):
+class WorldGenBench(Protocol[ChecklistRubric]):
     """See the module."""
 
     scored = (
@@ -55,7 +32,7 @@ class WorldGenBench(Protocol[Rubric]):
     reply_tokens: Mapping[str, int] = {"mark": 40, "explain": 700}
     breakdowns = ("domain", "continent", "discipline")
 
-    def criteria(self, question: Question[Rubric]) -> list[Criterion]:
+    def criteria(self, question: Question[ChecklistRubric]) -> list[Criterion]:
         """The items; where one asks for nothing but words in the picture, with those words."""
         return [
             Criterion(f"item/{n}", entry.item, "item", labels=words_alone(entry.item, entry.explanation))
@@ -66,7 +43,7 @@ class WorldGenBench(Protocol[Rubric]):
         """The rules, the checklist, and how to reply."""
         return ("mark", "checklist", _reply_template(variant))
 
-    def asks(self, question: Question[Rubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
+    def asks(self, question: Question[ChecklistRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
         """One ask: the rules, the drawing as it is, the checklist. What was to be drawn is not told."""
         entries, prompts = question.rubric.checklist, variant.prompts
         listed = [f"{n}. Item: {e.item}\n   Explanation: {e.explanation}" for n, e in enumerate(entries, 1)]
@@ -74,11 +51,11 @@ class WorldGenBench(Protocol[Rubric]):
         checklist = prompts.fill("checklist", checklist="\n".join(listed), reply=reply)
         shown = (Text(prompts.fill("mark")), Picture(image), Text(checklist))
         name = "explain" if _explains(variant) else "mark"
-        schema = _object({"answers": {"type": "array", "items": _object(_ANSWER)}}) if _explains(variant) else None
+        schema = object_schema({"answers": list_schema(_ANSWER)}) if _explains(variant) else None
         contract = Contract(lambda text: _read(question, Reply(name, text)), schema)
         return [Ask(name, shown, tuple(self.criteria(question)), contract)]
 
-    def marks(self, question: Question[Rubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
+    def marks(self, question: Question[ChecklistRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
         """The same in every reading: the paper knows only whole lists of zeros and ones."""
         try:
             if len(replies) != 1:
@@ -87,7 +64,9 @@ class WorldGenBench(Protocol[Rubric]):
         except Unreadable as error:
             return [Mark.unread(criterion.id, str(error)) for criterion in self.criteria(question)]
 
-    def scores(self, question: Question[Rubric], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
+    def scores(
+        self, question: Question[ChecklistRubric], marks: Sequence[Mark], evidence: Evidence
+    ) -> dict[str, float | None]:
         """Items met of all items, in percent, once every item is decided."""
         known, count = values(marks), len(question.rubric.checklist)
         return {"checklist": 100 * sum(known.values()) / count if len(known) == count else None}
@@ -107,10 +86,7 @@ class WorldGenBench(Protocol[Rubric]):
         found = {name: mean for name, mean in means.items() if not name.startswith(WITHIN)}
         within = [mean for name, mean in means.items() if name.startswith(WITHIN)]
         if within:
-            table = np.array(within)
-            counted = (~np.isnan(table)).sum(axis=0)
-            macro = np.nansum(table, axis=0) / np.where(counted > 0, counted, np.nan)
-            found["checklist_macro"] = macro if macro.ndim else float(macro)
+            found["checklist_macro"] = mean_of_known(within)
         return found
 
 
@@ -122,7 +98,7 @@ def _reply_template(variant: Variant) -> str:
     return "reply-explain" if _explains(variant) else "reply-list"
 
 
-def _read(question: Question[Rubric], reply: Reply) -> list[Mark]:
+def _read(question: Question[ChecklistRubric], reply: Reply) -> list[Mark]:
     count = len(question.rubric.checklist)
     if reply.ask == "explain":
         found = read_reasons(reply.text, count)

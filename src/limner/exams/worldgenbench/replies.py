@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from ...core.asks import Unreadable, text_in
 from ...core.json_literals import Reader
-from ...core.json_reader import MAX_CHARS, loads
-from ...core.protocol import Unreadable
+from ...core.json_reader import check_length, loads
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _OPEN_THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
@@ -30,8 +30,7 @@ def read_list(text: str, count: int) -> list[int]:
     >>> read_list("Checked twice: [1, 0, 1].", 3)
     [1, 0, 1]
     """
-    if len(text) > MAX_CHARS:
-        raise Unreadable(f"the reply is longer than {MAX_CHARS} characters")
+    check_length(text)
     body = _THOUGHT.sub("\n", text)
     if _OPEN_THOUGHT.search(body):
         raise Unreadable("the reply ends inside its thinking")
@@ -63,8 +62,7 @@ def read_reasons(text: str, count: int) -> list[tuple[int, str]]:
     for n, answer in enumerate(answers, 1):
         if not isinstance(answer, Mapping) or "mark" not in answer:
             raise Unreadable(f'answer {n} must be an object with "mark"')
-        reason = answer.get("reason")
-        found.append((_mark(answer["mark"], n), reason if isinstance(reason, str) else ""))
+        found.append((_mark(answer["mark"], n), text_in(answer, "reason")))
     return found
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...core.evidence import Line
+from ...core.evidence import TextLine
 from ...core.marks import Criterion, Mark
-from .labels import Claim, Label, claim, named
-from .matching import Found, Page
+from .labels import Label, LabelClaim, claim, named
+from .matching import LabelMatch, Page
 from .patterns import GENERIC, SYNONYMS
 from .spelling import EXACT_LENGTH, tokens
 
@@ -27,7 +27,7 @@ class Decision:
 
 
 def examine(
-    criteria: Sequence[Criterion], lines: Sequence[Line], kinds: frozenset[str], mentions: bool = False
+    criteria: Sequence[Criterion], lines: Sequence[TextLine], kinds: frozenset[str], mentions: bool = False
 ) -> list[Mark]:
     """Marks every criterion of one drawing.
 
@@ -44,7 +44,7 @@ def examine(
     return [_mark(criterion, page, kinds) for criterion in criteria]
 
 
-def decide(claim: Claim, lines: Sequence[Line]) -> Decision:
+def decide(claim: LabelClaim, lines: Sequence[TextLine]) -> Decision:
     """Holds a claim against the text of a drawing."""
     return _decide(claim, Page(lines))
 
@@ -62,7 +62,7 @@ def _mark(criterion: Criterion, page: Page, kinds: frozenset[str]) -> Mark:
     return Mark(criterion.id, met * criterion.top, decision.reason, SOURCE)
 
 
-def _decide(claim: Claim, page: Page, exact: bool = False) -> Decision:
+def _decide(claim: LabelClaim, page: Page, exact: bool = False) -> Decision:
     found = {label: _find(label, page) for label in claim.labels}
     proofs = [label for label, place in found.items() if place and place.proof and (not exact or _as_is(label, place))]
     met = len(proofs) == len(found) if claim.mode == "all" else bool(proofs)
@@ -79,14 +79,14 @@ def _decide(claim: Claim, page: Page, exact: bool = False) -> Decision:
     return Decision(None, "neither read for certain nor surely absent: " + ", ".join(map(repr, unsure)))
 
 
-def _find(label: Label, page: Page) -> Found | None:
+def _find(label: Label, page: Page) -> LabelMatch | None:
     """The best place of the label or of a variant that is a name of its own, not a unit or a remark."""
     names = [label.text, *(v for v in label.variants if len("".join(tokens(v))) > EXACT_LENGTH)]
     places = [place for name in names if (place := page.find(name))]
     return min(places, key=lambda place: (not place.proof, place.slips), default=None)
 
 
-def _as_is(label: Label, place: Found) -> bool:
+def _as_is(label: Label, place: LabelMatch) -> bool:
     """Whether the label's letters stand there and no others."""
     return place.span.compact == "".join(tokens(label.text))
 

@@ -1,4 +1,4 @@
-"""The built-in OCR examiner: marks what words in the drawing can prove, abstains from the rest."""
+"""The built-in OCR examiner, by versioned rules: marks what words in the drawing prove, abstains from the rest."""
 
 from __future__ import annotations
 
@@ -8,14 +8,33 @@ from typing import Any
 
 from ...calls import Calls
 from ...core.errors import UsageError
-from ...core.evidence import Line
+from ...core.evidence import TextLine
 from ...core.marks import Criterion, Mark
 from ...core.protocol import Protocol
 from ...evidence.probe import OcrProbe
 from ...store import Blobs
-from ..base import Marked, Subject
-from ..kinds import JudgeInputs, JudgeKind
+from ..base import JudgeInputs, JudgeKind, JudgeResult, Subject
 from .examine import examine
+
+Examine = Callable[[Sequence[Criterion], Sequence[TextLine], frozenset[str], bool], list[Mark]]
+"""Criteria, lines of text, the kinds of criteria that words can decide, whether mentions count -> marks."""
+
+# Where the same lines would be marked differently, that is another version: the code of the old one is kept under a
+# name of its own, and the new one is added at the end.
+RULES: dict[str, Examine] = {"labels-2": examine}
+"""Name of the rules, which is part of what identifies a marking -> what marks by them; the newest last."""
+
+
+def choose_rules(name: str | None = None) -> tuple[str, Examine]:
+    """The rules called `name`, or the newest.
+
+    Raises:
+        UsageError: There are none of that name; says which there are.
+    """
+    chosen = name or list(RULES)[-1]
+    if chosen not in RULES:
+        raise UsageError(f"the OCR examiner has no rules {chosen!r}; there is: {', '.join(RULES)}")
+    return chosen, RULES[chosen]
 
 
 class OcrJudge:
@@ -33,7 +52,7 @@ class OcrJudge:
         mentions: bool = False,
         rules: str | None = None,
     ) -> None:
-        name, self._examine = choose(rules)
+        name, self._examine = choose_rules(rules)
         self.name = "ocr/mentions" if mentions else "ocr"
         self._protocol, self._blobs, self._probe, self._mentions = protocol, blobs, probe, mentions
         self.setup: dict[str, Any] = {
@@ -50,14 +69,14 @@ class OcrJudge:
         """It costs nothing."""
         return None
 
-    async def mark(self, subject: Subject, calls: Calls) -> Marked:
+    async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
         """Read the drawing's text and hold it against the criteria; see `limner.judges.base.Judge`."""
         data = await asyncio.to_thread(self._blobs.get, subject.image)
         found = await self._probe.measure(data, calls)
         criteria = self._protocol.criteria(subject.question)
         kinds = self._protocol.label_kinds
         marks = await asyncio.to_thread(self._examine, criteria, found.lines, kinds, self._mentions)
-        return Marked((("ocr", found.call),), tuple(marks))
+        return JudgeResult((("ocr", found.call),), tuple(marks))
 
 
 def _open(given: JudgeInputs) -> OcrJudge:
@@ -70,24 +89,3 @@ def _open(given: JudgeInputs) -> OcrJudge:
 
 
 OCR = JudgeKind("ocr, ocr/mentions", "reads the words in the drawing and marks what they prove; free, offline", _open)
-
-
-Examine = Callable[[Sequence[Criterion], Sequence[Line], frozenset[str], bool], list[Mark]]
-"""Criteria, lines of text, the kinds of criteria that words can decide, whether mentions count -> marks."""
-
-# Where the same lines would be marked differently, that is another version: the code of the old one is kept under a
-# name of its own, and the new one is added at the end.
-RULES: dict[str, Examine] = {"labels-2": examine}
-"""Name of the rules, which is part of what identifies a marking -> what marks by them; the newest last."""
-
-
-def choose(name: str | None = None) -> tuple[str, Examine]:
-    """The rules called `name`, or the newest.
-
-    Raises:
-        UsageError: There are none of that name; says which there are.
-    """
-    chosen = name or list(RULES)[-1]
-    if chosen not in RULES:
-        raise UsageError(f"the OCR examiner has no rules {chosen!r}; there is: {', '.join(RULES)}")
-    return chosen, RULES[chosen]

@@ -32,7 +32,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class LabelClaim:
     """What a criterion says about the text in a drawing.
 
     Attributes:
@@ -46,7 +46,7 @@ class Claim:
     sufficient: bool
 
 
-def claim(text: str) -> Claim | None:
+def claim(text: str) -> LabelClaim | None:
     """Reads a criterion as a demand for labels.
 
     Args:
@@ -73,12 +73,12 @@ def claim(text: str) -> Claim | None:
     if link == "mixed" or not all(tokens(label.text) for label in labels):
         return None
     sufficient = body == whole and _asks_no_more(shell, labels)
-    return Claim(tuple(labels), "any" if link == "or" else "all", sufficient)
+    return LabelClaim(tuple(labels), "any" if link == "or" else "all", sufficient)
 
 
-def named(labels: tuple[str, ...], also: tuple[str, ...] = ()) -> Claim:
+def named(labels: tuple[str, ...], also: tuple[str, ...] = ()) -> LabelClaim:
     """The claim that all these labels stand in the drawing, and nothing else; `also` are other names for one."""
-    return Claim(tuple(Label(text, also, names_something(text, quoted=True)) for text in labels), "all", True)
+    return LabelClaim(tuple(Label(text, also, names_something(text, quoted=True)) for text in labels), "all", True)
 
 
 def _asks_no_more(shell: str, labels: list[Label]) -> bool:

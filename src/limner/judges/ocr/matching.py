@@ -8,7 +8,7 @@ from functools import cached_property
 
 from rapidfuzz import fuzz
 
-from ...core.evidence import Line
+from ...core.evidence import TextLine
 from .layout import chains
 from .spelling import EXACT_LENGTH, SIGN_LENGTH, allowed_slips, slips, tokens
 
@@ -31,7 +31,7 @@ _NONE: Mapping[str, Sequence[str]] = {}
 class Span:
     """One line, or a few neighbouring lines read as one."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[TextLine, ...]
 
     @cached_property
     def text(self) -> str:
@@ -50,7 +50,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Found:
+class LabelMatch:
     """Where a label stands. `proof` is False where it is only mentioned in a sentence or read unsurely."""
 
     span: Span
@@ -64,14 +64,14 @@ class Page:
     With `mentions`, words in a title or in running text count as if they stood as a label.
     """
 
-    def __init__(self, lines: Sequence[Line], mentions: bool = False) -> None:
+    def __init__(self, lines: Sequence[TextLine], mentions: bool = False) -> None:
         self._mentions = mentions
         self.lines = tuple(line for line in lines if tokens(line.text))
         self.spans = tuple(Span(tuple(self.lines[i] for i in run)) for run in chains(self.lines))
         wordy = {line for line in self.lines if len(tokens(line.text)) >= PROSE_WORDS}
         self._prose = {line for span in self.spans for line in span.lines if wordy.intersection(span.lines)}
 
-    def find(self, label: str) -> Found | None:
+    def find(self, label: str) -> LabelMatch | None:
         """The best place where the label stands, allowing for case, signs, line breaks and small slips."""
         wanted = tokens(label)
         places = [found for span in self.spans if wanted and (found := self._match(label, wanted, span))]
@@ -109,7 +109,7 @@ class Page:
                 return span.text
         return None
 
-    def _match(self, label: str, wanted: tuple[str, ...], span: Span) -> Found | None:
+    def _match(self, label: str, wanted: tuple[str, ...], span: Span) -> LabelMatch | None:
         count = _aligned(wanted, span)
         if count is None:
             return None
@@ -121,7 +121,7 @@ class Page:
             extra = sum(len(token) > 1 for token in span.tokens) - sum(len(token) > 1 for token in wanted)
             alone = extra <= MAX_EXTRA_WORDS and not any(line in self._prose for line in span.lines)
             stands = alone or self._mentions
-        return Found(span, count, stands and all(line.confidence >= SURE for line in span.lines))
+        return LabelMatch(span, count, stands and all(line.confidence >= SURE for line in span.lines))
 
 
 def _aligned(wanted: tuple[str, ...], span: Span) -> int | None:

@@ -26,20 +26,20 @@ _MARK = "\x00"
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ListedLabel:
     """One thing of a list: its name, and other names given in brackets or after a slash."""
 
     text: str
     variants: tuple[str, ...] = ()
 
 
-def items(phrase: str) -> list[Item | None]:
+def items(phrase: str) -> list[ListedLabel | None]:
     """The labels of a list in words; None for each part that is no label.
 
     >>> items("the soma (cell body), axon and axes")
-    [Item(text='soma', variants=('cell body',)), Item(text='axon', variants=()), None]
+    [ListedLabel(text='soma', variants=('cell body',)), ListedLabel(text='axon', variants=()), None]
     >>> items("the two chambers (left atrium and right atrium)")
-    [Item(text='left atrium', variants=()), Item(text='right atrium', variants=())]
+    [ListedLabel(text='left atrium', variants=()), ListedLabel(text='right atrium', variants=())]
     """
     inner = [m[1] for m in BRACKET.finditer(phrase)]
     masked = BRACKET.sub(_MARK, phrase)
@@ -116,7 +116,7 @@ def _lists(text: str) -> bool:
     return bool(_SEPARATOR.search(text)) and any(c.isalpha() for c in text)
 
 
-def _item(part: str, brackets: Iterator[str]) -> Item | None:
+def _item(part: str, brackets: Iterator[str]) -> ListedLabel | None:
     remarks = [next(brackets) for _ in range(part.count(_MARK))]
     words = part.replace(_MARK, " ").strip(" ,").split()
     if any(map(PLACE.fullmatch, remarks)) or _speaks_of_a_set(words):
@@ -134,7 +134,7 @@ def _item(part: str, brackets: Iterator[str]) -> Item | None:
         return None
     name, *others = _alternatives(" ".join(words))
     variants = [v.strip() for v in (*others, *remarks) if len(v.split()) <= MAX_WORDS]
-    return Item(name.strip(), tuple(v for v in variants if v))
+    return ListedLabel(name.strip(), tuple(v for v in variants if v))
 
 
 def _alternatives(name: str) -> list[str]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 from PIL.ImageFont import FreeTypeFont
 
-from ...core.evidence import Line, Point
+from ...core.evidence import Position, TextLine
 from ...core.fonts import font
 from ...core.images import flatten
 from .swaps import Colour, Ground, Rect, choose_pair, outset, padding, rect
@@ -80,7 +80,7 @@ def _wrapped(text: str, type: FreeTypeFont, width: int) -> Iterator[str]:
         yield line
 
 
-def erase(image: Image.Image, lines: Sequence[Line]) -> Image.Image:
+def erase(image: Image.Image, lines: Sequence[TextLine]) -> Image.Image:
     """The image with each line's box, slightly padded, filled with the ground it stands on; the rest is untouched."""
     flat = flatten(image).copy()
     labels = Image.new("1", flat.size)
@@ -93,7 +93,9 @@ def erase(image: Image.Image, lines: Sequence[Line]) -> Image.Image:
     return flat
 
 
-def swap(image: Image.Image, lines: Sequence[Line], seed: int) -> tuple[Image.Image, tuple[Line, Line]] | None:
+def swap(
+    image: Image.Image, lines: Sequence[TextLine], seed: int
+) -> tuple[Image.Image, tuple[TextLine, TextLine]] | None:
     """The image with two of its labels exchanged, each fitted into the other's box.
 
     Args:
@@ -149,7 +151,7 @@ def _paste(image: Image.Image, label: Image.Image, target: Rect) -> None:
     image.paste(label, (left + (width - label.width) // 2, top + (height - label.height) // 2))
 
 
-def _ground(pixels: NDArray[np.uint8], line: Line, taken: NDArray[np.bool_] | None = None) -> Ground:
+def _ground(pixels: NDArray[np.uint8], line: TextLine, taken: NDArray[np.bool_] | None = None) -> Ground:
     """What a label stands on: the colour most common both in a thin ring along its padded box and within it.
 
     Within alone, heavy type could outweigh the ground; around alone, what lies beyond a tight frame could.
@@ -181,7 +183,7 @@ def _ground(pixels: NDArray[np.uint8], line: Line, taken: NDArray[np.bool_] | No
     return Ground(colour, float(around[family] / max(1, around.sum())))
 
 
-def _mask(part: NDArray[np.uint8], corners: Sequence[Point], origin: Point) -> NDArray[np.bool_]:
+def _mask(part: NDArray[np.uint8], corners: Sequence[Position], origin: Position) -> NDArray[np.bool_]:
     mask = Image.new("1", (part.shape[1], part.shape[0]))
     ImageDraw.Draw(mask).polygon([(x - origin[0], y - origin[1]) for x, y in corners], fill=1)
     return np.array(mask)

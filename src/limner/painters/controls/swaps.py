@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from ...core.evidence import Line, Point
+from ...core.evidence import Position, TextLine
 
 SURE = 0.8
 MOST_LABELS = 200
@@ -29,13 +29,13 @@ class Ground:
     share: float
 
 
-def padding(line: Line) -> float:
+def padding(line: TextLine) -> float:
     """How far a line's ink may reach beyond its box."""
     a, b, _, d = line.box
     return max(1.0, 0.03 * min(math.dist(a, b), math.dist(a, d)))
 
 
-def outset(line: Line, by: float) -> list[Point]:
+def outset(line: TextLine, by: float) -> list[Position]:
     """The corners of the box moved outwards by so many pixels, along the box's own axes."""
     a, b, c, d = line.box
     along = _unit(b[0] - a[0] + c[0] - d[0], b[1] - a[1] + c[1] - d[1])
@@ -46,7 +46,7 @@ def outset(line: Line, by: float) -> list[Point]:
     ]
 
 
-def rect(line: Line) -> Rect:
+def rect(line: TextLine) -> Rect:
     """Left, top, right and bottom of the padded upright box in whole pixels; right and bottom lie outside."""
     left, top, right, bottom = line.bounds
     pad = padding(line)
@@ -54,8 +54,8 @@ def rect(line: Line) -> Rect:
 
 
 def choose_pair(
-    lines: Sequence[Line], size: tuple[int, int], ground: Callable[[Line], Ground], seed: int
-) -> tuple[Line, Line] | None:
+    lines: Sequence[TextLine], size: tuple[int, int], ground: Callable[[TextLine], Ground], seed: int
+) -> tuple[TextLine, TextLine] | None:
     """Two labels that can change places, chosen by the seed among the pairs that suit each other best.
 
     Args:
@@ -74,7 +74,7 @@ def choose_pair(
     able = sorted(able, key=lambda i: -lines[i].confidence)[:MOST_LABELS]
     grounds = {i: ground(lines[i]) for i in able}
     texts = {i: _compared(lines[i].text) for i in able}
-    ranked: list[tuple[tuple[int, ...], tuple[Line, Line]]] = []
+    ranked: list[tuple[tuple[int, ...], tuple[TextLine, TextLine]]] = []
     for a, b in combinations(able, 2):
         misfit = _misfit(rects[a], rects[b])
         if texts[a] == texts[b] or _near(rects[a], rects[b], 0) or misfit > -math.log(LEAST_SCALE):
@@ -94,12 +94,12 @@ def choose_pair(
     return random.Random(seed).choice([pair for flaws, pair in ranked if flaws == best])
 
 
-def _unit(x: float, y: float) -> Point:
+def _unit(x: float, y: float) -> Position:
     length = math.hypot(x, y) or 1
     return x / length, y / length
 
 
-def _exchangeable(line: Line, box: Rect, size: tuple[int, int]) -> bool:
+def _exchangeable(line: TextLine, box: Rect, size: tuple[int, int]) -> bool:
     """Whether the label is surely read, has letters or digits, lies inside the picture and is written upright."""
     (ax, ay), (bx, by), _, _ = line.box
     left, top, right, bottom = box
@@ -137,5 +137,5 @@ def _misfit(a: Rect, b: Rect) -> float:
     return math.log(max(widths[1] / widths[0], heights[1] / heights[0]))
 
 
-def _has_letters(line: Line) -> bool:
+def _has_letters(line: TextLine) -> bool:
     return any(char.isalpha() for char in line.text)

@@ -35,9 +35,9 @@ def _known() -> tuple[dict[str, Layout], dict[str, DataError]]:
     found: dict[str, Layout] = {}
     bad: dict[str, DataError] = {}
     for kind in each():
-        path = paper.place(kind.name, FILE)
+        path = paper.paper_file(kind.name, FILE)
         try:
-            with paper.told(kind.name):
+            with paper.naming_exam(kind.name):
                 found |= {layout.key: layout for layout in (read(path, kind.name) if path else ())}
         except DataError as error:
             bad[kind.name] = error

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from ...core.data_files import StrictModel
 
 JUDGES = "judges"
 """In place of a part's values: one value for every judge there is."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Figure(_Strict):
+class Figure(StrictModel):
     """One number (or word) of a row: where the paper prints it, and what a store has for it.
 
     Attributes:
@@ -46,8 +44,8 @@ class Figure(_Strict):
     option: str | None = None
     mean: Literal["drawing cost", "marking cost", "marking seconds"] | None = None
     measure: str | None = None
-    where: dict[str, str] = {}
-    words: dict[str, str] = {}
+    where: dict[str, str] = Field(default_factory=dict)
+    words: dict[str, str] = Field(default_factory=dict)
     digits: int | None = Field(default=None, ge=0, le=9)
     scale: float | None = None
     better: Literal["high", "low", "none"] | None = None
@@ -69,13 +67,13 @@ class Figure(_Strict):
         return bool(self.column or self.noted or self.option or (self.fact and self.metric is None))
 
 
-class Value(_Strict):
+class Value(StrictModel):
     """One value of a tag: its head, what the paper calls it, and the tag's value in the exam."""
 
     head: str = ""
     category: str | None = None
     value: str | None = None
-    where: dict[str, str] = {}
+    where: dict[str, str] = Field(default_factory=dict)
     judge: str | None = None
 
     @property
@@ -84,7 +82,7 @@ class Value(_Strict):
         return self.head or self.category or ""
 
 
-class Part(_Strict):
+class Part(StrictModel):
     """Columns that belong together: every value with every figure."""
 
     tag: str | None = None
@@ -95,7 +93,7 @@ class Part(_Strict):
     scale: float = 1.0
 
 
-class RowGroup(_Strict):
+class RowGroup(StrictModel):
     """Rows under one title: the published ones of a group, and painters of which these facts are known."""
 
     title: str = ""
@@ -107,7 +105,7 @@ class RowGroup(_Strict):
     ranked: bool = True
 
 
-class Section(_Strict):
+class Section(StrictModel):
     """The same columns once more, for one category: ``{section}`` and ``{value}`` in values stand for it."""
 
     title: str
@@ -122,7 +120,7 @@ class Section(_Strict):
         return text.replace("{section}", self.published or self.title).replace("{value}", self.value or self.title)
 
 
-class Paper(_Strict):
+class Paper(StrictModel):
     """Where the published figures come from."""
 
     cite: str
@@ -130,7 +128,7 @@ class Paper(_Strict):
     note: str = ""
 
 
-class Layout(_Strict):
+class Layout(StrictModel):
     """One table.
 
     Attributes:

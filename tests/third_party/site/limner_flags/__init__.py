@@ -8,25 +8,13 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field
 
+from limner.core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant
+from limner.core.data_files import Id, Words, read_questions
 from limner.core.errors import DataError
 from limner.core.exam import Exam, Question
 from limner.core.marks import Criterion, Mark, values
 from limner.core.plot_data import Plot
-from limner.core.protocol import (
-    Ask,
-    Contract,
-    Evidence,
-    Picture,
-    Protocol,
-    Reading,
-    Reply,
-    Row,
-    Score,
-    Text,
-    Unreadable,
-    Variant,
-)
-from limner.core.reading import Id, Problems, Words, json_lines, parse_row
+from limner.core.protocol import Evidence, Protocol, Reading, Row, Score
 from limner.exams import ImportedReply, Kind
 
 from .pictures import halves, view
@@ -51,18 +39,14 @@ class Flag(Rubric):
 
 def read(folder: Path, name: str) -> Exam[Rubric]:
     """Read flags.jsonl."""
-    path, problems = folder / "flags.jsonl", Problems()
-    questions: dict[str, Question[Rubric]] = {}
-    for line, body in json_lines(path, problems):
-        flag = parse_row(Flag, body, problems, path, line)
-        if flag is not None and flag.id in questions:
-            problems.add("this flag stands there twice", path, line, flag.id)
-        elif flag is not None:
-            prompt, rubric = f"The flag of {flag.id.rsplit('/', 1)[-1].title()}", Rubric(colours=flag.colours)
-            tags = {"continent": flag.continent, "size": SIZES.get(len(flag.colours), "more")}
-            questions[flag.id] = Question(flag.id, prompt, rubric, tags)
-    problems.settle()
-    return Exam(name, "flags", tuple(questions.values()))
+    return Exam(name, "flags", tuple(read_questions(folder / "flags.jsonl", Flag, questions)))
+
+
+def questions(flag: Flag, file: Path) -> list[Question[Rubric]]:
+    """The one question of a line."""
+    prompt, rubric = f"The flag of {flag.id.rsplit('/', 1)[-1].title()}", Rubric(colours=flag.colours)
+    tags = {"continent": flag.continent, "size": SIZES.get(len(flag.colours), "more")}
+    return [Question(flag.id, prompt, rubric, tags)]
 
 
 def read_results(folder: Path) -> Iterator[ImportedReply]:

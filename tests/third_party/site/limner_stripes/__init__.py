@@ -16,7 +16,7 @@ from limner.core.errors import UsageError
 from limner.core.marks import Mark
 from limner.evidence.kinds import ProbeInputs, ProbeKind
 from limner.evidence.probe import Finding
-from limner.judges import JudgeInputs, JudgeKind, Marked, Subject
+from limner.judges import JudgeInputs, JudgeKind, JudgeResult, Subject
 from limner.painters import PainterInputs, PainterKind, Painting, PaintRequest
 from limner.painters.base import Free, refuse_pictures
 from limner.strategies import Stage, Studio
@@ -92,11 +92,11 @@ class ColoursJudge:
         """It costs nothing."""
         return None
 
-    async def mark(self, subject: Subject, calls: Calls) -> Marked:
+    async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
         """One mark for each colour."""
         found = colours_of(await asyncio.to_thread(self._blobs.get, subject.image))
         criteria = self._protocol.criteria(subject.question)
-        return Marked(marks=tuple(Mark(one.id, int(rgb(one.id) in found)) for one in criteria))
+        return JudgeResult(marks=tuple(Mark(one.id, int(rgb(one.id) in found)) for one in criteria))
 
 
 async def brighten(request: PaintRequest, studio: Studio) -> PaintRequest:

@@ -1,25 +1,40 @@
-"""What every reader of exam data needs: lines with numbers, paths that stay inside, all problems at once."""
+"""Reads data files into questions: every row by file, line and id, paths that stay inside, all problems at once."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from .errors import DataError
-from .exam import Reference
+from .exam import Question, R, Reference
 from .images import BadImage, inspect
 
 M = TypeVar("M", bound=BaseModel)
+Rows = Iterator[tuple[int, dict[str, Any]]]
+"""Line number and columns of each row of a file."""
 SHOWN = 20
 LONGEST = 80
 _BETWEEN = re.compile(r"[\s,]*+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _HALF = re.compile("[\ud800-\udfff]")
+
+
+class FrozenModel(BaseModel):
+    """A part of a row or a rubric; it never changes."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class StrictModel(FrozenModel):
+    """The same, with no other fields than those it names."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 def _printable(text: str) -> str:
@@ -90,7 +105,15 @@ def read_lines(path: Path) -> list[str]:
         raise DataError(f"not UTF-8 (byte {error.start})", file=path, line=line) from error
 
 
-def json_lines(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """What a TOML file says."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"cannot be read: {error}", file=path) from error
+
+
+def json_lines(path: Path, problems: Problems) -> Rows:
     """Line number and object of each line that holds one; the others become problems."""
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
@@ -106,7 +129,7 @@ def json_lines(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, 
             problems.add(f"a JSON object is wanted, not {type(row).__name__}", path, number)
 
 
-def json_rows(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_rows(path: Path, problems: Problems) -> Rows:
     """Line number and object of each entry of a file that holds one JSON list, or JSON lines."""
     text = "\n".join(read_lines(path))
     if not text.lstrip().startswith("["):
@@ -128,12 +151,14 @@ def json_rows(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, A
             problems.add(f"a JSON object is wanted, not {type(row).__name__}", path, line)
 
 
-def parse_row(model: type[M], row: dict[str, Any], problems: Problems, file: Path, line: int) -> M | None:
-    """The typed row, or None with every wrong field noted as a problem."""
+def parse_row(
+    model: type[M], row: dict[str, Any], problems: Problems, file: Path, line: int, key: str = "id"
+) -> M | None:
+    """The typed row, or None with every wrong field noted as a problem; `key` is the column with the row's id."""
     try:
         return model.model_validate(row)
     except ValidationError as error:
-        name = row.get("id")
+        name = row.get(key)
         for wrong in error.errors(include_url=False, include_input=False)[:5]:
             place = _place(row, wrong["loc"])
             said = wrong["msg"].removeprefix("Value error, ")
@@ -141,6 +166,63 @@ def parse_row(model: type[M], row: dict[str, Any], problems: Problems, file: Pat
                 f"{place}: {said}" if place else said, file, line, short(name) if isinstance(name, str) else None
             )
         return None
+
+
+def read_questions(
+    path: Path,
+    model: type[M],
+    make: Callable[[M, Path], Iterable[Question[R]]],
+    *,
+    files: Sequence[Path] | None = None,
+    rows: Callable[[Path, Problems], Rows] = json_lines,
+    key: str = "id",
+    nothing: str = "no question in this file",
+) -> list[Question[R]]:
+    """The questions of all rows.
+
+    Args:
+        path: The file, or the folder of several `files`.
+        model: The shape of a row.
+        make: The questions of a row, given its file; what it cannot make them of is a ValueError.
+        files: The files, where `path` is not the only one.
+        rows: Reads one file.
+        key: The column that tells rows apart.
+        nothing: What is said where there is no row at all.
+
+    Raises:
+        DataError: With file, line and id of everything that is wrong.
+    """
+    problems, found = Problems(), list[Question[R]]()
+    places: dict[str, str] = {}
+    for file in [path] if files is None else files:
+        for line, body in rows(file, problems):
+            row = parse_row(model, body, problems, file, line, key)
+            if row is None:
+                continue
+            id = getattr(row, key)
+            if id in places:
+                problems.add(f"this {key} stands already in {places[id]}", file, line, id)
+                continue
+            within = file.relative_to(path) if path in file.parents else file.name
+            places[id] = f"line {line}" if files is None else f"{within}:{line}"
+            try:
+                found += make(row, file)
+            except ValueError as error:
+                problems.add(str(error), file, line, id)
+    if not found and not problems.found:
+        problems.add(nothing, path)
+    problems.settle()
+    return found
+
+
+def files_under(path: Path, *patterns: str) -> list[Path]:
+    """The file `path` itself, or all files of these names under the folder `path`, in order."""
+    return sorted(file for pattern in patterns for file in path.rglob(pattern)) if path.is_dir() else [path]
+
+
+def absent_references(questions: Iterable[Question[Any]]) -> int:
+    """How many of these questions have no reference image that could be shown."""
+    return sum(q.reference is None or not (q.reference.path or q.reference.load) for q in questions)
 
 
 def _place(row: object, path: tuple[int | str, ...]) -> str:

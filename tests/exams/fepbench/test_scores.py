@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from limner.exams.fepbench.equations import BETA, match, mean, overall_precision, precision
+from limner.exams.fepbench.scores import BETA, match, mean, overall_precision, precision
 from tests.exams.fepbench.atom_sets import Flags, many, question, score
 
 ATOMS = many(visual=(2, 1), text=(4, 2), relation=(2, 2))

@@ -1,4 +1,4 @@
-"""What goes wrong with drawings and their marks, counted over many of them. Pure."""
+"""What the paper reports beyond its scores: failures, what each level recovers; and remarks on both. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from ...core.evidence import REGIONS, measurers
 from ...core.protocol import Row
 from . import graph
+from .data import LEVELS
 from .replies import MISSING
 
 LOW = 0.5
@@ -18,6 +19,8 @@ LIMITS = {
     "dependency": ("dependency_accuracy", 0.4),
 }
 """The kinds of failure: the score that shows it, and the value up to which it does."""
+RECOVERED = ("fidelity_release", "u_acc")
+"""The scores that tell how well a graph is recovered."""
 
 
 def failures(rows: Sequence[Row], score: str) -> dict[str, Any]:
@@ -28,6 +31,23 @@ def failures(rows: Sequence[Row], score: str) -> dict[str, Any]:
     for name, (measure, limit) in LIMITS.items():
         hit = sum(value is not None and value <= limit for value in (scores.get(measure) for scores in low))
         found[name] = hit / len(low) if low else None
+    return found
+
+
+def recovered(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
+    """Level -> drawings, and the mean of each metric over those that have it; levels without a drawing are left out.
+
+    On references this is the paper's test of self-consistency.
+    """
+    found = {}
+    for level in LEVELS:
+        inside = [row.scores for row in rows if row.question.tags.get("level") == level]
+        if inside:
+            columns = {
+                name: [value for scores in inside if (value := scores.get(name)) is not None] for name in RECOVERED
+            }
+            means = {name: sum(values) / len(values) if values else None for name, values in columns.items()}
+            found[level] = {"n": len(inside), **means}
     return found
 
 
