@@ -25,7 +25,9 @@ from limner.exams.genexam.data import read
 from limner.judges import Marked, Subject
 from limner.painters import Painting, PaintRequest
 from limner.painters.base import Free
-from limner.running.runner import Plan, Progress, Runner
+from limner.running.plan import Plan
+from limner.running.progress import Progress
+from limner.running.runner import Runner
 from limner.scoring import Entry, Standing
 from limner.store import Store
 from limner.store.records import Drawing, Marking, load_drawings, load_markings
