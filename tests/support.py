@@ -153,7 +153,7 @@ class Gated:
     place beside whatever else goes on.
     """
 
-    _CODE = "import limner.api, limner.cli.run_, openai; from limner.cli import main; input(); main()"
+    _CODE = "import limner.api, limner.cli.run, openai; from limner.cli import main; input(); main()"
 
     def __init__(self, *words: str | Path, cwd: Path, env: Mapping[str, str] | None = None) -> None:
         command = [sys.executable, "-c", self._CODE, *map(str, words)]
