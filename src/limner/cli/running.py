@@ -104,7 +104,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
                 painters=names,
                 selection=Selection(ids=tuple(question.id for question in backlog.questions)),
                 reading=usual_reading(plan.exam.kind, asking),
-                only=lambda group: (
+                wanted=lambda group: (
                     group.evaluator.id in backlog.setups and (not rows or (group.painter, group.strategy) in rows)
                 ),
             )

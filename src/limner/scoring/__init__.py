@@ -5,7 +5,7 @@ from .comparable import ON, Comparable, Cut, On, comparable, comparables
 from .entries import FLAGGED, Entry, Group, evaluators_of, load_groups, without_flagged
 from .numbers import SUMMARIES, Numbers, columns, numbers, summary
 from .parts import MET, summed
-from .standings import SORTS, Standing, standings
+from .standings import SORTS, Standing, standings, standings_of
 
 __all__ = [
     "FLAGGED",
@@ -29,6 +29,7 @@ __all__ = [
     "load_groups",
     "numbers",
     "standings",
+    "standings_of",
     "summary",
     "summed",
     "without_flagged",

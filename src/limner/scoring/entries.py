@@ -99,7 +99,7 @@ class Group(Evaluated):
     @cached_property
     def scored(self) -> tuple[Entry, ...]:
         """The drawings whose marks count, in an order of their own, whatever the order they came in."""
-        return in_order(entry for entry in self.entries if entry.scored)
+        return sorted_entries(entry for entry in self.entries if entry.scored)
 
     @cached_property
     def expected(self) -> frozenset[str]:
@@ -118,13 +118,13 @@ class Group(Evaluated):
         tried = (entry for entry in self.entries if entry.status != NOT_APPLICABLE)
         return dict(Counter(entry.status for entry in tried if not entry.scored))
 
-    def only(self, ids: Container[str]) -> Group:
+    def select(self, ids: Container[str]) -> Group:
         """The same with some of the questions alone."""
         entries = tuple(entry for entry in self.entries if entry.question.id in ids)
         return replace(self, entries=entries, absent=tuple(q for q in self.absent if q.id in ids))
 
 
-def in_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def sorted_entries(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """Entries in an order of their own, whatever the order they came in."""
     return tuple(sorted(entries, key=lambda e: (e.question.id, e.drawing.seed, e.marking.repeat if e.marking else 0)))
 

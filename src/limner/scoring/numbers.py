@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -52,13 +52,17 @@ def columns(protocol: Protocol[Any]) -> list[Score]:
     Raises:
         UsageError: A score names a summary that nobody has registered.
     """
-    found = []
+    return [column for _, _, column in _columns(protocol)]
+
+
+def _columns(protocol: Protocol[Any]) -> Iterator[tuple[Score, str, Score]]:
+    """Score, summary, and the column the two make."""
     for score in protocol.scored:
         for word in score.summaries:
             if word not in SUMMARIES:
                 raise UsageError(f"score {score.name}: no summary {word!r}; there is: {', '.join(SUMMARIES)}")
-            found.append(score if word == MEAN else replace(score, name=f"{score.name} {word}", summaries=(word,)))
-    return found
+            own = score if word == MEAN else replace(score, name=f"{score.name} {word}", summaries=(word,))
+            yield score, word, own
 
 
 @dataclass(frozen=True)
@@ -105,14 +109,14 @@ def numbers(entries: Sequence[Entry], protocol: Protocol[Any]) -> Numbers:
 
 def _scores(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, Interval]:
     parts = summed(entries, protocol)
-    known = dict(SUMMARIES[MEAN](parts, protocol))
-    listed = columns(protocol)
-    for word in dict.fromkeys(word for score in protocol.scored for word in score.summaries if word != MEAN):
-        known |= {f"{name} {word}": found for name, found in SUMMARIES[word](parts, protocol).items()}
-    names = [score.name for score in listed]
-    blank = Interval(None, None, None, 0)
-    others = [name for name in known if name not in names and name.rpartition(" ")[2] not in SUMMARIES]
-    return {name: known.get(name, blank) for name in [*names, *others]}
+    known = {MEAN: SUMMARIES[MEAN](parts, protocol)}
+    found: dict[str, Interval] = {}
+    for score, word, column in _columns(protocol):
+        if word not in known:
+            known[word] = SUMMARIES[word](parts, protocol)
+        found[column.name] = known[word].get(score.name, Interval(None, None, None, 0))
+    # Means of what is no score of the exam's stand behind, such as those its scores are derived from.
+    return found | {name: mean for name, mean in known[MEAN].items() if name not in found}
 
 
 def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, float]:

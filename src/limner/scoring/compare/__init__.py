@@ -7,7 +7,7 @@
 """
 
 from .. import MET, Comparable, comparable
-from .across import Across, Column, exams
+from .across import Across, ExamColumn, exams
 from .judges import judges
 from .pairs import painters
 from .raters import Rater
@@ -17,9 +17,9 @@ __all__ = [
     "MET",
     "Across",
     "Agreement",
-    "Column",
     "Comparable",
     "Comparison",
+    "ExamColumn",
     "Order",
     "Pair",
     "Place",

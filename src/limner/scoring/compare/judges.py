@@ -55,13 +55,13 @@ def judges(
         made = (entry.marking for group in groups for entry in group.entries if entry.marking)
         took = call_seconds(opened, (key for marking in made for _, key in marking.replies))
     protocol = exams.kind(kind).protocol.tuned(constants or {})
-    name = exams.resolve(exam).name if exam.endswith(".toml") else exam
     found = raters(groups, protocol, took)
     chosen = _score(found, protocol, score)
     reason = None
     if len(found) < 2:
         reason = "nothing is marked yet" if not found else "one judge, asked in one way: nobody to compare it with"
     pairs = tuple(_twosome(one, other, chosen) for one, other in combinations(found, 2))
+    name = exams.name_of(exam)
     return Agreement(name, reading, chosen, tuple(found), pairs, _alphas(found), _icc(found, chosen), reason)
 
 
