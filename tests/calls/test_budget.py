@@ -263,8 +263,8 @@ def test_a_call_that_no_longer_fits_is_left_open_for_a_later_run(store: Store) -
 def test_waiting_for_its_turn_on_a_held_lane_is_given_up_without_a_trace(store: Store) -> None:
     async def run() -> Budget:
         made = journal(store, 1.0)
-        lane = made._lane(TARGET)
-        lane.hold(3600)
+        limit = made._rate_limit(TARGET)
+        limit.hold(3600)
 
         async def never(_attempt: Attempt) -> Result:
             raise AssertionError

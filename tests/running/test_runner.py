@@ -103,7 +103,7 @@ def make_world(
         write_settings(tmp_path, chat.base_url)
         monkeypatch.chdir(tmp_path)
         # Waiting between tries is tested with the journal.
-        monkeypatch.setattr("limner.calls.journal.BACK_OFF", lambda _state: 0.0)
+        monkeypatch.setattr("limner.calls.journal.back_off", lambda _tries: 0.0)
         exam = make_exam(count)
         words = ["run", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]
         words += ["--judge", JUDGE, "--store", "store", "--concurrency", "4", "--json"]

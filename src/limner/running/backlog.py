@@ -13,7 +13,8 @@ from ..exams import kind
 from ..judges import Judge
 from ..painters import Aspect, Painter, PaintRequest
 from ..store import Store
-from ..store.records import Drawing, Marking, known_evidence, label, load_drawings, load_markings
+from ..store.measurements import known_evidence
+from ..store.records import Drawing, Marking, label, load_drawings, load_markings
 from .plan import Arm, Plan, Slot, marking_id, setup_id, slot_id
 
 

@@ -14,7 +14,8 @@ from ..evidence.probe import Probe
 from ..judges import Judge
 from ..painters import Painter
 from ..store import Store
-from ..store.records import Drawing, Marking, add_exam, save_drawing, save_evidence, save_marking, save_setup
+from ..store.measurements import save_evidence
+from ..store.records import Drawing, Marking, add_exam, save_drawing, save_marking, save_setup
 from ..strategies import Strategy
 from .backlog import Backlog
 from .plan import Plan, Slot

@@ -18,13 +18,13 @@ from ..exams import Kind, kind
 from ..exams.wordings import wording_names
 from ..screening.stored import Flags, screened
 from ..store import Store
+from ..store.measurements import load_evidence
 from ..store.records import (
     CONTROL,
     Drawing,
     Marking,
     kind_of,
     load_drawings,
-    load_evidence,
     load_markings,
     load_questions,
     load_replies,

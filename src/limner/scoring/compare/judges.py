@@ -163,10 +163,5 @@ def _drawings(rater: Rater, score: Score, among: Sequence[Rater]) -> dict[str, f
 
 def call_seconds(store: Store, keys: Iterable[str]) -> dict[str, float]:
     """Call -> the seconds of all its attempts together; waiting for a turn is not among them."""
-    wanted, found = sorted(set(keys)), dict[str, float]()
-    with store.reading() as connection:
-        for start in range(0, len(wanted), 500):
-            query = sa.select(attempts.c.call, sa.func.sum(attempts.c.seconds)).group_by(attempts.c.call)
-            rows = connection.execute(query.where(attempts.c.call.in_(wanted[start : start + 500])))
-            found |= {key: float(seconds) for key, seconds in rows}
-    return found
+    query = sa.select(attempts.c.call, sa.func.sum(attempts.c.seconds)).group_by(attempts.c.call)
+    return {key: float(seconds) for key, seconds in store.rows(query, attempts.c.call, keys)}
