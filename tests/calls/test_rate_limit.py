@@ -111,7 +111,7 @@ def test_nobody_waits_longer_than_the_limit_asks_for(count: int, requests: float
 def test_a_minute_s_share_is_spread_over_the_minute() -> None:
     passed = pass_all(Limits(requests_per_minute=120), [(0.0, 0)] * 300)
     for second in windows(passed, 1.0):
-        # What an idle lane lets through at once, and a second's share.
+        # What an idle service lets through at once, and a second's share.
         assert len(second) <= 120 * (AT_ONCE_S + 1) / MINUTE_S + 1
     assert [len(minute) for minute in windows(passed, MINUTE_S)][:100] == [120] * 100
 
@@ -192,7 +192,7 @@ def test_services_do_not_wait_for_each_other(store: Store) -> None:
             assert (await calls.do(Request("chat", "third/a", {"n": n}), good)).stored is False
         assert not first.done()
         assert not second.done()
-        # The lane is the service's: another of its models waits too.
+        # The limit is the service's: another of its models waits too.
         assert calls._rate_limit("first/b") is calls._rate_limit("first/a")
         for task in [first, second, *calls._flying.values()]:
             task.cancel()

@@ -12,7 +12,7 @@ from ..core.errors import UsageError
 from ..core.marks import fill
 from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
-from .parts import of_rows, summed, tops
+from .parts import row_parts, score_parts, tops
 from .stats import Interval, Parts, bootstrap, ratios, resampled
 from .stats.types import Floats
 
@@ -108,13 +108,13 @@ def numbers(entries: Sequence[Entry], protocol: Protocol[Any]) -> Numbers:
 
 
 def _scores(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, Interval]:
-    parts = summed(entries, protocol)
+    parts = score_parts(entries, protocol)
     known = {MEAN: SUMMARIES[MEAN](parts, protocol)}
     found: dict[str, Interval] = {}
     for score, word, column in _columns(protocol):
         if word not in known:
             known[word] = SUMMARIES[word](parts, protocol)
-        found[column.name] = known[word].get(score.name, Interval(None, None, None, 0))
+        found[column.name] = known[word].get(score.name, Interval())
     # Means of what is no score of the exam's stand behind, such as those its scores are derived from.
     return found | {name: mean for name, mean in known[MEAN].items() if name not in found}
 
@@ -160,6 +160,6 @@ def ends(
                 scores = protocol.nothing(entry.question)
             rows.append(Row(entry.question, tuple(marks), scores, entry.evidence))
         rows += [Row(q, tuple(fill((), protocol.criteria(q), False)), protocol.nothing(q)) for q in absent]
-        found.append(protocol.derive(ratios(of_rows(rows, protocol)[0])))
+        found.append(protocol.derive(ratios(row_parts(rows, protocol)[0])))
     names = [score.name for score in protocol.scored if score.monotone and score.name in found[0]]
     return {name: (found[0][name], found[-1][name]) for name in names}

@@ -11,7 +11,7 @@ from .across import Across, ExamColumn, exams
 from .judges import judges
 from .pairs import painters
 from .raters import Rater
-from .results import Agreement, Comparison, Order, Pair, Place, Twosome
+from .results import Agreement, Comparison, JudgePair, Order, Pair, Place
 
 __all__ = [
     "MET",
@@ -20,11 +20,11 @@ __all__ = [
     "Comparable",
     "Comparison",
     "ExamColumn",
+    "JudgePair",
     "Order",
     "Pair",
     "Place",
     "Rater",
-    "Twosome",
     "comparable",
     "exams",
     "judges",

@@ -17,15 +17,16 @@ from ...store.open import open_store
 from ...store.schema import attempts
 from .. import MET
 from ..groups import find_groups
-from ..parts import summed, values_of
+from ..parts import score_parts, values_of
 from ..stats import MarkAgreement, Measure, icc, krippendorff_alpha, mark_agreement
 from .rank_order import order
 from .raters import Rater, Unit, raters, unit
-from .results import Agreement, Alphas, Twosome
+from .results import Agreement, Alphas, JudgePair
 
 ALL = "all"
 """Stands for all sorts of criteria together."""
-Given = Mapping[Unit, Mapping[str, float]]
+MarkTable = Mapping[Unit, Mapping[str, float]]
+"""Drawing and repeat -> criterion -> what was marked."""
 
 
 def judges(
@@ -60,7 +61,7 @@ def judges(
     reason = None
     if len(found) < 2:
         reason = "nothing is marked yet" if not found else "one judge, asked in one way: nobody to compare it with"
-    pairs = tuple(_twosome(one, other, chosen) for one, other in combinations(found, 2))
+    pairs = tuple(_judge_pair(one, other, chosen) for one, other in combinations(found, 2))
     name = exams.name_of(exam)
     return Agreement(name, reading, chosen, tuple(found), pairs, _alphas(found), _icc(found, chosen), reason)
 
@@ -72,7 +73,7 @@ def _score(found: Sequence[Rater], protocol: Protocol[Any], wanted: str | None) 
             raise UsageError(f"--score {wanted}: there is: {', '.join(own)}")
         return own[wanted]
     groups = [group for rater in found for group in rater.groups]
-    settled = [values_of(summed(group.scored, protocol), protocol) for group in groups if group.scored]
+    settled = [values_of(score_parts(group.scored, protocol), protocol) for group in groups if group.scored]
     main = [score for score in protocol.scored if score.main]
     return next((score for score in main if settled and all(score.name in each for each in settled)), MET)
 
@@ -82,11 +83,11 @@ def _sort(criterion: str) -> str:
     return criterion.partition("/")[0]
 
 
-def marks_compared(one: Given, other: Given, clusters: Mapping[str, str]) -> dict[str, MarkAgreement]:
+def marks_compared(one: MarkTable, other: MarkTable, clusters: Mapping[str, str]) -> dict[str, MarkAgreement]:
     """How far two sets of marks agree: on each sort of criteria, and in all; one sort alone is all of them.
 
     Args:
-        one: Drawing and repeat -> criterion -> what was marked.
+        one: What one judge marked.
         other: The same by another judge, or asked in another way.
         clusters: Drawing -> the question that is drawn anew as a whole.
     """
@@ -99,7 +100,7 @@ def marks_compared(one: Given, other: Given, clusters: Mapping[str, str]) -> dic
     return {sort: mark_agreement(rows) for sort, rows in marks.items() if sort == ALL or len(marks) > 2}
 
 
-def decided_alone(one: Given, other: Given) -> dict[str, tuple[int, int]]:
+def decided_alone(one: MarkTable, other: MarkTable) -> dict[str, tuple[int, int]]:
     """Sort of criteria -> marks of common drawings that only the first, and that only the second decided."""
     found: dict[str, tuple[int, int]] = {}
     for key in one.keys() & other.keys():
@@ -111,9 +112,9 @@ def decided_alone(one: Given, other: Given) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _twosome(one: Rater, other: Rater, score: Score) -> Twosome:
+def _judge_pair(one: Rater, other: Rater, score: Score) -> JudgePair:
     both = [one, other]
-    return Twosome(
+    return JudgePair(
         first=one.name,
         second=other.name,
         marks=marks_compared(one.marks, other.marks, one.clusters),

@@ -176,7 +176,7 @@ def _apart(standing: Standing, score: Score) -> Place:
     return Place(
         painter=standing.painter,
         strategy=standing.strategy,
-        score=standing.scores.get(score.name, Interval(None, None, None, 0)),
+        score=standing.scores.get(score.name, Interval()),
         rank=None,
         coverage=standing.coverage,
         n=standing.n,
