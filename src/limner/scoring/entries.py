@@ -211,8 +211,8 @@ def _entries(
     reading: Reading,
     choice: Choice,
 ) -> list[Entry]:
-    keys = [key for _, marking in picked if _to_read(marking) for _, key in marking.replies]  # type: ignore[union-attr]
-    texts = load_replies(store, keys)
+    done = [marking for _, marking in picked if marking is not None and marking.status == "done"]
+    texts = load_replies(store, [key for marking in done if marking.marks is None for _, key in marking.replies])
     row = {drawing.id: (drawing.image, drawing.id) for drawing, _ in picked if drawing.status == "done"}
     measured = dict(zip(row, choice.of(list(row.values())), strict=True))
     entries = []
@@ -238,10 +238,6 @@ def _entries(
         scores = found.protocol.scores(question, marks, evidence)
         entries.append(Entry(question, drawing, marking, tuple(marks), scores, "done", evidence=evidence))
     return entries
-
-
-def _to_read(marking: Marking | None) -> bool:
-    return marking is not None and marking.status == "done" and marking.marks is None
 
 
 def without_flagged(group: Group) -> Group:

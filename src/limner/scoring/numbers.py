@@ -12,7 +12,7 @@ from ..core.errors import UsageError
 from ..core.marks import fill
 from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
-from .parts import row_parts, score_parts, tops
+from .parts import row_parts, score_parts, shares, tops
 from .stats import Interval, Parts, bootstrap, ratios, resampled
 from .stats.types import Floats
 
@@ -121,18 +121,10 @@ def _scores(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, Inte
 
 def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, float]:
     """The share of criteria decided, and of those the share met."""
-    total = decided = 0
-    met = 0.0
-    for entry in entries:
-        top = {criterion.id: criterion.top for criterion in protocol.criteria(entry.question)}
-        total += len(top)
-        for mark in entry.marks:
-            # Marks beyond the criteria are findings, such as what a drawing has too much: nothing was to be decided.
-            if mark.value is not None and mark.criterion in top:
-                decided += 1
-                met += mark.value / top[mark.criterion]
-    found = {"share": round(decided / total, 4) if total else 0.0}
-    return found | {"met": round(met / decided, 4)} if decided else found
+    total = sum(len(protocol.criteria(entry.question)) for entry in entries)
+    met = [share for entry in entries for share in shares(entry, protocol).values()]
+    found = {"share": round(len(met) / total, 4) if total else 0.0}
+    return found | {"met": round(sum(met) / len(met), 4)} if met else found
 
 
 def pessimistic(entries: Sequence[Entry], absent: Sequence[Any], protocol: Protocol[Any]) -> Numbers:

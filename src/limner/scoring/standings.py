@@ -20,6 +20,14 @@ from .stats import Interval
 SORTS = ("name", "coverage", "cost")
 """What rows can be ordered by, beside any score."""
 
+HEAD = (
+    "exam", "reading", "painter", "strategy", "judge", "evaluator", "setup", "place", "control", "on", "expected",
+    "undrawn", "coverage", "failures",
+)  # fmt: skip
+"""What a standing's JSON tells before its numbers."""
+TAIL = ("cost", "analyses", "remarks", "evidence", "flagged", "flagged_ids", "screened", "unscreened")
+"""What it tells after them."""
+
 
 @dataclass(frozen=True)
 class Standing(Evaluated):
@@ -109,20 +117,9 @@ class Standing(Evaluated):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON: ``scores`` are those on all questions it has, ``common`` those on the common ones."""
-        plain = {
-            "exam": self.exam,
-            "reading": self.reading,
-            "painter": self.painter,
-            "strategy": self.strategy,
-            "judge": self.judge,
+        plain = {name: getattr(self, name) for name in HEAD} | {
             "evaluator": self.evaluator.name,
             "setup": dict(self.setup),
-            "place": self.place,
-            "control": self.control,
-            "on": self.on,
-            "expected": self.expected,
-            "undrawn": self.undrawn,
-            "coverage": self.coverage,
             "failures": dict(self.failures),
             **self.all.to_json(),
             "pessimistic": {name: found.value for name, found in self.pessimistic.scores.items()},
@@ -130,8 +127,7 @@ class Standing(Evaluated):
             "common": None if self.common is None else self.common.to_json(),
             "compared": self.compared.to_json(),
         }
-        rest = ("cost", "analyses", "remarks", "evidence", "flagged", "flagged_ids", "screened", "unscreened")
-        return plain | {name: getattr(self, name) for name in rest}
+        return plain | {name: getattr(self, name) for name in TAIL}
 
 
 def standings(

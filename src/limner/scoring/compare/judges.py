@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -23,6 +23,7 @@ from .rank_order import order
 from .raters import Rater, Unit, raters, unit
 from .results import Agreement, Alphas, JudgePair
 
+T = TypeVar("T")
 ALL = "all"
 """Stands for all sorts of criteria together."""
 MarkTable = Mapping[Unit, Mapping[str, float]]
@@ -83,6 +84,15 @@ def _sort(criterion: str) -> str:
     return criterion.partition("/")[0]
 
 
+def _by_sort(rows: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
+    """What stands beside criteria, by their sort and in all; one sort alone is all of them."""
+    found: dict[str, list[T]] = {ALL: []}
+    for criterion, row in rows:
+        found[ALL].append(row)
+        found.setdefault(_sort(criterion), []).append(row)
+    return found if len(found) > 2 else {ALL: found[ALL]}
+
+
 def marks_compared(one: MarkTable, other: MarkTable, clusters: Mapping[str, str]) -> dict[str, MarkAgreement]:
     """How far two sets of marks agree: on each sort of criteria, and in all; one sort alone is all of them.
 
@@ -91,13 +101,12 @@ def marks_compared(one: MarkTable, other: MarkTable, clusters: Mapping[str, str]
         other: The same by another judge, or asked in another way.
         clusters: Drawing -> the question that is drawn anew as a whole.
     """
-    marks: dict[str, list[tuple[str, float | None, float | None]]] = {ALL: []}
-    for key in sorted(one.keys() & other.keys()):
-        for criterion in sorted(one[key].keys() & other[key].keys()):
-            row = (clusters[key[0]], one[key][criterion], other[key][criterion])
-            marks[ALL].append(row)
-            marks.setdefault(_sort(criterion), []).append(row)
-    return {sort: mark_agreement(rows) for sort, rows in marks.items() if sort == ALL or len(marks) > 2}
+    marks = (
+        (criterion, (clusters[key[0]], one[key][criterion], other[key][criterion]))
+        for key in sorted(one.keys() & other.keys())
+        for criterion in sorted(one[key].keys() & other[key].keys())
+    )
+    return {sort: mark_agreement(rows) for sort, rows in _by_sort(marks).items()}
 
 
 def decided_alone(one: MarkTable, other: MarkTable) -> dict[str, tuple[int, int]]:
@@ -126,17 +135,14 @@ def _judge_pair(one: Rater, other: Rater, score: Score) -> JudgePair:
 
 
 def _alphas(found: Sequence[Rater]) -> Alphas:
-    tables: dict[str, list[list[float | None]]] = {ALL: []}
+    rows = []
     for key in sorted({key for rater in found for key in rater.marks}):
-        given = [rater.marks.get(key, {}) for rater in found]
-        for criterion in sorted({criterion for marks in given for criterion in marks}):
-            row = [marks.get(criterion) for marks in given]
-            tables[ALL].append(row)
-            tables.setdefault(_sort(criterion), []).append(row)
+        marked = [rater.marks.get(key, {}) for rater in found]
+        for criterion in sorted({criterion for marks in marked for criterion in marks}):
+            rows.append((criterion, [marks.get(criterion) for marks in marked]))
     return {
         sort: {"nominal": krippendorff_alpha(table), "interval": krippendorff_alpha(table, "interval")}
-        for sort, table in tables.items()
-        if sort == ALL or len(tables) > 2
+        for sort, table in _by_sort(rows).items()
     }
 
 
