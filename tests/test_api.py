@@ -14,8 +14,8 @@ import limner
 from limner.api import Asking
 from limner.core.errors import NoStore, StoreError, UsageError
 from limner.painters import name_and_spec
-from limner.running.runner import Progress
-from limner.running.setup import deviations, load_exam_or_data, usual_reading
+from limner.running.progress import Progress
+from limner.running.setup import load_exam_or_data, preset_deviations, usual_reading
 from limner.scoring.groups import stored_exam
 from limner.store import Store
 from limner.store.open import open_or_empty, store_exists
@@ -177,7 +177,7 @@ def test_the_stored_exam_is_used_when_no_folder_is_named(
     ],
 )
 def test_deviations_from_a_preset_are_told(asking: Asking, expected: list[str]) -> None:
-    assert deviations("genexam", asking) == expected
+    assert preset_deviations("genexam", asking) == expected
 
 
 def test_a_preset_brings_its_reading() -> None:

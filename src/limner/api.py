@@ -11,7 +11,7 @@ from . import exams
 from .core.errors import UsageError
 from .core.exam import Selection
 from .core.protocol import checked_reading
-from .running.plan import Progress
+from .running.progress import Progress
 from .running.runner import Runner
 from .running.setup import Asking
 from .running.setup import make_plan as plan

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.calls import Attempt, Calls, Fault, Limits, Request, Result, rate_limit
-from limner.calls.rate_limit import AT_ONCE_S, MINUTE_S, Lane
+from limner.calls.rate_limit import AT_ONCE_S, MINUTE_S, RateLimit
 from limner.store import Store
 
 
@@ -45,7 +45,7 @@ Passed = list[tuple[float, int]]
 
 
 def drive(work: Callable[[Timeless], Awaitable[Any]]) -> Any:
-    """Run something in a loop without time; the lanes' clock is the loop's."""
+    """Run something in a loop without time; the limits' clock is the loop's."""
     loop = Timeless()
     with pytest.MonkeyPatch.context() as patch, asyncio.Runner(loop_factory=lambda: loop) as runner:
         patch.setattr(rate_limit, "time", SimpleNamespace(monotonic=loop.time))
@@ -63,16 +63,16 @@ def pass_all(
     passed: Passed = []
 
     async def work(loop: Timeless) -> None:
-        lane = Lane(limits)
+        limit = RateLimit(limits)
 
         async def one(at: float, tokens: int) -> None:
             await asyncio.sleep(at)
-            await lane.enter(tokens)
+            await limit.enter(tokens)
             passed.append((loop.time(), tokens))
 
         async def hold(at: float, seconds: float) -> None:
             await asyncio.sleep(at)
-            lane.hold(seconds)
+            limit.hold(seconds)
 
         waits = (hold(at, seconds) for at, seconds in holds or [])
         await asyncio.gather(*waits, *(one(at, tokens) for at, tokens in arrivals))
@@ -111,7 +111,7 @@ def test_nobody_waits_longer_than_the_limit_asks_for(count: int, requests: float
 def test_a_minute_s_share_is_spread_over_the_minute() -> None:
     passed = pass_all(Limits(requests_per_minute=120), [(0.0, 0)] * 300)
     for second in windows(passed, 1.0):
-        # What an idle lane lets through at once, and a second's share.
+        # What an idle service lets through at once, and a second's share.
         assert len(second) <= 120 * (AT_ONCE_S + 1) / MINUTE_S + 1
     assert [len(minute) for minute in windows(passed, MINUTE_S)][:100] == [120] * 100
 
@@ -154,10 +154,10 @@ def test_a_longer_pause_counts_whenever_it_is_asked_for() -> None:
 
 def test_who_stops_waiting_uses_up_nothing() -> None:
     async def work(loop: Timeless) -> list[float]:
-        lane, times = Lane(Limits(requests_per_minute=6)), []
+        limit, times = RateLimit(Limits(requests_per_minute=6)), []
 
         async def one() -> None:
-            await lane.enter()
+            await limit.enter()
             times.append(loop.time())
 
         tasks = [asyncio.create_task(one()) for _ in range(6)]
@@ -186,14 +186,14 @@ def test_services_do_not_wait_for_each_other(store: Store) -> None:
         first = asyncio.create_task(calls.do(Request("chat", "first/a"), busy))
         await calls.do(Request("chat", "second/a"), good)
         second = asyncio.create_task(calls.do(Request("chat", "second/b"), good))
-        while calls._lane("first/a")._open_at == 0:
+        while calls._rate_limit("first/a")._open_at == 0:
             await asyncio.sleep(0)
         for n in range(3):
             assert (await calls.do(Request("chat", "third/a", {"n": n}), good)).stored is False
         assert not first.done()
         assert not second.done()
-        # The lane is the service's: another of its models waits too.
-        assert calls._lane("first/b") is calls._lane("first/a")
+        # The limit is the service's: another of its models waits too.
+        assert calls._rate_limit("first/b") is calls._rate_limit("first/a")
         for task in [first, second, *calls._flying.values()]:
             task.cancel()
 
@@ -211,7 +211,7 @@ def test_a_service_that_asks_to_wait_is_left_alone_also_when_this_call_is_given_
 
         with pytest.raises(Fault):
             await calls.do(Request("chat", "service/a", {"kind": fault.kind}), perform)
-        return calls._lane("service/b")._wait(0)
+        return calls._rate_limit("service/b")._wait(0)
 
     for fault in (Fault("rate_limit", "slow down", retry_after=600.0), Fault("refusal", "no", retry_after=600.0)):
         assert asyncio.run(run(fault)) > 500

@@ -9,7 +9,7 @@ from typing import Any
 
 from limner import api
 from limner.calls import Request, digest
-from limner.running.runner import marking_id, slot_id
+from limner.running.plan import marking_id, slot_id
 from limner.store import Store
 
 Json = dict[str, Any]

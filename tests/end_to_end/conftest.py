@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tenacity import wait_none
 
 from tests.end_to_end.shop import BilledChat, BilledImages
 from tests.fakes.gemini_client import GeminiServer
@@ -69,5 +68,5 @@ def jobs(job_service: JobServer) -> JobServer:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder for commands inside this process, which do not wait between their tries."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("limner.calls.journal.BACK_OFF", wait_none())
+    monkeypatch.setattr("limner.calls.journal.back_off", lambda _tries: 0.0)
     return tmp_path

@@ -25,9 +25,9 @@ JUDGE = "judging/judge"
 PRICES = (2.0, 8.0)
 """Dollars per million tokens in and out that the judge takes."""
 QUICK = """
-import tenacity
+import random
 import limner.calls.journal as journal
-journal.BACK_OFF = tenacity.wait_random(0, 0.02)
+journal.back_off = lambda tries: random.uniform(0, 0.02)
 from limner.cli import main
 main()
 """

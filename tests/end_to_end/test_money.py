@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from limner.calls import Limits
-from limner.calls.rate_limit import Lane
+from limner.calls.rate_limit import RateLimit
 from tests.cli.invoke import Said, limner
 from tests.end_to_end.shop import JUDGE, PRICES, BilledChat, BilledImages, charged, expected_scores, judging, write_toml
 from tests.end_to_end.shop import limner as limner_apart
@@ -244,12 +244,12 @@ def test_the_limits_in_the_settings_are_those_of_the_lane(
 ) -> None:
     entered: list[tuple[Limits, int]] = []
 
-    class Seen(Lane):
+    class Seen(RateLimit):
         async def enter(self, tokens: int = 0) -> None:
             entered.append((self.limits, tokens))
             await super().enter(tokens)
 
-    monkeypatch.setattr("limner.calls.journal.Lane", Seen)
+    monkeypatch.setattr("limner.calls.journal.RateLimit", Seen)
     given = {"requests_per_minute": 6000, "tokens_per_minute": 10**9, "timeout_s": 20, "call_timeout_s": 50}
     write_toml(here, judging(judge, **given))
     limner(*marking(exam, limit=5))

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from limner.core.errors import DataError
 from limner.evidence.imported import Table, read_table
 from limner.store import Store
-from limner.store.records import Drawing, load_evidence
+from limner.store.measurements import load_evidence
+from limner.store.records import Drawing
 from tests.support import picture
 
 

@@ -10,17 +10,19 @@ from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
 from limner.evidence.stored import Choice, Subjects
-from limner.store.records import Measured
+from limner.store.measurements import Measurement
 
 PAPER, OURS, OTHER = "sam2.1-large/0123456789ab/release/float32 lines=x", "classical/1 rev=1", "sam2-tiny-onnx/a/b"
 DRAWINGS: list[Subjects] = [(f"image {n}", f"id {n}") for n in range(4)]
 
 
-def measured(backend: str, *numbers: int, at: float = 0.0, by: str = "image") -> list[Measured]:
-    return [Measured(f"{by} {n}", "regions", backend, n, at) for n in numbers]
+def measured(backend: str, *numbers: int, at: float = 0.0, by: str = "image") -> list[Measurement]:
+    return [Measurement(f"{by} {n}", "regions", backend, n, at) for n in numbers]
 
 
-def taken(*found: list[Measured], drawings: list[Subjects] = DRAWINGS, wanted: str | None = None) -> list[str | None]:
+def taken(
+    *found: list[Measurement], drawings: list[Subjects] = DRAWINGS, wanted: str | None = None
+) -> list[str | None]:
     """Which backend counts, drawing by drawing."""
     rows = [one for some in found for one in some]
     choice = Choice(rows, DRAWINGS, None if wanted is None else {"regions": wanted})
@@ -79,7 +81,7 @@ def test_a_drawings_own_value_goes_before_its_images() -> None:
     st.randoms(use_true_random=False),
 )
 def test_the_order_of_rows_does_not_matter(cells: list[tuple[str, int, int]], chance: random.Random) -> None:
-    rows = [Measured(f"image {n}", "regions", backend, n, float(at)) for backend, n, at in cells]
+    rows = [Measurement(f"image {n}", "regions", backend, n, float(at)) for backend, n, at in cells]
     mixed = list(rows)
     chance.shuffle(mixed)
     first, second = (Choice(some, DRAWINGS).of(DRAWINGS) for some in (rows, mixed))

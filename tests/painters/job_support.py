@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from tenacity import wait_none
 
 from limner.calls import Calls, Fault, Limits
 from limner.core.settings import PainterFacts, Provider, Settings
@@ -71,7 +70,7 @@ async def paint_all(
     """Paint through a journal that does not wait between its tries."""
     limits = {name: Limits(attempt_s=attempt_s) for name in KINDS}
     async with Calls(store, limits=limits, **how) as journal:
-        journal._wait = wait_none()  # type: ignore[assignment]
+        journal._wait = lambda _tries: 0.0
         found = await asyncio.gather(*(painter.paint(each, journal) for each in requests), return_exceptions=True)
     for each in found:
         if isinstance(each, BaseException) and not isinstance(each, Fault):

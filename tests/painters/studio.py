@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from tenacity import wait_none
 
 from limner.calls import Calls, Fault
 from limner.core.settings import Settings
@@ -72,7 +71,7 @@ class Studio:
 
         async def run() -> list[Painting | Fault]:
             async with Calls(self.store, tries=tries, retry_failed=retry_failed) as calls:
-                calls._wait = wait_none()  # type: ignore[assignment]
+                calls._wait = lambda _tries: 0.0
                 return await asyncio.gather(*(one(request, calls) for request in requests))
 
         return _LOOP.run(run())

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from limner import api
 from limner.core.errors import DataError, LimnerError, UsageError
-from limner.running.import_results import Imported, import_results
+from limner.running.import_results import ImportReport, import_results
 from limner.store import Store
 from limner.store.schema import metadata
 from tests.support import SmallExam, picture
@@ -39,7 +39,7 @@ def write(folder: Path, *results: dict[str, Any]) -> Path:
     return folder
 
 
-Bring = Callable[..., Imported]
+Bring = Callable[..., ImportReport]
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def results(small_exam: SmallExam, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bring(small_exam: SmallExam, results: Path, store: Store) -> Bring:
-    def found(**how: Any) -> Imported:
+    def found(**how: Any) -> ImportReport:
         usual = {"painter": "model-a", "judge": "gpt-5", "data": small_exam.data, "store": store, "results": results}
         return import_results("genexam", **{**usual, **how})
 

@@ -5,43 +5,43 @@ from typing import Any
 import pytest
 
 from limner.core.errors import UsageError
-from limner.running.plan import make_ways
+from limner.running.plan import make_arms
 from tests.strategies.support import Brush, Mind, said_by_studio
 
 opened: list[tuple[str, dict[str, Any]]] = []
 
 
-def ways(painters: list[Any], strategies: list[str], **given: str) -> list[tuple[str, str]]:
+def arms(painters: list[Any], strategies: list[str], **given: str) -> list[tuple[str, str]]:
     def mind(spec: str, args: dict[str, Any]) -> Any:
         opened.append((spec, args))
         return Mind(said_by_studio, spec)
 
-    made = make_ways(painters, strategies, given, mind, lambda spec, args: Brush(spec))
-    return [(way.painter.name, way.strategy.name) for way in made]
+    made = make_arms(painters, strategies, given, mind, lambda spec, args: Brush(spec))
+    return [(arm.painter.name, arm.strategy.name) for arm in made]
 
 
 def test_every_painter_draws_by_every_strategy() -> None:
-    assert ways([Brush("a"), Brush("b")], []) == [("a", "direct"), ("b", "direct")]
-    assert ways([Brush("a"), Brush("b")], ["direct", "reason"], planner="x/y") == [
+    assert arms([Brush("a"), Brush("b")], []) == [("a", "direct"), ("b", "direct")]
+    assert arms([Brush("a"), Brush("b")], ["direct", "reason"], planner="x/y") == [
         ("a", "direct"), ("b", "direct"), ("a", "reason[planner=x/y]"), ("b", "reason[planner=x/y]"),
     ]  # fmt: skip
 
 
 def test_svg_stands_alone_and_beside_others() -> None:
-    assert ways([], ["svg"], coder="x/y") == [("svg/x/y", "svg[coder=x/y]")]
-    assert ways([Brush("a")], ["direct", "svg"], coder="x/y")[0] == ("a", "direct")
+    assert arms([], ["svg"], coder="x/y") == [("svg/x/y", "svg[coder=x/y]")]
+    assert arms([Brush("a")], ["direct", "svg"], coder="x/y")[0] == ("a", "direct")
     with pytest.raises(UsageError, match="leave --painter out"):
-        ways([Brush("a")], ["svg"], coder="x/y")
+        arms([Brush("a")], ["svg"], coder="x/y")
 
 
 def test_arguments_of_models_are_typed() -> None:
     opened.clear()
-    ways([Brush("a")], ["reason"], planner="x/y", **{"planner.temperature": "0.5", "planner.effort": "low"})
+    arms([Brush("a")], ["reason"], planner="x/y", **{"planner.temperature": "0.5", "planner.effort": "low"})
     assert opened == [("x/y", {"temperature": 0.5, "effort": "low"})]
 
 
 def test_each_strategy_is_named_by_its_own_options() -> None:
-    found = ways([Brush("a")], ["reason", "best-of-2"], planner="x/y", chooser="x/z", style="r1")
+    found = arms([Brush("a")], ["reason", "best-of-2"], planner="x/y", chooser="x/z", style="r1")
     assert [name for _, name in found] == ["reason[planner=x/y,style=r1]", "best-of-2[chooser=x/z]"]
 
 
@@ -56,9 +56,9 @@ def test_each_strategy_is_named_by_its_own_options() -> None:
 )
 def test_mistakes_are_named(strategies: list[str], given: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        ways([Brush("a")], strategies, **given)
+        arms([Brush("a")], strategies, **given)
 
 
 def test_somebody_must_draw() -> None:
     with pytest.raises(UsageError, match="needs a painter"):
-        ways([], ["reason"], planner="x/y")
+        arms([], ["reason"], planner="x/y")

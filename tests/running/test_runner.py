@@ -25,7 +25,9 @@ from limner.exams.genexam.data import read
 from limner.judges import JudgeResult, Subject
 from limner.painters import Painting, PaintRequest
 from limner.painters.base import Free
-from limner.running.runner import Plan, Progress, Runner
+from limner.running.plan import Plan
+from limner.running.progress import Progress
+from limner.running.runner import Runner
 from limner.scoring import Entry, Standing
 from limner.store import Store
 from limner.store.records import Drawing, Marking, load_drawings, load_markings
@@ -101,7 +103,7 @@ def make_world(
         write_settings(tmp_path, chat.base_url)
         monkeypatch.chdir(tmp_path)
         # Waiting between tries is tested with the journal.
-        monkeypatch.setattr("limner.calls.journal.BACK_OFF", lambda _state: 0.0)
+        monkeypatch.setattr("limner.calls.journal.back_off", lambda _tries: 0.0)
         exam = make_exam(count)
         words = ["run", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]
         words += ["--judge", JUDGE, "--store", "store", "--concurrency", "4", "--json"]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tenacity import wait_none
 
 from limner.calls import Attempt, Calls, Fault, Request, Result, purpose
 from limner.running.spending import Spent, mean_drawing, mean_marking, mean_use, spent
@@ -42,7 +41,7 @@ def make(
 
     async def run() -> None:
         journal = Calls(store)
-        journal._wait = wait_none()  # type: ignore[assignment]
+        journal._wait = lambda _tries: 0.0
         with purpose(*purposes):
             try:
                 await journal.do(Request(kind, target, {"n": n}), perform)

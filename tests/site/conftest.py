@@ -14,7 +14,8 @@ import pytest
 
 from limner.site import build
 from limner.store import Store
-from limner.store.records import evidence_row, load_drawings
+from limner.store.measurements import evidence_row
+from limner.store.records import load_drawings
 from limner.store.schema import drawings, evidence
 from tests.needs import need
 from tests.site import hostile, uneven

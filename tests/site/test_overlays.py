@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from limner.site.chunks import Chunks
 from limner.site.overlays import boxes_in, write_boxes
 from limner.store import Store
-from limner.store.records import evidence_row
+from limner.store.measurements import evidence_row
 from limner.store.schema import evidence
 from tests.site.hostile import probe
 from tests.site.reading import parts

@@ -12,7 +12,7 @@ import pytest
 
 from limner import exams
 from limner.core.exam import Exam, Question
-from limner.running.plan import Plan, Way
+from limner.running.plan import Arm, Plan
 from limner.running.runner import Runner
 from limner.running.setup import load_exam_or_data
 from limner.store import Store
@@ -89,7 +89,7 @@ def test_canaries_in_the_rubric_never_leave(sample: str, word: str, tmp_path: Pa
     mind, brush = Mind(said_by_studio), Brush()
     strategy = made(word, mind, Brush("editor"))
     with Store(tmp_path / "store") as store:
-        plan = Plan(exam, [brush], [], chosen_ways=[Way(brush, strategy)], options=_usual(kind))
+        plan = Plan(exam, [brush], [], chosen_arms=[Arm(brush, strategy)], options=_usual(kind))
         progress = Runner(plan, store).run()
     assert (progress.failed, progress.done) == (0, progress.total)
     heard = [*mind.heard, *(json.dumps([sent.prompt, sent.question]) for sent in brush.drawn)]

@@ -27,7 +27,8 @@ from limner.exams.paper import rows
 from limner.exams.worldgenbench.data import CONTINENTS, DISCIPLINES
 from limner.running.plan import marking_id, slot_id
 from limner.store import Store
-from limner.store.records import Drawing, Marking, add_exam, evidence_row, save_setup
+from limner.store.measurements import evidence_row
+from limner.store.records import Drawing, Marking, add_exam, save_setup
 from limner.store.schema import drawings, evidence, markings
 
 START = 1_760_000_000.0

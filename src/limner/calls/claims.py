@@ -133,10 +133,9 @@ def claim(
         row = connection.execute(SELECT, {"key_": request.key}).one()
         if row.status == "done":
             return _outcome(connection, row)
-        if row.status == "failed":
-            again = row.updated < since and (retry_failed or row.fault in RETRIED_NEXT_RUN)
-            if not again:
-                return Settled(None, None, row.fault, row.detail)
+        again = row.updated < since and (retry_failed or row.fault in RETRIED_NEXT_RUN)
+        if row.status == "failed" and not again:
+            return Settled(None, None, row.fault, row.detail)
         tries = row.tries
         if row.status == "claimed":
             holder = Owner(row.host, row.pid, row.process_start)
@@ -144,17 +143,9 @@ def claim(
                 return Busy()
             # The dead process may have been charged: its try is counted, at a cost nobody knows.
             tries += 1
-            lost = {
-                "call": request.key,
-                "n": tries,
-                "started": row.updated,
-                "seconds": max(0.0, at - row.updated),
-            }
-            lost |= {
-                "fault": "interrupted",
-                "detail": f"process {row.pid} on {row.host} ended during the call",
-            }
-            connection.execute(attempts.insert().values(lost))
+            lost = {"call": request.key, "n": tries, "started": row.updated, "seconds": max(0.0, at - row.updated)}
+            why = {"fault": "interrupted", "detail": f"process {row.pid} on {row.host} ended during the call"}
+            connection.execute(attempts.insert().values(lost | why))
         connection.execute(calls.update().where(calls.c.key == request.key).values(ours | {"tries": tries}))
         return Claimed(token, tries, row.progress)
 

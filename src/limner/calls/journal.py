@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from operator import methodcaller
 from typing import Any
 
 import sqlalchemy as sa
-from tenacity import wait_random_exponential
 
 from ..core.errors import StoreError
 from ..core.faults import PASSING, Fault
@@ -21,17 +21,21 @@ from ..store.schema import attempts, calls
 from .budget import Budget
 from .claims import LEASE_S, Busy, Claimed, Settled, claim, this_process
 from .keys import Request
-from .rate_limit import Lane, Limits
+from .rate_limit import Limits, RateLimit
 
+DETAIL = 2000
+"""Of a fault's words so many characters are kept."""
 TRIES = 5
 """Tries at one call within one run, passing faults only."""
-BACK_OFF = wait_random_exponential(multiplier=0.5, max=30)
-"""How long to wait between two tries: longer each time, and never the same for all."""
-
 
 # Made once: they are executed for every call.
 OURS = calls.update().where(calls.c.key == sa.bindparam("key_"), calls.c.token == sa.bindparam("token_"))
 ATTEMPT = attempts.insert()
+
+
+def back_off(tries: int) -> float:
+    """Seconds to wait after so many tries in vain: longer each time, and never the same for all."""
+    return random.uniform(0.0, min(30.0, 0.5 * 2 ** (tries - 1)))
 
 
 @dataclass(frozen=True)
@@ -97,11 +101,11 @@ class Calls:
         self.tally = Tally()
         self.since = now()
         self._limits = limits or {}
-        self._lanes: dict[str, Lane] = {}
+        self._rate_limits: dict[str, RateLimit] = {}
         self._owner = this_process()
         self._flying: dict[str, asyncio.Task[Outcome]] = {}
         self._held: dict[str, str] = {}
-        self._wait = BACK_OFF
+        self._wait: Callable[[int], float] = back_off
         self._beat: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Calls:
@@ -170,15 +174,15 @@ class Calls:
     ) -> Outcome | None:
         """Try until there is an outcome; None when the claim was lost on the way."""
         attempt = Attempt(self, request.key, held.token, held.progress)
-        lane, began = self._lane(request.target), time.monotonic()
+        limit, began = self._rate_limit(request.target), time.monotonic()
         for n in range(held.tries + 1, held.tries + self.tries + 1):
             reserved: float | None = None
             try:
                 if n > held.tries + 1:
-                    await asyncio.sleep(self._wait(_Turn(n - held.tries - 1)))  # type: ignore[arg-type]
-                # The lane comes last: whoever has been let through it sends at once.
+                    await asyncio.sleep(self._wait(n - held.tries - 1))
+                # The rate limit comes last: whoever has been let through it sends at once.
                 reserved = await self.budget.reserve(bound, request.target)
-                await lane.enter(tokens)
+                await limit.enter(tokens)
             except BaseException:
                 # Nothing was sent: the call is free for whoever comes next.
                 if reserved is not None:
@@ -188,17 +192,17 @@ class Calls:
             started, clock = now(), time.perf_counter()
             cost: float | None = None
             try:
-                async with asyncio.timeout(lane.limits.attempt_s):
+                async with asyncio.timeout(limit.limits.attempt_s):
                     result = await perform(attempt)
                 cost = result.cost
             except (Fault, TimeoutError) as error:
-                fault = error if isinstance(error, Fault) else _too_slow(lane)
+                fault = error if isinstance(error, Fault) else _too_slow(limit)
                 cost = fault.cost
                 later = time.monotonic() + (fault.retry_after or 0.0)
-                last = n == held.tries + self.tries or later - began > lane.limits.call_s
+                last = n == held.tries + self.tries or later - began > limit.limits.call_s
                 again = fault.kind in PASSING and not last
                 if fault.retry_after is not None:
-                    lane.hold(fault.retry_after)
+                    limit.hold(fault.retry_after)
                 row = _row(request.key, n, started, clock, fault)
                 if not await self._settle(row, held.token, "claimed" if again else "failed", fault):
                     return None
@@ -219,11 +223,11 @@ class Calls:
                 self.budget.settle(reserved, cost)
         raise AssertionError("the last try either returns or raises")
 
-    def _lane(self, target: str) -> Lane:
+    def _rate_limit(self, target: str) -> RateLimit:
         service = target.partition("/")[0]
-        if service not in self._lanes:
-            self._lanes[service] = Lane(self._limits.get(service, Limits()))
-        return self._lanes[service]
+        if service not in self._rate_limits:
+            self._rate_limits[service] = RateLimit(self._limits.get(service, Limits()))
+        return self._rate_limits[service]
 
     async def _settle(self, row: dict[str, Any], token: str, status: str, fault: Fault | None) -> bool:
         """Store an attempt and what it makes of the call; False when the claim is no longer ours."""
@@ -233,16 +237,11 @@ class Calls:
         else:
             self.tally.spent += row["cost"]
         at = now()
-        changes: dict[str, Any] = {
-            "status": status,
-            "tries": row["n"],
-            "updated": at,
-            "lease_until": at + LEASE_S,
-        }
+        changes: dict[str, Any] = {"status": status, "tries": row["n"], "updated": at, "lease_until": at + LEASE_S}
         if status == "done":
             changes |= {"accepted": row["n"], "fault": None, "detail": None, "progress": None}
         elif fault is not None:
-            changes |= {"fault": fault.kind, "detail": fault.detail[:2000]}
+            changes |= {"fault": fault.kind, "detail": fault.detail[:DETAIL]}
 
         def operation(connection: sa.Connection) -> bool:
             held = bool(connection.execute(OURS, {"key_": row["call"], "token_": token, **changes}).rowcount)
@@ -254,7 +253,7 @@ class Calls:
 
     async def _change(self, key: str, token: str, **changes: Any) -> None:
         mine = calls.update().where(calls.c.key == key, calls.c.token == token)
-        await self.store.awrite(lambda connection: connection.execute(mine.values(**changes, updated=now())))
+        await self.store.awrite(methodcaller("execute", mine.values(**changes, updated=now())))
 
     async def _renew(self) -> None:
         while True:
@@ -265,31 +264,15 @@ class Calls:
                 renewed = mine.values(lease_until=now() + LEASE_S)
                 # A lease outlasts several beats: what hinders one must not end them all.
                 with suppress(StoreError):
-                    await self.store.awrite(partial(_execute, renewed))
+                    await self.store.awrite(methodcaller("execute", renewed))
 
 
-def _execute(statement: sa.Update, connection: sa.Connection) -> None:
-    connection.execute(statement)
-
-
-def _too_slow(lane: Lane) -> Fault:
-    return Fault("timeout", f"no result within {lane.limits.attempt_s:g} s", cost=None)
-
-
-@dataclass(frozen=True)
-class _Turn:
-    """As much of tenacity's retry state as its waits read."""
-
-    attempt_number: int
+def _too_slow(limit: RateLimit) -> Fault:
+    return Fault("timeout", f"no result within {limit.limits.attempt_s:g} s", cost=None)
 
 
 def _row(key: str, n: int, started: float, clock: float, fault: Fault | None) -> dict[str, Any]:
     row = {"call": key, "n": n, "started": started, "seconds": time.perf_counter() - clock}
     if fault is None:
         return row | {"fault": None, "detail": None}
-    return row | {
-        "fault": fault.kind,
-        "detail": fault.detail[:2000],
-        "cost": fault.cost,
-        "result": fault.result,
-    }
+    return row | {"fault": fault.kind, "detail": fault.detail[:DETAIL], "cost": fault.cost, "result": fault.result}

@@ -1,4 +1,4 @@
-"""Lanes: one per service, with its requests and tokens per minute, its time limits, and its pauses."""
+"""What a service allows: requests and tokens per minute, time limits, and pauses it asks for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 MINUTE_S = 60.0
 AT_ONCE_S = 1.0
-"""A lane that was idle lets through this many seconds' share at once; services may count by the second."""
+"""A service that was idle lets through this many seconds' share at once; services may count by the second."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Limits:
     call_s: float = 3600.0
 
 
-class Lane:
-    """The way to one service: first come, first served."""
+class RateLimit:
+    """Lets calls through to one service: first come, first served."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -50,7 +50,7 @@ class Lane:
                 self._tokens.take(tokens, at)
 
     def hold(self, seconds: float) -> None:
-        """The service asked to wait: everything on this lane does."""
+        """The service asked to wait: every call to it does."""
         self._open_at = max(self._open_at, time.monotonic() + seconds)
 
     def _wait(self, tokens: int) -> float:

@@ -82,7 +82,7 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
         click.echo(f"{probe.evidence}: {probe.name}", err=True)
     if given["dry_run"]:
         counts = {probe.evidence: 0 for probe in plan.probes}
-        for probe, _ in runner.missing_evidence():
+        for probe, _ in runner.backlog.missing_evidence():
             counts[probe.evidence] += 1
         told = ", ".join(f"{count} {name}" for name, count in counts.items())
         click.echo(json.dumps(counts) if given["as_json"] else f"to measure: {told}")

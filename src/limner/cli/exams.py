@@ -14,8 +14,6 @@ from . import options
 @click.command("exams")
 def exams_command() -> None:
     """List installed exams with their scores, variants, options and presets."""
-    import tomllib
-
     from ..core.errors import UsageError
     from ..exams import kind, kinds
     from ..exams.wordings import wordings
@@ -38,9 +36,8 @@ def exams_command() -> None:
         shipped = wordings(found)
         if shipped[-1].date is not None:
             click.echo(f"    wordings: {', '.join(f'{one.version} ({one.date})' for one in shipped)}")
-        if found.presets is not None:
-            for preset, body in tomllib.loads(found.presets.read_text(encoding="utf-8")).items():
-                click.echo(f"    --preset {preset}: {_words(body)}")
+        for preset, body in found.all_presets.items():
+            click.echo(f"    --preset {preset}: {_words(body)}")
         if found.sample is not None:
             click.echo(f"    bundled sample: sample/{name}")
 

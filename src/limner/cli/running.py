@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..api import Asking
-    from ..running.runner import Plan, Progress
+    from ..running.plan import Plan
+    from ..running.progress import Progress
     from ..store import Store
 
 retry_failed = click.option("--retry-failed", is_flag=True, help="Try refusals and unreadable replies again too.")
@@ -83,7 +84,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
         tell_older(plan, store)
         runner = Runner(plan, store)
         if given["dry_run"]:
-            to_draw, to_mark = runner.missing()
+            to_draw, to_mark = runner.backlog.counts()
             _say(given, {"drawings": to_draw, "markings": to_mark, "questions": len(plan.exam.questions)})
             return 0
         with shown() as watch:
@@ -94,16 +95,17 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             from ..core.exam import Selection
             from ..tables.scores import print_standings
 
+            backlog = runner.backlog
             names = [painter.name for painter in plan.painters] or list(plan.only_painters or ())
-            rows = {(runner.label(way.painter), way.strategy.name) for way in plan.ways}
+            rows = {(backlog.label(arm.painter), arm.strategy.name) for arm in plan.arms}
             found = api.scores(
                 plan.exam.name,
                 store=store,
                 painters=names,
-                selection=Selection(ids=tuple(question.id for question in runner.questions)),
+                selection=Selection(ids=tuple(question.id for question in backlog.questions)),
                 reading=usual_reading(plan.exam.kind, asking),
-                only=lambda group: (
-                    group.evaluator.id in runner.setups and (not rows or (group.painter, group.strategy) in rows)
+                wanted=lambda group: (
+                    group.evaluator.id in backlog.setups and (not rows or (group.painter, group.strategy) in rows)
                 ),
             )
             print_standings(found, plan.exam.kind)
@@ -115,7 +117,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
 def _tell(plan: Plan, asking: Asking) -> None:
     """What a user should know before it starts."""
     from ..painters import FolderPainter
-    from ..running.setup import deviations
+    from ..running.setup import preset_deviations
 
     notes = list(plan.exam.notes)
     for painter in plan.painters:
@@ -125,7 +127,7 @@ def _tell(plan: Plan, asking: Asking) -> None:
             notes += [f"{painter.name}: … and {len(same) - 5} more ids with several files"] if len(same) > 5 else []
     for note in notes:
         click.echo(f"note: {note}", err=True)
-    for word in deviations(plan.exam.kind, asking):
+    for word in preset_deviations(plan.exam.kind, asking):
         click.echo(f"differs from preset {asking.preset}: {word}", err=True)
 
 

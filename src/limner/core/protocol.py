@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Self
 
@@ -127,6 +127,11 @@ class Protocol(ABC, Generic[R]):
         other = copy.copy(self)
         other.constants = {**self.constants, **constants}
         return other
+
+    def in_order(self, tag: str, values: Iterable[str]) -> list[str]:
+        """A tag's values as tables list them: those of `orders` first, the others by the alphabet."""
+        known = self.orders.get(tag, ())
+        return sorted(values, key=lambda value: (known.index(value) if value in known else len(known), value))
 
     @abstractmethod
     def criteria(self, question: Question[R]) -> list[Criterion]:

@@ -17,7 +17,8 @@ from ..core.data_files import Problems, read_lines, short
 from ..core.errors import DataError
 from ..core.evidence import AESTHETICS, REGIONS, TABLE
 from ..store import Store
-from ..store.records import Drawing, evidence_row
+from ..store.measurements import evidence_row
+from ..store.records import Drawing
 from ..store.schema import evidence as table
 
 COLUMNS = {AESTHETICS: ("score", 100.0, False), REGIONS: ("count", math.inf, True)}

@@ -63,6 +63,15 @@ def evidence_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*EVIDENCE, *(name.partition(".")[0] for name in PROBES.names())]))
 
 
+def split_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Options that name who measured some evidence, and the others: those a judge is asked with."""
+    measured = evidence_names()
+    return (
+        {name: value for name, value in options.items() if name in measured},
+        {name: value for name, value in options.items() if name not in measured},
+    )
+
+
 def backends_of(evidence: str) -> list[str]:
     """The backends that measure this; nothing is loaded."""
     found = [backend for name, _, backend in (one.partition(".") for one in PROBES.names()) if name == evidence]

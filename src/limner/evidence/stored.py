@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.errors import UsageError
 from ..core.evidence import is_paper, short
-from ..store.records import Measured
+from ..store.measurements import Measurement
 
 Subjects = tuple[str | None, str]
 """A drawing's image and its id."""
@@ -23,9 +23,9 @@ class Choice:
     """
 
     def __init__(
-        self, found: Iterable[Measured], drawings: Sequence[Subjects], wanted: Mapping[str, str] | None = None
+        self, found: Iterable[Measurement], drawings: Sequence[Subjects], wanted: Mapping[str, str] | None = None
     ) -> None:
-        self._values: dict[tuple[str, str], dict[str, Measured]] = {}
+        self._values: dict[tuple[str, str], dict[str, Measurement]] = {}
         for one in found:
             self._values.setdefault((one.name, one.backend), {})[one.subject] = one
         self._wanted = {name: self._named(name, word) for name, word in (wanted or {}).items()}
@@ -44,7 +44,7 @@ class Choice:
 
     def of(self, drawings: Sequence[Subjects]) -> list[Chosen]:
         """What counts for the drawings of one row, in their order."""
-        best: dict[str, tuple[tuple[int, int, bool, float, str], dict[str, Measured]]] = {}
+        best: dict[str, tuple[tuple[int, int, bool, float, str], dict[str, Measurement]]] = {}
         for (name, backend), values in self._values.items():
             covered = self._covered((name, backend), drawings)
             if not covered or backend not in self._wanted.get(name, {backend}):
@@ -63,6 +63,6 @@ class Choice:
         return rows
 
 
-def _own(values: Mapping[str, Measured], drawing: Subjects) -> Measured | None:
+def _own(values: Mapping[str, Measurement], drawing: Subjects) -> Measurement | None:
     image, id = drawing
     return values.get(id) or values.get(image or "")

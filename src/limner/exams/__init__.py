@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic
 
@@ -93,12 +94,18 @@ class Kind(Generic[R]):
         """The shipped templates, with the user's own wording on top."""
         return Prompts(self.prompts, own)
 
-    def preset(self, name: str) -> dict[str, Any]:
-        """The settings called `name`."""
-        known = read_toml(self.presets) if self.presets else {}
-        if name not in known:
-            raise UsageError(f"{self.name} has no preset {name!r}; there is: {', '.join(known) or 'none'}")
-        return dict(known[name])
+    @cached_property
+    def all_presets(self) -> Mapping[str, Mapping[str, Any]]:
+        """Every preset's settings by its name, read once."""
+        return read_toml(self.presets) if self.presets else {}
+
+    def preset(self, name: str | None) -> dict[str, Any]:
+        """The settings called `name`; none without a name."""
+        if not name:
+            return {}
+        if name not in self.all_presets:
+            raise UsageError(f"{self.name} has no preset {name!r}; there is: {', '.join(self.all_presets) or 'none'}")
+        return dict(self.all_presets[name])
 
 
 EXAMS: Registry[Kind[Any]] = Registry("limner.exams", "exam", Kind, hint="A file exam.toml works too")

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from pydantic import ValidationError
 
 from .. import exams
-from ..calls import Fault, Request, digest
+from ..calls import Fault, Request
 from ..core.asks import Reply
 from ..core.errors import DataError, UsageError
 from ..core.exam import Question
@@ -23,17 +23,20 @@ from ..core.protocol import READINGS
 from ..exams import ImportedReply, Kind
 from ..painters import FolderPainter
 from ..store import DEFAULT, Store, now
+from ..store.measurements import evidence_row
 from ..store.open import open_store
-from ..store.records import Drawing, Marking, add_exam, evidence_row, load_drawings, save_setup
+from ..store.records import Drawing, Marking, add_exam, load_drawings, save_setup
 from ..store.schema import attempts, calls, drawings, evidence, markings
-from .runner import marking_id, slot_id
+from .plan import marking_id, setup_id, slot_id
 from .setup import load_exam_or_data
 
 BATCH = 200
+Rows = list[tuple[sa.Table, dict[str, Any]]]
+"""Rows with the tables they belong to."""
 
 
 @dataclass
-class Imported:
+class ImportReport:
     """What an import brought.
 
     Attributes:
@@ -56,7 +59,7 @@ def import_results(
     images: Path | str | None = None,
     regions: Path | str | None = None,
     store: Store | str | Path = DEFAULT,
-) -> Imported:
+) -> ImportReport:
     """Import a folder of the release's own results.
 
     Args:
@@ -86,19 +89,19 @@ def import_results(
         raise UsageError(f"the exam {kind.name} has no use for --regions")
     found = list(kind.read_results(folder, **extra))
     _check_all(found, questions, kind)
-    finder = _finder(images)
+    finder = None if images is None else FolderPainter("images", f"folder/{images}", Path(images))
     with open_store(store, create=True) as opened:
         _refuse_to_replace(opened, whole.name, painter)
         add_exam(opened, whole)
         setup = {"judge": judge, "variant": "imported", "options": {}, "origin": "import"}
-        setup_id = digest("setup-1", setup)
-        save_setup(opened, setup_id, setup)
-        importer = _Importer(opened, whole.name, kind, painter, setup_id, finder)
+        id = setup_id(setup)
+        save_setup(opened, id, setup)
+        importer = _Importer(opened, whole.name, kind, painter, id, finder)
         for start in range(0, len(found), BATCH):
             batch = found[start : start + BATCH]
             rows = [importer.rows(result, questions[result.question]) for result in batch]
             opened.write(lambda connection, rows=rows: importer.save(connection, rows))  # type: ignore[misc]
-        return importer.imported
+        return importer.report
 
 
 def _check_all(found: list[ImportedReply], questions: Mapping[str, Question[Any]], kind: Kind[Any]) -> None:
@@ -133,12 +136,6 @@ def _check(result: ImportedReply, questions: Mapping[str, Question[Any]], kind: 
         raise DataError("made with another rubric than this exam's", file=result.file, id=result.question)
 
 
-def _finder(images: Path | str | None) -> FolderPainter | None:
-    if images is None:
-        return None
-    return FolderPainter("images", f"folder/{images}", Path(images))
-
-
 @dataclass
 class _Importer:
     store: Store
@@ -147,25 +144,14 @@ class _Importer:
     painter: str
     setup: str
     finder: FolderPainter | None
-    imported: Imported = field(default_factory=Imported)
+    report: ImportReport = field(default_factory=ImportReport)
 
-    def rows(self, result: ImportedReply, question: Question[Any]) -> list[tuple[sa.Table, dict[str, Any]]]:
+    def rows(self, result: ImportedReply, question: Question[Any]) -> Rows:
         """The rows one result becomes."""
         slot = slot_id(self.exam, question.hash, self.painter, "direct", {}, 0)
-        drawing = Drawing(
-            slot,
-            self.exam,
-            question.id,
-            question.hash,
-            self.painter,
-            "import",
-            "direct",
-            0,
-            "done",
-            origin="import",
-        )
-        drawing = self._with_image(drawing)
-        rows: list[tuple[sa.Table, dict[str, Any]]] = [(drawings, asdict(drawing))]
+        of = slot, self.exam, question.id, question.hash, self.painter
+        drawing = self._with_image(Drawing(*of, "import", "direct", 0, "done", origin="import"))
+        rows: Rows = [(drawings, asdict(drawing))]
         replies = []
         for ask, text in result.replies:
             key, call_rows = _call(self.setup, self.exam, self.painter, question.id, ask, text)
@@ -177,10 +163,10 @@ class _Importer:
             slot, question.hash, drawing.image, self.setup, 0,
             "failed" if fault else "done", replies=replies, fault=fault, detail=detail, cost=None, origin="import",
         )  # fmt: skip
-        self.imported.results += 1
+        self.report.results += 1
         if fault:
-            self.imported.failures[fault] += 1
-            self.imported.details.append(f"{result.file}: {detail}")
+            self.report.failures[fault] += 1
+            self.report.details.append(f"{result.file}: {detail}")
         for name, value in result.evidence.items():
             rows.append((evidence, evidence_row(slot, name, "imported", value)))
         return [*rows, (markings, asdict(marking))]
@@ -192,9 +178,9 @@ class _Importer:
             data = self.finder.find(drawing.question_id).read_bytes()
             sha256, info = self.store.blobs.put(data)
         except (Fault, OSError, BadImage) as error:
-            self.imported.details.append(f"{drawing.question_id}: image: {error}")
+            self.report.details.append(f"{drawing.question_id}: image: {error}")
             return drawing
-        self.imported.images += 1
+        self.report.images += 1
         return replace(drawing, image=sha256, width=info.width, height=info.height)
 
     def _fault(self, result: ImportedReply, question: Question[Any]) -> tuple[str | None, str | None]:
@@ -209,16 +195,14 @@ class _Importer:
             reasons += [mark.reason for mark in marks[:1]]
         return "unreadable", reasons[0] if reasons else None
 
-    def save(self, connection: sa.Connection, batch: list[list[tuple[sa.Table, dict[str, Any]]]]) -> None:
+    def save(self, connection: sa.Connection, batch: list[Rows]) -> None:
         """Write the rows of many results."""
         for rows in batch:
             for table, row in rows:
                 self.store.upsert(connection, table, row)
 
 
-def _call(
-    setup: str, exam: str, painter: str, question: str, ask: str, text: str
-) -> tuple[str, list[tuple[sa.Table, dict[str, Any]]]]:
+def _call(setup: str, exam: str, painter: str, question: str, ask: str, text: str) -> tuple[str, Rows]:
     """An imported reply stands in the journal like any other, so that every reading can be applied to it."""
     body = {"exam": exam, "painter": painter, "question": question, "ask": ask}
     body["sha256"] = hashlib.sha256(text.encode()).hexdigest()
@@ -227,12 +211,5 @@ def _call(
         "key": request.key, "kind": "import", "target": setup, "request": {"body": body}, "status": "done",
         "tries": 1, "accepted": 1, "created": at, "updated": at,
     }  # fmt: skip
-    attempt = {
-        "call": request.key,
-        "n": 1,
-        "started": at,
-        "seconds": 0.0,
-        "result": {"text": text},
-        "cost": None,
-    }
+    attempt = {"call": request.key, "n": 1, "started": at, "seconds": 0.0, "result": {"text": text}, "cost": None}
     return request.key, [(calls, call), (attempts, attempt)]

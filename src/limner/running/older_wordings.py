@@ -6,22 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..calls import digest
+from ..core.exam import Question
 from ..core.settings import Settings
 from ..exams import Kind, kind
 from ..exams.wordings import versions, wording_name
-from ..judges import RULES, Judge
+from ..judges import RULES
 from ..store import Store
 from ..store.records import load_markings, load_setups
+from .backlog import Backlog
 from .estimate import marking_cost
-from .runner import Plan, Runner
+from .plan import Plan, setup_id
 
 WORDED = ("templates", "rules")
 """What of a way of asking is its wording."""
 
 
 @dataclass(frozen=True)
-class Older:
+class OlderWording:
     """What a judge marked under an older wording and not yet under the one that is asked for.
 
     Attributes:
@@ -49,7 +50,7 @@ class Older:
         )
 
 
-def older_wordings(plan: Plan, store: Store, settings: Settings) -> list[Older]:
+def older_wordings(plan: Plan, store: Store, settings: Settings) -> list[OlderWording]:
     """Every older wording under which a judge of the plan has marked drawings of the plan, asked alike otherwise."""
     found = []
     stored, exam = load_setups(store) if plan.judges else {}, kind(plan.exam.kind)
@@ -59,29 +60,25 @@ def older_wordings(plan: Plan, store: Store, settings: Settings) -> list[Older]:
             age = _age(exam, setup)
             if before is None or age is None or age >= before or _asking(setup) != _asking(judge.setup):
                 continue
-            if (one := _compared(plan, store, settings, exam, judge, id, setup)) is not None:
-                found.append(one)
+            if questions := _questions(plan, store, id, setup_id(judge.setup)):
+                dollars = marking_cost(judge, questions, store, settings).dollars
+                names = [str(wording_name(exam, one)) for one in (setup, judge.setup)]
+                found.append(OlderWording(judge.name, names[0], names[1], len(questions), dollars))
     return sorted(found, key=lambda one: (one.judge, one.wording))
 
 
-def _compared(
-    plan: Plan, store: Store, settings: Settings, exam: Kind[Any], judge: Judge, id: str, setup: Mapping[str, Any]
-) -> Older | None:
+def _questions(plan: Plan, store: Store, older: str, asked: str) -> list[Question[Any]]:
+    """The question of every marking of the plan that there is under the older setup alone."""
     old, new = (
-        {(one.drawing, one.repeat) for one in load_markings(store, plan.exam.name, [way]) if one.status == "done"}
-        for way in (id, digest("setup-1", judge.setup))
+        {(one.drawing, one.repeat) for one in load_markings(store, plan.exam.name, [setup]) if one.status == "done"}
+        for setup in (older, asked)
     )
-    questions = [
+    return [
         slot.question
-        for slot in Runner(plan, store).slots()
+        for slot in Backlog(plan, store).slots()
         for repeat in range(plan.repeats)
         if slot.stored is not None and (slot.stored.id, repeat) in old - new
     ]
-    if not questions:
-        return None
-    dollars = marking_cost(judge, questions, store, settings).dollars
-    names = [str(wording_name(exam, way)) for way in (setup, judge.setup)]
-    return Older(judge.name, names[0], names[1], len(questions), dollars)
 
 
 def _age(exam: Kind[Any], setup: Mapping[str, Any]) -> int | None:

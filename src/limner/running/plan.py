@@ -1,9 +1,7 @@
-"""What to run, and where a run stands."""
+"""What to run: painters with their strategies, judges, probes, and the slots that their drawings stand in."""
 
 from __future__ import annotations
 
-import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,47 +19,8 @@ from ..strategies import DIRECT_STRATEGY, Strategy, known_options, open_strategy
 from ..strategies.base import OpenModel
 
 
-@dataclass
-class Progress:
-    """Where a run stands. Counted in drawings and markings together."""
-
-    total: int = 0
-    done: int = 0
-    stored: int = 0
-    not_applicable: int = 0
-    failures: Counter[str] = field(default_factory=Counter)
-    details: list[str] = field(default_factory=list)
-    spent: float = 0.0
-    unpriced: int = 0
-    started: float = field(default_factory=time.monotonic)
-    interrupted: bool = False
-
-    @property
-    def failed(self) -> int:
-        """How many steps ended in a stored fault."""
-        return sum(self.failures.values())
-
-    @property
-    def settled(self) -> int:
-        """How many steps have an outcome of whatever sort."""
-        return self.done + self.stored + self.not_applicable + self.failed
-
-    def count(self, status: str, fault: str | None, detail: str | None, fresh: bool = True) -> None:
-        """Count one step: ``done``, ``failed`` or ``not_applicable``; `fresh` tells made now from found stored."""
-        if status == "failed":
-            self.failures[fault or "unknown"] += 1
-            if detail and len(self.details) < 5:
-                self.details.append(f"{fault}: {detail}")
-        elif status == "not_applicable":
-            self.not_applicable += 1
-        elif fresh:
-            self.done += 1
-        else:
-            self.stored += 1
-
-
 @dataclass(frozen=True)
-class Way:
+class Arm:
     """A painter, and the strategy by which it draws."""
 
     painter: Painter
@@ -76,7 +35,7 @@ class Plan:
         exam: The questions to be run.
         whole: The exam they were chosen from: all of it is stored, so that later runs need no data folder.
         painters: Who draws; with `draw` off their stored drawings are taken.
-        chosen_ways: Painters with their strategies, where not all draw directly.
+        chosen_arms: Painters with their strategies, where not all draw directly.
         judges: Who marks.
         probes: What is measured on every drawing before it is marked.
         anew: Evidence that is measured even where imported results brought a value.
@@ -103,14 +62,14 @@ class Plan:
     limits: Mapping[str, Limits] = field(default_factory=dict)
     only_painters: frozenset[str] | None = None
     whole: Exam[Any] | None = None
-    chosen_ways: Sequence[Way] = ()
+    chosen_arms: Sequence[Arm] = ()
     probes: Sequence[Probe] = ()
     anew: frozenset[str] = frozenset()
 
     @property
-    def ways(self) -> Sequence[Way]:
+    def arms(self) -> Sequence[Arm]:
         """Every painter with every strategy it is to draw by."""
-        return self.chosen_ways or [Way(painter) for painter in self.painters]
+        return self.chosen_arms or [Arm(painter) for painter in self.painters]
 
 
 @dataclass(frozen=True)
@@ -118,24 +77,29 @@ class Slot:
     """One drawing to be: how to make it, and what the store has."""
 
     question: Question[Any]
-    way: Way | None
+    arm: Arm | None
     seed: int
     stored: Drawing | None
 
     @property
     def painter(self) -> Painter | None:
         """Who draws it."""
-        return self.way.painter if self.way else None
+        return self.arm.painter if self.arm else None
 
-
-def named(question: str, detail: str | None) -> str:
-    """What went wrong, with the question's id said once."""
-    return detail if detail and detail.startswith(f"{question}: ") else f"{question}: {detail}"
+    @property
+    def drawn(self) -> Drawing | None:
+        """The finished drawing in it; a folder's is looked at again, most likely still the same."""
+        return self.stored if self.stored is not None and self.stored.status == "done" else None
 
 
 def slot_id(exam: str, question_hash: str, painter: str, strategy: str, options: Any, seed: int) -> str:
     """Identifies a drawing's slot."""
     return digest("drawing-1", exam, question_hash, painter, strategy, options, seed)
+
+
+def setup_id(setup: Mapping[str, Any]) -> str:
+    """Identifies a way of asking a judge."""
+    return digest("setup-1", setup)
 
 
 def marking_id(drawing: str, question_hash: str, image: str | None, setup: str, repeat: int) -> str:
@@ -156,13 +120,13 @@ class NoPainter(Free):
         raise Fault("bad_request", f"{self.name} does not draw")
 
 
-def make_ways(
+def make_arms(
     painters: Sequence[Painter],
     strategies: Sequence[str],
     given: Mapping[str, str],
     open_mind: Callable[[str, dict[str, Any]], OpenModel],
     open_editor: Callable[[str, Mapping[str, Any]], Painter],
-) -> list[Way]:
+) -> list[Arm]:
     """Every painter by every strategy; a strategy that needs no painter stands alone, named after its model.
 
     Raises:
@@ -170,7 +134,7 @@ def make_ways(
     """
     words = list(dict.fromkeys(strategies)) or ["direct"]
     _check(words, given)
-    ways: list[Way] = []
+    arms: list[Arm] = []
     for word in words:
         strategy = open_strategy(
             word,
@@ -179,18 +143,18 @@ def make_ways(
             lambda spec, args: open_editor(spec, _typed(args)),
         )
         if not strategy.paints:
-            ways.append(Way(_no_painter(strategy), strategy))
+            arms.append(Arm(_no_painter(strategy), strategy))
         elif not painters:
             raise UsageError(f"--strategy {word} needs a painter: name one with --painter")
         else:
-            ways += [Way(painter, strategy) for painter in painters]
-    if painters and not any(way.painter is painters[0] for way in ways):
+            arms += [Arm(painter, strategy) for painter in painters]
+    if painters and not any(arm.painter is painters[0] for arm in arms):
         raise UsageError(f"--strategy {words[0]} draws without a painter: leave --painter out, or use svg-prior")
-    return ways
+    return arms
 
 
 def _no_painter(strategy: Strategy) -> NoPainter:
-    """Named after the stage that draws, and the model it asks."""
+    """One named after the stage that draws, and the model it asks."""
     stage = next(stage for stage in strategy.stages if not stage.paints)
     return NoPainter("/".join([stage.name, *(strategy.models[role].name for role in stage.roles[:1])]))
 

@@ -24,7 +24,7 @@ from ..painters import PAINTERS, Painter, name_and_spec, open_painter, with_devi
 from ..store import Store
 from ..store.open import open_store
 from ..store.records import kind_of, known_painters, load_exam
-from .plan import Plan, make_ways
+from .plan import Plan, make_arms
 
 OWN_S = 24 * 3600.0
 """How long a user's own painter or pipeline may take for one image: a local model is slow, but not for ever."""
@@ -37,7 +37,7 @@ class Asking:
     Attributes:
         judges: ``ocr``, ``replay/FILE`` or ``provider/model``.
         args: Arguments sent along with every judge call.
-        preset: Named settings of the exam, such as ``paper``; whatever is given here goes before it.
+        preset: ExamSource settings of the exam, such as ``paper``; whatever is given here goes before it.
         prompts: A folder of the user's own wording.
         wording: Which shipped wording asks, by version or hash, and which rules the OCR examiner marks by, by name; the
             newest by default.
@@ -58,12 +58,16 @@ def load_exam_or_data(exam: str, data: Path | str | None, store: Store | str | P
     if path is None and not exam.endswith(".toml"):
         try:
             with open_store(store) as found:
-                kind = kind_of(found, exam)
-                return ExamSource(exam, kind, None), load_exam(found, exam, exams.kind(kind).rubric)
+                return _stored_exam(exam, found)
         except StoreError:
             pass  # No store yet, or not this exam in it.
     named = exams.resolve(exam, path)
     return named, exams.read(named)
+
+
+def _stored_exam(name: str, store: Store) -> tuple[ExamSource, Exam[Any]]:
+    kind = kind_of(store, name)
+    return ExamSource(name, kind, None), load_exam(store, name, exams.kind(kind).rubric)
 
 
 def make_plan(
@@ -88,59 +92,48 @@ def make_plan(
     local pipelines run, such as ``0,1``.
     """
     asking = asking or Asking()
-    if draw:
-        named, whole = load_exam_or_data(exam, data, store)
-    else:
-        name = exams.name_of(exam)
-        named = ExamSource(name, kind_of(store, name), None)
-        whole = load_exam(store, named.name, exams.kind(named.kind).rubric)
-    ocr = OcrProbe()
-    known = settings.load()
+    named, whole = load_exam_or_data(exam, data, store) if draw else _stored_exam(exams.name_of(exam), store)
+    ocr, known, images = OcrProbe(), settings.load(), Preparer(store.blobs.get)
     kind = exams.kind(named.kind)
-    preset = kind.preset(asking.preset) if asking.preset else {}
-    asking, drawing = _split(asking, kind, preset)
+    preset = kind.preset(asking.preset)
+    asking, how["options"] = _split(asking, kind, preset)
     options = {**preset.get("painter_args", {}), **(painter_options or {})}
     how.setdefault("first_seed", preset.get("seed", 0))
-    blank = kind.protocol.blank_size
 
     def open_one(word: str, own: Mapping[str, Any]) -> Painter:
-        return open_painter(word, whole, store.blobs, ocr, known, with_devices(word, own, devices), blank)
+        own = with_devices(word, own, devices)
+        return open_painter(word, whole, store.blobs, ocr, known, own, kind.protocol.blank_size)
 
-    opened = [open_one(word, options) for word in painters] if draw else []
-    names = [painter.name for painter in opened]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"two painters are called {name!r}; give one another name: --painter other={name}")
+    def open_mind(spec: str, args: dict[str, Any]) -> ChatModel | ReplayModel:
+        return open_model(spec, args, known, images)
+
     if draw:
-        images = Preparer(store.blobs.get)
-
-        def open_mind(spec: str, args: dict[str, Any]) -> ChatModel | ReplayModel:
-            return open_model(spec, args, known, images)
-
-        ways = make_ways(opened, strategies, strategy_options or {}, open_mind, open_one)
-        opened = list({id(way.painter): way.painter for way in ways}.values())
-        how["chosen_ways"] = ways
+        opened = [open_one(word, options) for word in painters]
+        names = [painter.name for painter in opened]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise UsageError(f"two painters are called {twice[0]!r}; give one another name: --painter other={twice[0]}")
+        arms = make_arms(opened, strategies, strategy_options or {}, open_mind, open_one)
+        how |= {"chosen_arms": arms, "painters": list({id(arm.painter): arm.painter for arm in arms}.values())}
     chosen = whole.select(selection or Selection())
     if not chosen.questions:
         raise UsageError("no question is selected")
-    judges = _judges(named, asking, store, ocr)
-    only = None
+    judges = _judges(kind, asking, preset, store, known, ocr)
     if painters and not draw:
-        only = known_painters(store, named.name, [name_and_spec(word)[0] for word in painters])
-    limits = {
+        how["only_painters"] = known_painters(store, named.name, [name_and_spec(word)[0] for word in painters])
+    if judges or measuring is not None:
+        wanted, protocol = measuring or Measuring(), kind.protocol
+        how["probes"] = open_probes(protocol.needs, protocol.uses, wanted, known, images)
+        how["anew"] = wanted.named | {*wanted.probes}
+    return Plan(chosen, judges=judges, whole=whole, draw=draw, limits=_limits(known), **how)
+
+
+def _limits(known: settings.Settings) -> dict[str, Limits]:
+    # Probes have time limits of their own, which begin when it is an image's turn.
+    own = dict.fromkeys((*PAINTERS.names(), *evidence_names()), Limits(attempt_s=OWN_S, call_s=OWN_S))
+    return own | {
         name: Limits(p.requests_per_minute, p.tokens_per_minute, p.timeout_s, p.call_timeout_s)
         for name, p in known.providers.items()
     }
-    if judges or measuring is not None:
-        wanted, protocol = measuring or Measuring(), kind.protocol
-        how["probes"] = open_probes(protocol.needs, protocol.uses, wanted, known, Preparer(store.blobs.get))
-        how["anew"] = wanted.named | {*wanted.probes}
-    # Probes have time limits of their own, which begin when it is an image's turn.
-    for own in (*PAINTERS.names(), *evidence_names()):
-        limits.setdefault(own, Limits(attempt_s=OWN_S, call_s=OWN_S))
-    return Plan(
-        chosen, opened, judges, whole=whole, draw=draw, only_painters=only, limits=limits, options=drawing, **how
-    )
 
 
 def _split(asking: Asking, kind: Kind[Any], preset: Mapping[str, Any]) -> tuple[Asking, dict[str, str]]:
@@ -156,30 +149,23 @@ def _split(asking: Asking, kind: Kind[Any], preset: Mapping[str, Any]) -> tuple[
     return replace(asking, options=rest), drawing
 
 
-def _judges(named: ExamSource, asking: Asking, store: Store, ocr: OcrProbe) -> list[Judge]:
-    kind = exams.kind(named.kind)
-    preset = kind.preset(asking.preset) if asking.preset else {}
+def _judges(
+    kind: Kind[Any], asking: Asking, preset: Mapping[str, Any], store: Store, known: settings.Settings, ocr: OcrProbe
+) -> list[Judge]:
     specs = asking.judges or ([preset["judge"]] if "judge" in preset else [])
     wording, rules = split_wording(asking.wording)
-    variant = make_variant(
-        kind,
-        asking.variant or preset.get("variant"),
-        {**preset.get("options", {}), **asking.options},
-        asking.prompts,
-        wording,
-    )
-    args = {**preset.get("judge_args", {}), **asking.args}
-    known, images = settings.load(), Preparer(store.blobs.get)
+    options = {**preset.get("options", {}), **asking.options}
+    variant = make_variant(kind, asking.variant or preset.get("variant"), options, asking.prompts, wording)
+    args, images = {**preset.get("judge_args", {}), **asking.args}, Preparer(store.blobs.get)
     return [open_judge(spec, args, kind, variant, known, images, store.blobs, ocr, rules) for spec in specs]
 
 
 def usual_reading(exam_kind: str, asking: Asking) -> str:
     """The reading that goes with this asking: its preset's, or the careful one."""
-    preset = exams.kind(exam_kind).preset(asking.preset) if asking.preset else {}
-    return str(preset.get("reading", READINGS[0]))
+    return str(exams.kind(exam_kind).preset(asking.preset).get("reading", READINGS[0]))
 
 
-def deviations(exam_kind: str, asking: Asking) -> list[str]:
+def preset_deviations(exam_kind: str, asking: Asking) -> list[str]:
     """How this asking differs from its preset, in words; nothing without a preset."""
     if asking.preset is None:
         return []
@@ -191,10 +177,8 @@ def deviations(exam_kind: str, asking: Asking) -> list[str]:
     options = {**preset.get("options", {}), **preset.get("draw_options", {})}
     for kept, given in ((preset.get("judge_args", {}), asking.args), (options, asking.options)):
         for name, value in given.items():
-            kept_value = kept.get(name)
-            if value != kept_value:
-                how = f" instead of {kept_value}" if kept_value is not None else " added"
-                found.append(f"{name}={value}{how}")
+            if value != kept.get(name):
+                found.append(f"{name}={value} instead of {kept[name]}" if name in kept else f"{name}={value} added")
     if asking.prompts is not None:
         found.append(f"prompts from {asking.prompts}")
     return found

@@ -4,8 +4,8 @@ from ..core.evaluator import Evaluator, Which
 from .comparable import ON, Comparable, Cut, On, comparable, comparables
 from .entries import FLAGGED, Entry, Group, evaluators_of, load_groups, without_flagged
 from .numbers import SUMMARIES, Numbers, columns, numbers, summary
-from .parts import MET, summed
-from .standings import SORTS, Standing, standings
+from .parts import MET, score_parts
+from .standings import SORTS, Standing, standings, standings_of
 
 __all__ = [
     "FLAGGED",
@@ -28,8 +28,9 @@ __all__ = [
     "evaluators_of",
     "load_groups",
     "numbers",
+    "score_parts",
     "standings",
+    "standings_of",
     "summary",
-    "summed",
     "without_flagged",
 ]

@@ -13,7 +13,7 @@ from ..core.errors import UsageError
 from ..core.evaluator import Evaluator, by_evaluator
 from ..core.protocol import Protocol, Score
 from .entries import Entry, Group
-from .parts import MET, deriving, met_parts, summed, tops, values_of
+from .parts import MET, deriving, met_parts, score_parts, tops, values_of
 from .stats import Interval, Parts, score_interval, spreads
 from .stats.types import Floats
 
@@ -138,7 +138,7 @@ class Comparable:
         found: list[Parts] = []
         for entries, apart in zip(self.inside, alone, strict=True):
             more = met_parts([entries], self.protocol)[0] if apart else next(together)
-            found.append({**summed(entries, self.protocol), **more})
+            found.append({**score_parts(entries, self.protocol), **more})
         return found
 
     @cached_property
@@ -155,7 +155,7 @@ class Comparable:
         """A painter's number with its interval, by its place in `groups`."""
         value = self.values[at].get(name)
         if value is None:
-            return Interval(None, None, None, 0)
+            return Interval()
         part = self.parts[at].get(name)
         n = int((part[1] > 0).sum()) if part is not None else len(next(iter(self.parts[at].values()))[0])
         return score_interval(value, self.drawn[at][name], tops(self.protocol).get(name), part, n)

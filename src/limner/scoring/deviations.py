@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from ..core.evaluator import Evaluator
 from ..exams import Kind
 from ..exams.wordings import versions, wordings
+from ..painters.diffusers.options import ALIASES
 from .entries import Group
 
 PAPER = "paper"
@@ -17,11 +17,8 @@ PAPER = "paper"
 IMPORTED = "imported"
 ELSEWHERE = ("folder", "import")
 """Specs that begin so say nothing of seed, size and sampler."""
-CONTROL = "control"
 SAMPLED = ("diffusers", "local")
 """Specs that begin so have a sampler of the user's own choosing."""
-SAME = {"num_inference_steps": "steps", "guidance_scale": "guidance"}
-"""Other names of a sampler's arguments."""
 Preset = Mapping[str, Any]
 
 
@@ -61,18 +58,17 @@ def of_questions(scored: int, questions: int | None) -> list[str]:
 
 
 def _paper(kind: Kind[Any]) -> list[Preset]:
-    presets = tomllib.loads(kind.presets.read_text(encoding="utf-8")) if kind.presets else {}
-    return [preset for name, preset in presets.items() if name.startswith(PAPER)]
+    return [preset for name, preset in kind.all_presets.items() if name.startswith(PAPER)]
 
 
 def _fitting(paper: Sequence[Preset], group: Group) -> Sequence[Preset]:
     """Where the user has a sampler in hand, the presets that set one; else all."""
     sampled = [preset for preset in paper if preset.get("painter_args")]
-    return sampled if sampled and _provider(group) in SAMPLED else paper
+    return sampled if sampled and _starts(group, SAMPLED) else paper
 
 
-def _provider(group: Group) -> str:
-    return group.entries[0].drawing.spec.partition("/")[0]
+def _starts(group: Group, words: Sequence[str]) -> bool:
+    return group.spec.partition("/")[0] in words
 
 
 def _marked(preset: Preset, evaluator: Evaluator, reading: str) -> list[str]:
@@ -103,20 +99,20 @@ def _wording(kind: Kind[Any], evaluator: Evaluator) -> list[str]:
 
 
 def _drawn(preset: Preset, group: Group) -> list[str]:
-    args = {SAME.get(name, name): value for name, value in preset.get("painter_args", {}).items()}
+    args = {ALIASES.get(name, name): value for name, value in preset.get("painter_args", {}).items()}
     size = args.pop("size", None)
     named = ["seed"] * ("seed" in preset) + [*args] + ["size"] * (size is not None)
     first = group.entries[0].drawing
-    if _provider(group) == CONTROL:
+    if group.control:
         return []
-    if first.origin == "import" or _provider(group) in ELSEWHERE:
+    if first.origin == "import" or _starts(group, ELSEWHERE):
         return [f"drawn elsewhere: {' and '.join(named)} not known"] if named else []
     found = []
     seeds = sorted({entry.drawing.seed for entry in group.entries})
     if "seed" in preset and seeds != [preset["seed"]]:
         said = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
         found.append(f"{said} instead of {preset['seed']}")
-    given = {SAME.get(name, name): value for name, value in first.options.items() if name != "size"}
+    given = {ALIASES.get(name, name): value for name, value in first.options.items() if name != "size"}
     found += _pairs(given, args)
     return found + (_sizes(size, group) if size is not None else [])
 

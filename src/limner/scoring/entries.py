@@ -19,13 +19,13 @@ from ..exams import Kind, kind
 from ..exams.wordings import wording_names
 from ..screening.stored import Flags, screened
 from ..store import Store
+from ..store.measurements import load_evidence
 from ..store.records import (
     CONTROL,
     Drawing,
     Marking,
     kind_of,
     load_drawings,
-    load_evidence,
     load_markings,
     load_questions,
     load_replies,
@@ -100,7 +100,7 @@ class Group(Evaluated):
     @cached_property
     def scored(self) -> tuple[Entry, ...]:
         """The drawings whose marks count, in an order of their own, whatever the order they came in."""
-        return in_order(entry for entry in self.entries if entry.scored)
+        return sorted_entries(entry for entry in self.entries if entry.scored)
 
     @cached_property
     def expected(self) -> frozenset[str]:
@@ -119,13 +119,13 @@ class Group(Evaluated):
         tried = (entry for entry in self.entries if entry.status != NOT_APPLICABLE)
         return dict(Counter(entry.status for entry in tried if not entry.scored))
 
-    def only(self, ids: Container[str]) -> Group:
+    def select(self, ids: Container[str]) -> Group:
         """The same with some of the questions alone."""
         entries = tuple(entry for entry in self.entries if entry.question.id in ids)
         return replace(self, entries=entries, absent=tuple(q for q in self.absent if q.id in ids))
 
 
-def in_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def sorted_entries(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """Entries in an order of their own, whatever the order they came in."""
     return tuple(sorted(entries, key=lambda e: (e.question.id, e.drawing.seed, e.marking.repeat if e.marking else 0)))
 
@@ -212,8 +212,8 @@ def _entries(
     reading: Reading,
     choice: Choice,
 ) -> list[Entry]:
-    keys = [key for _, marking in picked if _to_read(marking) for _, key in marking.replies]  # type: ignore[union-attr]
-    texts = load_replies(store, keys)
+    done = [marking for _, marking in picked if marking is not None and marking.status == "done"]
+    texts = load_replies(store, [key for marking in done if marking.marks is None for _, key in marking.replies])
     row = {drawing.id: (drawing.image, drawing.id) for drawing, _ in picked if drawing.status == "done"}
     measured = dict(zip(row, choice.of(list(row.values())), strict=True))
     entries = []
@@ -239,10 +239,6 @@ def _entries(
         scores = found.protocol.scores(question, marks, evidence)
         entries.append(Entry(question, drawing, marking, tuple(marks), scores, "done", evidence=evidence))
     return entries
-
-
-def _to_read(marking: Marking | None) -> bool:
-    return marking is not None and marking.status == "done" and marking.marks is None
 
 
 def without_flagged(group: Group) -> Group:

@@ -10,7 +10,7 @@ from ..core.errors import UsageError
 from ..core.evaluator import Which
 from ..core.exam import Selection
 from ..core.protocol import checked_reading
-from ..evidence.kinds import evidence_names
+from ..evidence.kinds import split_options
 from ..exams import ExamSource
 from ..painters import name_and_spec
 from ..store import DEFAULT, Store
@@ -44,7 +44,7 @@ def find_groups(
     selection: Selection | None = None,
     constants: Mapping[str, float] | None = None,
     exclude_flagged: bool = False,
-    only: Callable[[Group], bool] = lambda _: True,
+    wanted: Callable[[Group], bool] = lambda _: True,
 ) -> tuple[str, list[Group]]:
     """The exam's kind and everything marked, drawing by drawing, for every painter under every evaluator.
 
@@ -61,12 +61,11 @@ def find_groups(
         selection: Only these questions.
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
         exclude_flagged: Drawings that carry words addressed to the examiner have no score.
-        only: Whether a group is wanted, for whoever knows better.
+        wanted: Whether a group is, for whoever knows better.
     """
     with open_store(store) as found_store:
         named = stored_exam(exam, found_store)
-        measured = evidence_names()
-        asked = {name: value for name, value in (options or {}).items() if name not in measured}
+        backends, asked = split_options(options or {})
         found = load_groups(
             found_store,
             named.name,
@@ -74,7 +73,7 @@ def find_groups(
             painters=known_painters(found_store, named.name, [name_and_spec(word)[0] for word in painters]),
             which=Which(tuple(judges), variant, asked, wording),
             constants=constants,
-            backends={name: value for name, value in (options or {}).items() if name in measured},
+            backends=backends,
         )
         found = _without(found, without)
         if selection is not None and selection != Selection():
@@ -82,10 +81,10 @@ def find_groups(
             ids = {question.id for question in whole.select(selection).questions}
             if not ids:
                 raise UsageError("no question is selected")
-            found = [group.only(ids) for group in found]
+            found = [group.select(ids) for group in found]
         if exclude_flagged:
             found = [without_flagged(group) for group in found]
-        return named.kind, [group for group in found if group.entries and only(group)]
+        return named.kind, [group for group in found if group.entries and wanted(group)]
 
 
 def _without(found: list[Group], names: Sequence[str]) -> list[Group]:
@@ -101,7 +100,6 @@ def _called(group: Group) -> set[str]:
 
 def which_questions(word: str) -> On:
     """The word of ``--on``, checked."""
-    for on in ON:
-        if word == on:
-            return on
+    if word in ON:
+        return ON[ON.index(word)]
     raise UsageError(f"--on {word}: there is: {', '.join(ON)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from ..core.errors import UsageError
 from ..core.marks import fill
 from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
-from .parts import of_rows, summed, tops
+from .parts import row_parts, score_parts, shares, tops
 from .stats import Interval, Parts, bootstrap, ratios, resampled
 from .stats.types import Floats
 
@@ -52,13 +52,17 @@ def columns(protocol: Protocol[Any]) -> list[Score]:
     Raises:
         UsageError: A score names a summary that nobody has registered.
     """
-    found = []
+    return [column for _, _, column in _columns(protocol)]
+
+
+def _columns(protocol: Protocol[Any]) -> Iterator[tuple[Score, str, Score]]:
+    """Score, summary, and the column the two make."""
     for score in protocol.scored:
         for word in score.summaries:
             if word not in SUMMARIES:
                 raise UsageError(f"score {score.name}: no summary {word!r}; there is: {', '.join(SUMMARIES)}")
-            found.append(score if word == MEAN else replace(score, name=f"{score.name} {word}", summaries=(word,)))
-    return found
+            own = score if word == MEAN else replace(score, name=f"{score.name} {word}", summaries=(word,))
+            yield score, word, own
 
 
 @dataclass(frozen=True)
@@ -104,31 +108,23 @@ def numbers(entries: Sequence[Entry], protocol: Protocol[Any]) -> Numbers:
 
 
 def _scores(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, Interval]:
-    parts = summed(entries, protocol)
-    known = dict(SUMMARIES[MEAN](parts, protocol))
-    listed = columns(protocol)
-    for word in dict.fromkeys(word for score in protocol.scored for word in score.summaries if word != MEAN):
-        known |= {f"{name} {word}": found for name, found in SUMMARIES[word](parts, protocol).items()}
-    names = [score.name for score in listed]
-    blank = Interval(None, None, None, 0)
-    others = [name for name in known if name not in names and name.rpartition(" ")[2] not in SUMMARIES]
-    return {name: known.get(name, blank) for name in [*names, *others]}
+    parts = score_parts(entries, protocol)
+    known = {MEAN: SUMMARIES[MEAN](parts, protocol)}
+    found: dict[str, Interval] = {}
+    for score, word, column in _columns(protocol):
+        if word not in known:
+            known[word] = SUMMARIES[word](parts, protocol)
+        found[column.name] = known[word].get(score.name, Interval())
+    # Means of what is no score of the exam's stand behind, such as those its scores are derived from.
+    return found | {name: mean for name, mean in known[MEAN].items() if name not in found}
 
 
 def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, float]:
     """The share of criteria decided, and of those the share met."""
-    total = decided = 0
-    met = 0.0
-    for entry in entries:
-        top = {criterion.id: criterion.top for criterion in protocol.criteria(entry.question)}
-        total += len(top)
-        for mark in entry.marks:
-            # Marks beyond the criteria are findings, such as what a drawing has too much: nothing was to be decided.
-            if mark.value is not None and mark.criterion in top:
-                decided += 1
-                met += mark.value / top[mark.criterion]
-    found = {"share": round(decided / total, 4) if total else 0.0}
-    return found | {"met": round(met / decided, 4)} if decided else found
+    total = sum(len(protocol.criteria(entry.question)) for entry in entries)
+    met = [share for entry in entries for share in shares(entry, protocol).values()]
+    found = {"share": round(len(met) / total, 4) if total else 0.0}
+    return found | {"met": round(sum(met) / len(met), 4)} if met else found
 
 
 def pessimistic(entries: Sequence[Entry], absent: Sequence[Any], protocol: Protocol[Any]) -> Numbers:
@@ -156,6 +152,6 @@ def ends(
                 scores = protocol.nothing(entry.question)
             rows.append(Row(entry.question, tuple(marks), scores, entry.evidence))
         rows += [Row(q, tuple(fill((), protocol.criteria(q), False)), protocol.nothing(q)) for q in absent]
-        found.append(protocol.derive(ratios(of_rows(rows, protocol)[0])))
+        found.append(protocol.derive(ratios(row_parts(rows, protocol)[0])))
     names = [score.name for score in protocol.scored if score.monotone and score.name in found[0]]
     return {name: (found[0][name], found[-1][name]) for name in names}

@@ -17,17 +17,17 @@ MET = Score("met", 100, "percent of criteria met, of those that are decided for 
 """The score of last resort, for judges that abstain: no exam's own, and known wherever something is decided."""
 
 
-def summed(entries: Sequence[Entry], protocol: Protocol[Any]) -> Parts:
+def score_parts(entries: Sequence[Entry], protocol: Protocol[Any]) -> Parts:
     """What the summary numbers are made of, in the order of the clusters' names."""
     rows = [entry.row for entry in entries]
-    parts, settled = of_rows(rows, protocol)
+    parts, settled = row_parts(rows, protocol)
     if any(mark.verdict == "abstain" for row in rows for mark in row.marks):
         # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
         return {name: part for name, part in parts.items() if settled[name] == len(rows)}
     return parts
 
 
-def of_rows(rows: Sequence[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
+def row_parts(rows: Sequence[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
     """Numerators and denominators, and how many rows have each number.
 
     Repeats and seeds of a question are averaged within it first.
@@ -75,7 +75,7 @@ def values_of(parts: Parts, protocol: Protocol[Any]) -> dict[str, float]:
 def met_parts(many: Sequence[Sequence[Entry]], protocol: Protocol[Any]) -> list[Parts]:
     """For each of several sets of entries the percent of criteria met, of those that are decided in all sets.
 
-    Repeats and seeds of a question are averaged criterion by criterion. The clusters are those of `summed`.
+    Repeats and seeds of a question are averaged criterion by criterion. The clusters are those of `score_parts`.
     """
     tables = [_met(entries, protocol) for entries in many]
     shared = set.intersection(*(set(table) for table in tables)) if tables else set()

@@ -20,6 +20,14 @@ from .stats import Interval
 SORTS = ("name", "coverage", "cost")
 """What rows can be ordered by, beside any score."""
 
+HEAD = (
+    "exam", "reading", "painter", "strategy", "judge", "evaluator", "setup", "place", "control", "on", "expected",
+    "undrawn", "coverage", "failures",
+)  # fmt: skip
+"""What a standing's JSON tells before its numbers."""
+TAIL = ("cost", "analyses", "remarks", "evidence", "flagged", "flagged_ids", "screened", "unscreened")
+"""What it tells after them."""
+
 
 @dataclass(frozen=True)
 class Standing(Evaluated):
@@ -29,7 +37,6 @@ class Standing(Evaluated):
         evaluator: Who marked and how.
         all: Its numbers on all questions it has a score for.
         common: Those on the questions that all painters have whom this evaluator marked; None for a painter alone.
-        on: Which of the two painters are compared by; see `numbers`.
         pessimistic: Scores with everything that is missing counted as nothing.
         place: Where it stands by the main score; equals share a place. None without a score, and for controls.
         expected: Questions of the exam, or of what was selected; what does not apply to a control is left out.
@@ -57,7 +64,6 @@ class Standing(Evaluated):
     common: Numbers | None
     pessimistic: Numbers
     compared: Comparable
-    on: On = "common"
     place: int | None = None
     control: bool = False
     expected: int = 0
@@ -85,6 +91,11 @@ class Standing(Evaluated):
         return self.all.n
 
     @property
+    def on(self) -> On:
+        """Which of its numbers painters are compared by; see `numbers`."""
+        return self.compared.on
+
+    @property
     def numbers(self) -> Numbers:
         """What painters are compared by: the common questions where there are any, else its own."""
         return self.common if self.on == "common" and self.common is not None and self.common.n else self.all
@@ -106,20 +117,9 @@ class Standing(Evaluated):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON: ``scores`` are those on all questions it has, ``common`` those on the common ones."""
-        plain = {
-            "exam": self.exam,
-            "reading": self.reading,
-            "painter": self.painter,
-            "strategy": self.strategy,
-            "judge": self.judge,
+        plain = {name: getattr(self, name) for name in HEAD} | {
             "evaluator": self.evaluator.name,
             "setup": dict(self.setup),
-            "place": self.place,
-            "control": self.control,
-            "on": self.on,
-            "expected": self.expected,
-            "undrawn": self.undrawn,
-            "coverage": self.coverage,
             "failures": dict(self.failures),
             **self.all.to_json(),
             "pessimistic": {name: found.value for name, found in self.pessimistic.scores.items()},
@@ -127,8 +127,7 @@ class Standing(Evaluated):
             "common": None if self.common is None else self.common.to_json(),
             "compared": self.compared.to_json(),
         }
-        rest = ("cost", "analyses", "remarks", "evidence", "flagged", "flagged_ids", "screened", "unscreened")
-        return plain | {name: getattr(self, name) for name in rest}
+        return plain | {name: getattr(self, name) for name in TAIL}
 
 
 def standings(
@@ -154,29 +153,37 @@ def standings(
     Raises:
         UsageError: There is nothing of that name to sort by.
     """
-    found: list[Standing] = []
-    for side in comparables(groups, protocol, on):
-        rows = [_standing(exam, group, side, reading, by) for group in side.everyone]
-        found += _sorted(_placed(rows, protocol), protocol, sort)
-    return found
+    sides = comparables(groups, protocol, on)
+    return [row for side in sides for row in standings_of(side, exam, reading, by, sort)]
+
+
+def standings_of(
+    side: Comparable, exam: str, reading: Reading, by: Sequence[str] = (), sort: str | None = None
+) -> list[Standing]:
+    """The numbers of painters who stand side by side; see `standings`."""
+    rows = [_standing(exam, group, side, reading, by) for group in side.everyone]
+    return _sorted(_placed(rows, side.protocol), side.protocol, sort)
 
 
 def _placed(rows: Sequence[Standing], protocol: Protocol[Any]) -> list[Standing]:
     """The rows with their places: whoever is equal on the main score, as printed, shares one."""
-    known: dict[int, tuple[float, ...]] = {}
-    rivals = [place for place, row in enumerate(rows) if not row.control]
-    main = next(
-        (s for s in protocol.scored if s.main and any(rows[n].numbers.value(s.name) is not None for n in rivals)), None
-    )
+    rivals = [row for row in rows if not row.control]
+    main = next((s for s in protocol.scored if s.main and any(_shown(row, s) is not None for row in rivals)), None)
     if main is None or len(rivals) < 2:
         return list(rows)
-    for n in rivals:
-        if (value := rows[n].numbers.value(main.name)) is not None:
-            known[n] = (round(value, main.digits),)
-    return [
-        replace(row, place=1 + sum(other > known[n] for other in known.values())) if n in known else row
-        for n, row in enumerate(rows)
-    ]
+    values = [_shown(row, main) for row in rivals]
+    found = []
+    for row in rows:
+        value = None if row.control else _shown(row, main)
+        better = sum(other is not None and value is not None and other > value for other in values)
+        found.append(row if value is None else replace(row, place=1 + better))
+    return found
+
+
+def _shown(row: Standing, score: Score) -> float | None:
+    """A row's number as it is printed."""
+    value = row.numbers.value(score.name)
+    return None if value is None else round(value, score.digits)
 
 
 def _sorted(rows: Sequence[Standing], protocol: Protocol[Any], sort: str | None) -> list[Standing]:
@@ -197,9 +204,9 @@ def _sorted(rows: Sequence[Standing], protocol: Protocol[Any], sort: str | None)
         elif sort == "cost":
             first = [row.cost is None, row.cost or 0.0]
         for score in (*chosen, *main):
-            value = row.numbers.value(score.name)
             # What is ordered is what is printed; within equals the next score decides.
-            first += [value is None, -round(value or 0.0, score.digits)]
+            value = _shown(row, score)
+            first += [value is None, -(value or 0.0)]
         return (row.control, not row.n, *first, -row.numbers.decided.get("met", 0.0), row.name)
 
     return sorted(rows, key=key)
@@ -229,7 +236,6 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         common=shared,
         pessimistic=pessimistic(applicable, group.absent, protocol),
         compared=side,
-        on=side.on,
         control=group.control,
         expected=len(group.expected),
         coverage=round(group.coverage, 4),
@@ -269,15 +275,9 @@ def _cost(entries: Sequence[Entry]) -> float | None:
 def _breakdown(entries: Sequence[Entry], protocol: Protocol[Any], tag: str) -> dict[str, Numbers]:
     if tag == "dimension":
         whole = numbers(entries, protocol)
-        return {
-            name: Numbers(
-                whole.scores[name].n, {name: whole.scores[name]}, {k: v for k, v in whole.bounds.items() if k == name}
-            )
-            for name in protocol.dimensions
-        }
+        ends = {name: {name: whole.bounds[name]} if name in whole.bounds else {} for name in protocol.dimensions}
+        return {name: Numbers(whole.scores[name].n, {name: whole.scores[name]}, own) for name, own in ends.items()}
     values: dict[str, list[Entry]] = {}
     for entry in entries:
         values.setdefault(entry.question.tags.get(tag, "(none)"), []).append(entry)
-    order = {value: place for place, value in enumerate(protocol.orders.get(tag, ()))}
-    listed = sorted(values, key=lambda value: (order.get(value, len(order)), value))
-    return {value: numbers(values[value], protocol) for value in listed}
+    return {value: numbers(values[value], protocol) for value in protocol.in_order(tag, values)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,20 +42,16 @@ class Blobs:
         Raises:
             StoreError: There is no such blob.
         """
-        if self._local is not None:
-            for suffix in SUFFIXES.values():
-                try:
-                    return (self._local / sha256[:2] / f"{sha256}.{suffix}").read_bytes()
-                except FileNotFoundError:
-                    continue
-        else:
-            fs, root = self._remote()
-            for suffix in SUFFIXES.values():
-                try:
-                    return bytes(fs.cat_file(f"{root}/{sha256[:2]}/{sha256}.{suffix}"))
-                except FileNotFoundError:
-                    continue
+        for suffix in SUFFIXES.values():
+            with suppress(FileNotFoundError):
+                return self._read(f"{sha256[:2]}/{sha256}.{suffix}")
         raise StoreError(f"image {sha256} is not among the blobs under {self.root}; was the folder moved?")
+
+    def _read(self, name: str) -> bytes:
+        if self._local is not None:
+            return (self._local / name).read_bytes()
+        fs, root = self._remote()
+        return bytes(fs.cat_file(f"{root}/{name}"))
 
     def _remote(self) -> tuple[Any, str]:
         import fsspec

@@ -1,4 +1,4 @@
-"""Exams, drawings and markings as rows: what the runner writes and the scores read."""
+"""Exams, drawings, markings and setups as rows: what the runner writes and the scores read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from ..core.errors import StoreError, UsageError
 from ..core.exam import Exam, Question
 from ..core.images import BadImage
-from .schema import attempts, calls, drawings, evidence, exams, markings, questions, setups
+from .schema import attempts, calls, drawings, exams, markings, questions, setups
 from .store import Store, now
 
 CONTROL = "control/"
@@ -148,20 +148,22 @@ def kind_of(store: Store, exam: str) -> str:
     return found[exam]
 
 
-def load_questions(store: Store, exam: str, rubric: type[Any]) -> dict[str, Question[Any]]:
-    """All versions of the exam's questions, by content hash, in their order."""
+def _question_rows(store: Store, exam: str) -> Sequence[Any]:
+    """All versions of the exam's questions, in their order."""
     query = sa.select(questions).where(questions.c.exam == exam)
     with store.reading() as connection:
-        rows = connection.execute(query.order_by(questions.c.created, questions.c.position)).all()
+        return connection.execute(query.order_by(questions.c.created, questions.c.position)).all()
+
+
+def load_questions(store: Store, exam: str, rubric: type[Any]) -> dict[str, Question[Any]]:
+    """All versions of the exam's questions, by content hash, in their order."""
+    rows = _question_rows(store, exam)
     return {row.hash: Question.from_json(row.body, rubric, row.reference) for row in rows}
 
 
 def load_exam(store: Store, name: str, rubric: type[Any]) -> Exam[Any]:
     """The stored exam with the newest version of each question."""
-    query = sa.select(questions).where(questions.c.exam == name)
-    with store.reading() as connection:
-        rows = connection.execute(query.order_by(questions.c.created, questions.c.position)).all()
-    newest = {row.id: row for row in rows}
+    newest = {row.id: row for row in _question_rows(store, name)}
     subsets: dict[str, set[str]] = {}
     for row in newest.values():
         for subset in row.subsets:
@@ -227,55 +229,9 @@ def load_replies(store: Store, keys: Iterable[str]) -> dict[str, str]:
 
 def load_results(store: Store, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
     """The accepted results of the given calls."""
-    wanted, found = sorted(set(keys)), {}
     accepted = calls.join(attempts, (attempts.c.call == calls.c.key) & (attempts.c.n == calls.c.accepted))
-    with store.reading() as connection:
-        for start in range(0, len(wanted), 500):
-            query = sa.select(calls.c.key, attempts.c.result).select_from(accepted)
-            for row in connection.execute(query.where(calls.c.key.in_(wanted[start : start + 500]))):
-                found[row.key] = dict(row.result)
-    return found
-
-
-def evidence_row(subject: str, name: str, backend: str, value: Any) -> dict[str, Any]:
-    """A row of the evidence table; `subject` is an image's hash or a drawing's id."""
-    return {"subject": subject, "name": name, "backend": backend, "value": value, "created": now()}
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One measured value: of an image by its hash, or of a drawing by its id."""
-
-    subject: str
-    name: str
-    backend: str
-    value: Any
-    created: float
-
-
-def load_evidence(store: Store, subjects: Iterable[str], skip: Iterable[str] = ()) -> list[Measured]:
-    """Everything that was measured on these subjects, by whatever backend, but for the names to `skip`."""
-    wanted, found = sorted(set(subjects)), list[Measured]()
-    with store.reading() as connection:
-        for start in range(0, len(wanted), 500):
-            query = sa.select(evidence).where(evidence.c.subject.in_(wanted[start : start + 500]))
-            rows = connection.execute(query.where(evidence.c.name.not_in(sorted(skip))))
-            found += [Measured(**row._mapping) for row in rows]
-    return found
-
-
-def known_evidence(store: Store, names: Iterable[str]) -> set[tuple[str, str, str]]:
-    """Subject, name and backend of every value under these names."""
-    query = sa.select(evidence.c.subject, evidence.c.name, evidence.c.backend)
-    with store.reading() as connection:
-        rows = connection.execute(query.where(evidence.c.name.in_(sorted(set(names)))))
-        return {(row.subject, row.name, row.backend) for row in rows}
-
-
-def save_evidence(store: Store, subject: str, name: str, backend: str, value: Any) -> Future[None]:
-    """Keep a measured value; the future ends with the commit."""
-    row = evidence_row(subject, name, backend, value)
-    return store.submit(lambda connection: store.upsert(connection, evidence, row))
+    query = sa.select(calls.c.key, attempts.c.result).select_from(accepted)
+    return {row.key: dict(row.result) for row in store.rows(query, calls.c.key, keys)}
 
 
 def save_drawing(store: Store, drawing: Drawing) -> Future[None]:

@@ -7,7 +7,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import lru_cache
@@ -26,6 +26,8 @@ from .writer import Writer
 
 T = TypeVar("T")
 DEFAULT = "limner-store"
+MANY = 500
+"""So many values are looked for at a time."""
 BUSY_S = 60
 """How long a write waits for another process to finish its own."""
 
@@ -81,6 +83,14 @@ class Store:
         """A connection for reading one consistent state."""
         with self._telling("read"), self._readers.connect() as connection:
             yield connection
+
+    def rows(self, query: sa.Select[Any], column: sa.ColumnElement[Any], values: Iterable[str]) -> list[Any]:
+        """The rows of a query whose column has one of these values, however many they are."""
+        wanted, found = sorted(set(values)), list[Any]()
+        with self.reading() as connection:
+            for start in range(0, len(wanted), MANY):
+                found += connection.execute(query.where(column.in_(wanted[start : start + MANY])))
+        return found
 
     @contextmanager
     def _telling(self, done: str) -> Iterator[None]:

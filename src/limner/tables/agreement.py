@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 
-from ..scoring.compare import MET, Agreement, Twosome
+from ..scoring.compare import MET, Agreement, JudgePair
 from ..scoring.stats import Interval, Measure
 from .sheets import NOTHING, Sheet, between, number
 
@@ -93,7 +93,7 @@ def _scores(found: Agreement) -> Sheet:
     )
 
 
-def _why(pair: Twosome) -> list[str | None]:
+def _why(pair: JudgePair) -> list[str | None]:
     icc, order = pair.icc[ICC[0]].reason, pair.order.spearman.reason
     return [f"no ICC: {icc}" if icc else None, f"no order of painters: {order}" if order else None]
 

@@ -13,7 +13,8 @@ from limner.calls import digest
 from limner.core.exam import Exam, Question
 from limner.core.marks import Mark
 from limner.store import Store
-from limner.store.records import Drawing, Marking, add_exam, evidence_row, save_setup
+from limner.store.measurements import evidence_row
+from limner.store.records import Drawing, Marking, add_exam, save_setup
 from limner.store.schema import drawings, evidence, markings
 
 Values = Mapping[str, int | None]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from limner import api
 from limner.core.errors import UsageError
 from limner.scoring import compare
-from limner.scoring.compare import Agreement, Twosome
+from limner.scoring.compare import Agreement, JudgePair
 from limner.scoring.compare.judges import marks_compared
 from limner.scoring.stats import FORMS
 from limner.store import Store
@@ -29,7 +29,7 @@ def agreement(desk: Desk, **which: Any) -> Agreement:
     return compare.judges(desk.exam.name, store=desk.store, **which)
 
 
-def pair_of(desk: Desk, **which: Any) -> Twosome:
+def pair_of(desk: Desk, **which: Any) -> JudgePair:
     (found,) = agreement(desk, **which).pairs
     return found
 

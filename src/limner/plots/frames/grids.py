@@ -29,9 +29,7 @@ def values_of(source: Source, tag: str) -> list[str]:
     if not there:
         tags = sorted({name for question in questions for name in question.tags})
         raise UsageError(f"--by {tag}: {source.exam} has questions by {', '.join(tags) or 'no tag at all'}")
-    known = source.field.protocol.orders.get(tag, ())
-    order = {value: place for place, value in enumerate(known)}
-    return sorted(there, key=lambda value: (order.get(value, len(order)), value))
+    return source.field.protocol.in_order(tag, there)
 
 
 def by_tag(source: Source, tag: str, whole: bool = False) -> Grid:

@@ -7,24 +7,24 @@
 """
 
 from .. import MET, Comparable, comparable
-from .across import Across, Column, exams
+from .across import Across, ExamColumn, exams
 from .judges import judges
 from .pairs import painters
 from .raters import Rater
-from .results import Agreement, Comparison, Order, Pair, Place, Twosome
+from .results import Agreement, Comparison, JudgePair, Order, Pair, Place
 
 __all__ = [
     "MET",
     "Across",
     "Agreement",
-    "Column",
     "Comparable",
     "Comparison",
+    "ExamColumn",
+    "JudgePair",
     "Order",
     "Pair",
     "Place",
     "Rater",
-    "Twosome",
     "comparable",
     "exams",
     "judges",

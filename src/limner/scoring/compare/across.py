@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -23,7 +24,7 @@ from ..stats.types import Floats
 
 
 @dataclass(frozen=True)
-class Column(Evaluated):
+class ExamColumn(Evaluated):
     """One exam: the evaluator that was taken, the score, and what it gives every painter.
 
     Attributes:
@@ -48,7 +49,7 @@ class Across:
             (with ``low`` and ``high`` from resampling the questions of both) and ``kendall``.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[ExamColumn, ...]
     painters: tuple[str, ...]
     pairs: tuple[Mapping[str, Any], ...]
 
@@ -101,10 +102,7 @@ def exams(
         raise UsageError("--exams takes two exams or more, such as --exams ONE,ANOTHER")
     with open_store(store) as opened:
         columns = [_column(name, judges, score, reading, opened, painters) for name in dict.fromkeys(names)]
-    counts: dict[str, int] = {}
-    for column in columns:
-        for painter in column.values:
-            counts[painter] = counts.get(painter, 0) + 1
+    counts = Counter(painter for column in columns for painter in column.values)
     shared = sorted(painter for painter, count in counts.items() if count > 1)
     pairs = tuple(_pair(one, other) for one, other in combinations(columns, 2))
     return Across(tuple(columns), tuple(shared), pairs)
@@ -112,27 +110,27 @@ def exams(
 
 def _column(
     name: str, judges: Sequence[str], score: str | None, reading: str, store: Any, painters: Sequence[str]
-) -> Column:
+) -> ExamColumn:
     kind, groups = find_groups(name, store=store, judges=judges, reading=reading, painters=painters)
     protocol = installed.kind(kind).protocol
     found = comparables(groups, protocol)
     if not found:
         raise UsageError(f"{name}: nothing is marked{' by this judge' if judges else ''}; `limner run {name}` marks")
     # Of equals, the one whose score the exam itself has, not the one of last resort.
-    field = max(found, key=lambda each: (len(each.groups), each.score(score) in protocol.scored, len(each.questions)))
-    chosen = field.score(score)
+    side = max(found, key=lambda each: (len(each.groups), each.score(score) in protocol.scored, len(each.questions)))
+    chosen = side.score(score)
     values, drawn = {}, {}
-    for painter, at in _keys(field, protocol).items():
-        if chosen.name in field.values[at]:
-            values[painter] = field.values[at][chosen.name]
-            drawn[painter] = field.drawn[at][chosen.name]
-    return Column(name, field.evaluator, chosen, len(field.questions), values, drawn)
+    for painter, at in _keys(side, protocol).items():
+        if chosen.name in side.values[at]:
+            values[painter] = side.values[at][chosen.name]
+            drawn[painter] = side.drawn[at][chosen.name]
+    return ExamColumn(name, side.evaluator, chosen, len(side.questions), values, drawn)
 
 
-def _keys(field: Comparable, protocol: Protocol[Any]) -> dict[str, int]:
+def _keys(side: Comparable, protocol: Protocol[Any]) -> dict[str, int]:
     """Painter without the exam's own options -> its place; drawn with several of these, the usual ones count."""
     found: dict[str, int] = {}
-    for at, group in sorted(enumerate(field.groups), key=lambda pair: (len(pair[1].painter), pair[1].painter)):
+    for at, group in sorted(enumerate(side.groups), key=lambda pair: (len(pair[1].painter), pair[1].painter)):
         found.setdefault(row_name(_own(group, protocol), group.strategy), at)
     return found
 
@@ -142,7 +140,7 @@ def _own(group: Group, protocol: Protocol[Any]) -> str:
     return label(drawing.painter, {k: v for k, v in drawing.options.items() if k not in protocol.draw_options})
 
 
-def _pair(one: Column, other: Column) -> dict[str, Any]:
+def _pair(one: ExamColumn, other: ExamColumn) -> dict[str, Any]:
     common = sorted(one.values.keys() & other.values.keys())
     first, second = ([column.values[painter] for painter in common] for column in (one, other))
     order = spearman(first, second)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -17,15 +17,17 @@ from ...store.open import open_store
 from ...store.schema import attempts
 from .. import MET
 from ..groups import find_groups
-from ..parts import summed, values_of
+from ..parts import score_parts, values_of
 from ..stats import MarkAgreement, Measure, icc, krippendorff_alpha, mark_agreement
 from .rank_order import order
 from .raters import Rater, Unit, raters, unit
-from .results import Agreement, Alphas, Twosome
+from .results import Agreement, Alphas, JudgePair
 
+T = TypeVar("T")
 ALL = "all"
 """Stands for all sorts of criteria together."""
-Given = Mapping[Unit, Mapping[str, float]]
+MarkTable = Mapping[Unit, Mapping[str, float]]
+"""Drawing and repeat -> criterion -> what was marked."""
 
 
 def judges(
@@ -55,13 +57,13 @@ def judges(
         made = (entry.marking for group in groups for entry in group.entries if entry.marking)
         took = call_seconds(opened, (key for marking in made for _, key in marking.replies))
     protocol = exams.kind(kind).protocol.tuned(constants or {})
-    name = exams.resolve(exam).name if exam.endswith(".toml") else exam
     found = raters(groups, protocol, took)
     chosen = _score(found, protocol, score)
     reason = None
     if len(found) < 2:
         reason = "nothing is marked yet" if not found else "one judge, asked in one way: nobody to compare it with"
-    pairs = tuple(_twosome(one, other, chosen) for one, other in combinations(found, 2))
+    pairs = tuple(_judge_pair(one, other, chosen) for one, other in combinations(found, 2))
+    name = exams.name_of(exam)
     return Agreement(name, reading, chosen, tuple(found), pairs, _alphas(found), _icc(found, chosen), reason)
 
 
@@ -72,7 +74,7 @@ def _score(found: Sequence[Rater], protocol: Protocol[Any], wanted: str | None) 
             raise UsageError(f"--score {wanted}: there is: {', '.join(own)}")
         return own[wanted]
     groups = [group for rater in found for group in rater.groups]
-    settled = [values_of(summed(group.scored, protocol), protocol) for group in groups if group.scored]
+    settled = [values_of(score_parts(group.scored, protocol), protocol) for group in groups if group.scored]
     main = [score for score in protocol.scored if score.main]
     return next((score for score in main if settled and all(score.name in each for each in settled)), MET)
 
@@ -82,24 +84,32 @@ def _sort(criterion: str) -> str:
     return criterion.partition("/")[0]
 
 
-def marks_compared(one: Given, other: Given, clusters: Mapping[str, str]) -> dict[str, MarkAgreement]:
+def _by_sort(rows: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
+    """What stands beside criteria, by their sort and in all; one sort alone is all of them."""
+    found: dict[str, list[T]] = {ALL: []}
+    for criterion, row in rows:
+        found[ALL].append(row)
+        found.setdefault(_sort(criterion), []).append(row)
+    return found if len(found) > 2 else {ALL: found[ALL]}
+
+
+def marks_compared(one: MarkTable, other: MarkTable, clusters: Mapping[str, str]) -> dict[str, MarkAgreement]:
     """How far two sets of marks agree: on each sort of criteria, and in all; one sort alone is all of them.
 
     Args:
-        one: Drawing and repeat -> criterion -> what was marked.
+        one: What one judge marked.
         other: The same by another judge, or asked in another way.
         clusters: Drawing -> the question that is drawn anew as a whole.
     """
-    marks: dict[str, list[tuple[str, float | None, float | None]]] = {ALL: []}
-    for key in sorted(one.keys() & other.keys()):
-        for criterion in sorted(one[key].keys() & other[key].keys()):
-            row = (clusters[key[0]], one[key][criterion], other[key][criterion])
-            marks[ALL].append(row)
-            marks.setdefault(_sort(criterion), []).append(row)
-    return {sort: mark_agreement(rows) for sort, rows in marks.items() if sort == ALL or len(marks) > 2}
+    marks = (
+        (criterion, (clusters[key[0]], one[key][criterion], other[key][criterion]))
+        for key in sorted(one.keys() & other.keys())
+        for criterion in sorted(one[key].keys() & other[key].keys())
+    )
+    return {sort: mark_agreement(rows) for sort, rows in _by_sort(marks).items()}
 
 
-def decided_alone(one: Given, other: Given) -> dict[str, tuple[int, int]]:
+def decided_alone(one: MarkTable, other: MarkTable) -> dict[str, tuple[int, int]]:
     """Sort of criteria -> marks of common drawings that only the first, and that only the second decided."""
     found: dict[str, tuple[int, int]] = {}
     for key in one.keys() & other.keys():
@@ -111,9 +121,9 @@ def decided_alone(one: Given, other: Given) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _twosome(one: Rater, other: Rater, score: Score) -> Twosome:
+def _judge_pair(one: Rater, other: Rater, score: Score) -> JudgePair:
     both = [one, other]
-    return Twosome(
+    return JudgePair(
         first=one.name,
         second=other.name,
         marks=marks_compared(one.marks, other.marks, one.clusters),
@@ -125,17 +135,14 @@ def _twosome(one: Rater, other: Rater, score: Score) -> Twosome:
 
 
 def _alphas(found: Sequence[Rater]) -> Alphas:
-    tables: dict[str, list[list[float | None]]] = {ALL: []}
+    rows = []
     for key in sorted({key for rater in found for key in rater.marks}):
-        given = [rater.marks.get(key, {}) for rater in found]
-        for criterion in sorted({criterion for marks in given for criterion in marks}):
-            row = [marks.get(criterion) for marks in given]
-            tables[ALL].append(row)
-            tables.setdefault(_sort(criterion), []).append(row)
+        marked = [rater.marks.get(key, {}) for rater in found]
+        for criterion in sorted({criterion for marks in marked for criterion in marks}):
+            rows.append((criterion, [marks.get(criterion) for marks in marked]))
     return {
         sort: {"nominal": krippendorff_alpha(table), "interval": krippendorff_alpha(table, "interval")}
-        for sort, table in tables.items()
-        if sort == ALL or len(tables) > 2
+        for sort, table in _by_sort(rows).items()
     }
 
 
@@ -163,10 +170,5 @@ def _drawings(rater: Rater, score: Score, among: Sequence[Rater]) -> dict[str, f
 
 def call_seconds(store: Store, keys: Iterable[str]) -> dict[str, float]:
     """Call -> the seconds of all its attempts together; waiting for a turn is not among them."""
-    wanted, found = sorted(set(keys)), dict[str, float]()
-    with store.reading() as connection:
-        for start in range(0, len(wanted), 500):
-            query = sa.select(attempts.c.call, sa.func.sum(attempts.c.seconds)).group_by(attempts.c.call)
-            rows = connection.execute(query.where(attempts.c.call.in_(wanted[start : start + 500])))
-            found |= {key: float(seconds) for key, seconds in rows}
-    return found
+    query = sa.select(attempts.c.call, sa.func.sum(attempts.c.seconds)).group_by(attempts.c.call)
+    return {key: float(seconds) for key, seconds in store.rows(query, attempts.c.call, keys)}

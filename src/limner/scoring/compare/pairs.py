@@ -11,8 +11,8 @@ import numpy as np
 
 from ... import exams
 from ...core.errors import UsageError
-from ...core.protocol import READINGS, Score
-from .. import MET, Comparable, Group, Standing, comparable, comparables, standings
+from ...core.protocol import Reading, Score, checked_reading
+from .. import MET, Comparable, Group, Standing, comparable, comparables, standings_of
 from ..groups import find_groups, which_questions
 from ..parts import deriving
 from ..stats import Interval, RankInterval, paired, rank_intervals, wilson
@@ -51,87 +51,81 @@ def painters(
         raise UsageError(f"--gap {gap:g}: a gap is more than nothing")
     kind, groups = find_groups(exam, reading=reading, constants=constants, **which)
     protocol = exams.kind(kind).protocol.tuned(constants or {})
-    name = exams.resolve(exam).name if exam.endswith(".toml") else exam
     found = []
-    for field in comparables(groups, protocol, which_questions(on)):
-        parts = _categories(field, by)
+    for side in comparables(groups, protocol, which_questions(on)):
+        parts = _categories(side, by)
         tests = sum(len(part.groups) * (len(part.groups) - 1) // 2 for _, part in parts)
-        asked = _Asked(name, reading, field.score(score), by, gap, tests)
+        asked = _Terms(exams.name_of(exam), checked_reading(reading), side.score(score), by, gap, tests)
         found += corrected([_compared(asked, part, category) for category, part in parts])
     return found
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Terms:
     """What holds for all comparisons that are shown together; `tests` is how many pairs they have at most."""
 
     exam: str
-    reading: str
+    reading: Reading
     score: Score
     by: str | None
     gap: float | None
     tests: int
 
 
-def _categories(field: Comparable, tag: str | None) -> list[tuple[str | None, Comparable]]:
+def _categories(side: Comparable, tag: str | None) -> list[tuple[str | None, Comparable]]:
     if tag is None:
-        return [(None, field)]
-    tags = {name for group in field.everyone for entry in group.entries for name in entry.question.tags}
+        return [(None, side)]
+    tags = {name for group in side.everyone for entry in group.entries for name in entry.question.tags}
     if tag not in tags:
         raise UsageError(f"--by {tag}: there is: {', '.join(sorted(tags))}")
-    values = {entry.question.tags.get(tag, "(none)") for group in field.everyone for entry in group.entries}
-    order = {value: place for place, value in enumerate(field.protocol.orders.get(tag, ()))}
+    values = {entry.question.tags.get(tag, "(none)") for group in side.everyone for entry in group.entries}
     found: list[tuple[str | None, Comparable]] = []
-    for value in sorted(values, key=lambda value: (order.get(value, len(order)), value)):
-        kept = [_only(group, tag, value) for group in field.everyone]
+    for value in side.protocol.in_order(tag, values):
+        kept = [_with_value(group, tag, value) for group in side.everyone]
         if there := [group for group in kept if group.entries]:
-            found.append((value, comparable(there, field.protocol, field.on)))
+            found.append((value, comparable(there, side.protocol, side.on)))
     return found
 
 
-def _only(group: Group, tag: str, value: str) -> Group:
+def _with_value(group: Group, tag: str, value: str) -> Group:
     entries = tuple(e for e in group.entries if e.question.tags.get(tag, "(none)") == value)
     return replace(group, entries=entries, absent=tuple(q for q in group.absent if q.tags.get(tag, "(none)") == value))
 
 
-def _compared(asked: _Asked, field: Comparable, category: str | None) -> Comparison:
+def _compared(asked: _Terms, side: Comparable, category: str | None) -> Comparison:
     score = asked.score
-    (reading,) = (known for known in READINGS if known == asked.reading)
-    whole = standings(asked.exam, field.everyone, field.protocol, reading, on=field.on)
-    rows = {(row.painter, row.strategy): row for row in whole}
+    rows = {row.name: row for row in standings_of(side, asked.exam, asked.reading)}
     drawn = {
         name: values[score.name]
-        for name, values, there in zip(field.names, field.drawn, field.values, strict=True)
+        for name, values, there in zip(side.names, side.drawn, side.values, strict=True)
         if score.name in there
     }
     ranks = rank_intervals(drawn) if len(drawn) > 1 else {}
-    places = [
-        _place(field, at, rows[group.painter, group.strategy], score, ranks) for at, group in enumerate(field.groups)
-    ]
-    places += [_apart(rows[group.painter, group.strategy], score) for group in (*field.beside, *field.left_out)]
-    controls = {group.name for group in field.everyone if group.control}
+    places = [_place(side, at, rows[group.name], score, ranks) for at, group in enumerate(side.groups)]
+    places += [_apart(rows[group.name], score) for group in (*side.beside, *side.left_out)]
+    controls = {group.name for group in side.everyone if group.control}
     places.sort(key=lambda p: (p.name in controls, p.score.value is None, -(p.score.value or 0.0), p.name))
     names = [place.name for place in places if place.name in drawn]
     found = {place.name: place for place in places}
-    pairs = [_pair(asked, field, found[one], found[other]) for one, other in combinations(names, 2)]
+    pairs = [_pair(asked, side, found[one], found[other]) for one, other in combinations(names, 2)]
     reason = None
-    if not field.groups:
+    if not side.groups:
         reason = "no painter has a score"
-    elif not field.questions and field.on == "common":
+    elif not side.questions and side.on == "common":
         reason = "no question is common to all painters; --painter chooses some of them"
-    elif len(field.groups) < 2:
+    elif len(side.groups) < 2:
         reason = ALONE
     elif len(drawn) < 2:
-        reason = f"{score.name} is known for {len(drawn)} of {len(field.groups)} painters; --score takes another"
+        reason = f"{score.name} is known for {len(drawn)} of {len(side.groups)} painters; --score takes another"
     return Comparison(
         exam=asked.exam,
-        reading=reading,
-        evaluator=field.evaluator,
-        compared=field,
+        reading=asked.reading,
+        evaluator=side.evaluator,
+        compared=side,
         score=score,
         by=asked.by,
         category=category,
-        questions=len(field.questions),
+        questions=len(side.questions),
         places=tuple(places),
         pairs=tuple(pairs),
         tests=0,
@@ -139,32 +133,32 @@ def _compared(asked: _Asked, field: Comparable, category: str | None) -> Compari
     )
 
 
-def _pair(asked: _Asked, field: Comparable, one: Place, other: Place) -> Pair:
+def _pair(asked: _Terms, side: Comparable, one: Place, other: Place) -> Pair:
     """Two painters on the questions all have, or, where each stands on its own, on those the two have."""
-    if field.on == "all":
-        two = [group for group in field.groups if group.name in (one.name, other.name)]
-        field = comparable(two, field.protocol)
-    at, score = field.names.index, asked.score
-    if one.name not in field.names or other.name not in field.names:
+    if side.on == "all":
+        two = [group for group in side.groups if group.name in (one.name, other.name)]
+        side = comparable(two, side.protocol)
+    at, score = side.names.index, asked.score
+    if one.name not in side.names or other.name not in side.names:
         both = paired({}, {}, score.name)
     else:
         first, second = at(one.name), at(other.name)
-        known = score.name in field.values[first] and score.name in field.values[second]
-        drawn = (field.drawn[first][score.name], field.drawn[second][score.name]) if known else None
-        derive = deriving(field.protocol)
-        sides = field.parts[first], field.parts[second]
+        known = score.name in side.values[first] and score.name in side.values[second]
+        drawn = (side.drawn[first][score.name], side.drawn[second][score.name]) if known else None
+        derive = deriving(side.protocol)
+        sides = side.parts[first], side.parts[second]
         both = paired(*sides, score.name, derive, drawn, asked.tests, score.top)
-    return pair_of(one, other, both, asked.gap, _per_cluster(field))
+    return pair_of(one, other, both, asked.gap, _per_cluster(side))
 
 
-def _per_cluster(field: Comparable) -> float:
+def _per_cluster(side: Comparable) -> float:
     """How many questions a cluster has on average: clusters are what is drawn anew, questions what is paid for."""
-    clusters = {field.protocol.cluster(entry.question) for entries in field.inside for entry in entries}
-    return len(field.questions) / len(clusters) if clusters else 1.0
+    clusters = {side.protocol.cluster(entry.question) for entries in side.inside for entry in entries}
+    return len(side.questions) / len(clusters) if clusters else 1.0
 
 
-def _place(field: Comparable, at: int, standing: Standing, score: Score, ranks: Mapping[str, RankInterval]) -> Place:
-    name, found = field.names[at], field.interval(at, score.name)
+def _place(side: Comparable, at: int, standing: Standing, score: Score, ranks: Mapping[str, RankInterval]) -> Place:
+    name, found = side.names[at], side.interval(at, score.name)
     ends = standing.bounds.get(score.name)
     place = _apart(standing, score)
     return replace(
@@ -172,8 +166,8 @@ def _place(field: Comparable, at: int, standing: Standing, score: Score, ranks: 
         score=found,
         rank=ranks.get(name),
         bounds={"low": ends[0], "high": ends[1]} if ends else None,
-        wilson=_wilson(field, at, score),
-        reason=_why(field, score) if found.value is None else None,
+        wilson=_wilson(side, at, score),
+        reason=_why(side, score) if found.value is None else None,
     )
 
 
@@ -182,7 +176,7 @@ def _apart(standing: Standing, score: Score) -> Place:
     return Place(
         painter=standing.painter,
         strategy=standing.strategy,
-        score=standing.scores.get(score.name, Interval(None, None, None, 0)),
+        score=standing.scores.get(score.name, Interval()),
         rank=None,
         coverage=standing.coverage,
         n=standing.n,
@@ -194,17 +188,17 @@ def _apart(standing: Standing, score: Score) -> Place:
     )
 
 
-def _wilson(field: Comparable, at: int, score: Score) -> Interval | None:
+def _wilson(side: Comparable, at: int, score: Score) -> Interval | None:
     """Where every question is all or nothing, the share of all with its Wilson interval."""
-    if score.name == MET.name or score.name not in field.parts[at]:
+    if score.name == MET.name or score.name not in side.parts[at]:
         return None
-    tops, bottoms = (side[field.parts[at][score.name][1] > 0] for side in field.parts[at][score.name])
+    tops, bottoms = (each[side.parts[at][score.name][1] > 0] for each in side.parts[at][score.name])
     shares = tops / bottoms / score.top
     plain = np.allclose(bottoms, 1) and bool(np.all(np.isclose(shares, 0) | np.isclose(shares, 1)))
     return wilson(round(float(shares.sum())), len(shares)) if plain and len(shares) else None
 
 
-def _why(field: Comparable, score: Score) -> str:
-    if not field.questions:
+def _why(side: Comparable, score: Score) -> str:
+    if not side.questions:
         return "no question in common with the others"
     return f"{score.name} is not settled: the judge abstained, or what it is computed from is missing"

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.protocol import Protocol, Score
 from .. import Entry, comparable
-from ..parts import deriving, met_parts, summed, values_of
+from ..parts import deriving, met_parts, score_parts, values_of
 from ..stats import Parts, rank_agreement, spearman_spread, spreads
 from .raters import Rater
 from .results import Order
@@ -63,7 +63,7 @@ def _parts(
     """What one painter's scores are made of, under the first judge and under the second."""
     sides = [[entry for question in questions for entry in table[painter][question]] for table in tables]
     first, second = met_parts(sides, protocol)
-    return {**summed(sides[0], protocol), **first}, {**summed(sides[1], protocol), **second}
+    return {**score_parts(sides[0], protocol), **first}, {**score_parts(sides[1], protocol), **second}
 
 
 def _spread(

@@ -1,4 +1,4 @@
-"""What comparing painters gives."""
+"""What comparing gives: places and pairs of painters with the verdicts on them, and how far judges agree."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from ...core.protocol import Score
 from ...store.records import row_name
 from .. import Comparable
 from ..stats import ALPHA, Interval, MarkAgreement, Measure, Paired, RankInterval, holm, questions_needed
+from ..stats.types import Plain
 from .raters import Rater
 
 
 @dataclass(frozen=True)
-class Place:
+class Place(Plain):
     """Where one painter stands.
 
     Attributes:
@@ -47,16 +48,9 @@ class Place:
         """The painter's row in tables."""
         return row_name(self.painter, self.strategy)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        plain = dict(self.__dict__)
-        for name in ("score", "rank", "wilson"):
-            plain[name] = None if plain[name] is None else plain[name].to_json()
-        return plain
-
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(Plain):
     """Two painters, the better one first.
 
     Attributes:
@@ -80,16 +74,9 @@ class Pair:
     better: bool | None
     verdict: str
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        plain = dict(self.__dict__)
-        for name in ("difference", "p", "effect", "needed"):
-            plain[name] = plain[name].to_json()
-        return plain
-
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Plain):
     """Painters under one evaluator; for one value of a tag, or for all questions.
 
     Attributes:
@@ -111,13 +98,9 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; every number with its interval or its reason."""
-        evaluator = self.evaluator
-        plain = {**self.__dict__, "judge": evaluator.judge, "evaluator": evaluator.name, "setup": dict(evaluator.setup)}
-        plain["compared"] = self.compared.to_json()
-        plain["score"] = {"name": self.score.name, "top": self.score.top, "about": self.score.about}
-        plain["places"] = [place.to_json() for place in self.places]
-        plain["pairs"] = [pair.to_json() for pair in self.pairs]
-        return plain
+        evaluator, score = self.evaluator, self.score
+        who = {"judge": evaluator.judge, "evaluator": evaluator.name, "setup": dict(evaluator.setup)}
+        return super().to_json() | who | {"score": {"name": score.name, "top": score.top, "about": score.about}}
 
 
 Alphas = Mapping[str, Mapping[str, Measure]]
@@ -125,7 +108,7 @@ Alphas = Mapping[str, Mapping[str, Measure]]
 
 
 @dataclass(frozen=True)
-class Order:
+class Order(Plain):
     """How alike two judges order the painters both have, on the questions all of these have.
 
     Attributes:
@@ -144,13 +127,12 @@ class Order:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
-        spearman = {**self.spearman.to_json(), "low": self.low, "high": self.high}
-        body: dict[str, Any] = {"questions": self.questions, "scores": dict(self.scores), "spearman": spearman}
-        return body | {"kendall": self.kendall.to_json(), "shift": self.shift}
+        plain = super().to_json()
+        return plain | {"spearman": plain["spearman"] | {"low": plain.pop("low"), "high": plain.pop("high")}}
 
 
 @dataclass(frozen=True)
-class Twosome:
+class JudgePair(Plain):
     """Two raters on the same drawings.
 
     Attributes:
@@ -171,39 +153,31 @@ class Twosome:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
-        body: dict[str, Any] = {"first": self.first, "second": self.second}
-        for sort, found in self.marks.items():
-            one, other = self.alone.get(sort, (0, 0))
-            body.setdefault("marks", {})[sort] = {**found.to_json(), "first_only": one, "second_only": other}
-        return body | {"alpha": _alphas_json(self.alphas), "icc": _json(self.icc), "order": self.order.to_json()}
+        plain = {"alpha" if name == "alphas" else name: value for name, value in super().to_json().items()}
+        alone = plain.pop("alone")
+        for sort, found in plain["marks"].items():
+            found["first_only"], found["second_only"] = alone.get(sort, (0, 0))
+        return plain
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Plain):
     """All raters of an exam; `alphas` and `icc` are over all of them together."""
 
     exam: str
     reading: str
     score: Score
     raters: tuple[Rater, ...]
-    pairs: tuple[Twosome, ...]
+    pairs: tuple[JudgePair, ...]
     alphas: Alphas
     icc: Mapping[str, Measure]
     reason: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; every number with its interval or its reason."""
-        body: dict[str, Any] = {"exam": self.exam, "reading": self.reading, "score": self.score.name}
-        body |= {"judges": [rater.to_json() for rater in self.raters], "pairs": [pair.to_json() for pair in self.pairs]}
-        return body | {"alpha": _alphas_json(self.alphas), "icc": _json(self.icc), "reason": self.reason}
-
-
-def _json(measures: Mapping[str, Measure]) -> dict[str, Any]:
-    return {name: measure.to_json() for name, measure in measures.items()}
-
-
-def _alphas_json(alphas: Alphas) -> dict[str, Any]:
-    return {sort: _json(found) for sort, found in alphas.items()}
+        names = {"raters": "judges", "alphas": "alpha"}
+        plain = {names.get(name, name): value for name, value in super().to_json().items()}
+        return plain | {"score": self.score.name}
 
 
 def pair_of(one: Place, other: Place, both: Paired, asked: float | None, per_cluster: float) -> Pair:

@@ -1,4 +1,4 @@
-"""How far judges agree on single marks."""
+"""How far judges agree: on single marks (Cohen, Krippendorff), and on drawings' scores (intraclass correlation)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, Literal
 import numpy as np
 
 from .resample import bootstrap
-from .types import Interval, Measure, known
+from .types import Interval, Measure, Plain, known
 
 ALIKE = "all marks are the same: there is nothing to tell agreement from chance by"
 NONE = "no mark that both decided"
 
 
 @dataclass(frozen=True)
-class MarkAgreement:
-    """Two judges on the marks that both decided.
+class MarkAgreement(Plain):
+    """Two judges on the marks that both decided; intervals come from resampling whole questions.
 
     Attributes:
         n: How many marks.
@@ -35,11 +35,6 @@ class MarkAgreement:
     second: float | None
     reason: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON; intervals come from resampling whole questions."""
-        body = {"n": self.n, "same": self.same.to_json(), "kappa": self.kappa.to_json()}
-        return body | {"first": self.first, "second": self.second, "reason": self.reason}
-
 
 def mark_agreement(marks: Iterable[tuple[str, float | None, float | None]]) -> MarkAgreement:
     """Share marked alike and Cohen's kappa, with intervals from resampling questions.
@@ -52,7 +47,7 @@ def mark_agreement(marks: Iterable[tuple[str, float | None, float | None]]) -> M
     (4, 0.75, 0.5)
     """
     both = sorted((q, a, b) for q, a, b in marks if a is not None and b is not None and known(a) and known(b))
-    n, blank = len(both), Interval(None, None, None, 0)
+    n, blank = len(both), Interval()
     if not n:
         return MarkAgreement(0, blank, blank, None, None, NONE)
     places = {question: place for place, question in enumerate(dict.fromkeys(question for question, _, _ in both))}
@@ -78,7 +73,7 @@ def mark_agreement(marks: Iterable[tuple[str, float | None, float | None]]) -> M
 
 def _plain(found: Interval | None) -> Interval:
     if found is None or found.value is None:
-        return Interval(None, None, None, 0)
+        return Interval()
     low, high = (None if edge is None else float(edge) for edge in (found.low, found.high))
     return Interval(float(found.value), low, high, found.n)
 
@@ -108,7 +103,8 @@ def krippendorff_alpha(
     >>> krippendorff_alpha([[1, 1], [0, 0], [1, 0], [1, None]]).n
     3
     """
-    kept = _comparable(table)
+    # What fewer than two judges have marked says nothing about agreement.
+    kept = [row for row in table if sum(known(value) for value in row) > 1]
     if not kept:
         return Measure(None, 0, NONE)
     data = np.array([[np.nan if value is None else value for value in row] for row in kept], dtype=np.float64)
@@ -118,11 +114,6 @@ def krippendorff_alpha(
 
     # The last bits of a sum depend on its order, and twelve digits are enough.
     return Measure(round(float(krippendorff.alpha(data.T, level_of_measurement=level)), 12), len(kept))
-
-
-def _comparable(table: Sequence[Sequence[float | None]]) -> list[Sequence[float | None]]:
-    """The rows that at least two judges have marked: the others say nothing about agreement."""
-    return [row for row in table if sum(known(value) for value in row) > 1]
 
 
 FORMS = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")

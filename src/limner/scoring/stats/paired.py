@@ -1,4 +1,4 @@
-"""Two painters on the same questions: how far apart they are, and whether that could be chance."""
+"""Two painters on the same questions: how far apart, whether by chance, and how many questions it takes to tell."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def paired(
     gap = difference(one, other, name, derive)
     if gap is None:
         missing = Measure(None, 0, NO_SCORE)
-        return Paired(Interval(None, None, None, 0), missing, missing, 0, None)
+        return Paired(Interval(), missing, missing, 0, None)
     if drawn is None:
         first, second = spreads([one, other], derive)
         drawn = first[name], second[name]

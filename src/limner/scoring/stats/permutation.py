@@ -1,4 +1,4 @@
-"""The sign-flip test: what if the two had done each other's work on some questions?"""
+"""Tests by exchange: the sign-flip test (had the two done each other's work on some questions?), and Holm for many."""
 
 from __future__ import annotations
 

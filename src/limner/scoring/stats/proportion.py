@@ -25,7 +25,7 @@ def wilson(hits: float, n: int, level: float = 0.95) -> Interval:
     if not 0 <= hits <= n:
         raise ValueError(f"{hits} of {n} is no share")
     if n == 0:
-        return Interval(None, None, None, 0)
+        return Interval()
     return Interval(hits / n, *wilson_ends(hits / n, n, NormalDist().inv_cdf((1 + level) / 2)), n)
 
 

@@ -1,4 +1,4 @@
-"""The seeded bootstrap: whole clusters (questions with all they have) are drawn anew."""
+"""The seeded bootstrap: whole clusters (questions with all they have) are drawn anew; intervals of scores from it."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def resampled(values: Floats, statistic: Callable[[Floats], float]) -> Interval:
     """
     n = len(values)
     if not n:
-        return Interval(None, None, None, 0)
+        return Interval()
     generator = np.random.default_rng(SEED)
     spread = np.array([statistic(values[generator.integers(0, n, n)]) for _ in range(RESAMPLES)])
     return interval(float(statistic(values)), spread, n)

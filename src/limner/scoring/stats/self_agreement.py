@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .resample import bootstrap
-from .types import Interval, known
+from .types import Interval, Plain, known
 
 
 @dataclass(frozen=True)
-class Flips:
+class Flips(Plain):
     """What repeats change.
 
     Attributes:
@@ -28,10 +27,6 @@ class Flips:
     rate: Interval
     ever: Interval
     reason: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {"n": self.n, "rate": self.rate.to_json(), "ever": self.ever.to_json(), "reason": self.reason}
 
 
 def flips(marks: Iterable[tuple[str, Sequence[float | None]]]) -> Flips:
@@ -49,7 +44,7 @@ def flips(marks: Iterable[tuple[str, Sequence[float | None]]]) -> Flips:
     )
     repeated = [(question, given) for question, given in repeated if len(given) > 1]
     if not repeated:
-        blank = Interval(None, None, None, 0)
+        blank = Interval()
         return Flips(0, blank, blank, "nothing was marked more than once; `--repeats` does that")
     places = {question: place for place, question in enumerate(dict.fromkeys(question for question, _ in repeated))}
     rate, ever, total = (np.zeros(len(places)) for _ in range(3))

@@ -1,4 +1,4 @@
-"""What the functions of this package take and give."""
+"""What the functions of this package take and give: numbers with intervals or reasons, and sums by cluster."""
 
 from __future__ import annotations
 
@@ -21,31 +21,39 @@ Derive = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Turns ratios into the final numbers; works on numbers and on arrays alike."""
 
 
+class Plain:
+    """A result that is plain JSON field by field."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Its fields by name, each as plain JSON."""
+        return {name: _plain(value) for name, value in vars(self).items()}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 @dataclass(frozen=True)
-class Interval:
+class Interval(Plain):
     """A number with its 95% interval and how many questions stand behind it; too few have no interval."""
 
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-
-    def to_json(self) -> dict[str, float | int | None]:
-        """``{value, low, high, n}``."""
-        return {"value": self.value, "low": self.low, "high": self.high, "n": self.n}
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
 
 
 @dataclass(frozen=True)
-class Measure:
+class Measure(Plain):
     """A number and how many cases stand behind it; where there is none, `reason` says why in words."""
 
     value: float | None
     n: int
     reason: str | None = None
-
-    def to_json(self) -> dict[str, float | int | str | None]:
-        """``{value, n, reason}``."""
-        return {"value": self.value, "n": self.n, "reason": self.reason}
 
 
 def known(value: float | None) -> bool:

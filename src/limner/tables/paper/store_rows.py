@@ -141,8 +141,8 @@ def holdings(
     for side in sides:
         for group in sorted(side.everyone, key=lambda group: (group.painter, group.strategy, group.evaluator.name)):
             ids = {entry.question.id for entry in side.basis(group)}
-            inside = group.only(ids) if ids else group
-            parts = {None: inside} | {name: inside.only(whole.subsets.get(name, frozenset())) for name in subsets}
+            inside = group.select(ids) if ids else group
+            parts = {None: inside} | {name: inside.select(whole.subsets.get(name, frozenset())) for name in subsets}
             # One at a time: which questions painters have in common is settled already.
             numbers = {
                 part: standings(name, [some], protocol, cast(Reading, reading), tags, "all")[0]

@@ -1,0 +1,82 @@
+"""The steps of a run that end in a record: a drawing or a marking, made or failed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import Any
+
+from ..calls import STOPPING, Calls, Fault
+from ..core.errors import StopRun, StoreError
+from ..core.exam import Question
+from ..core.images import BadImage
+from ..judges import Judge, Subject
+from ..painters import Painting, PaintRequest
+from ..store import Blobs, now
+from ..store.records import Drawing, Marking
+from .plan import Arm
+
+
+async def draw(blank: Drawing, arm: Arm, request: PaintRequest, blobs: Blobs, calls: Calls) -> Drawing:
+    """Draw what `blank` says; a fault is its outcome too.
+
+    Raises:
+        StopRun: Every further call would fail alike.
+        StoreError: The image cannot be written.
+    """
+    try:
+        painting = await arm.strategy.draw(request, arm.painter, calls, blobs, blank.exam)
+        return await _keep(blank, painting, blobs)
+    except Fault as fault:
+        stop_if_pointless(fault)
+        status = "not_applicable" if fault.kind == "not_applicable" else "failed"
+        keys = list(fault.calls)
+        return replace(blank, status=status, fault=fault.kind, detail=fault.detail, calls=keys, cost=fault.cost)
+
+
+async def _keep(blank: Drawing, painting: Painting, blobs: Blobs) -> Drawing:
+    try:
+        sha256, info = await asyncio.to_thread(blobs.put, painting.image)
+    except BadImage as error:
+        raise Fault("image", str(error), calls=painting.calls) from error
+    except OSError as error:
+        raise StoreError(f"an image cannot be written to {blobs.root}: {error}") from error
+    notes = {**painting.notes, **({"image": list(info.notes)} if info.notes else {})}
+    return replace(
+        blank, status="done", image=sha256, width=info.width, height=info.height, cost=painting.cost,
+        prompt_sent=painting.prompt_sent, notes=notes, calls=list(painting.calls), created=now(),
+    )  # fmt: skip
+
+
+async def mark(blank: Marking, question: Question[Any], drawing: Drawing, judge: Judge, calls: Calls) -> Marking:
+    """Mark what `blank` says; a fault is its outcome too.
+
+    Raises:
+        StopRun: Every further call would fail alike.
+    """
+    clock = time.perf_counter()
+    try:
+        if drawing.image is None:
+            raise Fault("missing", "the drawing came without its image; import it again with --images")
+        subject = Subject(drawing.exam, question, drawing.painter, drawing.image, blank.repeat, blank.rounds)
+        marked = await judge.mark(subject, calls)
+    except Fault as fault:
+        stop_if_pointless(fault)
+        replies = [["", key] for key in fault.calls]
+        made = replace(blank, fault=fault.kind, detail=fault.detail, cost=fault.cost, replies=replies)
+    else:
+        marks = [one.to_json() for one in marked.marks] if marked.marks is not None else None
+        replies = [list(pair) for pair in marked.replies]
+        made = replace(blank, status="done", replies=replies, marks=marks, cost=marked.cost)
+    return replace(made, seconds=time.perf_counter() - clock)
+
+
+def stop_if_pointless(fault: Fault) -> None:
+    """End the run where every further call would fail alike.
+
+    Raises:
+        StopRun: It is so.
+    """
+    if fault.kind in STOPPING:
+        raise StopRun(f"{fault.detail} ({fault.kind}); the run stops here and resumes once this is mended")

@@ -1,0 +1,49 @@
+"""Evidence as rows: what was measured on an image, or brought in with a drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from .schema import evidence
+from .store import Store, now
+
+
+def evidence_row(subject: str, name: str, backend: str, value: Any) -> dict[str, Any]:
+    """A row of the evidence table; `subject` is an image's hash or a drawing's id."""
+    return {"subject": subject, "name": name, "backend": backend, "value": value, "created": now()}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One measured value: of an image by its hash, or of a drawing by its id."""
+
+    subject: str
+    name: str
+    backend: str
+    value: Any
+    created: float
+
+
+def load_evidence(store: Store, subjects: Iterable[str], skip: Iterable[str] = ()) -> list[Measurement]:
+    """Everything that was measured on these subjects, by whatever backend, but for the names to `skip`."""
+    query = sa.select(evidence).where(evidence.c.name.not_in(sorted(skip)))
+    return [Measurement(**row._mapping) for row in store.rows(query, evidence.c.subject, subjects)]
+
+
+def known_evidence(store: Store, names: Iterable[str]) -> set[tuple[str, str, str]]:
+    """Subject, name and backend of every value under these names."""
+    query = sa.select(evidence.c.subject, evidence.c.name, evidence.c.backend)
+    with store.reading() as connection:
+        rows = connection.execute(query.where(evidence.c.name.in_(sorted(set(names)))))
+        return {(row.subject, row.name, row.backend) for row in rows}
+
+
+def save_evidence(store: Store, subject: str, name: str, backend: str, value: Any) -> Future[None]:
+    """Keep a measured value; the future ends with the commit."""
+    row = evidence_row(subject, name, backend, value)
+    return store.submit(lambda connection: store.upsert(connection, evidence, row))
