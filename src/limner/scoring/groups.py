@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 
 from .. import exams
@@ -65,8 +65,7 @@ def find_groups(
     """
     with open_store(store) as found_store:
         named = stored_exam(exam, found_store)
-        measured = evidence_names()
-        asked = {name: value for name, value in (options or {}).items() if name not in measured}
+        asked, measured = split_options(options)
         found = load_groups(
             found_store,
             named.name,
@@ -74,7 +73,7 @@ def find_groups(
             painters=known_painters(found_store, named.name, [name_and_spec(word)[0] for word in painters]),
             which=Which(tuple(judges), variant, asked, wording),
             constants=constants,
-            backends={name: value for name, value in (options or {}).items() if name in measured},
+            backends=measured,
         )
         found = _without(found, without)
         if selection is not None and selection != Selection():
@@ -88,11 +87,26 @@ def find_groups(
         return named.kind, [group for group in found if group.entries and only(group)]
 
 
+def split_options(options: Mapping[str, str] | None) -> tuple[dict[str, str], dict[str, str]]:
+    """Options of asking, and those that choose who measured: the latter have names of evidence."""
+    measured = evidence_names()
+    asked = {name: value for name, value in (options or {}).items() if name not in measured}
+    return asked, {name: value for name, value in (options or {}).items() if name in measured}
+
+
 def _without(found: list[Group], names: Sequence[str]) -> list[Group]:
-    there = {name for group in found for name in _called(group)}
+    check_without(names, {name for group in found for name in _called(group)})
+    return [group for group in found if not set(names) & _called(group)]
+
+
+def check_without(names: Sequence[str], there: Set[str]) -> None:
+    """Check the names of ``--without``.
+
+    Raises:
+        UsageError: No painter is called so.
+    """
     if unknown := sorted(set(names) - there):
         raise UsageError(f"--without {unknown[0]}: there is: {', '.join(sorted(there)) or 'none'}")
-    return [group for group in found if not set(names) & _called(group)]
 
 
 def _called(group: Group) -> set[str]:

@@ -14,7 +14,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
-class Node(_Strict):
+class NodeView(_Strict):
     """A box: its middle, size and lines of words, its name, and the numbers of the criteria that decide it."""
 
     x: float
@@ -26,7 +26,7 @@ class Node(_Strict):
     entities: list[int]
 
 
-class Edge(_Strict):
+class EdgeView(_Strict):
     """An arrow: its path (as in SVG), the numbers of the nodes at its ends, and of its criterion.
 
     `dependency` counts the criteria behind those of the kind ``entity``.
@@ -40,7 +40,7 @@ class Edge(_Strict):
     name: str
 
 
-class Graph(_Strict):
+class GraphView(_Strict):
     """A graph that the page draws, what is found and what is missing in colours of their own.
 
     Attributes:
@@ -49,8 +49,8 @@ class Graph(_Strict):
 
     width: float
     height: float
-    nodes: list[Node]
-    edges: list[Edge]
+    nodes: list[NodeView]
+    edges: list[EdgeView]
     lost: list[int]
 
 
@@ -64,5 +64,5 @@ def view(kind: Kind[Any], question: Question[Any]) -> dict[str, Any]:
     if unknown := found.keys() - {"graph"}:
         raise ValueError(f"a page can show a graph, not {min(unknown)}")
     if found["graph"] is not None:
-        Graph.model_validate(found["graph"])
+        GraphView.model_validate(found["graph"])
     return found
