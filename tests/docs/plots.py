@@ -10,7 +10,7 @@ from typing import Any
 
 from PIL import Image
 
-from limner.plots import Choice, known
+from limner.plots import PlotChoice, known
 from limner.plots.style import compose, look
 from limner.store import Store
 from tests.docs.blocks import ROOT
@@ -39,7 +39,7 @@ def pictures() -> Iterator[tuple[str, bytes]]:
     for name, exam, width, filling, choosing in SHOWN:
         with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
             synthetic.fill(store, exam, **filling)
-            frame = known()[name].frame(exam, Choice(store=store, **choosing))
+            frame = known()[name].frame(exam, PlotChoice(store=store, **choosing))
             with look():
                 figure = compose([known()[name].draw(frame, width)], width)
                 raw = io.BytesIO()

@@ -6,20 +6,20 @@ from collections.abc import Callable
 
 import pytest
 
-from limner.plots.source import Choice, Source, load
+from limner.plots.source import PlotChoice, StoreSource, load
 from limner.store import Store
 from tests.needs import need
 
 
 @pytest.fixture(scope="session")
-def source(filled: dict[str, Store]) -> Callable[..., Source]:
+def source(filled: dict[str, Store]) -> Callable[..., StoreSource]:
     """By exam kind, with what is chosen; the same source is made once."""
-    made: dict[tuple[str, str], Source] = {}
+    made: dict[tuple[str, str], StoreSource] = {}
 
-    def get(kind: str, **chosen: object) -> Source:
+    def get(kind: str, **chosen: object) -> StoreSource:
         key = kind, repr(chosen)
         if key not in made:
-            made[key] = load(kind, Choice(store=filled[kind], **chosen))  # type: ignore[arg-type]
+            made[key] = load(kind, PlotChoice(store=filled[kind], **chosen))  # type: ignore[arg-type]
         return made[key]
 
     return get

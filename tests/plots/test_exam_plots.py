@@ -15,34 +15,33 @@ from limner.exams.fepbench import plots as fepbench
 from limner.exams.mmmg import plots as mmmg
 from limner.exams.mmmg.analysis import LIMITS
 from limner.plots import known
-from limner.plots.frames import given as own
-from limner.plots.source import Choice, Source, load
+from limner.plots.source import PlotChoice, StoreSource, load
 from limner.scoring import Entry
 from limner.store import Store
 from tests.tables import synthetic
 
-Sources = Callable[..., Source]
+Sources = Callable[..., StoreSource]
 
 
-def inside(source: Source, painter: str) -> tuple[Entry, ...]:
+def inside(source: StoreSource, painter: str) -> tuple[Entry, ...]:
     return source.field.inside[source.names.index(painter)]
 
 
 def test_an_exams_own_plot_takes_the_place_of_the_usual_one(filled: dict[str, Store]) -> None:
-    columns = known()["levels"].frame("aibench", Choice(store=filled["aibench"])).columns
+    columns = known()["levels"].frame("aibench", PlotChoice(store=filled["aibench"])).columns
     assert columns == ("component", "topology", "phase", "semantics")
-    assert known()["failures"].frame("mmmg", Choice(store=filled["mmmg"])).columns == tuple(LIMITS)
+    assert known()["failures"].frame("mmmg", PlotChoice(store=filled["mmmg"])).columns == tuple(LIMITS)
 
 
 def test_exams_of_another_kind_are_refused(filled: dict[str, Store]) -> None:
     for name, kind in (("atoms", "fepbench"), ("regions", "mmmg"), ("logic-aesthetics", "aibench")):
         with pytest.raises(UsageError, match=f"exams of the kind {kind}; genexam is of the kind genexam"):
-            known()[name].frame("genexam", Choice(store=filled["genexam"]))
+            known()[name].frame("genexam", PlotChoice(store=filled["genexam"]))
 
 
 def test_atoms_have_bins_with_quartiles(source: Sources) -> None:
     found = source("fepbench")
-    frame = fepbench.atoms(own(found))
+    frame = fepbench.atoms(found)
     for place, entries in enumerate(found.field.inside):
         for bin_ in frame.bins[place][0]:
             low, high = bin_.size
@@ -59,7 +58,7 @@ def test_atoms_have_bins_with_quartiles(source: Sources) -> None:
 
 def test_if_re_has_the_means_of_three_scores(source: Sources) -> None:
     found = source("fepbench")
-    frame = fepbench.if_re(own(found))
+    frame = fepbench.if_re(found)
     for point in frame.points:
         rows = [entry.scores for entry in inside(found, point.name)]
         for name, value in (("if", point.x.value), ("re", point.y.value), ("sp", point.colour)):
@@ -76,7 +75,7 @@ def test_differences_between_conditions(
     make: Callable[[plot_data.Source], plot_data.Grid], tag: str, one: str, other: str, source: Sources
 ) -> None:
     found = source("fepbench")
-    grid = make(own(found))
+    grid = make(found)
     for name, cells in zip(grid.rows, grid.cells, strict=True):
         entries = inside(found, name)
         if any(mark.value is None for entry in entries for mark in entry.marks):
@@ -94,7 +93,7 @@ def test_differences_between_conditions(
 
 def test_regions_with_their_marks(source: Sources) -> None:
     found = source("mmmg")
-    frame = mmmg.regions(own(found))
+    frame = mmmg.regions(found)
     assert frame.marks == (70, 160)
     for entries, counts, (first, second) in zip(found.field.inside, frame.counts, frame.above, strict=True):
         measured = [entry.evidence["regions"]["value"] for entry in entries]
@@ -105,7 +104,7 @@ def test_regions_with_their_marks(source: Sources) -> None:
 
 def test_failures_of_mmmg_are_those_of_low_scores(source: Sources) -> None:
     found = source("mmmg")
-    grid = mmmg.failures(own(found))
+    grid = mmmg.failures(found)
     assert grid.columns == ("readability", "entity", "dependency")
     row = grid.rows.index("BAGEL")
     low = [e.scores for e in inside(found, "BAGEL") if (e.scores["mmmg_release"] or 0) <= 0.5]
@@ -115,7 +114,7 @@ def test_failures_of_mmmg_are_those_of_low_scores(source: Sources) -> None:
 
 def test_looks_against_logic(source: Sources) -> None:
     found = source("aibench")
-    frame = aibench.logic_aesthetics(own(found))
+    frame = aibench.logic_aesthetics(found)
     values = dict(zip(found.names, found.field.values, strict=True))
     for point in frame.points:
         levels = [values[point.name][name] for name in ("component", "topology", "phase", "semantics")]
@@ -134,8 +133,8 @@ def test_no_aesthetics_says_what_to_run(tmp_path: Path, monkeypatch: pytest.Monk
         synthetic.fill(store, "aibench", painters=2, questions=4, images=False)
         synthetic.fill(store, "mmmg", painters=2, questions=6, images=False)
         with pytest.raises(UsageError, match="no aesthetics; `limner evidence aibench --aesthetics WORD`"):
-            aibench.logic_aesthetics(own(load("aibench", Choice(store=store))))
+            aibench.logic_aesthetics(load("aibench", PlotChoice(store=store)))
         with pytest.raises(UsageError, match="no region counts; `limner evidence mmmg --probe regions`"):
-            mmmg.regions(own(load("mmmg", Choice(store=store))))
+            mmmg.regions(load("mmmg", PlotChoice(store=store)))
         with pytest.raises(UsageError, match="no drawing has mmmg_release"):
-            mmmg.failures(own(load("mmmg", Choice(store=store))))
+            mmmg.failures(load("mmmg", PlotChoice(store=store)))

@@ -9,13 +9,13 @@ import pytest
 
 from limner import api
 from limner.core.errors import UsageError
-from limner.plots import frames
-from limner.plots.source import Choice, Source, load
+from limner.plots.rows import failures
+from limner.plots.source import PlotChoice, StoreSource, load
 from limner.scoring import MET
 from limner.store import Store
 from tests.tables import synthetic
 
-Sources = Callable[..., Source]
+Sources = Callable[..., StoreSource]
 SMALLER = "openai/gpt-image-1"
 
 
@@ -60,12 +60,12 @@ def test_who_cuts_the_questions_is_told_first(tmp_path: Path) -> None:
         synthetic.fill(store, "genexam", painters=3, questions=40, images=False, faults=False)
         theirs = "SELECT id FROM drawings WHERE painter = 'openai/gpt-image-1' AND question_id NOT LIKE '%-1_'"
         store.write(lambda connection: connection.exec_driver_sql(f"DELETE FROM markings WHERE drawing IN ({theirs})"))
-        first = load("genexam", Choice(store=store)).caption.split(" · ")[0]
+        first = load("genexam", PlotChoice(store=store)).caption.split(" · ")[0]
         assert first == f"{SMALLER} cuts the common questions from 40 to 10; --without {SMALLER} compares the others"
-        rest = load("genexam", Choice(store=store, without=("openai/gpt-image-1",)))
+        rest = load("genexam", PlotChoice(store=store, without=("openai/gpt-image-1",)))
         assert len(rest.field.questions) == 40
         assert "cuts" not in rest.caption
-        each = load("genexam", Choice(store=store, on="all"))
+        each = load("genexam", PlotChoice(store=store, on="all"))
         assert "n = 10 to 40, each painter's own questions" in each.caption
 
 
@@ -80,10 +80,10 @@ def test_painters_without_a_score_are_named_and_left_out(tmp_path: Path) -> None
         )
         failed = f"UPDATE drawings SET status = 'failed', fault = 'refusal' WHERE {theirs}"
         store.write(lambda connection: connection.exec_driver_sql(failed))
-        found = load("genexam", Choice(store=store))
+        found = load("genexam", PlotChoice(store=store))
         assert found.names == ("openai/gpt-image-1.5",)
         assert found.caption.endswith("without a score: openai/gpt-image-1")
-        shown = frames.failures(found)
+        shown = failures(found)
         assert shown.rows == ("openai/gpt-image-1.5", "openai/gpt-image-1")
         assert shown.notes == ("0 of 13", "13 of 13")
 
@@ -98,17 +98,17 @@ def test_the_score_is_the_first_that_most_painters_have(source: Sources) -> None
 def test_a_judge_that_settles_no_score_is_shown_by_what_it_decided(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "fepbench", painters=3, judges=("ocr",), images=False)
-        assert load("fepbench", Choice(store=store)).score == MET
+        assert load("fepbench", PlotChoice(store=store)).score == MET
 
 
 def test_one_of_several_judges_must_be_named(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "genexam", painters=2, judges=("one", "two"), images=False)
         with pytest.raises(UsageError, match="several evaluators; name one with --judge: 'one', 'two'"):
-            load("genexam", Choice(store=store))
-        assert load("genexam", Choice(store=store, judges=("two",))).field.evaluator.name == "two"
+            load("genexam", PlotChoice(store=store))
+        assert load("genexam", PlotChoice(store=store, judges=("two",))).field.evaluator.name == "two"
         with pytest.raises(UsageError, match="no judge 'three'"):
-            load("genexam", Choice(store=store, judges=("three",)))
+            load("genexam", PlotChoice(store=store, judges=("three",)))
 
 
 def test_one_of_several_ways_must_be_named(tmp_path: Path) -> None:
@@ -119,9 +119,9 @@ def test_one_of_several_ways_must_be_named(tmp_path: Path) -> None:
         synthetic.fill(store, "genexam", painters=2, judges=ways, images=False)
         labels = "'gpt-5 · reasoning_effort=high', 'gpt-5 · reasoning_effort=low'"
         with pytest.raises(UsageError, match=f"name one with --judge: {labels}"):
-            load("genexam", Choice(store=store))
+            load("genexam", PlotChoice(store=store))
         for word in ("gpt-5 · reasoning_effort=low", "openai/gpt-5?reasoning_effort=low"):
-            found = load("genexam", Choice(store=store, judges=(word,)))
+            found = load("genexam", PlotChoice(store=store, judges=(word,)))
             assert "judge gpt-5 · reasoning_effort=low" in found.caption
 
 
@@ -129,4 +129,4 @@ def test_nothing_marked_says_what_to_run(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "genexam", painters=1, judges=(), images=False)
         with pytest.raises(UsageError, match="nothing is marked yet; `limner run`"):
-            load("genexam", Choice(store=store))
+            load("genexam", PlotChoice(store=store))

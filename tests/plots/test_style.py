@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
-from limner.core.plot_data import Cell, Grid
-from limner.plots.draw.labels import choose
+from limner.core.plot_data import Grid, Quantity
 from limner.plots.style import SMALL, Sketch, compose, fit, fitted, look, save, wide, wrapped
 from tests.tables.synthetic import cast
 
@@ -80,9 +79,9 @@ def test_a_formula_in_a_name_is_no_formula() -> None:
 
 
 def sketch(rows: tuple[str, ...] = ("a", "b")) -> Sketch:
-    from limner.plots.draw import dots
+    from limner.plots.rows import dots
 
-    cells = tuple((Cell(50.0, 40.0, 60.0, 9), Cell(None, n=9, least=10.0, most=30.0)) for _ in rows)
+    cells = tuple((Quantity(50.0, 40.0, 60.0, 9), Quantity(None, n=9, least=10.0, most=30.0)) for _ in rows)
     with look():
         return dots(Grid(rows, ("one", "two"), cells, "score", 100, "made up"), "single")
 
@@ -122,16 +121,3 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UsageError, match=r"pip install 'limner\[plots\]'"), look():
         pass
-
-
-points = st.tuples(st.floats(20, 280), st.floats(20, 180))
-
-
-@given(st.lists(points, min_size=1, max_size=25, unique=True))
-def test_numbers_beside_points_stay_inside_and_near(where: list[tuple[float, float]]) -> None:
-    widths = [8.0] * len(where)
-    for (x, y), (a, b) in zip(where, choose(where, widths, (0, 0, 300, 200)), strict=True):
-        assert 4 <= a <= 296
-        assert 3 <= b <= 197
-        assert abs(a - x) < 50
-        assert abs(b - y) < 50

@@ -1,8 +1,9 @@
-"""Data files: what they may hold, and that they can be written bit by bit."""
+"""Data files: what they may hold and be called, and that they can be written bit by bit."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.site import chunks
-from limner.site.chunks import Chunks, encode
+from limner.site.chunks import Chunks, encode, key
 from tests.site.hostile import WORDS
 from tests.site.reading import parts
 
@@ -50,3 +51,27 @@ def test_parts_come_in_any_order_and_are_written_when_they_are_many(
     assert (tmp_path / "q" / "a.js").exists()
     writer.flush()
     assert {name: parts(tmp_path, name) for name in wanted} == wanted
+
+
+anything = st.text(st.characters(exclude_categories=()), max_size=300)
+
+
+@given(anything)
+def test_a_key_is_plain_and_short(text: str) -> None:
+    assert re.fullmatch(r"[A-Za-z0-9_]{1,40}-[0-9a-f]{8}", key(text))
+
+
+@given(anything, anything)
+def test_two_names_have_two_keys_and_one_has_one(one: str, other: str) -> None:
+    assert (key(one) == key(other)) == (one == other)
+    assert (key(one, other) == key(other, one)) == (one == other)
+
+
+def test_names_that_differ_in_case_alone_are_two_files_everywhere() -> None:
+    assert key("Biology").casefold() != key("biology").casefold()
+
+
+def test_no_key_is_a_device_of_windows_or_leaves_its_folder() -> None:
+    found = [key(word) for word in ("con", "NUL", "aux", "..", ".", "", *WORDS)]
+    assert len(set(found)) == len(found)
+    assert not any(word in {"con", "nul", "aux"} or "." in word or "/" in word for word in map(str.casefold, found))

@@ -10,7 +10,7 @@ from limner.core.marks import Criterion, Mark
 from limner.exams.genexam.data import ScoringPointsRubric
 from limner.scoring import Entry
 from limner.site.faults import SHOWN, Faults
-from limner.site.inventory import Slot
+from limner.site.inventory import DrawingSlot
 from limner.store.records import Drawing
 
 RUBRIC = ScoringPointsRubric.model_validate({"scoring_points": [{"question": "Is it there?", "score": 1.0}]})
@@ -21,14 +21,13 @@ CRITERIA = [
 ]
 
 
-def entry(number: int, *values: int | None) -> tuple[Slot, str, Entry]:
+def entry(number: int, *values: int | None) -> tuple[DrawingSlot, Entry]:
     question = Question(f"q{number}", "Draw.", RUBRIC)
     drawing = Drawing(f"d{number}", "e", question.id, question.hash, "me", "x", "direct", 0, "done")
     pairs = zip(CRITERIA, values, strict=True)
     marks = [Mark(c.id, value, "why") if value is not None else Mark.abstain(c.id, "") for c, value in pairs]
     return (
-        Slot(number, number, 0, 0, None, "done"),
-        drawing.id,
+        DrawingSlot(drawing.id, number, number, 0, 0, None, "done"),
         Entry(question, drawing, None, tuple(marks), status="done"),
     )
 
@@ -36,8 +35,8 @@ def entry(number: int, *values: int | None) -> tuple[Slot, str, Entry]:
 def test_shares_and_the_gravest_example_of_each_question() -> None:
     faults = Faults()
     for number, values in enumerate([(0, 0, 2), (1, 0, 1), (None, 1, 2)]):
-        slot, drawing, one = entry(number, *values)
-        faults.add(0, slot, drawing, one, CRITERIA)
+        slot, one = entry(number, *values)
+        faults.add(0, slot, one, CRITERIA)
     point, logic = faults.of(0, 0)
     assert (point["sort"], point["decided"], point["met"], point["failed"]) == ("point", 5, 2.0, 3)
     assert [(one["q"], one["text"]) for one in point["examples"]] in ([(0, "b"), (1, "b")], [(1, "b"), (0, "b")])
@@ -49,8 +48,8 @@ def test_shares_and_the_gravest_example_of_each_question() -> None:
 def test_no_more_than_a_handful_is_kept_however_many_fail(count: int) -> None:
     faults = Faults()
     for number in range(count):
-        slot, drawing, one = entry(number, 0, number % 2, None)
-        faults.add(0, slot, drawing, one, CRITERIA)
+        slot, one = entry(number, 0, number % 2, None)
+        faults.add(0, slot, one, CRITERIA)
     (point,) = faults.of(0, 0)
     assert point["failed"] == count + (count + 1) // 2
     assert len(point["examples"]) == min(SHOWN, count)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.site.pages import PAGES, POLICY, exam_page, index_page, text
-from limner.site.provenance import Foot, place
+from limner.core.evaluator import Evaluator
+from limner.site.judge_data import JudgeTable
+from limner.site.pages import PAGES, POLICY, Provenance, exam_page, index_page, store_name, text
 from limner.store import Store
 from tests.site.hostile import WORDS
 
@@ -33,10 +34,10 @@ class Tags(HTMLParser):
         self.words.append(data)
 
 
-def foot(word: str) -> Foot:
-    setup = {"variant": word, "templates": word, word: word}
-    way = {"judge": word, "name": word, "setup": setup, "id": "f" * 12, "markings": 3}
-    return Foot(word, word, "careful", 2, 3, 4, (0.0, 90.0), [way | {"first": 0.0, "last": 1.0}], {word: 7}, (0.5, 1.0))
+def foot(word: str) -> Provenance:
+    setup = {"variant": word, "templates": word, "judge": word, word: word}
+    table = JudgeTable(0, Evaluator("f", setup, word), "f" * 12, markings=3, first=0.0, last=1.0)
+    return Provenance(word, word, "careful", 2, 3, 4, (0.0, 90.0), [table], {word: 7}, (0.5, 1.0))
 
 
 def shape(page: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -89,4 +90,4 @@ def test_the_foot_tells_versions_setups_dates_failures_and_coverage() -> None:
 
 
 def test_a_public_page_names_no_folder_above_the_store(store: Store) -> None:
-    assert place(store) == "store"
+    assert store_name(store) == "store"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from limner.site.pictures import BATCH, SIDE, How, Pictures, place
+from limner.site.pictures import BATCH, SIDE, Pictures, PictureSpec, place
 from limner.store import Blobs
 from tests.site.hostile import picture
 
@@ -18,15 +18,15 @@ def blobs(folder: Path) -> Blobs:
     return Blobs(str(folder / "blobs"))
 
 
-def made(how: How, *images: str) -> Pictures:
-    pictures = Pictures(how, workers=1)
+def made(spec: PictureSpec, *images: str) -> Pictures:
+    pictures = Pictures(spec, workers=1)
     pictures.make(images)
     pictures.finish()
     return pictures
 
 
-def how(tmp_path: Path, *, large: bool = True, max_side: int | None = None) -> How:
-    return How(str(tmp_path / "blobs"), tmp_path / "thumbs", tmp_path / "images" if large else None, max_side)
+def spec(tmp_path: Path, *, large: bool = True, max_side: int | None = None) -> PictureSpec:
+    return PictureSpec(str(tmp_path / "blobs"), tmp_path / "thumbs", tmp_path / "images" if large else None, max_side)
 
 
 def opened(path: Path) -> Image.Image:
@@ -36,7 +36,7 @@ def opened(path: Path) -> Image.Image:
 @pytest.mark.parametrize(("form", "suffix"), [("PNG", "png"), ("JPEG", "jpg"), ("WEBP", "webp")])
 def test_what_browsers_show_is_taken_as_it_is_without_a_second_copy(tmp_path: Path, form: str, suffix: str) -> None:
     image, _ = blobs(tmp_path).put(data := picture(1, (900, 600), form))
-    pictures = made(how(tmp_path), image)
+    pictures = made(spec(tmp_path), image)
     assert pictures.suffixes == {image: suffix}
     large = place(tmp_path / "images", image, suffix)
     assert large.read_bytes() == data
@@ -47,7 +47,7 @@ def test_what_browsers_show_is_taken_as_it_is_without_a_second_copy(tmp_path: Pa
 @pytest.mark.parametrize("form", ["BMP", "GIF"])
 def test_other_forms_are_turned_into_png(tmp_path: Path, form: str) -> None:
     image, _ = blobs(tmp_path).put(picture(2, (40, 30), form))
-    assert made(how(tmp_path), image).suffixes == {image: "png"}
+    assert made(spec(tmp_path), image).suffixes == {image: "png"}
     assert opened(place(tmp_path / "images", image, "png")).size == (40, 30)
     assert opened(place(tmp_path / "thumbs", image, "webp")).size == (40, 30), "a small one is not blown up"
 
@@ -56,7 +56,7 @@ def test_larger_ones_are_scaled_down_and_small_ones_left(tmp_path: Path) -> None
     store = blobs(tmp_path)
     wide, _ = store.put(picture(3, (1200, 300)))
     small, _ = store.put(picture(4, (300, 200)))
-    pictures = made(how(tmp_path, max_side=600), wide, small)
+    pictures = made(spec(tmp_path, max_side=600), wide, small)
     assert pictures.suffixes == {wide: "webp", small: "png"}
     assert opened(place(tmp_path / "images", wide, "webp")).size == (600, 150)
 
@@ -67,13 +67,13 @@ def test_a_picture_that_says_how_it_is_turned_is_turned(tmp_path: Path) -> None:
     buffer = io.BytesIO()
     Image.new("RGB", (640, 320), "red").save(buffer, "JPEG", exif=exif)
     image, _ = blobs(tmp_path).put(buffer.getvalue())
-    made(how(tmp_path), image)
+    made(spec(tmp_path), image)
     assert opened(place(tmp_path / "thumbs", image, "webp")).size == (160, 320)
 
 
 def test_without_large_pictures_there_are_small_ones_alone(tmp_path: Path) -> None:
     image, _ = blobs(tmp_path).put(picture(5))
-    pictures = made(how(tmp_path, large=False), image)
+    pictures = made(spec(tmp_path, large=False), image)
     assert pictures.has(image)
     assert pictures.suffixes == {image: ""}
     assert not (tmp_path / "images").exists()
@@ -82,10 +82,10 @@ def test_without_large_pictures_there_are_small_ones_alone(tmp_path: Path) -> No
 def test_a_second_build_makes_what_is_new_and_puts_away_what_is_old(tmp_path: Path) -> None:
     store = blobs(tmp_path)
     old, kept, new = (store.put(picture(n))[0] for n in (6, 7, 8))
-    assert made(how(tmp_path), old, kept).made == 2
+    assert made(spec(tmp_path), old, kept).made == 2
     stamp = place(tmp_path / "thumbs", kept, "webp").stat().st_mtime_ns
     (tmp_path / "thumbs" / kept[:2] / ".part-left").write_bytes(b"half")
-    again = made(how(tmp_path), kept, new)
+    again = made(spec(tmp_path), kept, new)
     assert again.made == 1
     assert again.suffixes == {kept: "png", new: "png"}
     assert place(tmp_path / "thumbs", kept, "webp").stat().st_mtime_ns == stamp
@@ -100,7 +100,7 @@ def test_an_image_that_is_none_or_not_there_is_named_and_the_others_go_on(tmp_pa
     path = tmp_path / "blobs" / "ab" / f"{broken}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(picture(10)[:60])
-    pictures = made(how(tmp_path), good, broken, "cd" * 32)
+    pictures = made(spec(tmp_path), good, broken, "cd" * 32)
     assert pictures.has(good)
     assert pictures.bad.keys() == {broken, "cd" * 32}
     assert not pictures.has(broken)
@@ -110,7 +110,7 @@ def test_an_image_that_is_none_or_not_there_is_named_and_the_others_go_on(tmp_pa
 def test_many_are_made_in_processes_of_their_own(tmp_path: Path) -> None:
     store = blobs(tmp_path)
     images = [store.put(picture(n, (30 + n, 20)))[0] for n in range(BATCH + 5)]
-    pictures = Pictures(how(tmp_path), workers=2)
+    pictures = Pictures(spec(tmp_path), workers=2)
     pictures.make(images)
     assert pictures._pool is not None
     counts: list[int] = []

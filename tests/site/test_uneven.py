@@ -19,7 +19,7 @@ from tests.cli.invoke import limner
 from tests.site import uneven
 from tests.site.conftest import Site
 from tests.site.reading import parts
-from tests.site.test_build import draw, mark, tiny
+from tests.site.test_builder import draw, mark, tiny
 from tests.site.visiting import Browser, faint, overflow
 
 LABELS = ["gpt-5 · reasoning_effort=high", "gpt-5 · reasoning_effort=low"]

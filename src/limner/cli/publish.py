@@ -127,7 +127,7 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
     Needs the store alone. Painters are compared on the questions that all of them have; a line below the plot says
     who judged, by which reading, and on how many questions.
     """
-    from ..plots import Choice, find, known, plot
+    from ..plots import PlotChoice, find, known, plot
 
     if name is None:
         plots = known()
@@ -145,7 +145,7 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
     which["on"] = options.make_on(given)
     if given["by"] and name not in ("categories", "heatmap"):
         raise click.UsageError("--by goes with categories and heatmap")
-    plot(name, exams, given["output"], Choice(**which), given["width"])
+    plot(name, exams, given["output"], PlotChoice(**which), given["width"])
     click.echo(f"{given['output']}: {name} of {', '.join(exams)}")
 
 

@@ -17,7 +17,7 @@ WAYS: tuple[str, ...] = get_args(Draw)
 
 
 @dataclass(frozen=True)
-class Cell:
+class Quantity:
     """A number with its 95% interval; or, where the judge abstained, the least and the most it could be."""
 
     value: float | None = None
@@ -33,11 +33,10 @@ class Cell:
         low, high = (self.low, self.high) if self.value is not None else (self.least, self.most)
         return None if low is None or high is None else (low, high)
 
-    def scaled(self, by: float) -> Cell:
+    def scaled(self, by: float) -> Quantity:
         """All numbers times `by`."""
-        ends = (self.value, self.low, self.high, self.least, self.most)
-        value, low, high, least, most = (None if end is None else end * by for end in ends)
-        return Cell(value, low, high, self.n, least, most)
+        numbers = {name: getattr(self, name) for name in ("value", "low", "high", "least", "most")}
+        return replace(self, **{name: number * by for name, number in numbers.items() if number is not None})
 
 
 @dataclass(frozen=True)
@@ -55,12 +54,17 @@ class Grid:
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: tuple[tuple[Cell, ...], ...]
+    cells: tuple[tuple[Quantity, ...], ...]
     label: str
     top: float
     caption: str
     controls: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+
+    def scaled(self, by: float) -> Grid:
+        """All numbers and the best possible one times `by`."""
+        cells = tuple(tuple(cell.scaled(by) for cell in row) for row in self.cells)
+        return replace(self, cells=cells, top=self.top * by)
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,8 @@ class Point:
     """A painter: two numbers with their intervals, perhaps a third as its colour."""
 
     name: str
-    x: Cell
-    y: Cell
+    x: Quantity
+    y: Quantity
     colour: float | None = None
     control: bool = False
 
@@ -132,11 +136,6 @@ class Bin:
     q1: float
     q3: float
 
-    @property
-    def middle(self) -> float:
-        """Where it stands on the axis."""
-        return sum(self.size) / 2
-
 
 @dataclass(frozen=True)
 class Bands:
@@ -179,11 +178,11 @@ class Source(ABC):
     rows: tuple[tuple[Row, ...], ...]
 
     @abstractmethod
-    def cells(self, score: str) -> list[Cell]:
+    def cells(self, score: str) -> list[Quantity]:
         """Every painter's number."""
 
     @abstractmethod
-    def mean(self, scores: Sequence[str]) -> list[Cell]:
+    def mean(self, scores: Sequence[str]) -> list[Quantity]:
         """The mean of several scores, where a painter has all of them."""
 
     @abstractmethod

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from .catalogue import Plot, find, known, plot
-from .source import Choice
+from .catalogue import PlotKind, find, known, plot
+from .source import PlotChoice
 
-__all__ = ["PLOTS", "Choice", "Plot", "find", "known", "plot"]
+__all__ = ["PLOTS", "PlotChoice", "PlotKind", "find", "known", "plot"]
 
-PLOTS: dict[str, Plot]
+PLOTS: dict[str, PlotKind]
 """The same as `known`, read when it is asked for: no exam is loaded before."""
 
 

@@ -10,20 +10,28 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import LimnerError, UsageError
-from ..core.plot_data import Plot as Own
+from ..core.plot_data import Plot
 from ..exams import each
-from . import draw, frames
-from .source import Choice, load
-from .style import FORMATS, WIDTHS, Sketch, look, save
+from .grids import LEVELS, categories, heatmap, levels, profile
+from .maps import differences, judges, matrices, scores
+from .multiples import bands, profiles
+from .points import cost, points
+from .rows import dots, failures, histograms, kinds
+from .source import PlotChoice, load
+from .spreads import distribution, violins
+from .style import WIDTHS, Sketch, checked_format, look, save
 
-Drawing = Callable[[Any, str], Sketch]
-DRAWN: Mapping[str, Drawing] = {name: getattr(draw, name) for name in draw.__all__}
+DrawFunction = Callable[[Any, str], Sketch]
+DRAW_FUNCTIONS: Mapping[str, DrawFunction] = {
+    draw.__name__: draw
+    for draw in (bands, differences, dots, histograms, kinds, matrices, points, profiles, scores, violins)
+}
 """What draws a frame at a width, by the words that exams use for it."""
 
 
 @dataclass(frozen=True)
-class Plot:
-    """A plot.
+class PlotKind:
+    """A plot by its name, for every exam that has it.
 
     Attributes:
         about: One line on what it shows.
@@ -35,9 +43,9 @@ class Plot:
 
     name: str
     about: str
-    draw: Drawing
+    draw: DrawFunction
     usual: Callable[..., Any] | None = None
-    own: Mapping[str, Own] = field(default_factory=dict)
+    own: Mapping[str, Plot] = field(default_factory=dict)
     compared: bool = False
 
     @property
@@ -45,31 +53,31 @@ class Plot:
         """The kinds of exam it is for; None for all."""
         return None if self.usual else ", ".join(self.own)
 
-    def frame(self, exam: str, choice: Choice) -> Any:
+    def frame(self, exam: str, choice: PlotChoice) -> Any:
         """Its numbers, from an exam in a store."""
         return self._framed(exam, choice)[0]
 
-    def sketch(self, exam: str, choice: Choice, width: str) -> Sketch:
+    def sketch(self, exam: str, choice: PlotChoice, width: str) -> Sketch:
         """Ready to be drawn at a width."""
         frame, drawing = self._framed(exam, choice)
         return drawing(frame, width)
 
-    def _framed(self, exam: str, choice: Choice) -> tuple[Any, Drawing]:
+    def _framed(self, exam: str, choice: PlotChoice) -> tuple[Any, DrawFunction]:
         if self.usual and self.compared:
             return self.usual(exam, choice), self.draw
         source = load(exam, choice)
         own = self.own.get(source.kind)
         if own is not None:
-            drawing = self.draw if self.usual else DRAWN[own.draw]
+            drawing = self.draw if self.usual else DRAW_FUNCTIONS[own.draw]
             with _told(self.name, source.kind):
-                return own.frame(frames.given(source)), partial(_drawn, drawing, self.name, source.kind)
+                return own.frame(source), partial(_drawn, drawing, self.name, source.kind)
         if self.usual is None:
             only = f"{self.name} shows exams of the kind {self.only}"
             raise UsageError(f"{only}; {source.exam} is of the kind {source.kind}")
         return self.usual(source), self.draw
 
 
-def _drawn(drawing: Drawing, name: str, kind: str, frame: Any, width: str) -> Sketch:
+def _drawn(drawing: DrawFunction, name: str, kind: str, frame: Any, width: str) -> Sketch:
     with _told(name, kind):
         sketch = drawing(frame, width)
     return replace(sketch, paint=_told(name, kind)(sketch.paint))
@@ -88,29 +96,29 @@ def _told(name: str, kind: str) -> Iterator[None]:
 
 
 USUAL = (
-    Plot("categories", "score by category: dots with intervals", draw.dots, frames.categories),
-    Plot("heatmap", "score by category as a map of painters by subjects", draw.scores, frames.heatmap),
-    Plot("profile", "each painter's profile over the exam's dimensions", draw.profiles, frames.profile),
-    Plot(frames.LEVELS, "how scores fall from level to level", draw.profiles, frames.levels),
-    Plot("distribution", "how scores of single drawings spread", draw.violins, frames.distribution),
-    Plot("failures", "kinds of failure", draw.kinds, frames.failures),
-    Plot("cost", "score against dollars for one drawing", draw.points, frames.cost),
-    Plot("judges", "how far judges agree, two by two", draw.matrices, frames.judges, compared=True),
+    PlotKind("categories", "score by category: dots with intervals", dots, categories),
+    PlotKind("heatmap", "score by category as a map of painters by subjects", scores, heatmap),
+    PlotKind("profile", "each painter's profile over the exam's dimensions", profiles, profile),
+    PlotKind(LEVELS, "how scores fall from level to level", profiles, levels),
+    PlotKind("distribution", "how scores of single drawings spread", violins, distribution),
+    PlotKind("failures", "kinds of failure", kinds, failures),
+    PlotKind("cost", "score against dollars for one drawing", points, cost),
+    PlotKind("judges", "how far judges agree, two by two", matrices, judges, compared=True),
 )
 """The plots that every exam has."""
 
 
-def known() -> dict[str, Plot]:
+def known() -> dict[str, PlotKind]:
     """Every plot by its name: those of all exams, then the exams' own."""
     found = {plot.name: plot for plot in USUAL}
     for kind in each():
         for name, own in kind.plots.items():
-            plot = found.get(name) or Plot(name, own.about, DRAWN[own.draw])
+            plot = found.get(name) or PlotKind(name, own.about, DRAW_FUNCTIONS[own.draw])
             found[name] = replace(plot, own={**plot.own, kind.name: own})
     return found
 
 
-def find(name: str) -> Plot:
+def find(name: str) -> PlotKind:
     """The plot of this name.
 
     Raises:
@@ -123,9 +131,9 @@ def find(name: str) -> Plot:
 
 
 def plot(
-    name: str, exams: Sequence[str], path: Path | str, choice: Choice | None = None, width: str = "double"
+    name: str, exams: Sequence[str], path: Path | str, choice: PlotChoice | None = None, width: str = "double"
 ) -> None:
-    """Draw a plot of one exam, or of several below each other, into a file.
+    """DrawFunction a plot of one exam, or of several below each other, into a file.
 
     Args:
         name: One of `known`.
@@ -140,8 +148,7 @@ def plot(
     found, path = find(name), Path(path)
     if width not in WIDTHS:
         raise UsageError(f"no width {width!r}; there is: {', '.join(WIDTHS)}")
-    if path.suffix.lower().lstrip(".") not in FORMATS:
-        raise UsageError(f"{path}: plots are written as {', '.join(FORMATS)}; end the name in one of them")
+    checked_format(path)
     with look():  # Says at once if matplotlib is missing.
-        sketches = [found.sketch(exam, choice or Choice(), width) for exam in exams]
+        sketches = [found.sketch(exam, choice or PlotChoice(), width) for exam in exams]
     save(sketches, path, width)

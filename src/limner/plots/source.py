@@ -8,11 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .. import exams
 from ..core.errors import UsageError
+from ..core.plot_data import Grid, Quantity, Source, plain
 from ..core.protocol import Score
 from ..scoring import MET, Comparable, Cut, comparables
 from ..scoring.groups import find_groups, which_questions
+from ..scoring.numbers import ends
+from ..scoring.stats import interval
 from ..store import DEFAULT, Store
 
 NAMED = 2
@@ -20,7 +25,7 @@ NAMED = 2
 
 
 @dataclass(frozen=True)
-class Choice:
+class PlotChoice:
     """What a plot is to show.
 
     Attributes:
@@ -50,62 +55,88 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Source:
-    """See the module.
+class StoreSource(Source):
+    """A source read from a store; an exam's own plot knows of it what `Source` says.
 
     Attributes:
+        kind: The exam's kind.
         field: The painters, the best first and controls last; their drawings of the common questions, of which controls
             may lack some.
-        score: The score that painters are ordered by, and that most plots show.
         choice: What was asked for.
     """
 
-    exam: str
     kind: str
     field: Comparable
-    score: Score
-    choice: Choice
+    choice: PlotChoice
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The painters' rows."""
-        return tuple(self.field.names)
+    def cells(self, score: str) -> list[Quantity]:
+        """Every painter's number."""
+        return quantities(self.field, self.field.score(score))
 
-    @property
-    def controls(self) -> frozenset[str]:
-        """Those of them that are controls."""
-        return frozenset(group.name for group in self.field.groups if group.control)
+    def mean(self, scores: Sequence[str]) -> list[Quantity]:
+        """The mean of several scores, where a painter has all of them."""
+        found, field = [], self.field
+        for entries, values, drawn in zip(field.inside, field.values, field.drawn, strict=True):
+            if not values.keys() >= set(scores):
+                found.append(Quantity())
+                continue
+            n = len({entry.question.id for entry in entries})
+            middle = sum(values[name] for name in scores) / len(scores)
+            spread = interval(middle, np.mean([drawn[name] for name in scores], axis=0), n)
+            found.append(Quantity(spread.value, spread.low, spread.high, n))
+        return found
 
-    @property
-    def caption(self) -> str:
-        """What stands below every plot: whose marks these are, and on how much they rest."""
-        field = self.field
-        said = [_cut(field.cut, self.exam)] if field.cut is not None and field.on == "common" else []
-        said += [self.exam, f"judge {field.evaluator.name}", f"reading {self.choice.reading}"]
-        if field.on == "all" and field.uneven:
-            counts = [len({entry.question.id for entry in entries}) for entries in field.inside]
-            said.append(f"n = {min(counts)} to {max(counts)}, each painter's own questions")
-        else:
-            even = len(field.groups) - len(field.beside)
-            said.append(f"n = {len(field.questions)}" + (f" questions common to {even} painters" if even > 1 else ""))
-        said += [f"{group.name} on {len(field.common(group))} of these" for group in field.beside]
-        shares = [group.coverage for group in field.groups]
-        ends = [f"{share:.0%}" for share in (min(shares), max(shares))]
-        said.append(f"coverage {ends[0]}" if ends[0] == ends[1] else f"coverage {ends[0]} to {ends[1]}")
-        if field.left_out:
-            said.append(f"without a score: {', '.join(group.name for group in field.left_out)}")
-        return " · ".join(said)
+    def shares(self, scores: Sequence[str]) -> Grid:
+        """A column for each of the scores, as a share of its best value."""
+        known = {score.name: score for score in self.protocol.scored}
+        columns = {}
+        for name in scores:
+            score = known.get(name, Score(name, 1.0, ""))
+            columns[plain(name)] = [cell.scaled(1 / score.top) for cell in quantities(self.field, score)]
+        return self.grid(columns, "share of the best value", 1.0)
+
+    def measured(self, evidence: str) -> list[tuple[float, ...]]:
+        """For each painter the numbers that were measured on its drawings, each drawing's once."""
+        found = []
+        for entries in self.field.inside:
+            once = {entry.drawing.id: entry.evidence.get(evidence, {}).get("value") for entry in entries}
+            found.append(tuple(float(value) for value in once.values() if value is not None))
+        return found
+
+    def grid(self, columns: Mapping[str, Sequence[Quantity]], label: str, top: float) -> Grid:
+        """Painters by these columns; the caption says what missing numbers mean."""
+        rows = tuple(zip(*columns.values(), strict=True))
+        missing = [cell for row in rows for cell in row if cell.value is None]
+        caption = self.caption
+        if any(cell.ends for cell in missing):
+            caption += " · grey: the judge abstained; what the score could be"
+        if not all(cell.ends for cell in missing):
+            caption += " · empty: no settled score"
+        if self.score is MET and label.startswith(MET.name):
+            caption += " · met: percent of the criteria decided for all painters"
+        return Grid(self.names, tuple(columns), rows, label, top, caption, self.controls)
 
 
-def _cut(cut: Cut, exam: str) -> str:
-    """Who cuts the common questions; below a plot there is no room for many names."""
-    if len(cut.painters) <= NAMED:
-        return cut.words
-    most = f"{len(cut.painters)} painters cut the common questions from {cut.without} to {cut.questions}"
-    return f"{most}; `limner scores {exam}` names them"
+def quantities(field: Comparable, score: Score) -> list[Quantity]:
+    """Every painter's number with its interval, from resamples that all painters share.
+
+    Where the score is not settled: what it could be with everything undecided filled in the worst and the best way.
+    """
+    found = []
+    for at, entries in enumerate(field.inside):
+        n = len({entry.question.id for entry in entries})
+        known = field.interval(at, score.name)
+        if known.value is not None:
+            found.append(Quantity(known.value, known.low, known.high, n))
+            continue
+        undecided = any(mark.value is None for entry in entries for mark in entry.marks)
+        bounds = ends(entries, field.protocol) if undecided else {}
+        least, most = bounds.get(score.name, (None, None))
+        found.append(Quantity(n=n, least=least, most=most))
+    return found
 
 
-def load(exam: str, choice: Choice) -> Source:
+def load(exam: str, choice: PlotChoice) -> StoreSource:
     """Everything that a plot of this exam may show.
 
     Raises:
@@ -125,8 +156,12 @@ def load(exam: str, choice: Choice) -> Source:
         raise UsageError(f"{exam}: there is no question that all painters have a score for; pick some with --painter")
     field = _with_controls(field)
     score = _score(field, choice.score)
+    field = _ordered(field, score)
     name = exams.resolve(exam).name if exam.endswith(".toml") else exam
-    return Source(name, kind, _ordered(field, score), score, choice)
+    controls = frozenset(group.name for group in field.groups if group.control)
+    rows = tuple(tuple(entry.row for entry in entries) for entries in field.inside)
+    caption = _caption(name, field, choice.reading)
+    return StoreSource(name, score, tuple(field.names), controls, caption, field.protocol, rows, kind, field, choice)
 
 
 def _with_controls(field: Comparable) -> Comparable:
@@ -153,5 +188,31 @@ def _ordered(field: Comparable, score: Score) -> Comparable:
         range(len(field.groups)),
         key=lambda n: (field.groups[n].control, values[n] is None, -(values[n] or 0.0), -met[n], field.names[n]),
     )
-    groups, inside = ([each[n] for n in places] for each in (field.groups, field.inside))
-    return replace(field, groups=tuple(groups), inside=tuple(inside))  # type: ignore[arg-type]
+    return replace(field, groups=tuple(field.groups[n] for n in places), inside=tuple(field.inside[n] for n in places))
+
+
+def _caption(exam: str, field: Comparable, reading: str) -> str:
+    """What stands below every plot: whose marks these are, and on how much they rest."""
+    said = [_cut(field.cut, exam)] if field.cut is not None and field.on == "common" else []
+    said += [exam, f"judge {field.evaluator.name}", f"reading {reading}"]
+    if field.on == "all" and field.uneven:
+        counts = [len({entry.question.id for entry in entries}) for entries in field.inside]
+        said.append(f"n = {min(counts)} to {max(counts)}, each painter's own questions")
+    else:
+        even = len(field.groups) - len(field.beside)
+        said.append(f"n = {len(field.questions)}" + (f" questions common to {even} painters" if even > 1 else ""))
+    said += [f"{group.name} on {len(field.common(group))} of these" for group in field.beside]
+    shares = [group.coverage for group in field.groups]
+    covered = dict.fromkeys(f"{share:.0%}" for share in (min(shares), max(shares)))
+    said.append(f"coverage {' to '.join(covered)}")
+    if field.left_out:
+        said.append(f"without a score: {', '.join(group.name for group in field.left_out)}")
+    return " · ".join(said)
+
+
+def _cut(cut: Cut, exam: str) -> str:
+    """Who cuts the common questions; below a plot there is no room for many names."""
+    if len(cut.painters) <= NAMED:
+        return cut.words
+    most = f"{len(cut.painters)} painters cut the common questions from {cut.without} to {cut.questions}"
+    return f"{most}; `limner scores {exam}` names them"

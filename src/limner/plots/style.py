@@ -164,15 +164,25 @@ def wrapped(text: str, inches: float, size: float = SMALL) -> str:
     return "\n".join(fit(line, inches, size) for line in lines)
 
 
+def checked_format(path: Path) -> str:
+    """The format that a file's name asks for.
+
+    Raises:
+        UsageError: It is none of those there are.
+    """
+    form = path.suffix.lower().lstrip(".")
+    if form not in FORMATS:
+        raise UsageError(f"{path}: plots are written as {', '.join(FORMATS)}; end the name in one of them")
+    return form
+
+
 def save(sketches: Sequence[Sketch], path: Path, width: str) -> None:
     """Draw the sketches below each other and write them to a file, the same bytes for the same numbers.
 
     Raises:
         UsageError: The file's name ends in something else than the known formats, or it is more than a page.
     """
-    form = path.suffix.lower().lstrip(".")
-    if form not in FORMATS:
-        raise UsageError(f"-o {path}: plots are written as {', '.join(FORMATS)}; end the name in one of them")
+    form = checked_format(path)
     figure = compose(sketches, width)
     nothing = {"svg": {"Date": None, "Creator": "limner"}, "pdf": {"CreationDate": None, "Creator": "limner"}}
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 
 from .. import exams
@@ -88,10 +88,18 @@ def find_groups(
 
 
 def _without(found: list[Group], names: Sequence[str]) -> list[Group]:
-    there = {name for group in found for name in _called(group)}
+    check_without(names, {name for group in found for name in _called(group)})
+    return [group for group in found if not set(names) & _called(group)]
+
+
+def check_without(names: Sequence[str], there: Set[str]) -> None:
+    """Check the names of ``--without``.
+
+    Raises:
+        UsageError: No painter is called so.
+    """
     if unknown := sorted(set(names) - there):
         raise UsageError(f"--without {unknown[0]}: there is: {', '.join(sorted(there)) or 'none'}")
-    return [group for group in found if not set(names) & _called(group)]
 
 
 def _called(group: Group) -> set[str]:

@@ -1,5 +1,5 @@
 """The report as a site: static pages that open from disk, with no server and no network."""
 
-from .build import Built, build
+from .builder import Site, build
 
-__all__ = ["Built", "build"]
+__all__ = ["Site", "build"]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 HELD = 32 * 2**20
 """So many characters wait in memory before they are written."""
+LONGEST_KEY = 40
+"""Of a name so much is kept; what follows it tells names apart."""
 _ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
@@ -38,6 +42,20 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
+def key(*parts: str) -> str:
+    """A short name for a file or a link: readable, the same in every build, and never two for one or one for two.
+
+    Letters, digits, ``-`` and ``_`` alone, so that it means the same in a URL and on every file system; the hash at its
+    end keeps apart what differs only in other signs or in case.
+
+    >>> key("Biology/1"), key("../../etc/passwd")
+    ('Biology_1-9939d6df', 'etc_passwd-3754d6cb')
+    """
+    text = "\n".join(parts)
+    word = re.sub(r"[^A-Za-z0-9]+", "_", " ".join(parts)).strip("_")[:LONGEST_KEY].rstrip("_")
+    return f"{word or 'x'}-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
 class Chunks:
     """Writes files of data under one folder.
 
@@ -53,7 +71,7 @@ class Chunks:
         self._made: set[Path] = set()
 
     def add(self, name: str, part: Any) -> None:
-        """Add a part to the file ``NAME.js``; `name` is one of ours or ends in a `limner.site.names.key`."""
+        """Add a part to the file ``NAME.js``; `name` is one of ours or ends in a `key`."""
         text = f"limner({_quoted(name)},{_quoted(encode(part))});\n"
         self._waiting.setdefault(name, []).append(text)
         self._held += len(text)

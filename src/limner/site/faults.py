@@ -10,7 +10,7 @@ from zlib import crc32
 
 from ..core.marks import Criterion
 from ..scoring import Entry
-from .inventory import Slot
+from .inventory import DrawingSlot
 
 SHOWN = 6
 """So many drawings are shown for a sort of fault."""
@@ -36,7 +36,7 @@ def sort_of(criterion: Criterion) -> str:
 
 
 @dataclass
-class Sort:
+class FaultSort:
     """How often criteria of one sort were decided and met, and the gravest failures."""
 
     decided: int = 0
@@ -64,9 +64,9 @@ class Faults:
     """The faults of all painters under all judges; holds a handful of examples of each sort."""
 
     def __init__(self) -> None:
-        self._sorts: dict[tuple[int, int], dict[str, Sort]] = {}
+        self._sorts: dict[tuple[int, int], dict[str, FaultSort]] = {}
 
-    def add(self, way: int, slot: Slot, drawing: str, entry: Entry, criteria: Sequence[Criterion]) -> None:
+    def add(self, way: int, slot: DrawingSlot, entry: Entry, criteria: Sequence[Criterion]) -> None:
         """Count one marked drawing."""
         known = {criterion.id: criterion for criterion in criteria}
         sorts = self._sorts.setdefault((slot.painter, way), {})
@@ -74,15 +74,16 @@ class Faults:
             criterion = known.get(mark.criterion)
             if criterion is None or mark.value is None:
                 continue
-            sort = sorts.setdefault(sort_of(criterion), Sort())
+            sort = sorts.setdefault(sort_of(criterion), FaultSort())
             sort.decided += 1
             sort.met += mark.value / criterion.top
             if mark.value < criterion.top:
                 sort.failed += 1
                 lost = (criterion.weight or 1.0) * (1 - mark.value / criterion.top)
-                example = {"q": slot.question, "d": drawing, "image": slot.image, "text": criterion.text[:REASON]}
+                example = {"q": slot.question, "d": slot.short, "image": slot.image, "text": criterion.text[:REASON]}
                 example |= {"reason": mark.reason[:REASON], "value": mark.value, "top": criterion.top}
-                sort.fail(slot.question, lost, crc32(f"{drawing} {mark.criterion}".encode("utf-8", "replace")), example)
+                chance = crc32(f"{slot.short} {mark.criterion}".encode("utf-8", "replace"))
+                sort.fail(slot.question, lost, chance, example)
 
     def of(self, painter: int, way: int) -> list[dict[str, Any]]:
         """A painter's faults under one judge, the sort with the smallest share met first."""

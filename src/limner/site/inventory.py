@@ -15,8 +15,7 @@ from ..exams import Kind
 from ..scoring import On
 from ..store import Store
 from ..store.records import CONTROL, Drawing, kind_of, load_drawings, load_exam, load_questions, row_name
-from .common import step_images, steps_of
-from .names import key
+from .chunks import key
 
 MANY = 60
 """A tag with more values than this is no help in choosing."""
@@ -44,9 +43,10 @@ USUAL = Terms()
 
 
 @dataclass(slots=True)
-class Slot:
+class DrawingSlot:
     """One drawing by its numbers: which it is, of which question, by which painter."""
 
+    id: str
     number: int
     question: int
     painter: int
@@ -54,9 +54,14 @@ class Slot:
     image: str | None
     status: str
 
+    @property
+    def short(self) -> str:
+        """Its id as pages know it."""
+        return self.id[:12]
+
 
 @dataclass
-class Painter:
+class PainterRow:
     """A row: a painter with its options, drawing by one strategy."""
 
     label: str
@@ -89,8 +94,19 @@ class Painter:
         """Whether its right outcome is known."""
         return self.spec.startswith(CONTROL)
 
+    def count(self, seed: int, status: str, fault: str | None, cost: float | None) -> None:
+        """Count a drawing."""
+        self.seeds.add(seed)
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
+        if status == "done":
+            self.done += 1
+        elif status == "not_applicable":
+            self.absent += 1
+        else:
+            self.failed[fault or status] = self.failed.get(fault or status, 0) + 1
 
-class Survey:
+
+class Inventory:
     """Everything that the pages of one exam share.
 
     Attributes:
@@ -98,6 +114,7 @@ class Survey:
         questions: The newest version of each, in the exam's order.
         versions: All versions by their hash.
         painters: The rows of tables, by name, controls last.
+        places: Painter and strategy -> its place among them.
         slots: The drawings by id; of two in one slot the later stands.
         called: Everything that painters of the store can be called, those left out too.
         first: When the first drawing was made; `last` the last.
@@ -111,17 +128,19 @@ class Survey:
         self.versions = load_questions(store, name, self.kind.rubric)
         self.numbers = {question.id: number for number, question in enumerate(self.questions)}
         self.keys = [key(question.id) for question in self.questions]
-        self.painters: list[Painter] = []
-        self.slots: dict[str, Slot] = {}
+        self.painters: list[PainterRow] = []
+        self.places: dict[tuple[str, str], int] = {}
+        self.slots: dict[str, DrawingSlot] = {}
         self.called: set[str] = set()
         self.first: float | None = None
         self.last: float | None = None
         self._steps: set[str] = set()
+        self._criteria: dict[str, list[Criterion]] = {}
         self._look()
 
     def _look(self) -> None:
         standing: dict[tuple[str, str, str, int], tuple[Any, ...]] = {}
-        rows: dict[tuple[str, str], Painter] = {}
+        rows: dict[tuple[str, str], PainterRow] = {}
         times = []
         for drawing in load_drawings(self.store, self.name):
             if drawing.question_hash not in self.versions:
@@ -131,7 +150,7 @@ class Survey:
             self.called |= called
             if called & {*self.terms.without}:
                 continue
-            rows.setdefault(row, Painter(*row, drawing.spec))
+            rows.setdefault(row, PainterRow(*row, drawing.spec))
             for step in steps_of(drawing.notes):
                 self._steps.update(step_images(step))
             found = (drawing.id, drawing.image, drawing.status, drawing.fault, drawing.cost)
@@ -141,25 +160,30 @@ class Survey:
             self.first, self.last = min(times), max(times)
         order = sorted(rows, key=lambda row: (rows[row].control, row[0].casefold(), row))
         self.painters = [rows[row] for row in order]
-        places = {row: place for place, row in enumerate(order)}
-        for (label, strategy, id, seed), (drawing_id, image, status, fault, cost) in sorted(
-            standing.items(), key=lambda item: (self.numbers.get(item[0][2], -1), places[item[0][:2]], item[0][3])
-        ):
-            painter = places[label, strategy]
-            self.slots[drawing_id] = Slot(len(self.slots), self.numbers[id], painter, seed, image, status)
-            _count(self.painters[painter], seed, status, fault, cost)
+        self.places = {row: place for place, row in enumerate(order)}
+        placed = [
+            (self.numbers[question], self.places[label, strategy], seed, found)
+            for (label, strategy, question, seed), found in standing.items()
+        ]
+        for question, painter, seed, (id, image, status, fault, cost) in sorted(placed, key=lambda each: each[:3]):
+            self.slots[id] = DrawingSlot(id, len(self.slots), question, painter, seed, image, status)
+            self.painters[painter].count(seed, status, fault, cost)
 
-    def drawings(self) -> Iterator[tuple[Slot, Drawing]]:
+    def drawings(self) -> Iterator[tuple[DrawingSlot, Drawing]]:
         """The drawings once more, whole, one at a time."""
         for drawing in load_drawings(self.store, self.name):
             if (slot := self.slots.get(drawing.id)) is not None:
                 yield slot, drawing
 
+    def shown(self) -> set[tuple[str, int]]:
+        """Every image of a drawing or a reference, with the number of the question on whose page it stands."""
+        found = {(slot.image, slot.question) for slot in self.slots.values()}
+        found |= {(q.reference.sha256, number) for number, q in enumerate(self.questions) if q.reference}
+        return {(image, question) for image, question in found if image}
+
     def images(self) -> set[str]:
         """Every image that a page of this exam shows."""
-        found = {slot.image for slot in self.slots.values() if slot.image} | self._steps
-        found |= {q.reference.sha256 for q in self.questions if q.reference and q.reference.sha256}
-        return found
+        return {image for image, _ in self.shown()} | self._steps
 
     @cached_property
     def tags(self) -> dict[str, list[str]]:
@@ -179,15 +203,19 @@ class Survey:
 
     def criteria(self, question: Question[Any]) -> list[Criterion]:
         """What is decided about a drawing of this question."""
-        return self.protocol.criteria(question)
+        if question.hash not in self._criteria:
+            self._criteria[question.hash] = self.protocol.criteria(question)
+        return self._criteria[question.hash]
 
 
-def _count(painter: Painter, seed: int, status: str, fault: str | None, cost: float | None) -> None:
-    painter.seeds.add(seed)
-    painter.cost = None if painter.cost is None or cost is None else painter.cost + cost
-    if status == "done":
-        painter.done += 1
-    elif status == "not_applicable":
-        painter.absent += 1
-    else:
-        painter.failed[fault or status] = painter.failed.get(fault or status, 0) + 1
+def steps_of(notes: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """The steps of a strategy, where a drawing's notes have some."""
+    steps = (notes or {}).get("steps")
+    return [dict(step) for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
+
+
+def step_images(step: Mapping[str, Any]) -> list[str]:
+    """The images that a step names, by their hashes."""
+    several = step.get("pictures")
+    found = [step.get("image"), *(several if isinstance(several, list) else [])]
+    return [image for image in found if isinstance(image, str) and len(image) == 64 and image.isalnum()]

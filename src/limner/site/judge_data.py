@@ -15,10 +15,10 @@ from ..core.marks import Criterion
 from ..scoring import ON, Comparable, Entry, Group, Standing, Which, comparable, load_groups, standings
 from ..scoring.deviations import deviations
 from ..scoring.stats import LEAST, rank_intervals
+from ..tables.paper import known as layouts
 from .chunks import Chunks
 from .faults import Faults
-from .inventory import Slot, Survey
-from .papers import questions_of
+from .inventory import DrawingSlot, Inventory
 
 LONGEST = 4000
 """Of a reason or an error so much is shown."""
@@ -27,8 +27,8 @@ UNDECIDED = 255
 
 
 @dataclass
-class Way:
-    """An evaluator: its tables, and when and how much it marked.
+class JudgeTable:
+    """An evaluator: its table, and when and how much it marked.
 
     Attributes:
         id: The setup's digest as pages have always named it.
@@ -55,107 +55,100 @@ class Way:
         self.last = time if self.last is None else max(self.last, time)
 
 
-class Marked:
+class JudgeData:
     """What the judges say, gathered judge by judge; no more than one judge's marks are in memory at a time.
 
     Attributes:
-        ways: Judges with how they were asked; each has a table of its own.
-        met: By way: for every drawing the share of decided criteria that are met, NaN where there is none.
-        decided: By way: for every drawing how many criteria were decided, summed over repeats.
-        vectors: By drawing: its markings as way, repeat and one byte for each criterion.
-        failures: Drawings that could not be marked: way, drawing, kind, detail.
+        tables: Judges with how they were asked; each has a table of its own.
+        met: By table: for every drawing the share of decided criteria that are met, NaN where there is none.
+        decided: By table: for every drawing how many criteria were decided, summed over repeats.
+        vectors: By drawing: its markings as table, repeat and one byte for each criterion.
+        failures: Drawings that could not be marked: table, slot, kind, detail.
     """
 
-    def __init__(self, survey: Survey, chunks: Chunks) -> None:
-        self.survey, self.chunks = survey, chunks
-        self.ways: list[Way] = []
+    def __init__(self, inventory: Inventory, chunks: Chunks) -> None:
+        self.inventory, self.chunks = inventory, chunks
+        self.tables: list[JudgeTable] = []
         self.met: list[array[float]] = []
         self.decided: list[array[int]] = []
         self.vectors: dict[int, list[tuple[int, int, bytes]]] = {}
-        self.failures: list[tuple[int, int, str, str]] = []
+        self.failures: list[tuple[int, DrawingSlot, str, str]] = []
         self.faults = Faults()
         self._versions: set[str] = set()
-        self._criteria: dict[str, list[Criterion]] = {}
 
     def add(self, evaluator: Evaluator) -> None:
         """Take one evaluator's marks."""
-        survey, terms = self.survey, self.survey.terms
+        inventory, terms, protocol = self.inventory, self.inventory.terms, self.inventory.protocol
         groups = self._groups(evaluator)
         if not groups:
             return
-        way = Way(len(self.ways), evaluator, digest(evaluator.setup))
-        self.ways.append(way)
-        self.met.append(array("d", [float("nan")]) * len(survey.slots))
-        self.decided.append(array("L", [0]) * len(survey.slots))
-        way.rows = standings(survey.name, groups, survey.protocol, terms.reading, list(survey.tags), terms.on)
-        sides = {on: comparable(groups, survey.protocol, on) for on in ON}
-        way.notes = {on: side.notes for on, side in sides.items()}
-        way.ranks = _ranks(sides["common"])
-        asked = questions_of(survey.kind.name)
+        table = JudgeTable(len(self.tables), evaluator, digest(evaluator.setup))
+        self.tables.append(table)
+        self.met.append(array("d", [float("nan")]) * len(inventory.slots))
+        self.decided.append(array("L", [0]) * len(inventory.slots))
+        table.rows = standings(inventory.name, groups, protocol, terms.reading, list(inventory.tags), terms.on)
+        own = table.rows[0].compared
+        sides = {on: own if on == own.on else comparable(groups, protocol, on) for on in ON}
+        table.notes = {on: side.notes for on, side in sides.items()}
+        table.ranks = _ranks(sides["common"])
+        asked = questions_of(inventory.kind.name)
         for group in groups:
-            way.differs[group.painter, group.strategy] = deviations(survey.kind, group, terms.reading, asked)
+            table.differs[group.painter, group.strategy] = deviations(inventory.kind, group, terms.reading, asked)
             for entry in group.entries:
-                if (slot := survey.slots.get(entry.drawing.id)) is not None:
-                    self._entry(way, slot, entry)
+                if (slot := inventory.slots.get(entry.drawing.id)) is not None:
+                    self._entry(table, slot, entry)
 
     def _groups(self, evaluator: Evaluator) -> list[Group]:
-        survey, terms = self.survey, self.survey.terms
+        inventory, terms = self.inventory, self.inventory.terms
         found = load_groups(
-            survey.store,
-            survey.name,
+            inventory.store,
+            inventory.name,
             reading=terms.reading,
             which=Which((evaluator.id,)),
             constants=terms.constants,
             backends=terms.backends,
         )
-        shown = {(painter.label, painter.strategy) for painter in survey.painters}
-        return [group for group in found if (group.painter, group.strategy) in shown]
+        return [group for group in found if (group.painter, group.strategy) in inventory.places]
 
-    def _entry(self, way: Way, slot: Slot, entry: Entry) -> None:
-        criteria = self._known(entry)
+    def _entry(self, table: JudgeTable, slot: DrawingSlot, entry: Entry) -> None:
+        criteria = self.inventory.criteria(entry.question)
         marking = entry.marking
         if marking is not None:
-            way.count(marking.created)
+            table.count(marking.created)
         if entry.drawing.status != "done" or (marking is None and not entry.scored):
             return  # What could not be drawn is told once, with the drawing; what nobody has marked yet has no marks.
-        body: dict[str, Any] = {"d": entry.drawing.id[:12], "way": way.number, "status": entry.status}
+        body: dict[str, Any] = {"d": slot.short, "way": table.number, "status": entry.status}
         if marking is not None:
             body |= {"repeat": marking.repeat, "calls": [reply[-1][:12] for reply in marking.replies][:40]}
             body |= {"cost": marking.cost, "time": marking.created, "origin": marking.origin}
         if not entry.scored:
             body["detail"] = (entry.detail or "")[:LONGEST]
-            self.failures.append((way.number, slot.number, entry.status, (entry.detail or "")[:LONGEST]))
+            self.failures.append((table.number, slot, entry.status, (entry.detail or "")[:LONGEST]))
         else:
             body["scores"] = {name: value for name, value in entry.scores.items() if value is not None}
             body["marks"] = _marks(entry, criteria)
             evidence = {name: found for name, found in entry.evidence.items() if isinstance(found, Mapping)}
             body["evidence"] = {name: _short(found) for name, found in evidence.items()}
-            self._count(way, slot, entry, criteria)
-            self.faults.add(way.number, slot, body["d"], entry, criteria)
-        if entry.question.hash != self.survey.questions[slot.question].hash:
+            self._count(table, slot, entry, criteria)
+            self.faults.add(table.number, slot, entry, criteria)
+        if entry.question.hash != self.inventory.questions[slot.question].hash:
             body["version"] = self._version(slot, entry, criteria)
-        self.chunks.add(f"q/{self.survey.keys[slot.question]}", {"marking": body})
+        self.chunks.add(f"q/{self.inventory.keys[slot.question]}", {"marking": body})
 
-    def _known(self, entry: Entry) -> list[Criterion]:
-        hash = entry.question.hash
-        if hash not in self._criteria:
-            self._criteria[hash] = self.survey.criteria(entry.question)
-        return self._criteria[hash]
-
-    def _version(self, slot: Slot, entry: Entry, criteria: Sequence[Criterion]) -> str:
+    def _version(self, slot: DrawingSlot, entry: Entry, criteria: Sequence[Criterion]) -> str:
         """The drawing was made for an earlier version of its question, which has criteria of its own."""
         hash = entry.question.hash
         if hash not in self._versions:
             self._versions.add(hash)
             body = {"hash": hash[:12], "prompt": entry.question.prompt, "criteria": criteria_json(criteria)}
-            self.chunks.add(f"q/{self.survey.keys[slot.question]}", {"version": body})
+            self.chunks.add(f"q/{self.inventory.keys[slot.question]}", {"version": body})
         return hash[:12]
 
-    def _count(self, way: Way, slot: Slot, entry: Entry, criteria: Sequence[Criterion]) -> None:
+    def _count(self, table: JudgeTable, slot: DrawingSlot, entry: Entry, criteria: Sequence[Criterion]) -> None:
         values = {mark.criterion: mark.value for mark in entry.marks}
         found = [(values[c.id], c.top) for c in criteria if values.get(c.id) is not None]
         share = sum((value or 0) / top for value, top in found) / len(found) if found else float("nan")
-        met, decided = self.met[way.number], self.decided[way.number]
+        met, decided = self.met[table.number], self.decided[table.number]
         before, now = decided[slot.number], len(found)
         if found and before:  # A repeat, or several of them: their mean.
             share = (met[slot.number] * before + share * now) / (before + now)
@@ -163,7 +156,16 @@ class Marked:
             met[slot.number], decided[slot.number] = share, before + now
         bytes_ = bytes(UNDECIDED if values.get(c.id) is None else min(values[c.id] or 0, 254) for c in criteria)
         repeat = entry.marking.repeat if entry.marking else 0
-        self.vectors.setdefault(slot.number, []).append((way.number, repeat, bytes_))
+        self.vectors.setdefault(slot.number, []).append((table.number, repeat, bytes_))
+
+
+def questions_of(kind: str) -> int | None:
+    """How many questions the paper's figures rest on, where its tables say so.
+
+    >>> questions_of("genexam")
+    1000
+    """
+    return next((layout.paper.questions for layout in layouts().values() if layout.exam == kind), None)
 
 
 def criteria_json(criteria: Sequence[Criterion]) -> list[dict[str, Any]]:

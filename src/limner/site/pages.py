@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import platform
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from html import escape
-from typing import Any
+from importlib.metadata import version
 
-from .provenance import Foot, day, versions
+from ..store import Store
+from .inventory import Inventory
+from .judge_data import JudgeTable
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -30,13 +36,69 @@ PAGES = {
 """The pages of an exam: file and name; those without a name are reached from others."""
 
 
+@dataclass(frozen=True)
+class Provenance:
+    """Where the numbers on an exam's pages come from: what stands at their foot.
+
+    Attributes:
+        tables: Every judge with how it was asked and what it marked.
+        failures: What went wrong, by kind, in drawing and marking together.
+        coverage: The least and the most coverage in any table.
+    """
+
+    exam: str
+    kind: str
+    reading: str
+    questions: int
+    painters: int
+    drawings: int
+    drawn: tuple[float | None, float | None]
+    tables: Sequence[JudgeTable] = ()
+    failures: Mapping[str, int] = field(default_factory=dict)
+    coverage: tuple[float, float] | None = None
+
+
+def provenance(inventory: Inventory, tables: Sequence[JudgeTable], failures: Counter[str]) -> Provenance:
+    """The provenance of one exam's pages."""
+    covered = [row.coverage for table in tables for row in table.rows]
+    return Provenance(
+        inventory.name,
+        inventory.kind.name,
+        inventory.terms.reading,
+        len(inventory.questions),
+        len(inventory.painters),
+        sum(slot.status == "done" for slot in inventory.slots.values()),
+        (inventory.first, inventory.last),
+        tables,
+        dict(sorted(failures.items())),
+        (min(covered), max(covered)) if covered else None,
+    )
+
+
+def day(time: float | None) -> str:
+    """A time as a reader takes it, in UTC.
+
+    >>> day(0), day(None)
+    ('1970-01-01 00:00 UTC', '–')
+    """
+    return "–" if time is None else datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def store_name(store: Store) -> str:
+    """The store as a public page may name it: without the folders it lies in, user, password or host."""
+    if "://" not in store.url:
+        return store.url.replace("\\", "/").rstrip("/").rpartition("/")[2] or store.url
+    scheme, _, rest = store.url.partition("://")
+    return f"{scheme} {rest.partition('?')[0].rpartition('/')[2]}"
+
+
 def text(words: object) -> str:
     """Words from anywhere as they can stand in HTML, also within quotes, kept apart in their direction of writing."""
     plain = "".join("\N{REPLACEMENT CHARACTER}" if ord(c) < 32 and c not in "\t\n" else c for c in str(words))
     return escape(plain.encode("utf-8", "replace").decode(), quote=True)
 
 
-def exam_page(page: str, foot: Foot, others: Sequence[tuple[str, str]], built: float, store: str) -> str:
+def exam_page(page: str, foot: Provenance, others: Sequence[tuple[str, str]], built: float, store: str) -> str:
     """A page of an exam; `others` are all exams of the site, as name and folder."""
     _, title = PAGES[page]
     links = []
@@ -59,18 +121,18 @@ def exam_page(page: str, foot: Foot, others: Sequence[tuple[str, str]], built: f
     )
 
 
-def index_page(feet: Sequence[Foot], built: float, store: str) -> str:
+def index_page(feet: Sequence[Provenance], built: float, store: str) -> str:
     """The first page: all exams of the site."""
     head = '<div class="crumbs"><a class="home" href="index.html" aria-current="page">Limner</a></div>'
     return _page("Limner: exams", "index", "", built, head, _foot(feet, built, store))
 
 
 def _page(title: str, page: str, root: str, built: float, head: str, foot: str) -> str:
-    version = format(int(built), "x")  # Files of two builds must not be mixed by a browser that remembers the older.
+    build = format(int(built), "x")  # Files of two builds must not be mixed by a browser that remembers the older.
     scripts = [f"vendor/{name}" for name in VENDOR] + [*SCRIPTS, *MORE.get(page, ()), page]
-    tags = "\n".join(f'<script defer src="{root}static/{name}.js?v={version}"></script>' for name in scripts)
+    tags = "\n".join(f'<script defer src="{root}static/{name}.js?v={build}"></script>' for name in scripts)
     return f"""<!doctype html>
-<html lang="en" data-page="{page}" data-root="{root}" data-built="{version}">
+<html lang="en" data-page="{page}" data-root="{root}" data-built="{build}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
@@ -79,7 +141,7 @@ def _page(title: str, page: str, root: str, built: float, head: str, foot: str) 
 <meta name="color-scheme" content="light dark">
 <title>{text(title)}</title>
 <link rel="icon" href="{root}static/icon.svg">
-<link rel="stylesheet" href="{root}static/site.css?v={version}">
+<link rel="stylesheet" href="{root}static/site.css?v={build}">
 {tags}
 </head>
 <body>
@@ -94,23 +156,22 @@ def _page(title: str, page: str, root: str, built: float, head: str, foot: str) 
 """
 
 
-def _foot(feet: Sequence[Foot], built: float, store: str) -> str:
-    made = versions()
+def _foot(feet: Sequence[Provenance], built: float, store: str) -> str:
     failed = sum(sum(foot.failures.values()) for foot in feet)
     drawings = sum(foot.drawings for foot in feet)
     readings = ", ".join(dict.fromkeys(foot.reading for foot in feet)) or "none"
-    judges = len({way["id"] for foot in feet for way in foot.ways})
-    said = [f"Limner {made['limner']}", f"made {day(built)}", _many(drawings, "drawing"), _many(judges, "judge")]
+    judges = len({table.id for foot in feet for table in foot.tables})
+    said = [f"Limner {version('limner')}", f"made {day(built)}", _many(drawings, "drawing"), _many(judges, "judge")]
     said += [f"reading {readings}", f"coverage {_coverage(feet)}", _many(failed, "failure")]
     bodies = "".join(_exam_foot(foot) for foot in feet)
-    more = f"<p>Python {text(made['python'])} · store {text(store)}</p>"
+    more = f"<p>Python {text(platform.python_version())} · store {text(store)}</p>"
     return (
         f'<details class="provenance"><summary>Where this comes from: {text(" · ".join(said))}</summary>'
         f"{bodies}{more}</details>"
     )
 
 
-def _coverage(feet: Sequence[Foot]) -> str:
+def _coverage(feet: Sequence[Provenance]) -> str:
     ends = [end for foot in feet if foot.coverage for end in foot.coverage]
     if not ends:
         return "none yet"
@@ -118,29 +179,33 @@ def _coverage(feet: Sequence[Foot]) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def _exam_foot(foot: Foot) -> str:
+def _exam_foot(foot: Provenance) -> str:
     failures = ", ".join(f"{count} {kind}" for kind, count in foot.failures.items()) or "none"
-    facts = [
-        ("Exam", f"{foot.exam} ({foot.kind}), {_many(foot.questions, 'question')}"),
-        (
-            "Drawings",
-            f"{foot.drawings} by {_many(foot.painters, 'painter')}, {day(foot.drawn[0])} to {day(foot.drawn[1])}",
-        ),
-        ("Reading", foot.reading),
-        ("Coverage", _coverage([foot])),
-        ("Failures", failures),
-    ]
-    told = "".join(f"<div><dt>{name}</dt><dd><bdi>{text(words)}</bdi></dd></div>" for name, words in facts)
-    return f"<section><dl>{told}</dl>{''.join(_way(way) for way in foot.ways)}</section>"
+    facts = {
+        "Exam": f"{foot.exam} ({foot.kind}), {_many(foot.questions, 'question')}",
+        "Drawings": f"{foot.drawings} by {_many(foot.painters, 'painter')}, {_days(*foot.drawn)}",
+        "Reading": foot.reading,
+        "Coverage": _coverage([foot]),
+        "Failures": failures,
+    }
+    return f"<section>{_facts(facts)}{''.join(map(_judge_foot, foot.tables))}</section>"
 
 
-def _way(way: Any) -> str:
-    setup = dict(way["setup"])
-    named = [("Variant", setup.get("variant")), ("Templates", setup.get("templates")), ("Setup", way["id"])]
-    named += [("Markings", f"{way['markings']}, {day(way['first'])} to {day(way['last'])}")]
-    told = "".join(f"<div><dt>{name}</dt><dd><bdi>{text(words)}</bdi></dd></div>" for name, words in named if words)
+def _judge_foot(table: JudgeTable) -> str:
+    setup = dict(table.evaluator.setup)
+    facts = {"Variant": setup.get("variant"), "Templates": setup.get("templates"), "Setup": table.id[:12]}
+    facts["Markings"] = f"{table.markings}, {_days(table.first, table.last)}"
     body = text(json.dumps(setup, indent=1, ensure_ascii=False, sort_keys=True))
-    return f"<h3>Judge <bdi>{text(way['name'])}</bdi></h3><dl>{told}</dl><pre>{body}</pre>"
+    return f"<h3>Judge <bdi>{text(table.evaluator.name)}</bdi></h3>{_facts(facts)}<pre>{body}</pre>"
+
+
+def _facts(facts: Mapping[str, object]) -> str:
+    told = (f"<div><dt>{name}</dt><dd><bdi>{text(words)}</bdi></dd></div>" for name, words in facts.items() if words)
+    return f"<dl>{''.join(told)}</dl>"
+
+
+def _days(first: float | None, last: float | None) -> str:
+    return f"{day(first)} to {day(last)}"
 
 
 def _many(count: int, what: str) -> str:

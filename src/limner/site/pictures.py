@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,8 @@ BATCH = 32
 
 
 @dataclass(frozen=True)
-class How:
-    """How pictures are made.
+class PictureSpec:
+    """PictureSpec pictures are made.
 
     Attributes:
         blobs: Where the store keeps its images.
@@ -52,17 +51,16 @@ class Pictures:
         bad: Images that cannot be shown, and why.
     """
 
-    def __init__(self, how: How, workers: int | None = None) -> None:
-        self.how = how
+    def __init__(self, spec: PictureSpec, workers: int | None = None) -> None:
+        self.spec = spec
         self.suffixes: dict[str, str] = {}
         self.bad: dict[str, str] = {}
         self.made = 0
         self._workers = workers or min(8, os.cpu_count() or 1)
-        self._small = _there(how.small)
-        self._large = _there(how.large) if how.large else {}
+        self._small = _there(spec.small)
+        self._large = _there(spec.large)
         self._pool: ProcessPoolExecutor | None = None
-        self._flying: set[Future[list[tuple[str, str, str]]]] = set()
-        self._waiting: Iterator[tuple[str, ...]] = iter(())
+        self._batches: list[Future[list[tuple[str, str, str]]]] = []
         self._wanted: set[str] = set()
 
     def make(self, images: Iterable[str]) -> None:
@@ -70,23 +68,17 @@ class Pictures:
         self._wanted = set(images)
         lacking = []
         for image in sorted(self._wanted):
-            if image in self._small and (self.how.large is None or image in self._large):
+            if image in self._small and (self.spec.large is None or image in self._large):
                 self.suffixes[image] = self._large.get(image, "")
             else:
                 lacking.append(image)
         if len(lacking) <= BATCH:
-            self._take(_make(self.how, lacking))  # Done before another process would have started.
+            self._take(_make(self.spec, lacking))  # Done before another process would have started.
             return
         # Threads of the store may hold locks that a forked process would never see let go.
-        context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(self._workers, mp_context=context)
-        self._waiting = (tuple(lacking[at : at + BATCH]) for at in range(0, len(lacking), BATCH))
-        self._start()
-
-    def _start(self) -> None:
-        assert self._pool is not None
-        for images in islice(self._waiting, 4 * self._workers - len(self._flying)):
-            self._flying.add(self._pool.submit(_make, self.how, images))
+        self._pool = ProcessPoolExecutor(self._workers, mp_context=multiprocessing.get_context("spawn"))
+        for at in range(0, len(lacking), BATCH):
+            self._batches.append(self._pool.submit(_make, self.spec, lacking[at : at + BATCH]))
 
     def _take(self, found: Iterable[tuple[str, str, str]]) -> None:
         for image, suffix, why in found:
@@ -99,18 +91,15 @@ class Pictures:
     def finish(self, watch: Callable[[int], None] = lambda _: None) -> None:
         """Wait for the last picture; then put away those that nothing shows any more."""
         try:
-            while self._flying:
-                done, self._flying = wait(self._flying, return_when=FIRST_COMPLETED)
-                for future in done:
-                    self._take(future.result())
-                self._start()
+            for batch in as_completed(self._batches):
+                self._take(batch.result())
                 watch(self.made)
         finally:
             self.close()
-        for folder, known in ((self.how.small, self._small), (self.how.large, self._large)):
-            for image in known.keys() - self._wanted if folder else ():
-                assert folder is not None
-                place(folder, image, known[image]).unlink(missing_ok=True)
+        for folder, known in ((self.spec.small, self._small), (self.spec.large, self._large)):
+            if folder is not None:
+                for image in known.keys() - self._wanted:
+                    place(folder, image, known[image]).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Let go of the processes."""
@@ -121,6 +110,18 @@ class Pictures:
     def has(self, image: str) -> bool:
         """Whether there is a small picture."""
         return image in self.suffixes and image not in self.bad
+
+    def small(self, image: str | None) -> str | int:
+        """A small picture for a list: its hash, or 0 where there is none to sspec."""
+        return image if image and self.has(image) else 0
+
+    def large(self, image: str | None) -> dict[str, Any] | None:
+        """A picture: its hash and its large file's ending, or what is wrong with it."""
+        if image is None:
+            return None
+        if not self.has(image):
+            return {"sha": image, "wrong": self.bad.get(image, "it came in after the pictures were made")}
+        return {"sha": image, "large": self.suffixes[image]}
 
 
 def _there(folder: Path | None) -> dict[str, str]:
@@ -134,37 +135,33 @@ def _there(folder: Path | None) -> dict[str, str]:
     return found
 
 
-def _make(how: How, images: Sequence[str]) -> list[tuple[str, str, str]]:
+def _make(spec: PictureSpec, images: Sequence[str]) -> list[tuple[str, str, str]]:
     """In a process of its own: each image with its large picture's ending and what is wrong with it."""
-    blobs, found = Blobs(how.blobs), []
+    blobs, found = Blobs(spec.blobs), []
     for image in images:
         try:
-            found.append((image, _one(how, blobs, image), ""))
+            found.append((image, _one(spec, blobs, image), ""))
         except (BadImage, StoreError, OSError) as error:
             found.append((image, "", str(error)[:300]))
     return found
 
 
-def _one(how: How, blobs: Blobs, image: str) -> str:
-    path = _file(how.blobs, image)
+def _one(spec: PictureSpec, blobs: Blobs, image: str) -> str:
+    path = _file(spec.blobs, image)
     data = path.read_bytes() if path else blobs.get(image)
     info = inspect(data)
-    picture: Any = decode(data) if info.format != "JPEG" or how.max_side else _drafted(data)
+    picture: Any = decode(data) if info.format != "JPEG" or spec.max_side else _drafted(data)
     suffix = ""
-    if how.large is not None:
-        too_large = how.max_side is not None and max(info.width, info.height) > how.max_side
-        if info.format in WEB_FORMATS and not too_large:
-            suffix = info.suffix
-            _put(place(how.large, image, suffix), data, path)
-        elif too_large:
-            suffix = "webp"
-            _put(place(how.large, image, suffix), _webp(_scaled(picture, how.max_side or SIDE), 88), None)
+    if spec.large is not None:
+        same: Path | None = None
+        if spec.max_side is not None and max(info.width, info.height) > spec.max_side:
+            suffix, large = "webp", _encoded(_scaled(picture, spec.max_side), "WEBP", quality=88, method=2)
+        elif info.format in WEB_FORMATS:
+            suffix, large, same = info.suffix, data, path
         else:
-            suffix = "png"
-            buffer = io.BytesIO()
-            picture.save(buffer, "PNG")
-            _put(place(how.large, image, suffix), buffer.getvalue(), None)
-    _put(place(how.small, image, "webp"), _webp(_scaled(picture, SIDE), 74), None)
+            suffix, large = "png", _encoded(picture, "PNG")
+        _put(place(spec.large, image, suffix), large, same)
+    _put(place(spec.small, image, "webp"), _encoded(_scaled(picture, SIDE), "WEBP", quality=74, method=2))
     return suffix
 
 
@@ -199,13 +196,13 @@ def _scaled(picture: Any, side: int) -> Any:
     return picture.resize(size, Image.Resampling.HAMMING, reducing_gap=1.5)
 
 
-def _webp(picture: Any, quality: int) -> bytes:
+def _encoded(picture: Any, form: str, **options: int) -> bytes:
     buffer = io.BytesIO()
-    picture.save(buffer, "WEBP", quality=quality, method=2)
+    picture.save(buffer, form, **options)
     return buffer.getvalue()
 
 
-def _put(path: Path, data: bytes, same: Path | None) -> None:
+def _put(path: Path, data: bytes, same: Path | None = None) -> None:
     """Write a file whole or not at all; as a second name of the file `same`, where the file system lets us."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".part-{path.name}")

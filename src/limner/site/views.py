@@ -15,7 +15,7 @@ class _ViewModel(StrictModel):
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
 
-class Node(_ViewModel):
+class NodeView(_ViewModel):
     """A box: its middle, size and lines of words, its name, and the numbers of the criteria that decide it."""
 
     x: float
@@ -27,7 +27,7 @@ class Node(_ViewModel):
     entities: list[int]
 
 
-class Edge(_ViewModel):
+class EdgeView(_ViewModel):
     """An arrow: its path (as in SVG), the numbers of the nodes at its ends, and of its criterion.
 
     `dependency` counts the criteria behind those of the kind ``entity``.
@@ -41,7 +41,7 @@ class Edge(_ViewModel):
     name: str
 
 
-class Graph(_ViewModel):
+class GraphView(_ViewModel):
     """A graph that the page draws, what is found and what is missing in colours of their own.
 
     Attributes:
@@ -50,8 +50,8 @@ class Graph(_ViewModel):
 
     width: float
     height: float
-    nodes: list[Node]
-    edges: list[Edge]
+    nodes: list[NodeView]
+    edges: list[EdgeView]
     lost: list[int]
 
 
@@ -65,5 +65,5 @@ def view(kind: Kind[Any], question: Question[Any]) -> dict[str, Any]:
     if unknown := found.keys() - {"graph"}:
         raise ValueError(f"a page can show a graph, not {min(unknown)}")
     if found["graph"] is not None:
-        Graph.model_validate(found["graph"])
+        GraphView.model_validate(found["graph"])
     return found

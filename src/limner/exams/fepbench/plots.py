@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core.errors import UsageError
-from ...core.plot_data import Bands, Bin, Cell, Grid, Plot, Point, Points, Source, abstained, left_out, plain
+from ...core.plot_data import Bands, Bin, Grid, Plot, Point, Points, Quantity, Source, abstained, left_out, plain
 
 SCORES = ("if", "re", "sp")
 HUNDRED = 100.0
@@ -85,7 +85,7 @@ def _gaps(source: Source, key: str, words: str) -> Grid:
             "draw and mark more, or pick painters with --painter"
         )
     names = [name for name in source.protocol.dimensions if any(name in gaps for gaps in found)]
-    cells = tuple(tuple(Cell(_points(gaps.get(name))) for name in names) for gaps in found)
+    cells = tuple(tuple(Quantity(_points(gaps.get(name))) for name in names) for gaps in found)
     label = f"{words}, hundredths of a score"
     caption = source.caption + (" · –: the judge abstained" if not all(found) else "")
     return Grid(source.names, tuple(map(plain, names)), cells, label, HUNDRED, caption, source.controls)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ...core.errors import UsageError
 from ...core.evidence import REGIONS
-from ...core.plot_data import Cell, Grid, Histograms, Plot, Source
+from ...core.plot_data import Grid, Histograms, Plot, Quantity, Source
 from .analysis import LIMITS, LOW
 
 LOW_SCORES = ("mmmg_release", "mmmg_exact")
@@ -25,7 +25,7 @@ def failures(source: Source) -> Grid:
         raise UsageError(
             f"{source.exam}: no drawing has {name}; it takes a judge that decides all items, and region counts"
         )
-    cells = tuple(tuple(Cell(each[kind], n=each["low"]) for kind in LIMITS) for each in found)
+    cells = tuple(tuple(Quantity(each[kind], n=each["low"]) for kind in LIMITS) for each in found)
     notes = tuple(f"{each['low']} of {each['drawings']}" for each in found)
     caption = source.caption + f" · low: {name} up to {LOW:g}; at the right how many are"
     label = "share of the drawings that score low"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...core.plot_data import Cell, Grid
-from ..frames.grids import OVERALL
-from ..style import DIVERGING, NORMAL, PALE, SEQUENTIAL, SMALL, WIDTHS, Sketch, fit, fitted, wide, wrapped
+from ..core.errors import UsageError
+from ..core.plot_data import Grid, Quantity
+from ..scoring.compare import judges as compare_judges
+from .grids import OVERALL
+from .source import PlotChoice
+from .style import DIVERGING, NORMAL, PALE, SEQUENTIAL, SMALL, WIDTHS, Sketch, fit, fitted, wide, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -23,9 +26,8 @@ def scores(grid: Grid, width: str) -> Sketch:
     """Scores, dark is low; the lower end of the colours is nothing, the upper one the best possible."""
     # Two digits fit into the narrowest cell.
     by = 100.0 if grid.top == 1 else 1.0
-    cells = tuple(tuple(cell.scaled(by) for cell in row) for row in grid.cells)
     label = grid.label + (", in hundredths" if by != 1 else "")
-    scaled = replace(grid, cells=cells, top=grid.top * by, label=label)
+    scaled = replace(grid.scaled(by), label=label)
     digits = 0 if scaled.top >= 10 else 1
     return _map(scaled, width, (0.0, scaled.top), SEQUENTIAL, lambda value: f"{value:.{digits}f}")
 
@@ -50,8 +52,7 @@ def _map(grid: Grid, width: str, ends: tuple[float, float], colours: str, text: 
     columns = [fit(column, TALLEST, SMALL) for column in grid.columns]
     # A map of few columns is no wider than it need be.
     room = min((WIDTHS[width] - NAMES[width] - 0.15) / len(columns), 0.7)
-    flat = all(wide(column, SMALL) < room - 0.06 for column in columns)
-    above = 0.15 if flat else max(wide(column, SMALL) for column in columns) + 0.1
+    turn, above = _turn(columns, room)
     told = [text(cell.value) for row in grid.cells for cell in row if cell.value is not None]
     fits = max((wide(each, SMALL) for each in told), default=0.0) < room - 0.03
     label = wrapped(grid.label, WIDTHS[width] - NAMES[width] - 0.1, NORMAL)
@@ -59,11 +60,14 @@ def _map(grid: Grid, width: str, ends: tuple[float, float], colours: str, text: 
 
     def paint(figure: FigureBase) -> None:
         panel = figure.subplots()
-        image = _cells(panel, grid, ends, colours, text if fits else lambda _: "")
+        image = _cells(panel, grid, ends, colours)
+        for y, row in enumerate(grid.cells):
+            for x, cell in enumerate(row):
+                _write(panel, x, y, cell, "–" if cell.value is None else text(cell.value) if fits else "")
         if grid.columns[0] == OVERALL:
             panel.axvline(0.5, color="white", lw=2)
         panel.set_yticks(range(len(names)), names)
-        panel.set_xticks(range(len(columns)), columns, rotation=0 if flat else 90)
+        panel.set_xticks(range(len(columns)), columns, rotation=turn)
         panel.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
         bar = figure.colorbar(image, ax=panel, orientation="horizontal", aspect=40, shrink=0.75, pad=0.02)
         bar.set_label(label)
@@ -80,26 +84,68 @@ def _plain(bar: Any) -> None:
     bar.ax.xaxis.set_major_locator(MaxNLocator(5))
 
 
-def _cells(panel: Any, grid: Grid, ends: tuple[float, float], colours: str, text: Callable[[float], str] | None) -> Any:
+def _turn(columns: Sequence[str], room: float) -> tuple[int, float]:
+    """How far the columns' names are turned to fit, and how many inches they are high."""
+    widths = [wide(column, SMALL) for column in columns]
+    return (0, 0.15) if max(widths) < room - 0.06 else (90, max(widths) + 0.1)
+
+
+def _cells(panel: Any, grid: Grid, ends: tuple[float, float], colours: str, empty: str = PALE) -> Any:
     import numpy as np
 
     values = np.array([[np.nan if cell.value is None else cell.value for cell in row] for row in grid.cells])
-    panel.set_facecolor(PALE)
-    image = panel.imshow(values, cmap=colours, vmin=ends[0], vmax=ends[1], aspect="auto")
+    panel.set_facecolor(empty)
     panel.grid(visible=False)
     for side in panel.spines.values():
         side.set_visible(False)
-    for y, row in enumerate(grid.cells if text else ()):
-        for x, cell in enumerate(row):
-            word = "–" if cell.value is None or text is None else text(cell.value)
-            panel.text(x, y, word, ha="center", va="center", fontsize=SMALL, color=_shade(image, cell))
-    return image
+    return panel.imshow(values, cmap=colours, vmin=ends[0], vmax=ends[1], aspect="auto")
 
 
-def _readable(image: Any, value: float) -> str:
+def _write(panel: Any, x: int, y: int, cell: Quantity, words: str, linespacing: float | None = None) -> None:
     """Black on light cells, white on dark ones."""
-    red, green, blue, _ = image.to_rgba(value)
-    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
+    red, green, blue = (1, 1, 1) if cell.value is None else panel.images[0].to_rgba(cell.value)[:3]
+    colour = "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
+    panel.text(x, y, words, ha="center", va="center", fontsize=SMALL, linespacing=linespacing, color=colour)
+
+
+def judges(exam: str, choice: PlotChoice) -> tuple[Grid, Grid]:
+    """Two matrices: Cohen's kappa of single marks, and Spearman's coefficient of the painters' order.
+
+    Raises:
+        UsageError: Only one judge has marked.
+    """
+    found = compare_judges(exam, score=choice.score, reading=choice.reading, store=choice.store, **choice.which)
+    if found.reason:
+        raise UsageError(f"{exam}: {found.reason}; `limner mark {exam} --judge NAME` adds a judge")
+    names = tuple(rater.name for rater in found.raters)
+    kappa: dict[tuple[str, str], Quantity] = {}
+    order: dict[tuple[str, str], Quantity] = {}
+    for pair in found.pairs:
+        marks, other = pair.marks["all"], pair.order
+        kappa[pair.second, pair.first] = Quantity(marks.kappa.value, marks.kappa.low, marks.kappa.high, marks.n)
+        order[pair.second, pair.first] = Quantity(other.spearman.value, other.low, other.high, other.spearman.n)
+    drawings = _ends(len(rater.clusters) for rater in found.raters)
+    caption = (
+        f"{found.exam} · {len(names)} judges · reading {found.reading} · {drawings} drawings marked by each"
+        f" · order of painters by {found.score.name}"
+        f" · coverage: {_ends(cell.n for cell in order.values())} painters in common"
+    )
+    return (
+        _matrix(names, kappa, "single marks: Cohen's kappa", caption),
+        _matrix(names, order, "order of painters: Spearman's coefficient", caption),
+    )
+
+
+def _ends(counts: Iterable[int]) -> str:
+    listed = sorted(counts)
+    return " to ".join(dict.fromkeys(str(end) for end in (listed[0], listed[-1])))
+
+
+def _matrix(names: tuple[str, ...], found: dict[tuple[str, str], Quantity], label: str, caption: str) -> Grid:
+    """The lower triangle: each pair stands once."""
+    rows, columns = names[1:], names[:-1]
+    cells = tuple(tuple(found.get((row, column), Quantity()) for column in columns) for row in rows)
+    return Grid(rows, columns, cells, label, 1.0, caption)
 
 
 def matrices(grids: tuple[Grid, Grid], width: str) -> Sketch:
@@ -109,32 +155,25 @@ def matrices(grids: tuple[Grid, Grid], width: str) -> Sketch:
     columns = fitted(grids[0].columns, 1.1, SMALL)
     room = (WIDTHS[width] / (3 - down) - 1.25) / len(columns)
     tall = max(0.17, min(0.36, room * 0.6))
-    flat = all(wide(column, SMALL) < room - 0.06 for column in columns)
-    below = 0.15 if flat else max(wide(column, SMALL) for column in columns) + 0.1
+    turn, below = _turn(columns, room)
     height = down * (below + tall * len(names) + 0.3)
 
     def paint(figure: FigureBase) -> None:
         axes = figure.subplots(down, 3 - down, squeeze=False).ravel()
         for panel, grid in zip(axes, grids, strict=True):
-            _cells(panel, grid, (-1.0, 1.0), DIVERGING, None)
-            panel.set_facecolor("white")
+            _cells(panel, grid, (-1.0, 1.0), DIVERGING, "white")
             for y, row in enumerate(grid.cells):
                 for x, cell in enumerate(row[: y + 1]):
-                    panel.text(x, y, _with_ends(cell, room, tall), ha="center", va="center", fontsize=SMALL,
-                               linespacing=1.1, color=_shade(panel.images[0], cell))  # fmt: skip
+                    _write(panel, x, y, cell, _with_ends(cell, room, tall), linespacing=1.1)
             panel.set_yticks(range(len(names)), names)
-            panel.set_xticks(range(len(columns)), columns, rotation=0 if flat else 90)
+            panel.set_xticks(range(len(columns)), columns, rotation=turn)
             panel.tick_params(length=0)
             panel.set_title(wrapped(grid.label, WIDTHS[width] / (3 - down) - 0.1, NORMAL), fontsize=NORMAL)
 
     return Sketch(height, paint, grids[0].caption)
 
 
-def _shade(image: Any, cell: Cell) -> str:
-    return "black" if cell.value is None else _readable(image, cell.value)
-
-
-def _with_ends(cell: Cell, room: float, tall: float) -> str:
+def _with_ends(cell: Quantity, room: float, tall: float) -> str:
     if cell.value is None:
         return "–"
     number = f"{cell.value:.2f}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.site.differences import agreement, differing
 from limner.site.judge_data import UNDECIDED
+from limner.site.pages_data import agreement, differing
 
 value = st.sampled_from([0, 1, 2, UNDECIDED])
 

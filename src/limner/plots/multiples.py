@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...core.plot_data import Bands, Grid
-from ..style import GREY, MARKERS, PALE, PALETTE, SMALL, WIDTHS, Sketch, fit, fitted, wide
+from ..core.plot_data import Bands, Grid
+from .style import GREY, MARKERS, PALE, PALETTE, SMALL, WIDTHS, Sketch, fit, fitted, wide
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 ACROSS = {"single": 3, "double": 6}
 MANY = 18
+
+
+def rectangle(count: int, most: int) -> tuple[int, int]:
+    """How many panels stand below and beside each other; a full rectangle is nicer than one panel in the last row.
+
+    >>> rectangle(7, 6), rectangle(2, 6)
+    ((2, 4), (1, 2))
+    """
+    down = -(-count // most)
+    return down, -(-count // down)
+
+
+def panels(figure: FigureBase, titles: Sequence[str], down: int, across: int) -> Iterator[tuple[int, Any]]:
+    """A panel for each title, with its number; all have the same axes."""
+    axes = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+    for unused in axes[len(titles) :]:
+        unused.set_visible(False)
+    for n, (panel, title) in enumerate(zip(axes, titles, strict=False)):
+        panel.set_title(title, fontsize=SMALL)
+        panel.tick_params(labelbottom=n + across >= len(titles))
+        yield n, panel
 
 
 def profiles(grid: Grid, width: str) -> Sketch:
@@ -56,22 +77,13 @@ def _multiples(
     caption: str,
     legend: Callable[[FigureBase], None] | None = None,
 ) -> Sketch:
-    # A full rectangle is nicer than a last row with one panel in it.
-    most = min(ACROSS[width], len(rows))
-    down = -(-len(rows) // most)
-    across = -(-len(rows) // down)
+    down, across = rectangle(len(rows), ACROSS[width])
     titles = fitted(rows, (WIDTHS[width] - left) / across - 0.1, SMALL)
     height = down * (tall + 0.2) + 0.38 + (0.2 if legend else 0.0)
 
     def paint(figure: FigureBase) -> None:
-        axes = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
-        for n, panel in enumerate(axes):
-            if n >= len(rows):
-                panel.set_visible(False)
-                continue
+        for n, panel in panels(figure, titles, down, across):
             one(panel, n)
-            panel.set_title(titles[n], fontsize=SMALL)
-            panel.tick_params(labelbottom=n + across >= len(rows))
         if legend:
             legend(figure)
 
@@ -86,7 +98,7 @@ def bands(frame: Bands, width: str) -> Sketch:
             colour, marker = PALETTE[place], MARKERS[place]
             dots = frame.drawings[n][place]
             panel.plot([x for x, _ in dots], [y for _, y in dots], ".", color=colour, ms=2.2, alpha=0.4, mew=0)
-            xs = [each.middle for each in bins]
+            xs = [sum(each.size) / 2 for each in bins]
             panel.fill_between(
                 xs, [each.q1 for each in bins], [each.q3 for each in bins], color=colour, alpha=0.18, lw=0
             )

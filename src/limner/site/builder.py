@@ -16,30 +16,28 @@ import sqlalchemy as sa
 
 from ..core.errors import StoreError, UsageError
 from ..core.evaluator import Evaluator, Which, labelled
-from ..core.evidence import EVIDENCE
-from ..core.protocol import READINGS, Reading
+from ..core.protocol import checked_reading
+from ..evidence.kinds import split_options
 from ..scoring import evaluators_of
-from ..scoring.groups import stored_exam, which_questions
+from ..scoring.groups import check_without, stored_exam, which_questions
 from ..store import DEFAULT, Store
 from ..store.open import open_store
 from ..store.records import load_setups
 from ..store.schema import exams as exam_table
-from .chunks import Chunks
-from .exam_data import Examined
-from .inventory import Survey, Terms
-from .names import key
+from .chunks import Chunks, key
+from .exam_data import ExamData
+from .inventory import Inventory, Terms
 from .overlays import write_boxes
-from .pages import PAGES, exam_page, index_page
-from .pictures import SIDE, How, Pictures
-from .provenance import Foot, place
+from .pages import PAGES, Provenance, exam_page, index_page, store_name
+from .pictures import SIDE, Pictures, PictureSpec
 
 MARKER = ".limner-site.json"
 """Says that a folder is a site of ours and may be written over, and how its pictures were made."""
 
 
 @dataclass(frozen=True)
-class Built:
-    """What was built.
+class Site:
+    """A site that was built.
 
     Attributes:
         unshown: Images that cannot be shown, and why.
@@ -72,7 +70,7 @@ def build(
     max_side: int | None = None,
     workers: int | None = None,
     watch: Callable[[str], None] = lambda _: None,
-) -> Built:
+) -> Site:
     """Build the site; pictures that an earlier build made are taken again.
 
     Args:
@@ -96,38 +94,37 @@ def build(
         UsageError: The folder holds something else, or the store has no such exam, judge or painter.
     """
     clock, folder = time.perf_counter(), Path(output)
-    asked = {name: value for name, value in (options or {}).items() if name not in EVIDENCE}
-    measured = {name: value for name, value in (options or {}).items() if name in EVIDENCE}
+    measured, asked = split_options(options or {})
     which = Which(tuple(judges), variant, asked, wording)
-    terms = Terms(_reading(reading), which_questions(on), constants or {}, measured, without)
+    terms = Terms(checked_reading(reading), which_questions(on), constants or {}, measured, without)
     with open_store(store) as opened:
-        surveys = [Survey(opened, name, terms) for name in _names(opened, exams)]
-        _known(without, surveys)
-        chosen = _evaluators(opened, surveys, which)
+        inventories = [Inventory(opened, name, terms) for name in _names(opened, exams)]
+        check_without(without, {name for each in inventories for name in each.called})
+        chosen = _evaluators(opened, inventories, which)
         _prepare(folder, {"small": SIDE, "images": images, "max_side": max_side})
-        how = How(opened.blobs.root, folder / "thumbs", folder / "images" if images else None, max_side)
-        pictures = Pictures(how, workers)
+        spec = PictureSpec(opened.blobs.root, folder / "thumbs", folder / "images" if images else None, max_side)
+        pictures = Pictures(spec, workers)
         try:
-            pictures.make(image for survey in surveys for image in survey.images())
-            slugs = _slugs([survey.name for survey in surveys])
+            pictures.make(image for inventory in inventories for image in inventory.images())
+            slugs = _slugs([inventory.name for inventory in inventories])
             made = []
-            for survey in surveys:
-                watch(f"scores of {survey.name}")
-                new = folder / "exams" / slugs[survey.name] / ".data"
+            for inventory in inventories:
+                watch(f"scores of {inventory.name}")
+                new = folder / "exams" / slugs[inventory.name] / ".data"
                 shutil.rmtree(new, ignore_errors=True)
-                made.append(Examined(survey, new))
-                made[-1].judge(chosen[survey.name])
+                made.append(ExamData(inventory, new))
+                made[-1].judge(chosen[inventory.name])
             pictures.finish(lambda count: watch(f"{count} pictures"))
         finally:
             pictures.close()
         watch("pages")
         feet = [exam.write(pictures) for exam in made]
         write_boxes(opened, _wanted(made))
-        _write(folder, made, feet, slugs, place(opened))
-    drawings = sum(len(survey.slots) for survey in surveys)
+        _write(folder, made, feet, slugs, store_name(opened))
+    drawings = sum(len(inventory.slots) for inventory in inventories)
     seconds = time.perf_counter() - clock
     broken = tuple(said for exam in made for said in exam.broken)
-    return Built(folder / "index.html", len(made), drawings, pictures.made, pictures.bad, seconds, broken)
+    return Site(folder / "index.html", len(made), drawings, pictures.made, pictures.bad, seconds, broken)
 
 
 def _names(store: Store, wanted: Sequence[str]) -> list[str]:
@@ -140,25 +137,12 @@ def _names(store: Store, wanted: Sequence[str]) -> list[str]:
     return found
 
 
-def _known(without: Sequence[str], surveys: Sequence[Survey]) -> None:
-    there = {name for survey in surveys for name in survey.called}
-    if unknown := sorted({*without} - there):
-        raise UsageError(f"--without {unknown[0]}: there is: {', '.join(sorted(there)) or 'none'}")
-
-
-def _evaluators(store: Store, surveys: Sequence[Survey], which: Which) -> dict[str, list[Evaluator]]:
+def _evaluators(store: Store, inventories: Sequence[Inventory], which: Which) -> dict[str, list[Evaluator]]:
     """Whose marks are wanted, exam by exam; labels may differ from exam to exam, and each can be asked for."""
-    there = {survey.name: evaluators_of(store, survey.name) for survey in surveys}
+    there = {inventory.name: evaluators_of(store, inventory.name) for inventory in inventories}
     everyone = labelled(Evaluator(id, setup) for id, setup in load_setups(store).items())
     which.choose([*everyone, *(each for found in there.values() for each in found)])
     return {name: which.among(found) for name, found in there.items()}
-
-
-def _reading(word: str) -> Reading:
-    for reading in READINGS:
-        if word == reading:
-            return reading
-    raise UsageError(f"no reading {word!r}; there is: {', '.join(READINGS)}")
 
 
 def _slugs(names: Sequence[str]) -> dict[str, str]:
@@ -200,25 +184,23 @@ def _copy(source: Any, target: Path) -> None:
             (target / item.name).write_bytes(item.read_bytes())
 
 
-def _wanted(made: Sequence[Examined]) -> dict[str, list[tuple[Chunks, str]]]:
+def _wanted(made: Sequence[ExamData]) -> dict[str, list[tuple[Chunks, str]]]:
     """Every image with the questions on whose pages it is shown."""
     found: dict[str, list[tuple[Chunks, str]]] = {}
     for exam in made:
-        survey = exam.survey
-        shown = {(slot.image, slot.question) for slot in survey.slots.values()}
-        shown |= {(q.reference.sha256, n) for n, q in enumerate(survey.questions) if q.reference}
-        for image, question in shown:
-            if image is not None:
-                found.setdefault(image, []).append((exam.chunks, survey.keys[question]))
+        for image, question in exam.inventory.shown():
+            found.setdefault(image, []).append((exam.chunks, exam.inventory.keys[question]))
     return found
 
 
-def _write(folder: Path, made: Sequence[Examined], feet: Sequence[Foot], slugs: Mapping[str, str], store: str) -> None:
+def _write(
+    folder: Path, made: Sequence[ExamData], feet: Sequence[Provenance], slugs: Mapping[str, str], store: str
+) -> None:
     """Put the new data in the old one's place, and write the pages."""
     built = time.time()
     others = list(slugs.items())
     for exam, foot in zip(made, feet, strict=True):
-        home = folder / "exams" / slugs[exam.survey.name]
+        home = folder / "exams" / slugs[exam.inventory.name]
         exam.chunks.flush()
         shutil.rmtree(home / "data", ignore_errors=True)
         (home / ".data").rename(home / "data")
@@ -229,12 +211,12 @@ def _write(folder: Path, made: Sequence[Examined], feet: Sequence[Foot], slugs: 
             shutil.rmtree(old)
     index = Chunks(folder / "data")
     shutil.rmtree(index.folder, ignore_errors=True)
-    index.add("site", {"exams": [_summary(exam, slugs[exam.survey.name]) for exam in made]})
+    index.add("site", {"exams": [_summary(exam, slugs[exam.inventory.name]) for exam in made]})
     index.flush()
     (folder / "index.html").write_text(index_page(feet, built, store), encoding="utf-8")
 
 
-def _summary(exam: Examined, slug: str) -> dict[str, Any]:
+def _summary(exam: ExamData, slug: str) -> dict[str, Any]:
     """What the first page says of an exam."""
     body = exam.body
     names = ("name", "kind", "title", "reading", "on", "counts", "scores")

@@ -11,8 +11,8 @@ import pytest
 from limner.core.errors import UsageError
 from limner.core.plot_data import WAYS
 from limner.exams import SHIPPED
-from limner.plots import Choice, known, plot
-from limner.plots.catalogue import DRAWN
+from limner.plots import PlotChoice, known, plot
+from limner.plots.catalogue import DRAW_FUNCTIONS
 from limner.plots.style import WIDTHS, compose, look
 from limner.store import Store
 from tests.tables import synthetic
@@ -70,12 +70,12 @@ def faults(name: str, frame: Any, width: str) -> list[str]:
 
 def test_every_plot_is_drawn_here() -> None:
     assert set(EXAMS) == {name for name, each in known().items() if each.usual or each.own.keys() & set(SHIPPED)}
-    assert set(DRAWN) == set(WAYS)
+    assert set(DRAW_FUNCTIONS) == set(WAYS)
 
 
 @pytest.mark.parametrize("name", [name for name in EXAMS if name not in ("cost", "judges")])
 def test_nine_painters(name: str, filled: dict[str, Store]) -> None:
-    frame = known()[name].frame(EXAMS[name], Choice(store=filled[EXAMS[name]]))
+    frame = known()[name].frame(EXAMS[name], PlotChoice(store=filled[EXAMS[name]]))
     for width in WIDTHS:
         assert faults(name, frame, width) == []
 
@@ -83,7 +83,7 @@ def test_nine_painters(name: str, filled: dict[str, Store]) -> None:
 @pytest.mark.parametrize("name", ["cost", "judges"])
 def test_costs_and_judges(name: str, judged: Store) -> None:
     judges = () if name == "judges" else ("openai/gpt-5",)
-    frame = known()[name].frame("genexam", Choice(store=judged, judges=judges))
+    frame = known()[name].frame("genexam", PlotChoice(store=judged, judges=judges))
     for width in WIDTHS:
         assert faults(name, frame, width) == []
 
@@ -91,7 +91,7 @@ def test_costs_and_judges(name: str, judged: Store) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in EXAMS if name != "judges"])
 def test_twenty_five_painters(name: str, many: dict[str, Store]) -> None:
-    frame = known()[name].frame(EXAMS[name], Choice(store=many[EXAMS[name]]))
+    frame = known()[name].frame(EXAMS[name], PlotChoice(store=many[EXAMS[name]]))
     for width in WIDTHS:
         if (name, width) in TALL:
             with pytest.raises(UsageError, match="more than a page"):
@@ -103,9 +103,9 @@ def test_twenty_five_painters(name: str, many: dict[str, Store]) -> None:
 def test_several_exams_stand_below_each_other(filled: dict[str, Store], tmp_path: Path) -> None:
     store = filled["worldgenbench"]
     path = tmp_path / "new" / "both.svg"
-    plot("heatmap", ["worldgenbench", "worldgenbench"], path, Choice(store=store), "single")
+    plot("heatmap", ["worldgenbench", "worldgenbench"], path, PlotChoice(store=store), "single")
     alone = tmp_path / "one.svg"
-    plot("heatmap", ["worldgenbench"], alone, Choice(store=store), "single")
+    plot("heatmap", ["worldgenbench"], alone, PlotChoice(store=store), "single")
     assert _height(path) == pytest.approx(2 * _height(alone), rel=0.01)
 
 
@@ -129,5 +129,5 @@ def test_what_cannot_be_is_refused(
     name: str, file: str, width: str, said: str, filled: dict[str, Store], tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        plot(name, ["genexam"], tmp_path / file, Choice(store=filled["genexam"]), width)
+        plot(name, ["genexam"], tmp_path / file, PlotChoice(store=filled["genexam"]), width)
     assert not (tmp_path / file).exists()

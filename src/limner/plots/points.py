@@ -1,0 +1,222 @@
+"""Painters as points in a plane, named beside them where there is room, else numbered with a key.
+
+A name's place is chosen so that it hides neither another name nor a point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import cos, pi, sin
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import UsageError
+from ..core.plot_data import Point, Points, Quantity, left_out, shown
+from ..scoring import Group
+from .source import StoreSource, quantities
+from .style import GREY, INK, PALE, PALETTE, SEQUENTIAL, SMALL, Sketch, fitted, wide
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
+
+NAMED = 12
+"""With more painters than this they are numbered."""
+KEY_ROW = 0.125
+Box = tuple[float, float, float, float]
+"""Left, bottom, right, top, in points."""
+AROUND = [n * pi / 8 for n in (0, 8, 4, 12, 2, 6, 10, 14, 1, 7, 9, 15, 3, 5, 11, 13)]
+"""Directions, the preferred first: right, left, above, below, then between them."""
+FAR = (5.0, 8.0, 12.0, 17.0, 24.0, 32.0, 42.0)
+LEADER = 8.0
+"""Names further away than this get a thin line to their point."""
+POINT = 3.2
+
+
+def cost(source: StoreSource) -> Points:
+    """The score against dollars for one drawing, tries that failed included."""
+    prices = [_dollars(group) for group in source.field.groups]
+    scored = quantities(source.field, source.score)
+    found = [
+        Point(name, Quantity(price), y, None, name in source.controls)
+        for name, price, y in zip(source.names, prices, scored, strict=True)
+        if price is not None and y.value is not None
+    ]
+    if not any(point.x.value for point in found):
+        raise UsageError(
+            f"{source.exam}: no painter with a score has a known cost above nothing; "
+            "`limner run` notes what drawings of painters with a price cost, imported ones have none"
+        )
+    caption = source.caption + left_out(len(source.names) - len(found), "price or score not known")
+    label = "dollars for one drawing"
+    return Points(tuple(found), label, shown(source.score), caption, money=True).with_front()
+
+
+def _dollars(group: Group) -> float | None:
+    """What a drawing of this painter has cost on average; None where that is not known of every one."""
+    drawings = {entry.drawing.id: entry.drawing for entry in group.entries}.values()
+    done = sum(drawing.status == "done" for drawing in drawings)
+    # What an imported drawing has cost is not known.
+    costs = [None if drawing.origin == "import" else drawing.cost for drawing in drawings]
+    known = [each for each in costs if each is not None]
+    return sum(known) / done if done and len(known) == len(costs) else None
+
+
+def points(frame: Points, width: str) -> Sketch:
+    """See the module; where there is a front, a line joins those that no other painter beats."""
+    keyed = len(frame.points) > NAMED or width == "single"
+    across = 2 if width == "single" else 1
+    key = -(-len(frame.points) // across) * KEY_ROW if keyed else 0.0
+    plane = 2.3 if width == "single" else 3.4
+    room = 1.9 if not keyed else 1.6 if width == "double" else 1.05 if frame.colour else 1.25
+    height = plane + key if width == "single" else max(plane, key + 0.3)
+
+    def paint(figure: FigureBase) -> Callable[[], None]:
+        if not keyed:
+            panel = figure.subplots()
+        elif width == "single":
+            panel, list_ = figure.subplots(2, 1, height_ratios=[plane, key])
+        else:
+            panel, list_ = figure.subplots(1, 2, width_ratios=[4.9, 2.1])
+        _plane(figure, panel, frame)
+        names = fitted([point.name for point in frame.points], room, SMALL)
+        if keyed:
+            _key(list_, names, across)
+            names = [str(n) for n in range(1, len(names) + 1)]
+        where = [(p.x.value or 0.0, p.y.value or 0.0) for p in frame.points]
+        return lambda: _name(panel, where, names)
+
+    return Sketch(height, paint, frame.caption)
+
+
+def _key(panel: Any, names: list[str], across: int) -> None:
+    panel.axis("off")
+    down = -(-len(names) // across)
+    panel.set_xlim(0, across)
+    panel.set_ylim(down - 0.5, -0.5)
+    for n, name in enumerate(names):
+        x, y = n // down, n % down
+        panel.text(x + 0.11 / across, y, str(n + 1), ha="right", va="center", fontsize=SMALL, color=GREY)
+        panel.text(x + 0.16 / across, y, name, ha="left", va="center", fontsize=SMALL)
+
+
+def _plane(figure: FigureBase, panel: Any, frame: Points) -> None:
+    known = [point.colour for point in frame.points if point.colour is not None]
+    if frame.money:
+        _set_dollars(panel, [point.x.value or 0.0 for point in frame.points])
+    for point in frame.points:
+        x, y = point.x.value or 0.0, point.y.value or 0.0
+        if point.x.ends:
+            panel.plot(point.x.ends, [y, y], color=PALE, lw=0.7, zorder=1)
+        if point.y.ends:
+            panel.plot([x, x], point.y.ends, color=PALE, lw=0.7, zorder=1)
+    if frame.front:
+        on = {point.name: point for point in frame.points}
+        line = [(on[name].x.value, on[name].y.value) for name in frame.front]
+        panel.plot([x for x, _ in line], [y for _, y in line], color=PALETTE[1], lw=1.0, ls="--", zorder=2,
+                   drawstyle="steps-post" if frame.money else "steps-pre",
+                   label="front: no other painter is better in both")  # fmt: skip
+        figure.legend(loc="outside upper left")
+    for point in frame.points:
+        colour = GREY if point.control else PALETTE[1] if point.name in frame.front else PALETTE[0]
+        marker = "D" if point.control else "s" if point.name in frame.front else "o"
+        style = {"c": [point.colour], "cmap": SEQUENTIAL, "vmin": 0.0, "vmax": 1.0} if known else {"color": colour}
+        if known and point.colour is None:
+            style = {"color": PALE}
+        drawn = panel.scatter([point.x.value], [point.y.value], s=22, marker=marker, edgecolors=INK, linewidths=0.4,
+                              zorder=3, **style)  # fmt: skip
+        if known and point.colour is not None:
+            image = drawn
+    if known:
+        bar = figure.colorbar(image, ax=panel, aspect=30, pad=0.02)
+        bar.set_label(frame.colour or "")
+        bar.outline.set_visible(False)
+    panel.set_xlabel(frame.x)
+    panel.set_ylabel(frame.y)
+
+
+def _set_dollars(panel: Any, prices: list[float]) -> None:
+    """A logarithmic axis with a place for nothing at its left."""
+    paid = [price for price in prices if price > 0]
+    least, most = min(paid), max(paid)
+    panel.set_xscale("symlog", linthresh=least * 0.7, linscale=0.4)
+    steps = [step * 10.0**power for power in range(-6, 4) for step in (1, 2, 5)]
+    ticks = [step for step in steps if least * 0.7 <= step <= most * 1.5]
+    free = 0.0 in prices
+    panel.set_xticks([0.0, *ticks] if free else ticks, [*(["0"] if free else []), *(f"{tick:g}" for tick in ticks)])
+    panel.minorticks_off()
+    panel.set_xlim(-least * 0.25 if free else least * 0.75, most * 1.7)
+
+
+def choose(points: Sequence[tuple[float, float]], widths: Sequence[float], inside: Box) -> list[tuple[float, float]]:
+    """For each point the middle of its name: near it, inside the frame, and on nothing else where that can be.
+
+    Args:
+        points: Where they are, in points (1/72 inch).
+        widths: How wide each name is.
+        inside: The frame.
+
+    >>> choose([(50, 50)], [20], (0, 0, 100, 100))
+    [(65.0, 50.0)]
+    """
+    filled = [(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in points]
+    found: list[tuple[float, float]] = [(0.0, 0.0)] * len(points)
+    # Those with the closest neighbours have the least choice, so they come first.
+    order = sorted(range(len(points)), key=lambda n: _nearest(points, n))
+    for n in order:
+        best: tuple[float, float, float] | None = None
+        for middle in _places(points[n], widths[n]):
+            box = _box(middle, widths[n])
+            bad = sum(_overlap(box, other) for other in filled) + 20 * _outside(box, inside)
+            if best is None or bad < best[0] - 1e-9:
+                best = (bad, *middle)
+            if bad == 0:
+                break
+        assert best is not None
+        found[n] = best[1:]
+        filled.append(_box(found[n], widths[n]))
+    return found
+
+
+def _nearest(points: Sequence[tuple[float, float]], n: int) -> float:
+    x, y = points[n]
+    return min(((x - a) ** 2 + (y - b) ** 2 for m, (a, b) in enumerate(points) if m != n), default=0.0)
+
+
+def _places(point: tuple[float, float], width: float) -> list[tuple[float, float]]:
+    x, y = point
+    return [
+        (x + cos(angle) * (far + width / 2), y + sin(angle) * (far + SMALL / 2 - 1)) for far in FAR for angle in AROUND
+    ]
+
+
+def _box(middle: tuple[float, float], width: float) -> Box:
+    x, y = middle
+    return x - width / 2 - 1.5, y - SMALL * 0.58, x + width / 2 + 1.5, y + SMALL * 0.58
+
+
+def _overlap(one: Box, other: Box) -> float:
+    across = min(one[2], other[2]) - max(one[0], other[0])
+    down = min(one[3], other[3]) - max(one[1], other[1])
+    return across * down if across > 0 and down > 0 else 0.0
+
+
+def _outside(box: Box, inside: Box) -> float:
+    return sum(
+        max(0.0, each) for each in (inside[0] - box[0], inside[1] - box[1], box[2] - inside[2], box[3] - inside[3])
+    )
+
+
+def _name(panel: Any, points: Sequence[tuple[float, float]], names: Sequence[str]) -> None:
+    """Write the names into a panel whose size is settled; a name far from its point gets a thin line to it."""
+    scale = 72 / panel.figure.dpi
+    where = [(float(x) * scale, float(y) * scale) for x, y in panel.transData.transform(list(points))]
+    edge = panel.get_window_extent()
+    inside = (edge.x0 * scale + 1, edge.y0 * scale + 1, edge.x1 * scale - 1, edge.y1 * scale - 1)
+    widths = [wide(name, SMALL) * 72 for name in names]
+    chosen = choose(where, widths, inside)
+    # Over lines, below points.
+    paper = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none"}
+    for name, data, (x, y), (a, b), width in zip(names, points, where, chosen, widths, strict=True):
+        gap = max(abs(x - a) - width / 2, abs(y - b) - SMALL / 2)
+        line = {"arrowstyle": "-", "lw": 0.4, "color": GREY, "shrinkA": 0, "shrinkB": 2.5} if gap > LEADER else None
+        panel.annotate(name, data, (a - x, b - y), textcoords="offset points", ha="center", va="center",
+                              fontsize=SMALL, arrowprops=line, zorder=2.5, bbox=paper)  # fmt: skip

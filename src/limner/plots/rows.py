@@ -1,0 +1,160 @@
+"""Plots whose rows are painters: dots with intervals, kinds of failure, histograms."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import UsageError
+from ..core.plot_data import Grid, Histograms, Quantity, plain
+from ..scoring import Group
+from .multiples import panels, rectangle
+from .source import StoreSource
+from .style import GREY, MARKERS, PALE, PALETTE, SMALL, WIDTHS, Sketch, fitted, wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
+
+ROW = 0.125
+"""Inches for one painter's row."""
+NAMES = {"single": 1.1, "double": 1.75}
+"""Inches that names may take."""
+
+
+def set_rows(panel: Any, names: Sequence[str]) -> None:
+    """A row for each name, the first at the top."""
+    panel.set_yticks(range(len(names)), names)
+    panel.set_ylim(len(names) - 0.4, -0.6)
+    panel.tick_params(axis="y", length=0)
+
+
+def _set_notes(panel: Any, notes: Sequence[str]) -> None:
+    """Words at the rows' right ends."""
+    right = panel.secondary_yaxis("right")
+    right.set_yticks(range(len(notes)), notes, fontsize=SMALL)
+    right.tick_params(length=0)
+    right.spines["right"].set_visible(False)
+
+
+def _legend(figure: FigureBase, panel: Any, width: str) -> None:
+    handles, labels = panel.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=4 if width == "single" else 8)
+
+
+def dots(grid: Grid, width: str) -> Sketch:
+    """One panel per column, one row per painter: a dot with its interval."""
+    down, across = rectangle(len(grid.columns), {"single": 3, "double": 6}[width])
+    names = fitted(grid.rows, NAMES[width], SMALL)
+    room = (WIDTHS[width] - NAMES[width]) / across - 0.08
+    titles = [wrapped(column, room, SMALL) for column in grid.columns]
+    lines = max(title.count("\n") + 1 for title in titles)
+    height = down * (0.12 + 0.11 * lines + ROW * len(names)) + 0.4
+
+    def paint(figure: FigureBase) -> None:
+        for place, panel in panels(figure, titles, down, across):
+            for row, cells in enumerate(grid.cells):
+                _dot(panel, row, cells[place], GREY if grid.rows[row] in grid.controls else PALETTE[0])
+            set_rows(panel, names)
+            panel.set_xlim(-0.03 * grid.top, 1.03 * grid.top)
+            panel.set_xticks([0, grid.top / 2, grid.top])
+            # The numbers at an axis' ends stay inside their panel, so that neighbours do not touch.
+            labels = panel.get_xticklabels()
+            for label, side in zip((*labels[:1], *labels[-1:]), ("left", "right"), strict=False):
+                label.set_ha(side)
+
+    return Sketch(height, paint, grid.caption, grid.label)
+
+
+def _dot(panel: Any, row: float, cell: Quantity, colour: str) -> None:
+    """A number with its interval; where there is only what it could be, an open line."""
+    if cell.ends is not None:
+        known = cell.value is not None
+        panel.plot(cell.ends, [row, row], color=colour if known else PALE, lw=0.9 if known else 2.2, zorder=2,
+                   solid_capstyle="butt")  # fmt: skip
+    if cell.value is not None:
+        panel.plot([cell.value], [row], "o", color=colour, ms=3.2, zorder=3, mec="white", mew=0.3)
+
+
+def failures(source: StoreSource) -> Grid:
+    """Drawings without a score, by why they have none.
+
+    Raises:
+        UsageError: Nothing has failed.
+    """
+    # Painters without any score too: before the controls, which come last.
+    groups = sorted([*source.field.groups, *source.field.left_out], key=lambda group: group.control)
+    counts = [_kinds(group) for group in groups]
+    kinds = sorted({kind for count, _ in counts for kind in count})
+    if not kinds:
+        raise UsageError(f"{source.exam}: every drawing has a score; there is no failure to show")
+    cells = tuple(tuple(Quantity(count[kind] / whole, n=whole) for kind in kinds) for count, whole in counts)
+    notes = tuple(f"{count.total()} of {whole}" for count, whole in counts)
+    names, controls = tuple(g.name for g in groups), frozenset(g.name for g in groups if g.control)
+    label, caption = "share of the drawings drawn or tried", source.caption + " · at the right how many have no score"
+    return Grid(names, tuple(map(plain, kinds)), cells, label, 1.0, caption, controls, notes)
+
+
+def _kinds(group: Group) -> tuple[Counter[str], int]:
+    """How many drawings (each repeat of a marking for itself) have no score, by kind; and how many there are."""
+    tried = [entry for entry in group.entries if entry.status != "not_applicable"]
+    return Counter(entry.status for entry in tried if not entry.scored), len(tried)
+
+
+def kinds(grid: Grid, width: str) -> Sketch:
+    """One row per painter, one mark per kind of failure, the count at the right."""
+    names = fitted(grid.rows, NAMES[width], SMALL)
+    height = 0.75 + ROW * len(names)
+
+    def paint(figure: FigureBase) -> None:
+        panel = figure.subplots()
+        most = max((cell.value or 0.0 for row in grid.cells for cell in row), default=0.0)
+        for place, column in enumerate(grid.columns):
+            found = [(value, n) for n, row in enumerate(grid.cells) if (value := row[place].value) is not None]
+            # Kinds with the same share stand a little apart, so that none hides another.
+            shift = (place - (len(grid.columns) - 1) / 2) * 0.16
+            xs, ys = [value for value, _ in found], [n + shift for _, n in found]
+            marker, colour = MARKERS[place % len(MARKERS)], PALETTE[place % len(PALETTE)]
+            panel.plot(xs, ys, marker, color=colour, ms=3.4, mec="white", mew=0.3, label=column, clip_on=False)
+        set_rows(panel, names)
+        end = (1.0 if most > 0.5 else most * 1.1) or 1.0
+        panel.set_xlim(-0.02 * end, end)
+        panel.set_xlabel(grid.label)
+        panel.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}" if most > 0.1 else f"{value:.1%}")
+        panel.locator_params(axis="x", nbins=5)
+        if grid.notes:
+            _set_notes(panel, grid.notes)
+        _legend(figure, panel, width)
+
+    return Sketch(height, paint, grid.caption)
+
+
+def histograms(frame: Histograms, width: str) -> Sketch:
+    """One small histogram per painter, one below the other, with the two marks and the share beyond the first."""
+    names = fitted(frame.rows, NAMES[width], SMALL)
+    row = 0.34 if len(names) <= 12 else 0.24
+    height = 0.75 + row * len(names)
+
+    def paint(figure: FigureBase) -> None:
+        import numpy as np
+
+        panel = figure.subplots()
+        most = max(max(counts, default=0.0) for counts in frame.counts)
+        end = max(frame.marks[1] * 1.15, most)
+        edges = np.linspace(0, end, 41)
+        for n, counts in enumerate(frame.counts):
+            heights, _ = np.histogram(counts, edges)
+            tall = 0.88 * heights / heights.max() if heights.any() else heights * 0.0
+            panel.stairs(n + 0.45 - tall, edges, baseline=n + 0.45, fill=True, color=PALETTE[5], alpha=0.8)
+            panel.axhline(n + 0.45, color=PALE, lw=0.5)
+        for mark, line, colour in zip(frame.marks, ("--", ":"), (PALETTE[1], PALETTE[6]), strict=True):
+            panel.axvline(mark, ls=line, color=colour, lw=0.9, label=f"{mark:g} {frame.unit}")
+        set_rows(panel, names)
+        panel.grid(axis="y", visible=False)
+        panel.set_xlim(0, end)
+        panel.set_xlabel(f"{frame.unit} in a drawing")
+        _set_notes(panel, [f"{first:.0%}" for first, _ in frame.above])
+        panel.set_title(f"above {frame.marks[0]:g}", loc="right", fontsize=SMALL)
+        _legend(figure, panel, width)
+
+    return Sketch(height, paint, frame.caption)

@@ -1,0 +1,214 @@
+"""The data behind an exam's pages of many drawings: gallery, questions, failures, differences, painters."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core.exam import Question
+from ..scoring import Standing
+from .chunks import Chunks
+from .inventory import DrawingSlot, Inventory
+from .judge_data import UNDECIDED, JudgeData, JudgeTable
+from .leaderboard import numbers_json
+from .pictures import Pictures
+
+PART = 2500
+"""So many rows make one part of a file; of the gallery, one file."""
+PROMPT = 160
+"""Of a prompt so much stands in lists; searching goes through all of it."""
+NAMED = 6
+"""So many of the criteria that differ are named in the list."""
+EXTREMES = 6
+"""So many of a painter's best and worst drawings are shown."""
+Vectors = Sequence[tuple[int, int, bytes]]
+"""A drawing's markings: table, repeat, and one byte for each criterion."""
+
+
+def _share(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, 4)
+
+
+def write_gallery(inventory: Inventory, judges: JudgeData, pictures: Pictures, chunks: Chunks) -> None:
+    """Every drawing in a few columns of numbers."""
+    slots = list(inventory.slots.values())
+    for start in range(0, len(slots) or 1, PART):
+        some = slots[start : start + PART]
+        body = {
+            "start": start,
+            "d": [slot.short for slot in some],
+            "q": [slot.question for slot in some],
+            "p": [slot.painter for slot in some],
+            "seed": [slot.seed for slot in some],
+            "image": [pictures.small(slot.image) for slot in some],
+            "status": [0 if slot.status == "done" else slot.status for slot in some],
+            "met": [[_share(met[slot.number]) for slot in some] for met in judges.met],
+        }
+        chunks.add(f"drawings/{start // PART}", body)
+
+
+def write_questions(inventory: Inventory, judges: JudgeData, pictures: Pictures, chunks: Chunks) -> None:
+    """Every question in short; and apart, for searching, its words in full."""
+    tags = inventory.tags
+    places = {tag: {value: place for place, value in enumerate(values)} for tag, values in tags.items()}
+    means = [_means(inventory, met) for met in judges.met]
+    drawn = Counter(slot.question for slot in inventory.slots.values() if slot.status == "done")
+    for start in range(0, len(inventory.questions), PART):
+        some = inventory.questions[start : start + PART]
+        numbers = range(start, start + len(some))
+        body = {
+            "start": start,
+            "id": [q.id for q in some],
+            "key": [inventory.keys[n] for n in numbers],
+            "drawn": [drawn[n] for n in numbers],
+            "prompt": [" ".join(q.prompt[: 4 * PROMPT].split())[:PROMPT] for q in some],
+            "criteria": [len(inventory.criteria(q)) for q in some],
+            "reference": [pictures.small(q.reference.sha256 if q.reference else None) for q in some],
+            "tags": {tag: [places[tag].get(q.tags.get(tag, ""), -1) for q in some] for tag in tags},
+            "met": [[found.get(n) for n in numbers] for found in means],
+        }
+        chunks.add("questions", body)
+        chunks.add("words", {"start": start, "words": [_words(q) for q in some]})
+
+
+def _means(inventory: Inventory, met: Sequence[float]) -> dict[int, float | None]:
+    """For each question the mean share met, over all painters but controls."""
+    sums: dict[int, list[float]] = {}
+    for slot in inventory.slots.values():
+        if not math.isnan(met[slot.number]) and not inventory.painters[slot.painter].control:
+            sums.setdefault(slot.question, []).append(met[slot.number])
+    return {question: _share(sum(values) / len(values)) for question, values in sums.items()}
+
+
+def _words(question: Question[Any]) -> str:
+    return " ".join([question.id, *question.tags.values(), *question.prompt.split()]).casefold()
+
+
+def write_failures(judges: JudgeData, drawn: Sequence[list[Any]], chunks: Chunks) -> Counter[str]:
+    """Everything that could not be drawn (`drawn`) or marked; returns how often, by kind.
+
+    A row is stage, question, painter, seed, drawing, way, kind, detail, time.
+    """
+    rows = list(drawn)
+    for way, slot, kind, detail in judges.failures:
+        rows.append(["marking", slot.question, slot.painter, slot.seed, slot.short, way, kind, detail, None])
+    rows.sort(key=lambda row: row[:4])
+    _write(chunks, "failures", rows)
+    return Counter(row[6] for row in rows)
+
+
+def write_differences(inventory: Inventory, judges: JudgeData, chunks: Chunks) -> int:
+    """Every drawing about which judges or repeats differ; returns how many.
+
+    A row is question, painter, seed, drawing, criteria decided twice, how many of them differ, between whom, which.
+    """
+    rows: list[list[Any]] = []
+    for slot in inventory.slots.values():
+        both, places, between_judges, between_repeats = differing(judges.vectors.get(slot.number, ()))
+        if places:
+            criteria = inventory.criteria(inventory.questions[slot.question])
+            names = [criteria[place].id for place in places[:NAMED] if place < len(criteria)]
+            between = [name for name, yes in (("judges", between_judges), ("repeats", between_repeats)) if yes]
+            rows.append([slot.question, slot.painter, slot.seed, slot.short, both, len(places), between, names])
+    rows.sort(key=lambda row: -row[5])
+    _write(chunks, "differences", rows, {"agreement": agreement(judges.vectors)})
+    return len(rows)
+
+
+def _write(chunks: Chunks, name: str, rows: list[Any], head: Mapping[str, Any] | None = None) -> None:
+    chunks.add(name, {"rows": rows[:PART], **(head or {})})
+    for start in range(PART, len(rows), PART):
+        chunks.add(name, {"rows": rows[start : start + PART]})
+
+
+def differing(vectors: Vectors) -> tuple[int, list[int], bool, bool]:
+    """How many criteria two markings or more decided, which of them they decided differently, and between whom.
+
+    Returns:
+        The number decided twice, the places of those that differ, whether two judges differ, and whether two repeats of
+        one judge do.
+
+    >>> differing([(0, 0, bytes([1, 0, 255])), (1, 0, bytes([1, 1, 0])), (1, 1, bytes([0, 1, 0]))])
+    (3, [0, 1], True, True)
+    """
+    both, places, judges, repeats = 0, [], False, False
+    for place in range(min((len(marks) for _, _, marks in vectors), default=0)):
+        values = [(way, marks[place]) for way, _, marks in vectors if marks[place] != UNDECIDED]
+        both += len(values) > 1
+        if len({value for _, value in values}) > 1:
+            places.append(place)
+            by_way: dict[int, set[int]] = {}
+            for way, value in values:
+                by_way.setdefault(way, set()).add(value)
+            repeats = repeats or any(len(found) > 1 for found in by_way.values())
+            judges = judges or len({frozenset(found) for found in by_way.values()}) > 1
+    return both, places, judges, repeats
+
+
+def agreement(many: Mapping[int, Vectors]) -> list[dict[str, Any]]:
+    """For each two judges, and for each judge's repeats: criteria that both decided, and how many of them alike.
+
+    >>> agreement({0: [(0, 0, bytes([1, 0, 255])), (1, 0, bytes([1, 1, 0]))]})
+    [{'ways': [0, 1], 'both': 2, 'alike': 1}]
+    """
+    both: Counter[tuple[int, int]] = Counter()
+    alike: Counter[tuple[int, int]] = Counter()
+    for vectors in many.values():
+        for at, (way, repeat, marks) in enumerate(vectors):
+            for other_way, other_repeat, other in vectors[:at]:
+                if way != other_way and repeat != other_repeat:
+                    continue  # Two judges are held against each other repeat by repeat.
+                pair = (min(way, other_way), max(way, other_way))
+                for one, two in zip(marks, other, strict=False):
+                    if one != UNDECIDED != two:
+                        both[pair] += 1
+                        alike[pair] += one == two
+    return [{"ways": list(pair), "both": both[pair], "alike": alike[pair]} for pair in sorted(both)]
+
+
+def write_painters(inventory: Inventory, judges: JudgeData, pictures: Pictures, chunks: Chunks) -> None:
+    """One file for each painter, with one part for each judge's table it stands in."""
+    drawn: dict[int, list[DrawingSlot]] = {}
+    for slot in inventory.slots.values():
+        drawn.setdefault(slot.painter, []).append(slot)
+    for place, painter in enumerate(inventory.painters):
+        name = f"painters/{painter.key}"
+        chunks.add(name, {"painter": place})
+        for table in judges.tables:
+            for row in table.rows:
+                if inventory.places[row.painter, row.strategy] == place:
+                    chunks.add(name, _painter(table, row, drawn[place], inventory, judges, pictures))
+
+
+def _painter(
+    table: JudgeTable,
+    row: Standing,
+    drawn: Sequence[DrawingSlot],
+    inventory: Inventory,
+    judges: JudgeData,
+    pictures: Pictures,
+) -> dict[str, Any]:
+    met = judges.met[table.number]
+    ranked = sorted((slot for slot in drawn if not math.isnan(met[slot.number])), key=lambda slot: met[slot.number])
+
+    def named(question: int) -> dict[str, str]:
+        return {"id": inventory.questions[question].id, "key": inventory.keys[question]}
+
+    def shown(slot: DrawingSlot) -> dict[str, Any]:
+        body = {"d": slot.short, "image": pictures.small(slot.image), "met": _share(met[slot.number])}
+        return body | named(slot.question)
+
+    faults = judges.faults.of(inventory.places[row.painter, row.strategy], table.number)
+    for sort in faults:
+        for example in sort["examples"]:
+            example |= {"image": pictures.small(example["image"]), **named(example.pop("q"))}
+    return {
+        "way": table.number,
+        "by": {tag: {value: numbers_json(body) for value, body in values.items()} for tag, values in row.by.items()},
+        "faults": faults,
+        "best": [shown(slot) for slot in ranked[::-1][:EXTREMES]],
+        "worst": [shown(slot) for slot in ranked[:EXTREMES]],
+        "analyses": dict(row.analyses),
+    }
