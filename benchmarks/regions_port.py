@@ -14,8 +14,7 @@ import torch.nn.functional as F  # noqa: N812
 from PIL import Image
 
 from limner.evidence.regions.base import Box
-from limner.evidence.regions.boxes import crops, cut, grid, suppressed
-from limner.evidence.regions.settings import Settings
+from limner.evidence.regions.boxes import MaskSettings, crops, cut, grid, suppressed
 
 BATCH = 256
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -25,7 +24,7 @@ Runs = tuple[bool, list[int]]
 class Port:
     """Finds masks as the release does, with a ``Sam2Model``."""
 
-    def __init__(self, model: Any, settings: Settings, device: str) -> None:
+    def __init__(self, model: Any, settings: MaskSettings, device: str) -> None:
         self._model = model.to(device).float().eval()
         # The release builds its model without the fallback from one mask to three.
         self._model.mask_decoder.dynamic_multimask_via_stability = False

@@ -18,7 +18,7 @@ from limner.core.evidence import Line
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.screening.lookalikes import bare_letters, is_wide
 from limner.screening.reading_order import columns
-from limner.screening.rules import Rule, parse_pattern, rules
+from limner.screening.rules import ScreenRule, parse_pattern, rules
 from limner.screening.screen import Flag, raises, screen
 from tests.needs import need, shared
 
@@ -46,7 +46,7 @@ def found(text: str) -> list[Flag]:
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: f"{rule.name}-{rule.language}")
-def test_a_rule_and_its_examples(rule: Rule) -> None:
+def test_a_rule_and_its_examples(rule: ScreenRule) -> None:
     assert len(rule.hostile) >= 2
     assert len(rule.innocent) >= 2
     for text in rule.hostile:

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from limner.core.images import encode_png
-from limner.svg import BadSvg, Limits, clean, cleaned
+from limner.svg import BadSvg, SvgLimits, clean, cleaned
 from tests.svg import harmless
 from tests.svg.corpus import CORPUS
 from tests.svg.hostile import HEAD
@@ -18,7 +18,7 @@ START = '<svg xmlns="http://www.w3.org/2000/svg" height="100" viewBox="0 0 100 1
 
 def inside(body: str, **limits: float) -> str:
     """What is left of a body."""
-    done = clean(f"{HEAD}{body}</svg>", Limits(**limits))  # type: ignore[arg-type]
+    done = clean(f"{HEAD}{body}</svg>", SvgLimits(**limits))  # type: ignore[arg-type]
     if done == START[:-1] + "/>\n":
         return ""
     assert done.startswith(START)

@@ -182,7 +182,7 @@ def show(image: Path, backend: str, output: Path) -> None:
     from ..core.errors import DataError, UsageError
     from ..core.images import BadImage
     from ..evidence.ocr.rapid import RapidOcr
-    from ..evidence.regions.overlay import overlay
+    from ..evidence.regions.compare import overlay
 
     if output.suffix.lower() != ".png":
         raise UsageError(f"{output}: the picture is a PNG; give it a name that ends in .png")

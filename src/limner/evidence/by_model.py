@@ -59,7 +59,7 @@ T = TypeVar("T")
 Size = tuple[int, int]
 
 
-class _Asked(ABC, Generic[T]):
+class ModelProbe(ABC, Generic[T]):
     """A probe that asks a model one thing about one picture."""
 
     evidence: str
@@ -138,7 +138,7 @@ async def _is_old(fault: Fault, calls: Calls) -> bool:
     return await asyncio.to_thread(look)
 
 
-class ModelReader(_Asked[list[Line]]):
+class ModelReader(ModelProbe[list[Line]]):
     """Lets a chat model read the lines of text."""
 
     evidence, template, reply_tokens = "ocr", "read-lines", 1500
@@ -153,7 +153,7 @@ class ModelReader(_Asked[list[Line]]):
         return [line.to_json() for line in value]
 
 
-class ModelRating(_Asked[float]):
+class ModelRating(ModelProbe[float]):
     """Lets a chat model rate a drawing's looks from 0 to 100."""
 
     evidence, template, reply_tokens = "aesthetics", "rate-looks", 500

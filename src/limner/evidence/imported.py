@@ -26,7 +26,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
-class Table:
+class ImportedValues:
     """The values of a file, by the drawing's image or, for drawings without one, by the drawing's id."""
 
     evidence: str
@@ -44,7 +44,7 @@ class Table:
         return store.submit(write)
 
 
-def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str | None = None) -> Table:
+def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str | None = None) -> ImportedValues:
     """Read a file of values and find the drawing that each row is about.
 
     Args:
@@ -92,7 +92,7 @@ def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str
         problems.add("there is no row in this file", path)
     problems.settle()
     backend = TABLE + (name or f"{path.name}#{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}")
-    return Table(evidence, backend, {subject: value for subject, (value, _) in values.items()})
+    return ImportedValues(evidence, backend, {subject: value for subject, (value, _) in values.items()})
 
 
 def _value(evidence: str, word: str) -> float:

@@ -15,7 +15,7 @@ Chosen = dict[str, dict[str, Any]]
 """What is known of one drawing: name of the evidence -> value and backend."""
 
 
-class Choice:
+class BackendChoice:
     """Decides for each row of a table.
 
     The backend that has measured most of a row's drawings counts; of equals the one that has measured most of all

@@ -14,7 +14,7 @@ from ..calls import PASSING, STOPPING, Attempt, Fault, Kind
 from ..core.settings import Settings
 from ..store import Blobs
 from ..transport.http import exchange, fetch, is_allowed
-from .service import ApiPainter, Drawn
+from .service import ApiPainter, ServiceImage
 
 POLL_TIMEOUT_S = 60.0
 POLLING = {"poll_limit_s": 600.0, "poll_pause_s": 1.0}
@@ -59,7 +59,7 @@ class JobPainter(ApiPainter):
     def kind(self, status: int, body: Any) -> Kind:
         """The kind of fault behind an error status."""
 
-    async def send(self, body: dict[str, Any], attempt: Attempt) -> Drawn:
+    async def send(self, body: dict[str, Any], attempt: Attempt) -> ServiceImage:
         """Submit, unless an earlier try did; then poll and fetch."""
         submits = not attempt.progress
         if submits:
@@ -71,7 +71,7 @@ class JobPainter(ApiPainter):
         counted = job.get("counted", False)
         try:
             reply, found = await self._outcome(job["poll"], job["submitted"])
-            drawn = Drawn(b"", reply, prompt=found.prompt, cost=found.cost, counted=counted)
+            drawn = ServiceImage(b"", reply, prompt=found.prompt, cost=found.cost, counted=counted)
             return replace(drawn, image=await fetch(found.link, self.hosts))
         except Over:
             await attempt.save({})

@@ -23,7 +23,7 @@ PICTURE_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
-class Drawn:
+class ServiceImage:
     """What a service sent: the image, the rest of its reply, and token counts or dollars where it gives them.
 
     Attributes:
@@ -84,7 +84,7 @@ class ApiPainter(ABC):
         """The request body, fully resolved: all of it is part of the call's key."""
 
     @abstractmethod
-    async def send(self, body: dict[str, Any], attempt: Attempt) -> Drawn:
+    async def send(self, body: dict[str, Any], attempt: Attempt) -> ServiceImage:
         """Make the call once.
 
         Raises:
@@ -178,7 +178,7 @@ class ApiPainter(ABC):
         more = self._settings.price(self.target, tokens, 0, of_pictures=tokens)
         return None if more is None and pictures else self.bound + (more or 0.0)
 
-    async def _keep(self, drawn: Drawn) -> Result:
+    async def _keep(self, drawn: ServiceImage) -> Result:
         cost = self._cost(drawn)
         try:
             # The header alone would let half an image pass.
@@ -193,11 +193,11 @@ class ApiPainter(ABC):
             payload["price"] = self._price(drawn)
         return Result(payload, cost)
 
-    def _cost(self, drawn: Drawn) -> float | None:
+    def _cost(self, drawn: ServiceImage) -> float | None:
         """What this try adds to the bill."""
         return 0.0 if drawn.counted else self._price(drawn)
 
-    def _price(self, drawn: Drawn) -> float | None:
+    def _price(self, drawn: ServiceImage) -> float | None:
         if drawn.cost is not None:
             return drawn.cost
         if self.facts.image_price is not None:

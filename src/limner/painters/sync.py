@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from ..calls import PASSING, Attempt, Fault, Kind
 from ..transport.http import exchange, fetch, said
 from ..transport.openai_faults import kind_of
-from .service import ApiPainter, Drawn
+from .service import ApiPainter, ServiceImage
 
 LONGEST = 20_000
 """Longer texts of a reply are image data or sealed reasoning, not kept beside the image."""
@@ -23,7 +23,7 @@ class OneReplyPainter(ApiPainter):
     path: ClassVar[str]
 
     @abstractmethod
-    def read(self, reply: dict[str, Any], drawn: Drawn) -> tuple[str, Drawn]:
+    def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
         """Where the image is (base64, a data URL or a link), and the rest of what was sent.
 
         Args:
@@ -38,7 +38,7 @@ class OneReplyPainter(ApiPainter):
         """Where the body goes, and what of it `limner.transport.http.exchange` gets: pictures by their bytes."""
         return self.path, {"body": body}
 
-    async def send(self, body: dict[str, Any], attempt: Attempt) -> Drawn:
+    async def send(self, body: dict[str, Any], attempt: Attempt) -> ServiceImage:
         """See `limner.painters.service.ApiPainter`."""
         progress = attempt.progress or {}
         kept = progress.get("reply")
@@ -46,7 +46,7 @@ class OneReplyPainter(ApiPainter):
         raw = slim(reply)
         try:
             # An earlier try that asked for the image and lost its link has counted what it cost.
-            where, drawn = self.read(reply, Drawn(b"", raw, counted=bool(progress.get("counted"))))
+            where, drawn = self.read(reply, ServiceImage(b"", raw, counted=bool(progress.get("counted"))))
             linked = where.startswith(("http:", "https:"))
         except (AttributeError, LookupError, TypeError) as error:
             detail = f"the reply does not fit the API: {type(error).__name__}: {error}"[:300]
@@ -71,7 +71,7 @@ class OneReplyPainter(ApiPainter):
             raise error_within(reply["error"], slim(reply))
         return reply
 
-    async def _follow(self, link: str, drawn: Drawn, attempt: Attempt) -> bytes:
+    async def _follow(self, link: str, drawn: ServiceImage, attempt: Attempt) -> bytes:
         try:
             return await fetch(link, self.hosts)
         except Fault as fault:

@@ -13,7 +13,7 @@ from ..core.evidence import OCR
 from ..core.exam import Question
 from ..core.marks import Mark
 from ..core.protocol import Protocol, Reading, Reply, Row
-from ..evidence.stored import Choice
+from ..evidence.stored import BackendChoice
 from ..exams import Kind, kind
 from ..exams.wordings import wording_names
 from ..screening.stored import Flags, screened
@@ -195,12 +195,14 @@ def load_groups(
     return sorted(groups, key=lambda group: (group.evaluator.order, group.painter, group.strategy))
 
 
-def _choice(store: Store, drawings: Sequence[Drawing], wanted: Mapping[str, str], protocol: Protocol[Any]) -> Choice:
+def _choice(
+    store: Store, drawings: Sequence[Drawing], wanted: Mapping[str, str], protocol: Protocol[Any]
+) -> BackendChoice:
     subjects = [subject for drawing in drawings for subject in (drawing.image, drawing.id) if subject]
     # Lines of text are many, and few exams score them.
     skip = {OCR} - protocol.needs - protocol.uses - wanted.keys()
     found = load_evidence(store, subjects, skip)
-    return Choice(found, [(drawing.image, drawing.id) for drawing in drawings], wanted)
+    return BackendChoice(found, [(drawing.image, drawing.id) for drawing in drawings], wanted)
 
 
 def _entries(
@@ -209,7 +211,7 @@ def _entries(
     questions: Mapping[str, Question[Any]],
     picked: Sequence[tuple[Drawing, Marking | None]],
     reading: Reading,
-    choice: Choice,
+    choice: BackendChoice,
 ) -> list[Entry]:
     keys = [key for _, marking in picked if _to_read(marking) for _, key in marking.replies]  # type: ignore[union-attr]
     texts = load_replies(store, keys)

@@ -13,8 +13,8 @@ from typing import Any
 from ..core.evidence import Line
 from .lookalikes import Letters, is_wide, letters
 from .reading_order import columns, uprights
-from .rules import Pattern, Rule, Slot, rules
-from .words import Found, Places, find_words
+from .rules import Pattern, PatternSlot, ScreenRule, rules
+from .words import Places, WordMatch, find_words
 
 INNER_GAP = 8
 """How many other letters may stand between two words glued into one."""
@@ -67,7 +67,7 @@ def screen(lines: Sequence[Line]) -> list[Flag]:
     return [match.flag for match in sorted(kept, key=lambda match: match.flag.lines)]
 
 
-def raises(rule: Rule, lines: Sequence[Line]) -> bool:
+def raises(rule: ScreenRule, lines: Sequence[Line]) -> bool:
     """Whether this one rule finds something in these lines."""
     return any(_best(rule, lines, text, places) for text, places in _runs(lines))
 
@@ -101,14 +101,14 @@ def _anchors() -> Mapping[str, frozenset[int]]:
     return {key: frozenset(numbers) for key, numbers in found.items()}
 
 
-def _likely(places: Places) -> list[Rule]:
+def _likely(places: Places) -> list[ScreenRule]:
     """The rules that these words may raise, in the order of the file."""
     anchors = _anchors()
     numbers = {number for key in places if key in anchors for number in anchors[key]}
     return [rules()[number] for number in sorted(numbers)]
 
 
-def _best(rule: Rule, lines: Sequence[Line], text: Letters, places: Places) -> _Match | None:
+def _best(rule: ScreenRule, lines: Sequence[Line], text: Letters, places: Places) -> _Match | None:
     found = min(_matches(rule, text, places), default=None)
     if found is None:
         return None
@@ -122,7 +122,7 @@ def _best(rule: Rule, lines: Sequence[Line], text: Letters, places: Places) -> _
     return _Match(flag, slips)
 
 
-def _matches(rule: Rule, text: Letters, places: Places) -> Iterator[tuple[int, int, int]]:
+def _matches(rule: ScreenRule, text: Letters, places: Places) -> Iterator[tuple[int, int, int]]:
     """Wrong letters, start and end of everything that fits one of the rule's patterns."""
     for pattern in rule.patterns:
         if any(keys.isdisjoint(places) for keys in pattern.needed):
@@ -146,7 +146,7 @@ def _near(text: Letters, place: int, line: int) -> int:
     return min(max(place, on_line[0]), on_line[-1])
 
 
-def _is_word(found: Found, text: Letters) -> bool:
+def _is_word(found: WordMatch, text: Letters) -> bool:
     """Whether it was read as words: where letters are set apart, those of score hold an or."""
     inside = text.all[found.start : found.end]
     whole = not (found.slips or found.glued_start or found.glued_end)
@@ -178,16 +178,16 @@ def _fitting(pattern: Pattern, text: Letters, places: Places) -> Iterator[tuple[
             yield slips, start, end
 
 
-def _whole(slot: Slot, places: Places) -> list[Found]:
+def _whole(slot: PatternSlot, places: Places) -> list[WordMatch]:
     found = [found for word in slot.words for found in places.get(word.key, ())]
     return [one for one in found if one.sentence or not (one.glued_start or one.glued_end)]
 
 
 def _extend(
-    slots: Sequence[Slot],
+    slots: Sequence[PatternSlot],
     text: Letters,
     places: Places,
-    before: Found | None,
+    before: WordMatch | None,
     first: int,
     slips: int,
 ) -> Iterator[tuple[int, int, int]]:
@@ -212,7 +212,7 @@ def _bearable(length: int) -> int:
     return 1 + (length >= 12) + (length >= 24)
 
 
-def _fits(found: Found, slot: Slot, text: Letters, before: Found | None) -> bool:
+def _fits(found: WordMatch, slot: PatternSlot, text: Letters, before: WordMatch | None) -> bool:
     if slot.opens_line and found.start and text.all[found.start - 1].line == text.all[found.start].line:
         return False
     if slot.ends_line and found.end < len(text.all) and text.all[found.end].line == text.all[found.end - 1].line:

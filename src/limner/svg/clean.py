@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..core.images import BadImage, inspect
 from . import allowed, css, references
-from .allowed import LIMITS, BadSvg, Limits
+from .allowed import LIMITS, BadSvg, SvgLimits
 from .parse import FOREIGN, SVG, Node, decode, parse, write
 from .values import REFERENCE, size, tidy
 
@@ -30,7 +30,7 @@ class Cleaned:
     """What the file held and the picture does not show, with how often."""
 
 
-def clean(svg: str | bytes, limits: Limits = LIMITS) -> str:
+def clean(svg: str | bytes, limits: SvgLimits = LIMITS) -> str:
     """The same picture without anything that could reach outside or harm, in one plain form.
 
     Cleaning what is clean changes nothing.
@@ -41,7 +41,7 @@ def clean(svg: str | bytes, limits: Limits = LIMITS) -> str:
     return cleaned(svg, limits).svg
 
 
-def cleaned(svg: str | bytes, limits: Limits = LIMITS) -> Cleaned:
+def cleaned(svg: str | bytes, limits: SvgLimits = LIMITS) -> Cleaned:
     """As `clean`, with the size, the words, and what was left out."""
     root = parse(decode(svg, limits), limits)
     if root.name != "svg":
@@ -103,9 +103,9 @@ _FILTER_REACH = 10
 class Attributes:
     """Cleans the elements of one file, one after another; collects the rules of its style sheets."""
 
-    def __init__(self, root: Node, limits: Limits, left_out: Counter[str]) -> None:
+    def __init__(self, root: Node, limits: SvgLimits, left_out: Counter[str]) -> None:
         self.limits, self.left_out = limits, left_out
-        self.rules: list[css.Rule] = []
+        self.rules: list[css.CssRule] = []
         self.ids = {_plain(node.attributes.get("id", "")) for node in root.walk()} - {""}
         self.image_bytes = self.css_chars = 0
         self._root = root
@@ -211,7 +211,7 @@ def _plain(text: str) -> str:
 _DATA = re.compile(r"data:image/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/=\s]*)", re.IGNORECASE)
 
 
-def embedded(href: str, limits: Limits, line: int | None) -> tuple[str, int]:
+def embedded(href: str, limits: SvgLimits, line: int | None) -> tuple[str, int]:
     """The address of a picture in its plain form, and how many bytes it holds.
 
     Raises:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .allowed import PRIMITIVES, SHAPES, BadSvg, Limits
-from .css import Rule
+from .allowed import PRIMITIVES, SHAPES, BadSvg, SvgLimits
+from .css import CssRule
 from .parse import Node
 from .values import REFERENCE
 
@@ -18,7 +18,7 @@ _PRIMITIVE = 200
 """A filter's step works on every pixel, so it counts as this many elements."""
 
 
-def check(root: Node, rules: list[Rule], limits: Limits) -> None:
+def check(root: Node, rules: list[CssRule], limits: SvgLimits) -> None:
     """Count what would be drawn.
 
     Raises:
@@ -55,7 +55,7 @@ def check(root: Node, rules: list[Rule], limits: Limits) -> None:
 class _Graph:
     """What each element costs by itself, and what it makes to be drawn as well."""
 
-    def __init__(self, root: Node, rules: list[Rule]) -> None:
+    def __init__(self, root: Node, rules: list[CssRule]) -> None:
         self.rules = rules
         self.ids: dict[str, Node] = {}
         self.shapes: dict[Node, int] = {}

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from .allowed import FUNCTIONS, GEOMETRY, PROPERTIES, BadSvg, Limits
+from .allowed import FUNCTIONS, GEOMETRY, PROPERTIES, BadSvg, SvgLimits
 
 PIXELS = {
     "": 1.0, "px": 1.0, "pt": 96 / 72, "pc": 16.0, "in": 96.0, "cm": 96 / 2.54, "mm": 96 / 25.4, "q": 96 / 101.6,
@@ -58,7 +58,7 @@ def pixels(text: str, what: str, line: int | None = None) -> float | None:
     return float(found[1]) * PIXELS[unit]
 
 
-def size(attributes: dict[str, str], limits: Limits, line: int | None = None) -> Size:
+def size(attributes: dict[str, str], limits: SvgLimits, line: int | None = None) -> Size:
     """The size that a root element asks for.
 
     What is missing, or a percentage, follows from the viewBox; a missing viewBox from width and height.
@@ -95,7 +95,7 @@ def size(attributes: dict[str, str], limits: Limits, line: int | None = None) ->
     return Size(round(width, 6), round(height, 6), (x, y, across, down))
 
 
-def _view(text: str, limits: Limits, line: int | None) -> tuple[float, float, float, float]:
+def _view(text: str, limits: SvgLimits, line: int | None) -> tuple[float, float, float, float]:
     found = _VIEW_BOX.fullmatch(text.strip())
     if not found:
         raise BadSvg(f'viewBox="{text[:60]}": four numbers are needed, x y width height', line)
@@ -107,7 +107,7 @@ def _view(text: str, limits: Limits, line: int | None) -> tuple[float, float, fl
     return x, y, width, height
 
 
-def _check(side: str, value: float, limits: Limits, line: int | None) -> None:
+def _check(side: str, value: float, limits: SvgLimits, line: int | None) -> None:
     if not (math.isfinite(value) and limits.shortest_side <= value <= limits.longest_side):
         raise BadSvg(
             f"{side} is {value:g}; it must be from {limits.shortest_side:g} to {limits.longest_side:,.0f}", line

@@ -2,6 +2,17 @@
 
 from .environment import environment
 from .pool import Pool, once, pool_of
-from .recipe import Answer, Died, Failed, Recipe, Unfit, cores
+from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit, cores
 
-__all__ = ["Answer", "Died", "Failed", "Pool", "Recipe", "Unfit", "cores", "environment", "once", "pool_of"]
+__all__ = [
+    "JobFailure",
+    "JobResult",
+    "Pool",
+    "Recipe",
+    "WorkerDeath",
+    "WorkerUnfit",
+    "cores",
+    "environment",
+    "once",
+    "pool_of",
+]

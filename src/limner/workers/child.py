@@ -43,7 +43,7 @@ frames = from_file(os.path.join(os.path.dirname(os.path.abspath(__file__)), "fra
 def told(error: BaseException) -> dict[str, Any]:
     """An exception as an answer, by the name of its class: the image may be to blame, or what all jobs share."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    if "Unfit" in names:
+    if "WorkerUnfit" in names:
         return {"unfit": str(error)[:2000]}
     if "BadImage" in names:
         return {"fault": "image", "detail": str(error)[:2000]}

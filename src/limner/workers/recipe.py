@@ -47,14 +47,14 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Answer:
+class JobResult:
     """What a worker made of one item: a value of plain JSON, and bytes."""
 
     value: Any
     bodies: tuple[bytes, ...] = ()
 
 
-class Failed(Exception):
+class JobFailure(Exception):
     """An item that a worker could not do, by its own account.
 
     Attributes:
@@ -66,7 +66,7 @@ class Failed(Exception):
         self.kind, self.detail = kind, detail
 
 
-class Died(Exception):
+class WorkerDeath(Exception):
     """A worker that gave no proper answer and is gone; says what became of it.
 
     Attributes:
@@ -83,7 +83,7 @@ class Died(Exception):
         self.loading, self.late, self.code, self.heard = loading, late, code, heard
 
 
-class Unfit(Exception):
+class WorkerUnfit(Exception):
     """No worker can do any such job.
 
     Attributes:

@@ -11,8 +11,20 @@ from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
 from limner.evidence.regions import boxes
-from limner.evidence.regions.boxes import Crop, Masks, chosen, crops, cut, grid, measured, passed, suppressed
-from limner.evidence.regions.settings import RELEASE, Settings, settings_from
+from limner.evidence.regions.boxes import (
+    RELEASE,
+    Crop,
+    Masks,
+    MaskSettings,
+    chosen,
+    crops,
+    cut,
+    grid,
+    mask_settings,
+    measured,
+    passed,
+    suppressed,
+)
 from tests.evidence.regions import slow_way
 
 sides = st.integers(1, 3000)
@@ -110,13 +122,13 @@ def test_stability_and_boxes_are_those_of_the_slow_way(masks: list[list[list[flo
 
 def test_the_release_has_its_own_name() -> None:
     assert str(RELEASE) == "release"
-    assert "points=16" in str(Settings(points=16))
+    assert "points=16" in str(MaskSettings(points=16))
     assert (RELEASE.iou, RELEASE.stability, RELEASE.offset, RELEASE.nms, boxes.NEAR_EDGE) == (0.7, 0.95, 0.7, 0.6, 20)
 
 
 def test_settings_are_taken_out_of_the_options() -> None:
     options: dict[str, Any] = {"points": 8, "batch": 3}
-    assert settings_from(RELEASE, options) == Settings(points=8)
+    assert mask_settings(RELEASE, options) == MaskSettings(points=8)
     assert options == {"batch": 3}
 
 
@@ -125,4 +137,4 @@ def test_settings_are_taken_out_of_the_options() -> None:
 )
 def test_settings_that_cannot_be(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
-        Settings(**wrong)
+        MaskSettings(**wrong)

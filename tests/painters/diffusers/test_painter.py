@@ -32,7 +32,7 @@ from limner.painters.diffusers import painter as module
 from limner.store import Store
 from limner.store.records import load_drawings
 from limner.store.schema import attempts
-from limner.workers import Answer
+from limner.workers import JobResult
 from tests.cli.invoke import limner
 from tests.fakes import brush
 from tests.support import SmallExam, environment, picture
@@ -49,12 +49,12 @@ class Inline:
 
     def __init__(self, *_: Any, **__: Any) -> None: ...
 
-    def submit(self, given: Any, bodies: Any, *, item: Any, seconds: float) -> Future[Answer]:
+    def submit(self, given: Any, bodies: Any, *, item: Any, seconds: float) -> Future[JobResult]:
         self.drawn.append(item)
-        future: Future[Answer] = Future()
+        future: Future[JobResult] = Future()
         size = [given["how"]["width"], given["how"]["height"]]
         pixels = bytes(brush.colour(item["prompt"], item["seed"], bodies)) * (size[0] * size[1])
-        future.set_result(Answer({"size": size, "about": {"device": "inline"}}, (pixels,)))
+        future.set_result(JobResult({"size": size, "about": {"device": "inline"}}, (pixels,)))
         return future
 
     def close(self) -> None: ...

@@ -9,8 +9,7 @@ import numpy as np
 
 from ...core.errors import UsageError
 from ...core.images import flatten
-from .base import Box, Regions
-from .lines import merged
+from .base import Box, Regions, merged
 
 if TYPE_CHECKING:
     from PIL.Image import Image

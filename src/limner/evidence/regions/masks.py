@@ -17,8 +17,7 @@ import torch.nn.functional as F  # noqa: N812
 
 from ...core.images import flatten
 from .base import Box
-from .boxes import Crop, Masks, chosen, crops, grid, measured, passed
-from .settings import Settings
+from .boxes import Crop, Masks, MaskSettings, chosen, crops, grid, measured, passed
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -47,7 +46,7 @@ class MaskGenerator:
     def __init__(
         self,
         model: Any,
-        settings: Settings,
+        settings: MaskSettings,
         *,
         device: str = "cpu",
         precision: str = "float32",

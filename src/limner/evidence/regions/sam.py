@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import UsageError
-from .base import Regions
-from .lines import merged
-from .settings import RELEASE, Settings
+from .base import Regions, merged
+from .boxes import RELEASE, MaskSettings
 from .weights import read_config, sha256, tensor_names
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class SamCounter:
     def __init__(
         self,
         weights: str = LARGE,
-        settings: Settings = RELEASE,
+        settings: MaskSettings = RELEASE,
         *,
         device: str | None = None,
         precision: str | None = None,

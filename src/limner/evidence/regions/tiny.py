@@ -11,10 +11,8 @@ import numpy as np
 
 from ...core.errors import UsageError
 from ...core.images import flatten
-from .base import Box, Regions
-from .boxes import Crop, Masks, chosen, crops, grid, measured, passed
-from .lines import merged
-from .settings import Settings
+from .base import Box, Regions, merged
+from .boxes import Crop, Masks, MaskSettings, chosen, crops, grid, measured, passed
 from .weights import CACHE, cache, pinned
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ FILES = {
     ENCODER: "54e9ee80bd43e36da6c7cd33031a525bb1d70577eadb31190a28999250b13dfe",
     DECODER: "4a4c8a8a53d9722834b66d8ced88770e2cc783e367965ba62a13be3ab5f1ba89",
 }
-FAST = Settings(points=16, layers=0, refine=False)
+FAST = MaskSettings(points=16, layers=0, refine=False)
 """A quarter of the points, no crops, no refinement: seconds an image on a CPU, not minutes."""
 REVISION = 1
 """Raised whenever this module would count the same image differently."""
@@ -51,7 +49,7 @@ class TinyCounter:
     paper = False
 
     def __init__(
-        self, folder: str | None = None, settings: Settings = FAST, *, batch: int = 4, threads: int = 0
+        self, folder: str | None = None, settings: MaskSettings = FAST, *, batch: int = 4, threads: int = 0
     ) -> None:
         if settings.refine:
             raise UsageError("sam2-tiny cannot refine masks: its decoder was exported without that; leave refine out")

@@ -15,10 +15,10 @@ from ...core.errors import StoreError, UsageError
 from ...core.images import encode_png
 from ...core.settings import PainterFacts
 from ...store import Blobs
-from ...workers import Died, Failed, Pool, Unfit
+from ...workers import JobFailure, Pool, WorkerDeath, WorkerUnfit
 from ..base import Free, Painting, PaintRequest
 from . import jobs, options, weights
-from .jobs import Drawn, How, Item, Load
+from .jobs import DrawItem, DrawSettings, PipelineSetup, RawDrawing
 
 PACKAGES = ("torch", "diffusers", "transformers", "accelerate")
 AHEAD = 2
@@ -71,14 +71,14 @@ class DiffusersPainter(Free):
         body = self._body(request, how, found)
 
         async def perform(_attempt: Attempt) -> Result:
-            item = Item(request.prompt, request.seed, await asyncio.to_thread(self._pictures, request))
+            item = DrawItem(request.prompt, request.seed, await asyncio.to_thread(self._pictures, request))
             pool = self._pool
             if pool is None:
                 pool = await asyncio.to_thread(self._workers, found)
             job = jobs.submit(pool, how, item, self._chosen.timeout_s)
             try:
                 drawn = jobs.drawn(await asyncio.wrap_future(job))
-            except (Died, Failed, Unfit) as error:
+            except (WorkerDeath, JobFailure, WorkerUnfit) as error:
                 raise self._fault(error) from error
             sha256 = await asyncio.to_thread(self._keep, drawn)
             return Result({"image": sha256, "about": drawn.about})
@@ -90,19 +90,19 @@ class DiffusersPainter(Free):
         notes = {"body": body, "about": outcome.payload.get("about", {})}
         return Painting(data, request.prompt, (outcome.key,), outcome.cost, notes)
 
-    def _fault(self, error: Died | Failed | Unfit) -> Exception:
+    def _fault(self, error: WorkerDeath | JobFailure | WorkerUnfit) -> Exception:
         found = jobs.fault_of(error)
         return UsageError(f"{self.spec}: {found}") if isinstance(found, UsageError) else found
 
-    def _how(self, request: PaintRequest) -> How:
+    def _how(self, request: PaintRequest) -> DrawSettings:
         width, height = self._chosen.size(request.aspect, self._sizes)
         names = ("steps", "guidance", "true_cfg_scale", "negative_prompt", "max_sequence_length")
         given = {name: self.options[name] for name in names if name in self.options}
         if request.images:
             given |= {"editing": True, "strength": self.options.get("strength")}
-        return How(width, height, **given)
+        return DrawSettings(width, height, **given)
 
-    def _body(self, request: PaintRequest, how: How, found: weights.Weights) -> dict[str, Any]:
+    def _body(self, request: PaintRequest, how: DrawSettings, found: weights.Weights) -> dict[str, Any]:
         """Everything that decides the pixels; neither batch size nor devices nor offloading do."""
         settings = {name: value for name, value in asdict(how).items() if value is not None and name != "editing"}
         body = {"prompt": request.prompt, "seed": request.seed, "weights": found.identity, "dtype": self._chosen.dtype}
@@ -124,7 +124,7 @@ class DiffusersPainter(Free):
             if self._pool is None:
                 chosen, variant = self._chosen, self.options.get("variant")
                 here = weights.fetched(found, variant)
-                load = Load(here.source, here.revision, chosen.dtype, variant, None, chosen.offload)
+                load = PipelineSetup(here.source, here.revision, chosen.dtype, variant, None, chosen.offload)
                 self._pool = jobs.open_pool(load, chosen, self._make_pool)
                 # Also at the interpreter's end.
                 weakref.finalize(self, self._pool.close)
@@ -142,7 +142,7 @@ class DiffusersPainter(Free):
         except StoreError as error:
             raise Fault("missing", str(error)) from error
 
-    def _keep(self, drawn: Drawn) -> str:
+    def _keep(self, drawn: RawDrawing) -> str:
         from PIL import Image
 
         return self._blobs.put(encode_png(Image.frombytes("RGB", drawn.size, drawn.pixels)))[0]

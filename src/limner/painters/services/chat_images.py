@@ -9,7 +9,7 @@ from typing import Any
 
 from ...calls import Fault, Kind
 from ..base import Aspect, PaintRequest
-from ..service import Drawn, Service
+from ..service import Service, ServiceImage
 from ..sync import OneReplyPainter, error_within, number
 
 RATIOS: dict[Aspect, str] = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
@@ -70,7 +70,7 @@ class ChatImages(OneReplyPainter):
         content = [text, *({"type": "image_url", "image_url": {"url": url}} for url in urls)]
         return self.path, {"body": {**body, "messages": [{**message, "content": content}]}}
 
-    def read(self, reply: dict[str, Any], drawn: Drawn) -> tuple[str, Drawn]:
+    def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
         """See `limner.painters.sync.OneReplyPainter`."""
         raw = dict(drawn.raw)
         if not reply.get("choices"):

@@ -13,7 +13,7 @@ from ...calls import Attempt, Fault, Kind
 from ...transport.http import exchange, said
 from ...transport.openai_faults import retry_after
 from ..base import Aspect, PaintRequest
-from ..service import ApiPainter, Drawn, Service
+from ..service import ApiPainter, Service, ServiceImage
 
 RATIOS: dict[Aspect, str] = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
 THINKING = {"thinking_level": "thinkingLevel", "thinking_budget": "thinkingBudget"}
@@ -57,7 +57,7 @@ class Gemini(ApiPainter):
             parts.append(part)
         return {**body, "contents": [{**content, "parts": parts}]}
 
-    async def send(self, body: dict[str, Any], attempt: Attempt) -> Drawn:
+    async def send(self, body: dict[str, Any], attempt: Attempt) -> ServiceImage:
         """See `limner.painters.service.ApiPainter`."""
         url = f"{self.url}/models/{quote(self.model)}:generateContent"
         key = self.provider.key()
@@ -75,7 +75,7 @@ class Gemini(ApiPainter):
             detail = f"the reply does not fit the API: {type(error).__name__}: {error}"[:300]
             raise Fault("server", detail, cost=None, result=_slim(reply)) from error
 
-    def _read(self, reply: dict[str, Any]) -> Drawn:
+    def _read(self, reply: dict[str, Any]) -> ServiceImage:
         usage = reply.get("usageMetadata") or {}
         sent = usage.get("promptTokenCount")
         made = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
@@ -84,13 +84,13 @@ class Gemini(ApiPainter):
         parts = [p for p in (candidate.get("content") or {}).get("parts") or [] if not p.get("thought")]
         images = [p["inlineData"]["data"] for p in parts if "inlineData" in p]
         if images and candidate.get("finishReason") not in REFUSALS:
-            return self._drawn(images[-1], Drawn(b"", _slim(reply), sent, made if usage else None))
+            return self._drawn(images[-1], ServiceImage(b"", _slim(reply), sent, made if usage else None))
         kind, detail = why_no_image(reply, candidate, " ".join(p["text"] for p in parts if p.get("text")))
         # No image, but all the same there may be a bill for what was read and written.
         cost = None if sent is None else self._settings.price(self.target, sent, made)
         raise Fault(kind, detail, cost=cost, result=_slim(reply))
 
-    def _drawn(self, data: str, drawn: Drawn) -> Drawn:
+    def _drawn(self, data: str, drawn: ServiceImage) -> ServiceImage:
         try:
             return replace(drawn, image=base64.b64decode(data, validate=True))
         except ValueError as error:

@@ -9,7 +9,7 @@ from typing import Any
 from ...calls import Fault
 from ...transport.http import Form
 from ..base import Aspect, PaintRequest
-from ..service import Drawn, Service
+from ..service import Service, ServiceImage
 from ..sync import OneReplyPainter, number
 
 SIZES: dict[Aspect, str] = {"square": "1024x1024", "landscape": "1536x1024", "portrait": "1024x1536"}
@@ -55,7 +55,7 @@ class OpenAIImages(OneReplyPainter):
             files.append(("image[]", (f"{place}.{media.removeprefix('image/')}", data, media)))
         return self.edits_path, {"form": Form(fields, files)}
 
-    def read(self, reply: dict[str, Any], drawn: Drawn) -> tuple[str, Drawn]:
+    def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
         """See `limner.painters.sync.OneReplyPainter`."""
         first = (reply.get("data") or [{}])[0]
         where = first.get("b64_json") or first.get("url")

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.evidence import Line, Point
-from limner.evidence.regions.base import Box, Regions
-from limner.evidence.regions.lines import merged, overlap, text_lines
+from limner.evidence.regions.base import Box, Regions, merged, overlap, text_lines
 from tests.evidence.regions import slow_way
 
 SIDE = 300
