@@ -30,7 +30,7 @@ from benchmarks.regions_model import make
 from benchmarks.regions_port import Port
 from limner.core.evidence import Line
 from limner.evidence.ocr.rapid import RapidOcr
-from limner.evidence.regions.base import Box, Regions, merged
+from limner.evidence.regions.base import Box, Regions, merge_regions
 from limner.evidence.regions.boxes import RELEASE, MaskSettings
 from limner.evidence.regions.masks import MaskGenerator
 
@@ -62,7 +62,7 @@ def released(
         boxes = port.boxes(image)
         way.masks_seconds += time.perf_counter() - begun
         lines = RapidOcr().read(image) if ocr else []
-        way.found.append(merged(boxes, lines))
+        way.found.append(merge_regions(boxes, lines))
     way.seconds, way.passed = time.perf_counter() - start, port.passed
     return way, port.runs / max(1, port.passed)
 
@@ -81,7 +81,7 @@ def limner(model: Any, images: list[Image.Image], settings: MaskSettings, how: d
         for image in images:
             masks.append(generator.boxes(image))
         way.masks_seconds = time.perf_counter() - start
-        way.found = [merged(boxes, lines) for boxes, lines in zip(masks, texts, strict=True)]
+        way.found = [merge_regions(boxes, lines) for boxes, lines in zip(masks, texts, strict=True)]
         way.seconds = time.perf_counter() - start
     way.passed = generator.passed
     return way

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from limner.painters.diffusers.jobs import DrawFailure, DrawItem, DrawSettings, RawDrawing
-from limner.painters.diffusers.worker import serving
+from limner.painters.diffusers.worker import job_server
 from limner.workers import WorkerUnfit
 
 FACTORY = "tests.fakes.brush:opened"
@@ -70,7 +70,7 @@ def opened(source: str, **load: Any) -> Callable[..., Any]:
             file.write(json.dumps(record | {"editing": how.editing}) + "\n")
         return (drawn(place, item, how, folder) for place, item in enumerate(items))
 
-    return serving(draw)
+    return job_server(draw)
 
 
 def drawn(place: int, item: DrawItem, how: DrawSettings, folder: Path) -> RawDrawing | DrawFailure:

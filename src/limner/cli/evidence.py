@@ -200,10 +200,10 @@ def show(image: Path, backend: str, output: Path) -> None:
 
 
 def _opened(word: str) -> RegionCounter:
-    from ..evidence.backends import parted
+    from ..evidence.backends import word_and_options
     from ..evidence.regions import open_counter
 
-    name, given = parted(word)
+    name, given = word_and_options(word)
     counter = open_counter(name, **given)
     counter.check()
     return counter

@@ -14,7 +14,7 @@ from ..core.evidence import AESTHETICS, EVIDENCE, MODEL, OCR
 from ..core.images import Preparer
 from ..core.settings import Settings, typed
 from .kinds import MODEL_KIND, ProbeInputs, ProbeKind, backends_of, evidence_names, probe_kind
-from .probe import Local, OcrProbe, Probe
+from .probe import LocalProbe, OcrProbe, Probe
 from .regions import WORDS
 
 NONE = "none"
@@ -87,7 +87,7 @@ def open_probe(evidence: str, word: str, settings: Settings, images: Preparer, r
     option = f"--{evidence}" if evidence in EVIDENCE else f"--probe {evidence}="
     if is_table(word):
         raise UsageError(f"{option} {word}: tables of regions and aesthetics are brought in by `limner evidence`")
-    head, options = parted(word)
+    head, options = word_and_options(word)
     backend, _, rest = head.partition(":")
     kind = probe_kind(evidence, MODEL_KIND if "/" in backend else backend, f"{option} {word}")
     if kind.options is not None and (unknown := sorted(options.keys() - kind.options)):
@@ -117,7 +117,7 @@ def _tesseract(given: ProbeInputs) -> Probe:
     spoken, seconds = given.rest or tesseract.LANGUAGES, given.settings.evidence.ocr_timeout_s
     args = json.dumps({"languages": spoken, "seconds": seconds}, sort_keys=True)
     recipe = Recipe("tesseract", "limner.evidence.ocr.tesseract:reader", args)
-    return Local(OCR, tesseract.name(spoken), recipe, seconds)
+    return LocalProbe(OCR, tesseract.name(spoken), recipe, seconds)
 
 
 def _reader(given: ProbeInputs) -> Probe:
@@ -153,10 +153,10 @@ def _model(word: str, settings: Settings, images: Preparer) -> Any:
     return open_model(word.removeprefix(MODEL), {}, settings, images)
 
 
-def parted(word: str) -> tuple[str, dict[str, Any]]:
+def word_and_options(word: str) -> tuple[str, dict[str, Any]]:
     """A word and the options behind its question mark; values that read as JSON are taken as such.
 
-    >>> parted("sam2.1-large?device=cuda:1&points=16")
+    >>> word_and_options("sam2.1-large?device=cuda:1&points=16")
     ('sam2.1-large', {'device': 'cuda:1', 'points': 16})
     """
     head, _, tail = word.partition("?")

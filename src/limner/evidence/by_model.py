@@ -16,7 +16,8 @@ from typing import Any, Generic, TypeVar
 
 from ..calls import Calls, Fault
 from ..core.evidence import MODEL, Line
-from ..core.images import BadImage, decode
+from ..core.faults import picture_faults
+from ..core.images import decode
 from ..core.json_reader import loads
 from ..core.protocol import Contract, Picture, Prompts, Text, Unreadable
 from ..models import ChatModel, Context, ReplayModel, complete
@@ -29,34 +30,19 @@ SCALE = 1000
 """Boxes come as thousandths of the picture's width and height."""
 ROUNDS = 10
 """How often at most a model is asked afresh, run after run, for a reply that can be read."""
-LINES: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "lines": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "text": {"type": "string"},
-                    "box": {"type": "array", "items": {"type": "number"}},
-                    "confidence": {"type": "number"},
-                },
-                "required": ["text", "box", "confidence"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["lines"],
-    "additionalProperties": False,
-}
-RATING: dict[str, Any] = {
-    "type": "object",
-    "properties": {"reason": {"type": "string"}, "rating": {"type": "number"}},
-    "required": ["reason", "rating"],
-    "additionalProperties": False,
-}
 T = TypeVar("T")
 Size = tuple[int, int]
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    """The schema of an object that has these properties, all of them and no others."""
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+TEXT, NUMBER = {"type": "string"}, {"type": "number"}
+LINE = _object(text=TEXT, box={"type": "array", "items": NUMBER}, confidence=NUMBER)
+LINES = _object(lines={"type": "array", "items": LINE})
+RATING = _object(reason=TEXT, rating=NUMBER)
 
 
 class ModelProbe(ABC, Generic[T]):
@@ -101,10 +87,8 @@ class ModelProbe(ABC, Generic[T]):
     async def measure(self, image: bytes, calls: Calls) -> Finding:
         """Ask; see `limner.evidence.probe.Probe`. The picture must be among the store's images."""
         sha256 = hashlib.sha256(image).hexdigest()
-        try:
+        with picture_faults(f"image {sha256[:12]}"):
             size = (await asyncio.to_thread(decode, image)).size
-        except BadImage as error:
-            raise Fault("image", f"image {sha256[:12]}: {error}") from error
         shown = Text(PROMPTS.text(self.template).strip()), Picture(sha256)
         contract = self.contract(size)
         for round in range(ROUNDS):

@@ -68,7 +68,7 @@ class Probe(Protocol):
         ...
 
 
-class Local:
+class LocalProbe:
     """For probes that measure on this machine, in workers: they cost nothing, and can die of an image."""
 
     field = "value"
@@ -118,7 +118,7 @@ def fault_of(error: WorkerDeath | JobFailure | WorkerUnfit, label: str) -> Fault
     return Fault("probe", f"{label}: {'it cannot be started: ' if error.loading else ''}{error}")
 
 
-class OcrProbe(Local):
+class OcrProbe(LocalProbe):
     """Reads the text in images with RapidOCR: the default everywhere, and what the OCR examiner goes by."""
 
     field = "lines"

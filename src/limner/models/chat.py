@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..calls import Attempt, Calls, Fault, Kind, Outcome, Request, Result
-from ..core.errors import StoreError
-from ..core.images import BadImage, Preparer
+from ..core.faults import picture_faults
+from ..core.images import Preparer
 from ..core.protocol import Part, Picture, Text
 from ..core.redaction import without_key
 from ..core.settings import ModelFacts, Settings
@@ -166,12 +166,8 @@ class ChatModel:
     async def _wire(self, part: dict[str, Any], sizes: list[dict[str, Any]]) -> dict[str, Any]:
         if part["type"] == "text":
             return part
-        try:
+        with picture_faults(part["sha256"]):
             image = await self._images.get(part["sha256"], part.get("max_side"), part["format"])
-        except BadImage as error:
-            raise Fault("image", f"{part['sha256']}: {error}") from error
-        except StoreError as error:
-            raise Fault("missing", str(error)) from error
         sizes.append({"sha256": part["sha256"], "width": image.width, "height": image.height})
         url = {"url": image.url}
         if "detail" in part:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from ..calls import Attempt, Calls, Fault, Request, Result
-from ..core.errors import StoreError, UsageError
+from ..core.errors import UsageError
+from ..core.faults import picture_faults
 from ..core.images import BadImage, Prepared, Preparer, decode
 from ..core.registry import Registry
 from ..core.settings import ModelFacts, PainterFacts, Settings
@@ -46,12 +47,14 @@ class ApiPainter(ABC):
 
     Attributes:
         known: The options its wire format has.
+        execution: Options that change no drawing, and what they are unless they are given.
         sizes: What it is asked for by aspect, where nothing is known of the model.
         most_pictures: How many pictures its wire format takes to start from; 0 for one that only draws.
     """
 
     changeable = False
     known: ClassVar[frozenset[str]] = frozenset({"size"})
+    execution: Mapping[str, float] = MappingProxyType({})
     sizes: ClassVar[Mapping[Aspect, str]] = MappingProxyType({})
     most_pictures: ClassVar[int] = 0
 
@@ -60,13 +63,15 @@ class ApiPainter(ABC):
     ) -> None:
         provider, _, _ = spec.partition("/")
         self.name, self.spec, self.model = name, spec, model
-        self.options: Mapping[str, Any] = wanted_options(options, self.takes(), spec)
+        given = wanted_options(options, self.takes(), spec)
+        self.execution = {option: float(given.pop(option, usual)) for option, usual in self.execution.items()}
+        self.options: Mapping[str, Any] = given
         self.target = f"{provider}/{model}"
         self.provider = settings.provider(provider)
         self.facts = settings.painters.get(self.target, PainterFacts())
         self.group: str | None = self.facts.prompt_group
-        told = self.facts.image_input
-        self.edits = self.most_pictures > 0 and (self.provider.image_input if told is None else told)
+        edits = self.provider.image_input if self.facts.image_input is None else self.facts.image_input
+        self.edits = self.most_pictures > 0 and edits
         self.url = (self.provider.image_url or self.provider.base_url).rstrip("/")
         host = urlsplit(self.url).hostname or ""
         self.hosts = (host, *self.provider.link_hosts)
@@ -77,7 +82,7 @@ class ApiPainter(ABC):
     @classmethod
     def takes(cls) -> frozenset[str]:
         """Every option it takes."""
-        return cls.known
+        return cls.known | cls.execution.keys()
 
     @abstractmethod
     def body(self, request: PaintRequest) -> dict[str, Any]:
@@ -98,6 +103,10 @@ class ApiPainter(ABC):
             asked = asked.get(request.aspect)
         return asked or self.facts.sizes.get(request.aspect) or self.sizes.get(request.aspect)
 
+    def options_of(self, names: Iterable[str]) -> dict[str, Any]:
+        """Those of the options called so that were given."""
+        return {name: self.options[name] for name in names if name in self.options}
+
     def pictures(self, request: PaintRequest) -> list[dict[str, Any]]:
         """The pictures to start from as they stand in the body and the key: by hash, with how they are prepared."""
         limit = self.provider.max_image_side
@@ -110,12 +119,8 @@ class ApiPainter(ABC):
         Raises:
             Fault: It is not among the blobs, or no image.
         """
-        try:
+        with picture_faults(picture["sha256"]):
             return await self._pictures.get(picture["sha256"], picture.get("max_side"), picture["format"])
-        except BadImage as error:
-            raise Fault("image", f"{picture['sha256']}: {error}") from error
-        except StoreError as error:
-            raise Fault("missing", str(error)) from error
 
     def seed(self, request: PaintRequest) -> dict[str, int]:
         """The seed as a field of the body, where the service takes one."""

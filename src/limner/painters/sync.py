@@ -1,4 +1,7 @@
-"""Services that answer one request with one JSON reply: the image stands in it, or a link to the image does."""
+"""Services that answer one request with one JSON reply: the image stands in it, or a link to the image does.
+
+An image behind a link is paid for before it is here, so that its reply is kept until the link was followed.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from ..calls import PASSING, Attempt, Fault, Kind
-from ..transport.http import exchange, fetch, said
+from ..transport.http import error_message, exchange, fetch
 from ..transport.openai_faults import kind_of
 from .service import ApiPainter, ServiceImage
 
 LONGEST = 20_000
 """Longer texts of a reply are image data or sealed reasoning, not kept beside the image."""
+BULKY = ("b64_json", "data", "thoughtSignature")
+"""Fields that hold nothing else."""
 
 
 class OneReplyPainter(ApiPainter):
@@ -38,11 +43,33 @@ class OneReplyPainter(ApiPainter):
         """Where the body goes, and what of it `limner.transport.http.exchange` gets: pictures by their bytes."""
         return self.path, {"body": body}
 
+    def headers(self) -> dict[str, str]:
+        """The headers, with the key."""
+        key = self.provider.key()
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    def error(self, reply: dict[str, Any]) -> Fault:
+        """The fault behind a reply that has an error in it, though it came with a success's status."""
+        return error_within(reply["error"], slim(reply))
+
+    async def ask(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Make the request.
+
+        Raises:
+            Fault: There is no reply, or an error in it.
+        """
+        path, sent = await self.wire(body)
+        url, limit = self.url + path, self.provider.timeout_s
+        reply = await exchange("POST", url, headers=self.headers(), timeout=limit, **sent)
+        if reply.get("error"):
+            raise self.error(reply)
+        return reply
+
     async def send(self, body: dict[str, Any], attempt: Attempt) -> ServiceImage:
         """See `limner.painters.service.ApiPainter`."""
         progress = attempt.progress or {}
         kept = progress.get("reply")
-        reply = kept or await self._ask(body)
+        reply = kept or await self.ask(body)
         raw = slim(reply)
         try:
             # An earlier try that asked for the image and lost its link has counted what it cost.
@@ -62,15 +89,6 @@ class OneReplyPainter(ApiPainter):
             detail = f"what {self.target} sent as an image is no base64: {error}"
             raise Fault("image", detail, cost=self._cost(drawn), result=raw) from error
 
-    async def _ask(self, body: dict[str, Any]) -> dict[str, Any]:
-        key = self.provider.key()
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        path, sent = await self.wire(body)
-        reply = await exchange("POST", self.url + path, headers=headers, timeout=self.provider.timeout_s, **sent)
-        if reply.get("error"):
-            raise error_within(reply["error"], slim(reply))
-        return reply
-
     async def _follow(self, link: str, drawn: ServiceImage, attempt: Attempt) -> bytes:
         try:
             return await fetch(link, self.hosts)
@@ -88,7 +106,7 @@ def error_within(error: Any, raw: dict[str, Any]) -> Fault:
     kind: Kind = kind_of(status, {"error": error})
     if kind == "bad_request" and code != "400":
         kind = "rate_limit" if "rate_limit" in code else "server"
-    return Fault(kind, f"{code}: {said(error)}" if code else said(error), cost=None, result=raw)
+    return Fault(kind, f"{code}: {error_message(error)}" if code else error_message(error), cost=None, result=raw)
 
 
 def number(value: Any) -> Any:
@@ -112,5 +130,5 @@ def slim(value: Any, name: str = "") -> Any:
         return [slim(item) for item in value]
     if isinstance(value, dict):
         return {key: slim(item, key) for key, item in value.items()}
-    bulky = isinstance(value, str) and (name == "b64_json" or len(value) > LONGEST or value.startswith("data:"))
+    bulky = isinstance(value, str) and (name in BULKY or len(value) > LONGEST or value.startswith("data:"))
     return f"({len(value)} characters)" if bulky else value

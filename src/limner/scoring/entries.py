@@ -16,7 +16,7 @@ from ..core.protocol import Protocol, Reading, Reply, Row
 from ..evidence.stored import BackendChoice
 from ..exams import Kind, kind
 from ..exams.wordings import wording_names
-from ..screening.stored import Flags, screened
+from ..screening.stored import Flags, screen_drawings
 from ..store import Store
 from ..store.records import (
     CONTROL,
@@ -173,7 +173,7 @@ def load_groups(
         marked.setdefault((marking.setup, marking.drawing), []).append(marking)
     done = [drawing for row in slots.values() for drawing in row.values() if drawing.status == "done"]
     choice = _choice(store, done, backends or {}, found.protocol)
-    flags = screened(store, done, questions, found.protocol)
+    flags = screen_drawings(store, done, questions, found.protocol)
     groups = []
     for (painter, strategy), found_slots in slots.items():
         # In the order of their ids, not of their making: resampling must not depend on who was first.

@@ -67,7 +67,7 @@ def screen(lines: Sequence[Line]) -> list[Flag]:
     return [match.flag for match in sorted(kept, key=lambda match: match.flag.lines)]
 
 
-def raises(rule: ScreenRule, lines: Sequence[Line]) -> bool:
+def raises_flag(rule: ScreenRule, lines: Sequence[Line]) -> bool:
     """Whether this one rule finds something in these lines."""
     return any(_best(rule, lines, text, places) for text, places in _runs(lines))
 

@@ -19,7 +19,7 @@ from .screen import Flag, screen
 Flags = tuple[Flag, ...]
 
 
-def screened(
+def screen_drawings(
     store: Store, drawings: Iterable[Drawing], questions: Mapping[str, Question[Any]], protocol: Protocol[Any]
 ) -> dict[str, Flags]:
     """Drawing's id -> what it carries; drawings whose text nobody has read are not in it.

@@ -18,7 +18,7 @@ _HOLDS_WORDS = allowed.TEXT | {"title", "desc", "style"}
 
 
 @dataclass(frozen=True)
-class Cleaned:
+class CleanSvg:
     """A clean picture and what was found on the way."""
 
     svg: str
@@ -38,10 +38,10 @@ def clean(svg: str | bytes, limits: SvgLimits = LIMITS) -> str:
     Raises:
         BadSvg: It is broken, beyond the limits, or part of the picture could not be shown.
     """
-    return cleaned(svg, limits).svg
+    return clean_with_notes(svg, limits).svg
 
 
-def cleaned(svg: str | bytes, limits: SvgLimits = LIMITS) -> Cleaned:
+def clean_with_notes(svg: str | bytes, limits: SvgLimits = LIMITS) -> CleanSvg:
     """As `clean`, with the size, the words, and what was left out."""
     root = parse(decode(svg, limits), limits)
     if root.name != "svg":
@@ -52,12 +52,12 @@ def cleaned(svg: str | bytes, limits: SvgLimits = LIMITS) -> Cleaned:
     _prune(root, False, words, left_out)
     if sum(map(len, words)) > limits.text_chars:
         raise BadSvg(f"more than {limits.text_chars:,} characters of text")
-    attributes = Attributes(root, limits, left_out)
+    attributes = AttributeCleaner(root, limits, left_out)
     for node in root.walk():
         attributes.clean(node)
     references.check(root, attributes.rules, limits)
     size = attributes.size
-    return Cleaned(write(root), size.width, size.height, "\n".join(words), dict(sorted(left_out.items())))
+    return CleanSvg(write(root), size.width, size.height, "\n".join(words), dict(sorted(left_out.items())))
 
 
 def _prune(node: Node, in_text: bool, words: list[str], left_out: Counter[str]) -> None:
@@ -100,7 +100,7 @@ _FILTER_REACH = 10
 """A filter may reach this many times as far as the element, or the picture, that it belongs to."""
 
 
-class Attributes:
+class AttributeCleaner:
     """Cleans the elements of one file, one after another; collects the rules of its style sheets."""
 
     def __init__(self, root: Node, limits: SvgLimits, left_out: Counter[str]) -> None:
@@ -164,7 +164,7 @@ class Attributes:
         if kind not in ("", "text/css") or media not in ("", "all", "screen"):
             node.children = []
             return
-        rules = css.sheet(text, node.line, self.left_out)
+        rules = css.parse_sheet(text, node.line, self.left_out)
         for rule in rules:
             rule.declarations[:] = [each for each in rule.declarations if not self._lost_filter(*each)]
         rules = [rule for rule in rules if rule.declarations]
@@ -186,7 +186,7 @@ class Attributes:
             if href[1:] not in self.ids:
                 self.left_out[f"<{node.name}> of an id that is not in the file"] += 1
         elif node.name in ("image", "feImage"):
-            kept["href"], size = embedded(href, self.limits, node.line)
+            kept["href"], size = embedded_picture(href, self.limits, node.line)
             self.image_bytes += size
             if self.image_bytes > self.limits.image_bytes:
                 raise BadSvg(f"image: more than {self.limits.image_bytes:,} bytes of pictures", node.line)
@@ -211,7 +211,7 @@ def _plain(text: str) -> str:
 _DATA = re.compile(r"data:image/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/=\s]*)", re.IGNORECASE)
 
 
-def embedded(href: str, limits: SvgLimits, line: int | None) -> tuple[str, int]:
+def embedded_picture(href: str, limits: SvgLimits, line: int | None) -> tuple[str, int]:
     """The address of a picture in its plain form, and how many bytes it holds.
 
     Raises:

@@ -84,7 +84,7 @@ def declarations(text: str, line: int | None, left_out: Counter[str]) -> Declara
     return kept
 
 
-def sheet(text: str, line: int | None, left_out: Counter[str]) -> list[CssRule]:
+def parse_sheet(text: str, line: int | None, left_out: Counter[str]) -> list[CssRule]:
     """The rules of a style sheet.
 
     Raises:

@@ -45,9 +45,9 @@ def missing_glyphs(svg: str) -> set[str]:
     Raises:
         BadSvg: The picture itself is not taken.
     """
-    from .clean import cleaned
+    from .clean import clean_with_notes
 
-    return choose(cleaned(svg).words)[1]
+    return choose(clean_with_notes(svg).words)[1]
 
 
 def choose(words: str) -> tuple[list[Path], set[str]]:

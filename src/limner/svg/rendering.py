@@ -11,7 +11,7 @@ from pathlib import Path
 from ..core.images import MAX_BYTES
 from ..workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, once
 from .allowed import LIMITS, BadSvg, SvgLimits
-from .clean import Cleaned, cleaned
+from .clean import CleanSvg, clean_with_notes
 from .fonts import MONOSPACE, SANS, SERIF, choose
 
 SIDE = 1024
@@ -44,7 +44,7 @@ def render(
     Raises:
         BadSvg: It cannot be cleaned, the renderer refuses it, or it needs too much time or memory.
     """
-    found = cleaned(svg, limits)
+    found = clean_with_notes(svg, limits)
     wide, high = _pixels(found, width, height, limits)
     sans = ("font_family", "sans_serif_family", "cursive_family", "fantasy_family")
     options: dict[str, object] = {
@@ -59,7 +59,7 @@ def render(
     return _in_worker(_sized(found.svg, wide, high), options, limits)
 
 
-def _pixels(found: Cleaned, width: int | None, height: int | None, limits: SvgLimits) -> tuple[int, int]:
+def _pixels(found: CleanSvg, width: int | None, height: int | None, limits: SvgLimits) -> tuple[int, int]:
     for side in (width, height):
         if side is not None and not 1 <= side <= limits.rendered_side:
             raise ValueError(f"{side} pixels: a side has from 1 to {limits.rendered_side:,}")

@@ -40,7 +40,7 @@ def from_file(path: str) -> Any:
 frames = from_file(os.path.join(os.path.dirname(os.path.abspath(__file__)), "frames.py"))
 
 
-def told(error: BaseException) -> dict[str, Any]:
+def error_answer(error: BaseException) -> dict[str, Any]:
     """An exception as an answer, by the name of its class: the image may be to blame, or what all jobs share."""
     names = {kind.__name__ for kind in type(error).__mro__}
     if "WorkerUnfit" in names:
@@ -75,7 +75,7 @@ def answers(work: Callable[..., Any], header: dict[str, Any], bodies: list[bytes
         # What is left of this process may be in pieces: the other end replaces it.
         last = {"fault": "error", "detail": "out of memory", "spent": True}
     except Exception as error:
-        last = {"fault": "error", "detail": str(error)} if isinstance(error, frames.BadFrame) else told(error)
+        last = {"fault": "error", "detail": str(error)} if isinstance(error, frames.BadFrame) else error_answer(error)
     yield frames.packed({**last, "job": header["job"], "end": True})
 
 
@@ -104,7 +104,7 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
     try:
         work = load(setup["factory"])(**setup["args"])
     except BaseException as error:
-        found = told(error)
+        found = error_answer(error)
         send(frames.packed({"unfit": found.get("unfit") or found["detail"]}))
         return
     send(frames.packed({"ready": True}))

@@ -19,7 +19,7 @@ from limner.core.errors import UsageError
 from limner.core.evidence import Line
 from limner.evidence.regions import open_counter
 from limner.evidence.regions.boxes import RELEASE, MaskSettings
-from limner.evidence.regions.sam import FILES, LARGE, ONLY_2_1, SamCounter, located, model_name
+from limner.evidence.regions.sam import FILES, LARGE, ONLY_2_1, SamCounter, model_name, weights_folder
 from tests.needs import need
 
 LENIENT = MaskSettings(points=6, iou=0.5, stability=0.8, nms=0.9, crop_nms=0.9)
@@ -230,7 +230,7 @@ def test_a_repository_in_the_hubs_cache_is_found(torch: Any, tmp_path: Path, mon
     (place / "refs" / "main").write_text("abc")
     (place / "snapshots").mkdir()
     folder = model_folder(place / "snapshots" / "abc", 144, [2, 6, 36, 4], ONLY_2_1)
-    assert located(LARGE) == folder
+    assert weights_folder(LARGE) == folder
     counter = open_counter("sam2.1-large")
     counter.check()
     assert counter.paper

@@ -60,7 +60,7 @@ def told(future: Future[JobResult]) -> Exception:
 
 
 def right(future: Future[JobResult], prompt: str, seed: int) -> bool:
-    drawn = jobs.drawn(future.result(30))
+    drawn = jobs.read_drawing(future.result(30))
     return (drawn.size, drawn.pixels) == ((8, 8), bytes(brush.colour(prompt, seed)) * 64)
 
 
@@ -178,7 +178,7 @@ def test_a_worker_that_hangs_is_ended(make: MakePool) -> None:
 def test_what_is_no_picture_is_a_fault(make: MakePool) -> None:
     answer = draw(make(), "short").result(30)
     with pytest.raises(Fault, match="image: what the worker sent is no picture"):
-        jobs.drawn(answer)
+        jobs.read_drawing(answer)
 
 
 def test_what_is_given_up_before_its_turn_is_not_drawn(make: MakePool, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def pool(pipeline: Pipeline) -> Iterator[Pool]:
 
 
 def draw(pool: Pool, how: DrawSettings, item: DrawItem) -> RawDrawing:
-    return jobs.drawn(jobs.submit(pool, how, item, 120.0).result(120))
+    return jobs.read_drawing(jobs.submit(pool, how, item, 120.0).result(120))
 
 
 def paint(painter: DiffusersPainter, store: Store, *requests: PaintRequest) -> list[Painting]:

@@ -116,7 +116,7 @@ def overlap(one: Box, other: Box) -> float:
     return width * height / min(_area(one), _area(other))
 
 
-def merged(masks: Iterable[Box], lines: Sequence[Line]) -> Regions:
+def merge_regions(masks: Iterable[Box], lines: Sequence[Line]) -> Regions:
     """The regions of an image: masks that no line covers, and the lines."""
     rows = text_lines(lines)
     kept = [mask for mask in masks if not any(overlap(mask, row) > MAX_OVERLAP for row in rows)]

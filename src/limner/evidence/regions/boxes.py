@@ -127,7 +127,7 @@ def grid(side: int) -> Floats:
     return np.stack([across.ravel(), down.ravel()], axis=1)
 
 
-def chosen(found: Iterable[tuple[Crop, Masks]], size: tuple[int, int], settings: MaskSettings) -> list[Box]:
+def remaining_boxes(found: Iterable[tuple[Crop, Masks]], size: tuple[int, int], settings: MaskSettings) -> list[Box]:
     """The boxes that remain of all crops' masks: none cut by a crop's edge, no two that are one thing.
 
     Args:
@@ -142,18 +142,18 @@ def chosen(found: Iterable[tuple[Crop, Masks]], size: tuple[int, int], settings:
         several += 1
         left, top, right, bottom = crop.box
         placed = masks.boxes + np.array([left, top, left, top], dtype=np.float64)
-        whole = ~cut(placed, crop.box, size)
+        whole = ~cut_by_crop(placed, crop.box, size)
         placed, quality = placed[whole], masks.quality[whole]
-        best = suppressed(placed, quality, settings.nms)
+        best = suppress_overlaps(placed, quality, settings.nms)
         boxes.append(placed[best])
         worth.append(np.full(len(best), 1 / ((right - left) * (bottom - top))))
     together = np.concatenate(boxes)
     if several > 1:
-        together = together[suppressed(together, np.concatenate(worth), settings.crop_nms)]
+        together = together[suppress_overlaps(together, np.concatenate(worth), settings.crop_nms)]
     return [(float(a), float(b), float(c), float(d)) for a, b, c, d in together]
 
 
-def cut(boxes: Floats, crop: Sequence[int], size: tuple[int, int]) -> NDArray[np.bool_]:
+def cut_by_crop(boxes: Floats, crop: Sequence[int], size: tuple[int, int]) -> NDArray[np.bool_]:
     """Which boxes come near an edge of their crop that is no edge of the image."""
     edges = np.array(crop, dtype=np.float64)
     image = np.array([0, 0, *size], dtype=np.float64)
@@ -161,7 +161,7 @@ def cut(boxes: Floats, crop: Sequence[int], size: tuple[int, int]) -> NDArray[np
     return np.asarray(near.any(axis=1))
 
 
-def suppressed(boxes: Floats, worth: Floats, threshold: float) -> NDArray[np.intp]:
+def suppress_overlaps(boxes: Floats, worth: Floats, threshold: float) -> NDArray[np.intp]:
     """The places of the boxes that stay, best first: none overlaps a better one by more than `threshold`.
 
     Equals keep their order. A box without area overlaps nothing.
@@ -181,7 +181,7 @@ def suppressed(boxes: Floats, worth: Floats, threshold: float) -> NDArray[np.int
     return np.array(kept, dtype=np.intp)
 
 
-def measured(masks: Any, offset: float) -> tuple[Any, Any, Any, Any]:
+def measure_masks(masks: Any, offset: float) -> tuple[Any, Any, Any, Any]:
     """Of masks n x height x width, as numpy arrays or tensors: areas at the raised and at the lowered threshold, and
     which columns and which rows hold a part of the mask."""
     inside = masks > 0
@@ -189,7 +189,7 @@ def measured(masks: Any, offset: float) -> tuple[Any, Any, Any, Any]:
     return raised, lowered, inside.any(-2), inside.any(-1)
 
 
-def passed(
+def stable_masks(
     areas: tuple[Floats, Floats], places: tuple[NDArray[np.bool_], NDArray[np.bool_]], quality: Floats, stability: float
 ) -> Masks:
     """The masks that are stable; areas and places (columns, rows) as `measured` gives them."""

@@ -110,7 +110,7 @@ def submit(pool: Pool, how: DrawSettings, item: DrawItem, seconds: float) -> Fut
     return pool.submit({"how": asdict(how)}, item.images, seconds=seconds, item=words)
 
 
-def drawn(answer: JobResult) -> RawDrawing:
+def read_drawing(answer: JobResult) -> RawDrawing:
     """What a worker has drawn.
 
     Raises:

@@ -10,13 +10,14 @@ from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
 
-from ...calls import Attempt, Calls, Fault, Request, Result
-from ...core.errors import StoreError, UsageError
+from ...calls import Attempt, Calls, Request, Result
+from ...core.errors import UsageError
+from ...core.faults import picture_faults
 from ...core.images import encode_png
 from ...core.settings import PainterFacts
 from ...store import Blobs
 from ...workers import JobFailure, Pool, WorkerDeath, WorkerUnfit
-from ..base import Free, Painting, PaintRequest
+from ..base import FreePainter, Painting, PaintRequest
 from . import jobs, options, weights
 from .jobs import DrawItem, DrawSettings, PipelineSetup, RawDrawing
 
@@ -25,7 +26,7 @@ AHEAD = 2
 """How many batches per device are claimed at once: one is drawn while the next is gathered."""
 
 
-class DiffusersPainter(Free):
+class DiffusersPainter(FreePainter):
     """A diffusers pipeline from a folder or from the Hugging Face hub, drawn by worker processes.
 
     The drawing's seed is the seed of its noise, which is drawn on the CPU: devices and batches do not change it.
@@ -77,7 +78,7 @@ class DiffusersPainter(Free):
                 pool = await asyncio.to_thread(self._workers, found)
             job = jobs.submit(pool, how, item, self._chosen.timeout_s)
             try:
-                drawn = jobs.drawn(await asyncio.wrap_future(job))
+                drawn = jobs.read_drawing(await asyncio.wrap_future(job))
             except (WorkerDeath, JobFailure, WorkerUnfit) as error:
                 raise self._fault(error) from error
             sha256 = await asyncio.to_thread(self._keep, drawn)
@@ -123,7 +124,7 @@ class DiffusersPainter(Free):
         with self._once:
             if self._pool is None:
                 chosen, variant = self._chosen, self.options.get("variant")
-                here = weights.fetched(found, variant)
+                here = weights.in_cache(found, variant)
                 load = PipelineSetup(here.source, here.revision, chosen.dtype, variant, None, chosen.offload)
                 self._pool = jobs.open_pool(load, chosen, self._make_pool)
                 # Also at the interpreter's end.
@@ -137,10 +138,8 @@ class DiffusersPainter(Free):
         return self._rooms[loop]
 
     def _pictures(self, request: PaintRequest) -> tuple[bytes, ...]:
-        try:
+        with picture_faults("a picture to start from"):
             return tuple(self._blobs.get(sha256) for sha256 in request.images)
-        except StoreError as error:
-            raise Fault("missing", str(error)) from error
 
     def _keep(self, drawn: RawDrawing) -> str:
         from PIL import Image

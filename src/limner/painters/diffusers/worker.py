@@ -17,12 +17,12 @@ def opened(**load: Any) -> Callable[..., Iterator[Sent]]:
     from .pipeline import Pipeline
 
     try:
-        return serving(Pipeline.open(PipelineSetup(**load)).draw)
+        return job_server(Pipeline.open(PipelineSetup(**load)).draw)
     except Exception as error:
         raise WorkerUnfit(f"{type(error).__name__}: {' '.join(str(error).split())[:600]}") from error
 
 
-def serving(draw: Drawing) -> Callable[..., Iterator[Sent]]:
+def job_server(draw: Drawing) -> Callable[..., Iterator[Sent]]:
     """What answers jobs, by what draws them."""
 
     def serve(items: Sequence[tuple[dict[str, Any], Sequence[bytes]]], how: dict[str, Any]) -> Iterator[Sent]:

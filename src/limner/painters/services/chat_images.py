@@ -17,7 +17,6 @@ CONFIG = ("image_size", "quality", "background", "moderation", "output_format", 
 """Options that go into ``image_config``."""
 NATIVE = ("temperature", "top_p", "max_tokens", "reasoning", "provider")
 """Options that go into the body as they are."""
-OPTIONS = frozenset({"size", "modalities", *CONFIG, *NATIVE})
 
 _FILTERED = re.compile(r"content_?filter|safety|prohibited|blocklist|recitation|spii|sensitive|refusal", re.I)
 _DECLINED = re.compile(
@@ -36,14 +35,14 @@ class ChatImages(OneReplyPainter):
 
     path = "/chat/completions"
     most_pictures = 16
-    known = OPTIONS
+    known = frozenset({"size", "modalities", *CONFIG, *NATIVE})
     sizes = RATIOS
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """See `limner.painters.service.ApiPainter`."""
         ratio = self.size(request)
         config = {} if ratio == "auto" else {"aspect_ratio": ratio}
-        config |= {name: self.options[name] for name in CONFIG if name in self.options}
+        config |= self.options_of(CONFIG)
         kinds = self.options.get("modalities", "image,text")
         return {
             "model": self.model,
@@ -51,7 +50,7 @@ class ChatImages(OneReplyPainter):
             "modalities": [kind.strip() for kind in kinds.split(",")] if isinstance(kinds, str) else list(kinds),
             **({"image_config": config} if config else {}),
             **self.seed(request),
-            **{name: self.options[name] for name in NATIVE if name in self.options},
+            **self.options_of(NATIVE),
         }
 
     def _content(self, request: PaintRequest) -> str | list[dict[str, Any]]:

@@ -21,7 +21,6 @@ NATIVE = (
 """Options that go into the body as they are."""
 DRAWING_ONLY, EDITING_ONLY = frozenset({"moderation", "style"}), frozenset({"input_fidelity"})
 """Options that one of the two endpoints does not take, and is not given."""
-OPTIONS = frozenset({"size", *NATIVE, *EDITING_ONLY})
 
 
 class OpenAIImages(OneReplyPainter):
@@ -33,14 +32,14 @@ class OpenAIImages(OneReplyPainter):
 
     path, edits_path = "/images/generations", "/images/edits"
     most_pictures = 16
-    known = OPTIONS
+    known = frozenset({"size", *NATIVE, *EDITING_ONLY})
     sizes = SIZES
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """See `limner.painters.service.ApiPainter`."""
         size = self.size(request)
         unwanted = DRAWING_ONLY if request.images else EDITING_ONLY
-        native = {name: value for name, value in self.options.items() if name != "size" and name not in unwanted}
+        native = self.options_of(name for name in self.options if name not in {"size", *unwanted})
         body = {"model": self.model, "prompt": request.prompt, "n": 1, "size": size, **self.seed(request), **native}
         return body | ({"image": self.pictures(request)} if request.images else {})
 
