@@ -22,7 +22,7 @@ from limner.core.settings import Settings
 from limner.models import ChatModel, Context, open_model
 from limner.store import Store
 from limner.store.schema import attempts, calls
-from limner.transport.openai_faults import kind_of, retry_after
+from limner.transport.openai_client import kind_of, retry_after
 from tests.fakes import ChatServer
 from tests.support import KEY_VARIABLE, picture, sent
 

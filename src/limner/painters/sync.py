@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from ..calls import PASSING, Attempt, Fault, Kind
 from ..transport.http import error_message, exchange, fetch
-from ..transport.openai_faults import kind_of
+from ..transport.openai_client import kind_of
 from .service import ApiPainter, ServiceImage
 
 LONGEST = 20_000

@@ -1,4 +1,4 @@
-"""Which elements, attributes and properties stay, as plain tables."""
+"""What may stand in a picture: elements, attributes and properties as plain tables, limits, and the error past them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Makes an SVG safe and plain: what is not shown goes, what cannot be shown is refused, the rest is written one way."""
+"""Makes an SVG safe and plain: what is not shown goes, what cannot be shown is refused, the rest is written one way.
+
+First elements and words are gone through, then attributes, style sheets and the pictures inside, then how much is drawn
+once all references are followed.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,14 @@ from ..core.images import BadImage, inspect
 from . import allowed, css, references
 from .allowed import LIMITS, BadSvg, SvgLimits
 from .parse import FOREIGN, SVG, Node, decode, parse, write
-from .values import REFERENCE, size, tidy
+from .values import IMPORTANT, NUMBER, REFERENCE, size, tidy
 
 _HOLDS_WORDS = allowed.TEXT | {"title", "desc", "style"}
+_LINKING = allowed.words("use textPath linearGradient radialGradient pattern filter feImage")
+_FILTER_REACH = 10
+"""A filter may reach this many times as far as the element, or the picture, that it belongs to."""
+_EACH_NUMBER = re.compile(NUMBER)
+_DATA = re.compile(r"data:image/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/=\s]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -93,13 +102,6 @@ def _stays(child: Node, parent: Node, left_out: Counter[str]) -> bool:
     raise BadSvg(f"<{child.name[:40]}>: {reason}", child.line)
 
 
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_IMPORTANT = re.compile(r"\s*!\s*important$", re.IGNORECASE)
-_LINKING = allowed.words("use textPath linearGradient radialGradient pattern filter feImage")
-_FILTER_REACH = 10
-"""A filter may reach this many times as far as the element, or the picture, that it belongs to."""
-
-
 class AttributeCleaner:
     """Cleans the elements of one file, one after another; collects the rules of its style sheets."""
 
@@ -149,7 +151,7 @@ class AttributeCleaner:
         stay = [(name, value) for name, value in said if not self._lost_filter(name, value)]
         # Here browsers want units in transforms and the renderer wants none; as an attribute both take the same.
         moved = {"transform"} if node.name in allowed.TEXT else allowed.GEOMETRY | {"transform"}
-        kept |= {name: _IMPORTANT.sub("", value) for name, value in stay if name in moved}
+        kept |= {name: IMPORTANT.sub("", value) for name, value in stay if name in moved}
         unmoved = [each for each in stay if each[0] not in allowed.GEOMETRY and each[0] != "transform"]
         if style := css.write_declarations(unmoved):
             kept["style"] = style
@@ -200,15 +202,12 @@ class AttributeCleaner:
                 of_element = node.name == "filter" and kept.get("filterUnits") != "userSpaceOnUse"
                 unit = 100 if value.endswith("%") else 1 if of_element else max(self.size.view[2:])
                 most = _FILTER_REACH * unit
-            if most is not None and any(abs(float(each)) > most for each in _NUMBER.findall(value)):
+            if most is not None and any(abs(float(each)) > most for each in _EACH_NUMBER.findall(value)):
                 raise BadSvg(f"<{node.name}>: {name}={value[:40]!r} is too large; at most {most:g}", node.line)
 
 
 def _plain(text: str) -> str:
     return " ".join(text.split())
-
-
-_DATA = re.compile(r"data:image/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/=\s]*)", re.IGNORECASE)
 
 
 def embedded_picture(href: str, limits: SvgLimits, line: int | None) -> tuple[str, int]:

@@ -1,4 +1,7 @@
-"""The fonts a picture is written in: the bundled ones first, then the machine's, and only for what is missing."""
+"""The fonts a picture is written in: the bundled ones first, then the machine's, and only for what is missing.
+
+Which characters a file has letters for is read from its character map.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,8 @@ _FOLDERS = (
 )  # fmt: skip
 _SUFFIXES = frozenset((".ttf", ".otf", ".ttc", ".otc"))
 _MOST_FILES = 5000
+_MOST_MAP_BYTES = 8 * 2**20
+"""Of one character map; larger ones are no real font's."""
 
 
 def missing_glyphs(svg: str) -> set[str]:
@@ -105,10 +110,6 @@ def _rank(file: Path) -> tuple[int, bool, str]:
     return place, lean, str(file)
 
 
-_MOST = 8 * 2**20
-"""Bytes of one character map; larger ones are no real font's."""
-
-
 @lru_cache(maxsize=512)
 def characters(path: Path) -> frozenset[int]:
     """The code points that the file has letters for; none where it cannot be read as a font."""
@@ -125,7 +126,7 @@ def characters(path: Path) -> frozenset[int]:
                 file.seek(start + 4)
                 (count,) = struct.unpack(">H6x", file.read(8))
                 for tag, _, offset, length in struct.iter_unpack(">4sIII", file.read(16 * count)):
-                    if tag == b"cmap" and length <= _MOST:
+                    if tag == b"cmap" and length <= _MOST_MAP_BYTES:
                         tables.add((offset, length))
             for offset, length in sorted(tables):
                 file.seek(offset)

@@ -15,7 +15,7 @@ import httpx2
 
 from ..calls import Fault, Kind
 from ..core.images import MAX_BYTES
-from .openai_faults import kind_of, retry_after
+from .openai_client import kind_of, retry_after
 
 CONNECT_S = 30.0
 LINK_TIMEOUT_S = 120.0

@@ -1,8 +1,7 @@
 """Workers: killable processes for everything that may crash, hang or lie, one kind for all who need them."""
 
-from .environment import environment
 from .pool import Pool, once, pool_of
-from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit, cores
+from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit, cores, environment
 
 __all__ = [
     "JobFailure",

@@ -20,11 +20,9 @@ from typing import Any, BinaryIO
 def load(factory: str) -> Callable[..., Any]:
     """What stands behind ``module:name`` or ``/path/of/file.py:name``."""
     place, _, name = factory.rpartition(":")
-    if not place.endswith(".py"):
-        found: Callable[..., Any] = getattr(importlib.import_module(place), name)
-        return found
-    made: Callable[..., Any] = getattr(from_file(place), name)
-    return made
+    module = from_file(place) if place.endswith(".py") else importlib.import_module(place)
+    found: Callable[..., Any] = getattr(module, name)
+    return found
 
 
 def from_file(path: str) -> Any:

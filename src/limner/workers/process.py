@@ -18,8 +18,7 @@ from typing import Any
 
 from ..core.redaction import redacted
 from . import frames
-from .environment import environment
-from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit
+from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit, environment
 
 CHILD = Path(__file__).with_name("child.py")
 DEATH_S = 5.0

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from ...calls import Kind
 from ...core.errors import UsageError
-from ...transport.openai_faults import kind_of
+from ...transport.openai_client import kind_of
 from ..base import PaintRequest
 from ..jobs import FailedJob, FinishedJob, JobPainter
 from ..service import Service

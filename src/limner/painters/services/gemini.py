@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from ...calls import Fault, Kind
 from ...transport.http import error_message
-from ...transport.openai_faults import retry_after
+from ...transport.openai_client import retry_after
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
 from ..sync import OneReplyPainter

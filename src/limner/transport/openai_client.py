@@ -1,17 +1,62 @@
-"""What the openai client raises, as faults with a kind."""
+"""The openai client: one chat completion, and what the errors of services that speak alike mean."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from ..calls import Fault, Kind
 from ..core.redaction import without_key
+from ..core.settings import Provider
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
 
 REFUSALS = ("content_policy", "content_filter", "content filter", "moderation", "safety", "sensitive")
 CREDITS = ("insufficient_quota", "billing", "credit", "exceeded your current quota")
+
+
+@lru_cache(maxsize=16)
+def _client(_loop: asyncio.AbstractEventLoop, url: str, key: str | None, timeout: float) -> AsyncOpenAI:
+    """The client of one event loop: its connections are of no use to another."""
+    from openai import AsyncOpenAI
+
+    # Retries are the journal's: the client must make exactly one request per attempt.
+    return AsyncOpenAI(base_url=url, api_key=key or "none", max_retries=0, timeout=timeout)
+
+
+async def chat_completion(provider: Provider, model: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Make one request; the reply comes without the key, should the service repeat it.
+
+    Args:
+        provider: Where to ask, and with which key.
+        model: Whom to ask.
+        body: All else that is sent.
+
+    Raises:
+        Fault: By kind.
+    """
+    key = provider.key()
+    client = _client(asyncio.get_running_loop(), provider.base_url, key, provider.timeout_s)
+    try:
+        # As extra body: the client would otherwise walk through every message to convert what needs no converting.
+        reply = await client.chat.completions.create(model=model, messages=[], extra_body=dict(body))
+    except Exception as error:
+        raise fault_of(error, key) from error
+    if not hasattr(reply, "model_dump"):
+        raise Fault("server", without_key(f"the reply is not JSON: {reply}", key)[:500], cost=None)
+    raw: dict[str, Any] = reply.model_dump(mode="json", exclude_none=True, warnings=False)
+    if key:
+        said = json.dumps(raw)
+        # Complaints about a key show its ends around asterisks; in a reply asterisks are the model's own.
+        clean = without_key(said, key) if raw.get("error") else said.replace(key, "***")
+        raw = raw if clean == said else json.loads(clean)
+    return raw
 
 
 def fault_of(error: Exception, key: str | None = None) -> Fault:
