@@ -66,7 +66,7 @@ def open_probes(
     if AESTHETICS in wanted and given[AESTHETICS] is None:
         raise UsageError("aesthetics: name what rates, such as --aesthetics unipercept:PYTHON")
     wanted -= {name for name in wanted if given.get(name) == NONE}
-    ocr = open_ocr(given[OCR] or "", settings, images)
+    ocr = open_probe(OCR, given[OCR] or "", settings, images)
     found: list[Probe] = []
     for name in (name for name in known if name in wanted):
         word = given[name] or _sole(name)
@@ -96,16 +96,6 @@ def open_probe(evidence: str, word: str, settings: Settings, images: Preparer, r
     return kind.open(ProbeInputs(word, rest, options, settings, images, reader))
 
 
-def open_ocr(word: str, settings: Settings, images: Preparer) -> Probe:
-    """The reader of text behind a word."""
-    return open_probe(OCR, word, settings, images)
-
-
-def open_aesthetics(word: str, settings: Settings, images: Preparer) -> Probe:
-    """The rater behind a word."""
-    return open_probe(AESTHETICS, word, settings, images)
-
-
 def _rapidocr(given: ProbeInputs) -> Probe:
     return OcrProbe(given.settings.evidence.ocr_timeout_s)
 
@@ -123,7 +113,7 @@ def _tesseract(given: ProbeInputs) -> Probe:
 def _reader(given: ProbeInputs) -> Probe:
     from .by_model import ModelReader
 
-    return ModelReader(_model(given.word, given.settings, given.images))
+    return ModelReader(_model(given))
 
 
 def _regions(given: ProbeInputs) -> Probe:
@@ -144,13 +134,13 @@ def _unipercept(given: ProbeInputs) -> Probe:
 def _rating(given: ProbeInputs) -> Probe:
     from .by_model import ModelRating
 
-    return ModelRating(_model(given.word, given.settings, given.images))
+    return ModelRating(_model(given))
 
 
-def _model(word: str, settings: Settings, images: Preparer) -> Any:
+def _model(given: ProbeInputs) -> Any:
     from ..models import open_model
 
-    return open_model(word.removeprefix(MODEL), {}, settings, images)
+    return open_model(given.word.removeprefix(MODEL), {}, given.settings, given.images)
 
 
 def word_and_options(word: str) -> tuple[str, dict[str, Any]]:

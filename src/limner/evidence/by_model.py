@@ -80,7 +80,7 @@ class ModelProbe(ABC, Generic[T]):
     def contract(self, size: Size) -> Contract[T]:
         """What the reply must be, for a picture of this size."""
 
-    def plain(self, value: T) -> Any:
+    def to_json(self, value: T) -> Any:
         """The value as JSON."""
         return value
 
@@ -104,7 +104,7 @@ class ModelProbe(ABC, Generic[T]):
                     fault.kind, f"image {sha256[:12]}: {fault.detail}", calls=fault.calls, cost=fault.cost
                 ) from fault
             assert answer.reply.call is not None
-            return Finding(self.plain(contract.parse(answer.reply.text)), self.name, answer.reply.call)
+            return Finding(self.to_json(contract.parse(answer.reply.text)), self.name, answer.reply.call)
         raise AssertionError("the last round either returns or raises")
 
 
@@ -132,7 +132,7 @@ class ModelReader(ModelProbe[list[Line]]):
         parse: Callable[[str], list[Line]] = partial(read_lines, size=size)
         return Contract(parse, LINES)
 
-    def plain(self, value: list[Line]) -> Any:
+    def to_json(self, value: list[Line]) -> Any:
         """The lines as JSON."""
         return [line.to_json() for line in value]
 

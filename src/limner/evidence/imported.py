@@ -127,7 +127,7 @@ class _Finder:
         for key, value in said.items():
             if value:
                 wanted = self._hash(value) if key == "image" else value
-                fitting = [drawing for drawing in fitting if wanted in _words(drawing, key)]
+                fitting = [drawing for drawing in fitting if wanted in _names_of(drawing, key)]
                 if not fitting:
                     raise ValueError(f"no drawing in the store with {key} {value!r}{self._hint(key)}")
         if not said["id"] and not said["image"]:
@@ -139,7 +139,7 @@ class _Finder:
         return fitting[0]
 
     def _hint(self, key: str) -> str:
-        known = sorted({word for drawing in self._done for word in _words(drawing, key)}) if key == "painter" else []
+        known = sorted({word for drawing in self._done for word in _names_of(drawing, key)}) if key == "painter" else []
         return f"; there is: {', '.join(known)}" if known else ""
 
     def _hash(self, word: str) -> str:
@@ -157,7 +157,7 @@ class _Finder:
             raise ValueError(f"image {word!r} is neither a sha256 nor a file beside the table") from error
 
 
-def _words(drawing: Drawing, key: str) -> set[str]:
+def _names_of(drawing: Drawing, key: str) -> set[str]:
     if key == "painter":
         return {drawing.painter, drawing.label}
     return {str({"id": drawing.question_id, "seed": drawing.seed, "image": drawing.image}[key])}

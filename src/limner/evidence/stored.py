@@ -40,7 +40,7 @@ class BackendChoice:
         return frozenset(fitting)
 
     def _covered(self, key: tuple[str, str], drawings: Sequence[Subjects]) -> int:
-        return sum(_own(self._values[key], drawing) is not None for drawing in drawings)
+        return sum(_measured_on(self._values[key], drawing) is not None for drawing in drawings)
 
     def of(self, drawings: Sequence[Subjects]) -> list[Chosen]:
         """What counts for the drawings of one row, in their order."""
@@ -57,12 +57,12 @@ class BackendChoice:
         for drawing in drawings:
             row: Chosen = {}
             for name in sorted(best):
-                if (one := _own(best[name][1], drawing)) is not None:
+                if (one := _measured_on(best[name][1], drawing)) is not None:
                     row[name] = {"value": one.value, "backend": one.backend}
             rows.append(row)
         return rows
 
 
-def _own(values: Mapping[str, Measured], drawing: Subjects) -> Measured | None:
+def _measured_on(values: Mapping[str, Measured], drawing: Subjects) -> Measured | None:
     image, id = drawing
     return values.get(id) or values.get(image or "")

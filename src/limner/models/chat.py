@@ -52,7 +52,9 @@ class ChatModel:
         messages: list[dict[str, Any]] = []
         if context.system is not None:
             messages.append({"role": "system", "content": [{"type": "text", "text": context.system}]})
-        messages.append({"role": "user", "content": [_plain(part, self._provider.max_image_side) for part in shown]})
+        messages.append(
+            {"role": "user", "content": [_keyed_part(part, self._provider.max_image_side) for part in shown]}
+        )
         for reply, wrong in said:
             messages.append({"role": "assistant", "content": [{"type": "text", "text": reply}]})
             messages.append({"role": "user", "content": [{"type": "text", "text": wrong}]})
@@ -157,7 +159,7 @@ def _text(content: Any) -> str:
     return str(content or "").encode("utf-8", "replace").decode()
 
 
-def _plain(part: Part, limit: int | None) -> dict[str, Any]:
+def _keyed_part(part: Part, limit: int | None) -> dict[str, Any]:
     """The part as it stands in the key: pictures by hash and preparation."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}

@@ -9,12 +9,12 @@ import asyncio
 import time
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ..calls import PASSING, STOPPING, Attempt, Fault, Kind
-from ..transport.http import exchange, fetch, is_allowed
+from ..transport.http import exchange, is_allowed
 from .service import ApiPainter, ServiceImage
 
 POLL_TIMEOUT_S = 60.0
@@ -72,26 +72,21 @@ class JobPainter(ApiPainter):
             first = await exchange("POST", self.submit_url(), headers=head, body=body, timeout=limit, kinds=self.kind)
             # Cancelled halfway through this, the job would be paid for and lost.
             await asyncio.shield(attempt.save({"poll": read_reply(self.poll_url, first), "submitted": first}))
-        job, drawn = attempt.progress or {}, None
-        counted = job.get("counted", False)
+        job = attempt.progress or {}
         try:
             reply, found = await self._outcome(job["poll"], job["submitted"])
-            drawn = ServiceImage(b"", reply, prompt=found.prompt, cost=found.cost, counted=counted)
-            return replace(drawn, image=await fetch(found.link, self.hosts))
         except FailedJob:
             await attempt.save({})
             raise
         except Fault as fault:
-            if drawn is None:
-                # The price is counted by the try that sees the job's end; what this one began may be charged too.
-                fault.cost = None if submits else 0.0
-                keep = fault.kind in WORTH_KEEPING
-            else:
-                fault.cost = self._cost(drawn)
-                # A link that leads to no image is looked at once more, then given up.
-                keep = fault.kind in WORTH_KEEPING and not (fault.kind == "image" and drawn.counted)
-            await attempt.save({**job, "counted": counted or drawn is not None} if keep else {})
+            # The price is counted by the try that sees the job's end; what this one began may be charged too.
+            fault.cost = None if submits else 0.0
+            if fault.kind not in WORTH_KEEPING:
+                await attempt.save({})
             raise
+        counted = job.get("counted", False)
+        drawn = ServiceImage(b"", reply, prompt=found.prompt, cost=found.cost, counted=counted)
+        return await self.follow_link(found.link, drawn, attempt)
 
     async def _outcome(self, poll: str | None, submitted: dict[str, Any]) -> tuple[dict[str, Any], FinishedJob]:
         if poll is None:

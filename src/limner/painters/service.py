@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from ..calls import Attempt, Calls, Fault, Request, Result
+from ..calls import PASSING, Attempt, Calls, Fault, Request, Result
 from ..core.errors import UsageError
 from ..core.faults import picture_faults
 from ..core.images import BadImage, Prepared, Preparer, decode
 from ..core.registry import Registry
 from ..core.settings import ModelFacts, PainterFacts, Settings
 from ..store import Blobs
+from ..transport.http import fetch
 from .base import Aspect, Painting, PaintRequest, refuse_pictures
 
 PICTURE_BYTES = 64 * 2**20
@@ -174,6 +175,20 @@ class ApiPainter(ABC):
         sent = outcome.payload.get("prompt") or request.prompt
         price = outcome.payload.get("price", outcome.cost)
         return Painting(data, sent, (outcome.key,), price, {"body": body})
+
+    async def follow_link(self, link: str, drawn: ServiceImage, attempt: Attempt) -> ServiceImage:
+        """The same with the image behind a link, which is paid for by now: should that fail, the next try goes on here.
+
+        Raises:
+            Fault: There is no image behind it; looked at once more by a later try, then given up.
+        """
+        try:
+            return replace(drawn, image=await fetch(link, self.hosts))
+        except Fault as fault:
+            fault.cost, fault.result = self._cost(drawn), dict(drawn.raw)
+            keep = fault.kind in PASSING or (fault.kind == "image" and not drawn.counted)
+            await attempt.save({**(attempt.progress or {}), "counted": True} if keep else {})
+            raise
 
     def _bound(self, pictures: int) -> float | None:
         """The most one image can cost that starts from so many pictures."""

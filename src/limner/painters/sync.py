@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from ..calls import PASSING, Attempt, Fault, Kind
-from ..transport.http import error_message, exchange, fetch
+from ..calls import Attempt, Fault, Kind
+from ..transport.http import error_message, exchange
 from ..transport.openai_client import kind_of
 from .service import ApiPainter, ServiceImage
 
@@ -50,7 +50,7 @@ class OneReplyPainter(ApiPainter):
 
     def error(self, reply: dict[str, Any]) -> Fault:
         """The fault behind a reply that has an error in it, though it came with a success's status."""
-        return error_within(reply["error"], slim(reply))
+        return error_within(reply["error"], without_image_data(reply))
 
     async def ask(self, body: dict[str, Any]) -> dict[str, Any]:
         """Make the request.
@@ -70,7 +70,7 @@ class OneReplyPainter(ApiPainter):
         progress = attempt.progress or {}
         kept = progress.get("reply")
         reply = kept or await self.ask(body)
-        raw = slim(reply)
+        raw = without_image_data(reply)
         try:
             # An earlier try that asked for the image and lost its link has counted what it cost.
             where, drawn = self.read(reply, ServiceImage(b"", raw, counted=bool(progress.get("counted"))))
@@ -82,21 +82,12 @@ class OneReplyPainter(ApiPainter):
             if not kept:
                 # The image is drawn and paid: should its link fail, it is followed again before another is asked for.
                 await attempt.save({"reply": raw})
-            return replace(drawn, image=await self._follow(where, drawn, attempt))
+            return await self.follow_link(where, drawn, attempt)
         try:
-            return replace(drawn, image=decode(where))
+            return replace(drawn, image=decode_base64(where))
         except ValueError as error:
             detail = f"what {self.target} sent as an image is no base64: {error}"
             raise Fault("image", detail, cost=self._cost(drawn), result=raw) from error
-
-    async def _follow(self, link: str, drawn: ServiceImage, attempt: Attempt) -> bytes:
-        try:
-            return await fetch(link, self.hosts)
-        except Fault as fault:
-            # A link that leads to no image is looked at once more, then given up.
-            keep = fault.kind in PASSING or (fault.kind == "image" and not drawn.counted)
-            await attempt.save({"reply": drawn.raw, "counted": True} if keep else {})
-            raise Fault(fault.kind, fault.detail, cost=self._cost(drawn), result=dict(drawn.raw)) from fault
 
 
 def error_within(error: Any, raw: dict[str, Any]) -> Fault:
@@ -109,12 +100,12 @@ def error_within(error: Any, raw: dict[str, Any]) -> Fault:
     return Fault(kind, f"{code}: {error_message(error)}" if code else error_message(error), cost=None, result=raw)
 
 
-def number(value: Any) -> Any:
+def number_or_none(value: Any) -> Any:
     """A count or an amount as a service gives it; None for anything else."""
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def decode(text: str) -> bytes:
+def decode_base64(text: str) -> bytes:
     """The bytes behind base64, alone or as a data URL.
 
     Raises:
@@ -124,11 +115,11 @@ def decode(text: str) -> bytes:
     return binascii.a2b_base64("".join(payload.split()), strict_mode=True)
 
 
-def slim(value: Any, name: str = "") -> Any:
+def without_image_data(value: Any, name: str = "") -> Any:
     """A reply without the image's data, which is kept by hash."""
     if isinstance(value, list):
-        return [slim(item) for item in value]
+        return [without_image_data(item) for item in value]
     if isinstance(value, dict):
-        return {key: slim(item, key) for key, item in value.items()}
+        return {key: without_image_data(item, key) for key, item in value.items()}
     bulky = isinstance(value, str) and (name in BULKY or len(value) > LONGEST or value.startswith("data:"))
     return f"({len(value)} characters)" if bulky else value

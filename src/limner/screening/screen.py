@@ -53,32 +53,32 @@ def screen(lines: Sequence[Line]) -> list[Flag]:
     accents, blanks and punctuation do not count, letters that look alike are the same, and a letter or two may be
     wrong.
     """
-    flags: dict[tuple[str, str], _Match] = {}
+    flags: dict[tuple[str, str], _RuleMatch] = {}
     for text, places in _runs(lines):
-        for rule in _likely(places):
+        for rule in _candidate_rules(places):
             key = (rule.name, rule.language)
-            if key not in flags and (match := _best(rule, lines, text, places)) is not None:
+            if key not in flags and (match := _best_match(rule, lines, text, places)) is not None:
                 flags[key] = match
-    kept: list[_Match] = []
+    kept: list[_RuleMatch] = []
     for match in sorted(flags.values(), key=lambda match: match.slips):
         # Words that several languages share are one flag, in the language that fits them best.
-        if not any(match.flag.rule == other.flag.rule and _meet(match.flag, other.flag) for other in kept):
+        if not any(match.flag.rule == other.flag.rule and _share_lines(match.flag, other.flag) for other in kept):
             kept.append(match)
     return [match.flag for match in sorted(kept, key=lambda match: match.flag.lines)]
 
 
 def raises_flag(rule: ScreenRule, lines: Sequence[Line]) -> bool:
     """Whether this one rule finds something in these lines."""
-    return any(_best(rule, lines, text, places) for text, places in _runs(lines))
+    return any(_best_match(rule, lines, text, places) for text, places in _runs(lines))
 
 
 @dataclass(frozen=True)
-class _Match:
+class _RuleMatch:
     flag: Flag
     slips: int
 
 
-def _meet(one: Flag, other: Flag) -> bool:
+def _share_lines(one: Flag, other: Flag) -> bool:
     return not set(one.lines).isdisjoint(other.lines)
 
 
@@ -101,14 +101,14 @@ def _anchors() -> Mapping[str, frozenset[int]]:
     return {key: frozenset(numbers) for key, numbers in found.items()}
 
 
-def _likely(places: Places) -> list[ScreenRule]:
+def _candidate_rules(places: Places) -> list[ScreenRule]:
     """The rules that these words may raise, in the order of the file."""
     anchors = _anchors()
     numbers = {number for key in places if key in anchors for number in anchors[key]}
     return [rules()[number] for number in sorted(numbers)]
 
 
-def _best(rule: ScreenRule, lines: Sequence[Line], text: Letters, places: Places) -> _Match | None:
+def _best_match(rule: ScreenRule, lines: Sequence[Line], text: Letters, places: Places) -> _RuleMatch | None:
     found = min(_matches(rule, text, places), default=None)
     if found is None:
         return None
@@ -119,7 +119,7 @@ def _best(rule: ScreenRule, lines: Sequence[Line], text: Letters, places: Places
         spans[letter.line] = (first, letter.place + 1)
     words = " ".join(lines[line].text[first:last] for line, (first, last) in spans.items())
     flag = Flag(rule.name, rule.language, words, tuple(spans), tuple(lines[line].bounds for line in spans))
-    return _Match(flag, slips)
+    return _RuleMatch(flag, slips)
 
 
 def _matches(rule: ScreenRule, text: Letters, places: Places) -> Iterator[tuple[int, int, int]]:
@@ -131,7 +131,7 @@ def _matches(rule: ScreenRule, text: Letters, places: Places) -> Iterator[tuple[
             if pattern.one_line and text.all[start].line != text.all[end - 1].line:
                 continue
             first, last = text.all[start].line, text.all[end - 1].line
-            near = _near(text, start - NEAR, first), _near(text, end + NEAR - 1, last)
+            near = _clamped_to_line(text, start - NEAR, first), _clamped_to_line(text, end + NEAR - 1, last)
             if not any(
                 _is_word(found, text) and found.start <= near[1] and found.end > near[0]
                 for word in rule.unless
@@ -140,7 +140,7 @@ def _matches(rule: ScreenRule, text: Letters, places: Places) -> Iterator[tuple[
                 yield slips, start, end
 
 
-def _near(text: Letters, place: int, line: int) -> int:
+def _clamped_to_line(text: Letters, place: int, line: int) -> int:
     """The place, or the nearest to it that still stands on the line."""
     on_line = [number for number, letter in enumerate(text.all) if letter.line == line]
     return min(max(place, on_line[0]), on_line[-1])
@@ -158,13 +158,13 @@ def _fitting(pattern: Pattern, text: Letters, places: Places) -> Iterator[tuple[
         yield from _extend(pattern.slots, text, places, None, 0, 0)
         return
     first, *others = pattern.slots
-    for found in _whole(first, places):
+    for found in _unglued(first, places):
         # The first slot is held fast; of each other the nearest word that fits is taken.
         taken = [found]
         for slot in others:
             near = [
                 other
-                for other in _whole(slot, places)
+                for other in _unglued(slot, places)
                 if all(other.end <= one.start or other.start >= one.end for one in taken)
             ]
             if not near:
@@ -178,7 +178,7 @@ def _fitting(pattern: Pattern, text: Letters, places: Places) -> Iterator[tuple[
             yield slips, start, end
 
 
-def _whole(slot: PatternSlot, places: Places) -> list[WordMatch]:
+def _unglued(slot: PatternSlot, places: Places) -> list[WordMatch]:
     found = [found for word in slot.words for found in places.get(word.key, ())]
     return [one for one in found if one.sentence or not (one.glued_start or one.glued_end)]
 

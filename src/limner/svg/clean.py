@@ -108,7 +108,7 @@ class AttributeCleaner:
     def __init__(self, root: Node, limits: SvgLimits, left_out: Counter[str]) -> None:
         self.limits, self.left_out = limits, left_out
         self.rules: list[css.CssRule] = []
-        self.ids = {_plain(node.attributes.get("id", "")) for node in root.walk()} - {""}
+        self.ids = {_single_spaced(node.attributes.get("id", "")) for node in root.walk()} - {""}
         self.image_bytes = self.css_chars = 0
         self._root = root
         said = dict(css.declarations(root.attributes.get("style", ""), root.line, Counter()))
@@ -126,7 +126,7 @@ class AttributeCleaner:
             if name.lower().startswith("on"):
                 self.left_out["event handlers"] += 1
             elif name in ("id", "class"):
-                kept[name] = _plain(value)
+                kept[name] = _single_spaced(value)
             elif name == "href":
                 self._href(node, value.strip(), kept)
             elif name in allowed.ATTRIBUTES and name not in kept:
@@ -206,7 +206,7 @@ class AttributeCleaner:
                 raise BadSvg(f"<{node.name}>: {name}={value[:40]!r} is too large; at most {most:g}", node.line)
 
 
-def _plain(text: str) -> str:
+def _single_spaced(text: str) -> str:
     return " ".join(text.split())
 
 

@@ -61,7 +61,7 @@ def choose(words: str) -> tuple[list[Path], set[str]]:
     Files beyond the bundled ones come only where a character needs them, so that a picture without such characters
     looks the same on every machine.
     """
-    lacking = {ord(char) for char in words if _shown(char)} - characters(FACES[0]) - characters(PATH)
+    lacking = {ord(char) for char in words if _is_drawn(char)} - characters(FACES[0]) - characters(PATH)
     chosen = list(BUNDLED)
     for path in _others() if lacking else ():
         if has := lacking & characters(path):
@@ -72,7 +72,7 @@ def choose(words: str) -> tuple[list[Path], set[str]]:
     return chosen, {chr(code) for code in lacking}
 
 
-def _shown(char: str) -> bool:
+def _is_drawn(char: str) -> bool:
     """Whether the character is drawn at all: not blanks, controls, joiners and the like."""
     return unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp") and not (
         0xFE00 <= ord(char) <= 0xFE0F or 0xE0100 <= ord(char) <= 0xE01EF

@@ -67,7 +67,9 @@ def fault_of(error: Exception, key: str | None = None) -> Fault:
         return Fault("timeout", "no reply within the time limit", cost=None)
     if isinstance(error, openai.APIStatusError):
         wait = retry_after(error.response.headers.get("retry-after"))
-        return Fault(kind_of(error.status_code, error.body), without_key(_said(error), key)[:500], retry_after=wait)
+        return Fault(
+            kind_of(error.status_code, error.body), without_key(_status_message(error), key)[:500], retry_after=wait
+        )
     if isinstance(error, openai.APIResponseValidationError):
         return Fault("server", f"the reply does not fit the API: {error}"[:500], cost=None)
     if isinstance(error, openai.APIConnectionError):
@@ -79,7 +81,7 @@ def fault_of(error: Exception, key: str | None = None) -> Fault:
 
 def kind_of(status: int, body: object) -> Kind:
     """The kind of fault behind an HTTP status and what its body says."""
-    said = _words(body)
+    said = _body_words(body)
     # A mere rate limit may say where to buy a higher one.
     if status == 402 or (any(word in said for word in CREDITS) and "rate_limit" not in said):
         return "credits"
@@ -94,7 +96,7 @@ def kind_of(status: int, body: object) -> Kind:
     return "server" if status >= 500 else "bad_request"
 
 
-def _words(body: object) -> str:
+def _body_words(body: object) -> str:
     """What a body says, for a look at its words; of an error about a named field, its code and type alone.
 
     Such an error repeats the field's name, and there are fields called ``moderation`` and ``safety_identifier``.
@@ -105,7 +107,7 @@ def _words(body: object) -> str:
     return str(body).casefold()
 
 
-def _said(error: Any) -> str:
+def _status_message(error: Any) -> str:
     message = error.body.get("message") if isinstance(error.body, dict) else None
     return f"{error.status_code}: {message or error.message}"
 

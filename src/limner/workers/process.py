@@ -31,10 +31,6 @@ LAST_WORDS = 300
 """Characters of them that are told when it dies."""
 
 
-class _Late(Exception):
-    """The time is up."""
-
-
 class Process:
     """One process and its pipes, used by one thread at a time; any thread may `kill` it.
 
@@ -84,7 +80,7 @@ class Process:
             found, _ = self._receive(end, 0)
             if "ready" not in found and "unfit" not in found:
                 raise frames.BadFrame("an answer before the question")
-        except (_Late, EOFError, ValueError) as error:
+        except (TimeoutError, EOFError, ValueError) as error:
             raise self._death(error, self._recipe.start_s, loading=True) from error
         if "unfit" in found:
             self.stop()
@@ -132,7 +128,7 @@ class Process:
                     self.stop()
                 if found.get("spent") or found.get("end"):
                     return
-        except (_Late, EOFError, ValueError) as error:
+        except (TimeoutError, EOFError, ValueError) as error:
             raise self._death(error, seconds) from error
 
     @property
@@ -161,7 +157,7 @@ class Process:
     def finish(self) -> None:
         """Let one that does a single job end by itself; then the same."""
         if not self._killed:
-            with suppress(_Late):
+            with suppress(TimeoutError):
                 self._take(2**20, time.monotonic() + DEATH_S)
         self.stop()
 
@@ -200,7 +196,7 @@ class Process:
         while True:
             left = end - time.monotonic()
             if left <= 0:
-                raise _Late
+                raise TimeoutError
             poll = select.poll()
             poll.register(pipe, event)
             if not self._deaf:
@@ -229,7 +225,7 @@ class Process:
         code = self._process.returncode
         # Cleaned before it is cut, lest half a key be left.
         heard = redacted(self._heard.decode("utf-8", "replace")).strip()
-        late = isinstance(error, _Late)
+        late = isinstance(error, TimeoutError)
         if late:
             said = f"no result within {seconds:g} s; its worker was ended"
         elif isinstance(error, EOFError):

@@ -15,7 +15,7 @@ from limner.core import settings
 from limner.core.errors import UsageError
 from limner.core.fonts import font
 from limner.core.images import Preparer, encode_png
-from limner.evidence.backends import open_ocr
+from limner.evidence.backends import open_probe
 from limner.evidence.ocr import tesseract
 from limner.evidence.ocr.tesseract import LEAST, OcrWord, lines_of, parse
 from limner.store import Store
@@ -96,7 +96,7 @@ def page() -> bytes:
 
 
 def read(data: bytes, store: Store, word: str = "tesseract") -> list[str]:
-    probe = open_ocr(word, settings.load(), Preparer(store.blobs.get))
+    probe = open_probe("ocr", word, settings.load(), Preparer(store.blobs.get))
     probe.check()
 
     async def run() -> list[str]:

@@ -271,7 +271,7 @@ def test_it_is_found_by_its_word(folder: Path, store: Store) -> None:
     assert (painter.name, painter.spec, painter.options) == ("mine", f"diffusers/{folder}", {"steps": 3})
     assert (painter.group, painter.unpriced()) == ("open", None)
     hub = opened("diffusers/lab/model")
-    assert (hub.group, hub.changeable, hub._how(ask()).width) == ("closed", False, 640)
+    assert (hub.group, hub.changeable, hub._draw_settings(ask()).width) == ("closed", False, 640)
     with pytest.raises(UsageError, match="diffusers/REPO_OR_PATH"):
         opened("diffuser/lab")
 

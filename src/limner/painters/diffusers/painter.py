@@ -53,11 +53,11 @@ class DiffusersPainter(FreePainter):
         self.changeable = weights.folder_of(self._place) is not None
         self._sizes = facts.sizes
         self._make_pool = pool
-        self._once = threading.Lock()
+        self._lock = threading.Lock()
         self._found: weights.Weights | None = None
         self._pool: Pool | None = None
-        self._rooms: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]
-        self._rooms = weakref.WeakKeyDictionary()
+        self._semaphores: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]
+        self._semaphores = weakref.WeakKeyDictionary()
 
     def check(self) -> None:
         """Fail early when the packages are not there."""
@@ -68,7 +68,7 @@ class DiffusersPainter(FreePainter):
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
         found = await self._weights()
-        how = self._how(request)
+        how = self._draw_settings(request)
         body = self._body(request, how, found)
 
         async def perform(_attempt: Attempt) -> Result:
@@ -85,7 +85,7 @@ class DiffusersPainter(FreePainter):
             return Result({"image": sha256, "about": drawn.about})
 
         # The wait for a free worker stands before the call, so that nothing is claimed long before it is drawn.
-        async with self._room():
+        async with self._semaphore():
             outcome = await calls.do(Request("paint", f"diffusers/{found.name}", body), perform)
         data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
         notes = {"body": body, "about": outcome.payload.get("about", {})}
@@ -95,7 +95,7 @@ class DiffusersPainter(FreePainter):
         found = jobs.fault_of(error)
         return UsageError(f"{self.spec}: {found}") if isinstance(found, UsageError) else found
 
-    def _how(self, request: PaintRequest) -> DrawSettings:
+    def _draw_settings(self, request: PaintRequest) -> DrawSettings:
         width, height = self._chosen.size(request.aspect, self._sizes)
         names = ("steps", "guidance", "true_cfg_scale", "negative_prompt", "max_sequence_length")
         given = {name: self.options[name] for name in names if name in self.options}
@@ -113,7 +113,7 @@ class DiffusersPainter(FreePainter):
 
     async def _weights(self) -> weights.Weights:
         def find() -> weights.Weights:
-            with self._once:
+            with self._lock:
                 found = self._found or weights.find(self._place, self.options.get("revision"))
                 self._found = found
                 return found
@@ -121,7 +121,7 @@ class DiffusersPainter(FreePainter):
         return await asyncio.to_thread(find) if self._found is None else self._found
 
     def _workers(self, found: weights.Weights) -> Pool:
-        with self._once:
+        with self._lock:
             if self._pool is None:
                 chosen, variant = self._chosen, self.options.get("variant")
                 here = weights.in_cache(found, variant)
@@ -131,11 +131,11 @@ class DiffusersPainter(FreePainter):
                 weakref.finalize(self, self._pool.close)
             return self._pool
 
-    def _room(self) -> asyncio.Semaphore:
+    def _semaphore(self) -> asyncio.Semaphore:
         loop = asyncio.get_running_loop()
-        if loop not in self._rooms:
-            self._rooms[loop] = asyncio.Semaphore(AHEAD * self._chosen.batch_size * len(self._chosen.devices))
-        return self._rooms[loop]
+        if loop not in self._semaphores:
+            self._semaphores[loop] = asyncio.Semaphore(AHEAD * self._chosen.batch_size * len(self._chosen.devices))
+        return self._semaphores[loop]
 
     def _pictures(self, request: PaintRequest) -> tuple[bytes, ...]:
         with picture_faults("a picture to start from"):

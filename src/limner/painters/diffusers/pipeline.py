@@ -57,7 +57,7 @@ class Pipeline:
             warnings.simplefilter("ignore", FutureWarning)  # A newer name for torch_dtype, which older ones lack.
             pipe = diffusers.DiffusionPipeline.from_pretrained(load.source, **how)
         pipeline = cls(pipe, load)
-        pipeline._place(pipe)
+        pipeline._move_to_device(pipe)
         return pipeline
 
     def form(self, *, editing: bool) -> Any:
@@ -67,10 +67,10 @@ class Pipeline:
             MissingForm: There is no such form.
         """
         if editing not in self._forms:
-            self._forms[editing] = self._made(editing)
+            self._forms[editing] = self._make_form(editing)
         return self._forms[editing]
 
-    def _made(self, editing: bool) -> Any:
+    def _make_form(self, editing: bool) -> Any:
         from diffusers import AutoPipelineForImage2Image, AutoPipelineForText2Image
 
         starts_from_picture = "Img2Img" in type(self.pipe).__name__
@@ -83,7 +83,7 @@ class Pipeline:
             form = "image-to-image" if editing else "text-to-image"
             raise MissingForm(f"{type(self.pipe).__name__} has no {form} form: {error}") from error
 
-    def _place(self, pipe: Any) -> None:
+    def _move_to_device(self, pipe: Any) -> None:
         pipe.set_progress_bar_config(disable=True)
         if pipe is self._placed:
             return
@@ -112,14 +112,16 @@ class Pipeline:
         while waiting:
             most = 1 if alone else min(self._most.get(shape, len(waiting)), len(waiting))
             batch, waiting = waiting[:most], waiting[most:]
-            found = self._tried(how, batch)
+            found = self._try_batch(how, batch)
             if found is None:
                 self._most[shape] = max(1, len(batch) // 2)
                 waiting = batch + waiting
             else:
                 yield from found
 
-    def _tried(self, how: DrawSettings, batch: Sequence[tuple[int, DrawItem]]) -> list[RawDrawing | DrawFailure] | None:
+    def _try_batch(
+        self, how: DrawSettings, batch: Sequence[tuple[int, DrawItem]]
+    ) -> list[RawDrawing | DrawFailure] | None:
         """What became of a batch; None when it was too large for the memory."""
         try:
             return list(self._batch(how, batch))
@@ -137,14 +139,14 @@ class Pipeline:
                 return [DrawFailure(batch[0][0], "bad_request", f"{detail}; {advice}")]
             if len(batch) > 1:
                 # One of them may have spoilt it for the others.
-                return [each for one in batch for each in self._tried(how, [one]) or []]
+                return [each for one in batch for each in self._try_batch(how, [one]) or []]
             said = " ".join(str(error).split())[:500]
             kind = "image" if isinstance(error, BadImage) else "bad_request"
             return [DrawFailure(batch[0][0], kind, f"{type(error).__name__}: {said}")]
 
     def _batch(self, how: DrawSettings, batch: Sequence[tuple[int, DrawItem]]) -> Iterator[RawDrawing | DrawFailure]:
         pipe = self.form(editing=how.editing)
-        self._place(pipe)
+        self._move_to_device(pipe)
         given = arguments(pipe, how, [item.prompt for _, item in batch], self._step())
         if how.editing:
             given["image"] = self._pictures([item for _, item in batch], sides(how, self._step()))

@@ -10,7 +10,7 @@ from typing import Any
 from ...calls import Fault, Kind
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
-from ..sync import OneReplyPainter, error_within, number
+from ..sync import OneReplyPainter, error_within, number_or_none
 
 RATIOS: dict[Aspect, str] = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
 CONFIG = ("image_size", "quality", "background", "moderation", "output_format", "output_compression")
@@ -78,9 +78,11 @@ class ChatImages(OneReplyPainter):
         if choice.get("error"):
             raise error_within(choice["error"], raw)
         usage = reply.get("usage") or {}
-        sent, written, cost = (number(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "cost"))
+        sent, written, cost = (
+            number_or_none(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "cost")
+        )
         if cost is not None and usage.get("is_byok"):
-            cost += number((usage.get("cost_details") or {}).get("upstream_inference_cost")) or 0
+            cost += number_or_none((usage.get("cost_details") or {}).get("upstream_inference_cost")) or 0
         message = choice.get("message") or {}
         if images := message.get("images"):
             return images[0]["image_url"]["url"], replace(drawn, tokens_in=sent, tokens_out=written, cost=cost)

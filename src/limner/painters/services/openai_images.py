@@ -10,7 +10,7 @@ from ...calls import Fault
 from ...transport.http import Form
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
-from ..sync import OneReplyPainter, number
+from ..sync import OneReplyPainter, number_or_none
 
 SIZES: dict[Aspect, str] = {"square": "1024x1024", "landscape": "1536x1024", "portrait": "1024x1536"}
 NATIVE = (
@@ -61,8 +61,8 @@ class OpenAIImages(OneReplyPainter):
         if not where:
             raise Fault("server", "no image in the reply", cost=None, result=dict(drawn.raw))
         usage = reply.get("usage") or {}
-        sent, made = number(usage.get("input_tokens")), number(usage.get("output_tokens"))
-        shown = number((usage.get("input_tokens_details") or {}).get("image_tokens")) or 0
+        sent, made = number_or_none(usage.get("input_tokens")), number_or_none(usage.get("output_tokens"))
+        shown = number_or_none((usage.get("input_tokens_details") or {}).get("image_tokens")) or 0
         counts = {"tokens_in": sent, "tokens_out": made, "picture_tokens": shown}
         return where, replace(drawn, **counts, prompt=first.get("revised_prompt") or None)
 
