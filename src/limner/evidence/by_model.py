@@ -8,11 +8,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from ..calls import Calls, Fault
 from ..core.evidence import MODEL, Line
@@ -30,7 +28,6 @@ SCALE = 1000
 """Boxes come as thousandths of the picture's width and height."""
 ROUNDS = 10
 """How often at most a model is asked afresh, run after run, for a reply that can be read."""
-T = TypeVar("T")
 Size = tuple[int, int]
 
 
@@ -45,7 +42,7 @@ LINES = _object(lines={"type": "array", "items": LINE})
 RATING = _object(reason=TEXT, rating=NUMBER)
 
 
-class ModelProbe(ABC, Generic[T]):
+class ModelProbe(ABC):
     """A probe that asks a model one thing about one picture."""
 
     evidence: str
@@ -77,12 +74,8 @@ class ModelProbe(ABC, Generic[T]):
         return self._model.price(sent, self.reply_tokens), "rule of thumb"
 
     @abstractmethod
-    def contract(self, size: Size) -> Contract[T]:
-        """What the reply must be, for a picture of this size."""
-
-    def to_json(self, value: T) -> Any:
-        """The value as JSON."""
-        return value
+    def contract(self, size: Size) -> Contract[Any]:
+        """What the reply must be, for a picture of this size, and the plain JSON it is read as."""
 
     async def measure(self, image: bytes, calls: Calls) -> Finding:
         """Ask; see `limner.evidence.probe.Probe`. The picture must be among the store's images."""
@@ -104,7 +97,7 @@ class ModelProbe(ABC, Generic[T]):
                     fault.kind, f"image {sha256[:12]}: {fault.detail}", calls=fault.calls, cost=fault.cost
                 ) from fault
             assert answer.reply.call is not None
-            return Finding(self.to_json(contract.parse(answer.reply.text)), self.name, answer.reply.call)
+            return Finding(answer.value, self.name, answer.reply.call)
         raise AssertionError("the last round either returns or raises")
 
 
@@ -122,22 +115,17 @@ async def _is_old(fault: Fault, calls: Calls) -> bool:
     return await asyncio.to_thread(look)
 
 
-class ModelReader(ModelProbe[list[Line]]):
+class ModelReader(ModelProbe):
     """Lets a chat model read the lines of text."""
 
     evidence, template, reply_tokens = "ocr", "read-lines", 1500
 
-    def contract(self, size: Size) -> Contract[list[Line]]:
+    def contract(self, size: Size) -> Contract[list[dict[str, Any]]]:
         """Lines with boxes, turned into the picture's pixels."""
-        parse: Callable[[str], list[Line]] = partial(read_lines, size=size)
-        return Contract(parse, LINES)
-
-    def to_json(self, value: list[Line]) -> Any:
-        """The lines as JSON."""
-        return [line.to_json() for line in value]
+        return Contract(lambda reply: [line.to_json() for line in read_lines(reply, size)], LINES)
 
 
-class ModelRating(ModelProbe[float]):
+class ModelRating(ModelProbe):
     """Lets a chat model rate a drawing's looks from 0 to 100."""
 
     evidence, template, reply_tokens = "aesthetics", "rate-looks", 500

@@ -53,33 +53,23 @@ def screen(lines: Sequence[Line]) -> list[Flag]:
     accents, blanks and punctuation do not count, letters that look alike are the same, and a letter or two may be
     wrong.
     """
-    flags: dict[tuple[str, str], _RuleMatch] = {}
+    flags: dict[tuple[str, str], tuple[int, Flag]] = {}
     for text, places in _runs(lines):
         for rule in _candidate_rules(places):
             key = (rule.name, rule.language)
             if key not in flags and (match := _best_match(rule, lines, text, places)) is not None:
                 flags[key] = match
-    kept: list[_RuleMatch] = []
-    for match in sorted(flags.values(), key=lambda match: match.slips):
+    kept: list[Flag] = []
+    for _, flag in sorted(flags.values(), key=lambda match: match[0]):
         # Words that several languages share are one flag, in the language that fits them best.
-        if not any(match.flag.rule == other.flag.rule and _share_lines(match.flag, other.flag) for other in kept):
-            kept.append(match)
-    return [match.flag for match in sorted(kept, key=lambda match: match.flag.lines)]
+        if not any(flag.rule == other.rule and not set(flag.lines).isdisjoint(other.lines) for other in kept):
+            kept.append(flag)
+    return sorted(kept, key=lambda flag: flag.lines)
 
 
 def raises_flag(rule: ScreenRule, lines: Sequence[Line]) -> bool:
     """Whether this one rule finds something in these lines."""
     return any(_best_match(rule, lines, text, places) for text, places in _runs(lines))
-
-
-@dataclass(frozen=True)
-class _RuleMatch:
-    flag: Flag
-    slips: int
-
-
-def _share_lines(one: Flag, other: Flag) -> bool:
-    return not set(one.lines).isdisjoint(other.lines)
 
 
 def _runs(lines: Sequence[Line]) -> Iterator[tuple[Letters, Places]]:
@@ -108,7 +98,8 @@ def _candidate_rules(places: Places) -> list[ScreenRule]:
     return [rules()[number] for number in sorted(numbers)]
 
 
-def _best_match(rule: ScreenRule, lines: Sequence[Line], text: Letters, places: Places) -> _RuleMatch | None:
+def _best_match(rule: ScreenRule, lines: Sequence[Line], text: Letters, places: Places) -> tuple[int, Flag] | None:
+    """What fits one of the rule's patterns with the fewest wrong letters: how many, and the flag."""
     found = min(_matches(rule, text, places), default=None)
     if found is None:
         return None
@@ -119,7 +110,7 @@ def _best_match(rule: ScreenRule, lines: Sequence[Line], text: Letters, places: 
         spans[letter.line] = (first, letter.place + 1)
     words = " ".join(lines[line].text[first:last] for line, (first, last) in spans.items())
     flag = Flag(rule.name, rule.language, words, tuple(spans), tuple(lines[line].bounds for line in spans))
-    return _RuleMatch(flag, slips)
+    return slips, flag
 
 
 def _matches(rule: ScreenRule, text: Letters, places: Places) -> Iterator[tuple[int, int, int]]:
@@ -128,9 +119,9 @@ def _matches(rule: ScreenRule, text: Letters, places: Places) -> Iterator[tuple[
         if any(keys.isdisjoint(places) for keys in pattern.needed):
             continue
         for slips, start, end in _fitting(pattern, text, places):
-            if pattern.one_line and text.all[start].line != text.all[end - 1].line:
-                continue
             first, last = text.all[start].line, text.all[end - 1].line
+            if pattern.one_line and first != last:
+                continue
             near = _clamped_to_line(text, start - NEAR, first), _clamped_to_line(text, end + NEAR - 1, last)
             if not any(
                 _is_word(found, text) and found.start <= near[1] and found.end > near[0]
