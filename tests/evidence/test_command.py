@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from limner import api
 from limner.evidence.probe import LocalProbe, Probe
+from limner.running import setup
 from limner.running.runner import Runner
 from limner.store import Store
 from limner.store.schema import evidence as table
@@ -74,7 +75,7 @@ def test_a_part_of_the_drawings(small_exam: SmallExam) -> None:
 
 def test_a_crash_is_stored_and_the_rest_goes_on(small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn(small_exam)
-    monkeypatch.setattr(api, "open_probes", lambda *_: [faulty()])
+    monkeypatch.setattr(setup, "open_probes", lambda *_: [faulty()])
     said = limner("evidence", "genexam", code=3)
     assert said.err.count("failed: probe: ") == 2
     assert f"{small_exam.ids[1]}: ocr: image " in said.err
@@ -88,7 +89,7 @@ def test_a_crash_is_stored_and_the_rest_goes_on(small_exam: SmallExam, monkeypat
 def test_a_drawing_that_cannot_be_measured_is_marked_all_the_same(
     small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api, "open_probes", lambda *_: [faulty("regions")])
+    monkeypatch.setattr(setup, "open_probes", lambda *_: [faulty("regions")])
     how = ("--data", small_exam.data, "--painter", f"mine=folder/{small_exam.drawings}", "--judge", "ocr")
     counts = limner("run", "genexam", *how, "--json", code=3).json()
     assert (counts["done"], counts["failures"]) == (4 + 2 + 4, {"probe": 2})
