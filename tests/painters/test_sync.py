@@ -52,6 +52,11 @@ def test_a_reply_is_kept_without_what_is_bulky() -> None:
     }
     kept = {"data": [{"b64_json": "(4 characters)", "url": None}], "seal": "(30000 characters)", "n": 1}
     assert without_image_data(reply) == kept | {"u": ["(26 characters)"]}
+    inline = {"inlineData": {"data": "aGk="}, "thoughtSignature": "abc", "text": "abc"}
+    assert without_image_data(inline) == {
+        "inlineData": {"data": "(4 characters)"}, "thoughtSignature": "(3 characters)", "text": "abc"
+    }  # fmt: skip
+    assert without_image_data({"data": "https://image.example/1"}) == {"data": "https://image.example/1"}
 
 
 @pytest.mark.parametrize("kind", [OpenAIImages, ChatImages])

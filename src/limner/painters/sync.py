@@ -20,6 +20,7 @@ LONGEST = 20_000
 """Longer texts of a reply are image data or sealed reasoning, not kept beside the image."""
 BULKY = ("b64_json", "data", "thoughtSignature")
 """Fields that hold nothing else."""
+LINK = ("http:", "https:")
 
 
 class OneReplyPainter(ApiPainter):
@@ -74,7 +75,7 @@ class OneReplyPainter(ApiPainter):
         try:
             # An earlier try that asked for the image and lost its link has counted what it cost.
             where, drawn = self.read(reply, ServiceImage(b"", raw, counted=bool(progress.get("counted"))))
-            linked = where.startswith(("http:", "https:"))
+            linked = where.startswith(LINK)
         except (AttributeError, LookupError, TypeError) as error:
             detail = f"the reply does not fit the API: {type(error).__name__}: {error}"[:300]
             raise Fault("server", detail, cost=None, result=raw) from error
@@ -121,5 +122,7 @@ def without_image_data(value: Any, name: str = "") -> Any:
         return [without_image_data(item) for item in value]
     if isinstance(value, dict):
         return {key: without_image_data(item, key) for key, item in value.items()}
-    bulky = isinstance(value, str) and (name in BULKY or len(value) > LONGEST or value.startswith("data:"))
+    if not isinstance(value, str):
+        return value
+    bulky = len(value) > LONGEST or value.startswith("data:") or (name in BULKY and not value.startswith(LINK))
     return f"({len(value)} characters)" if bulky else value
