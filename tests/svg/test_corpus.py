@@ -15,7 +15,7 @@ TOLERANCE = 12.0
 
 
 @pytest.fixture(scope="module")
-def parse_sheet() -> Image.Image:
+def sheet() -> Image.Image:
     with Image.open(SHEET) as opened:
         return opened.convert("RGB")
 
