@@ -30,10 +30,9 @@ from benchmarks.regions_model import make
 from benchmarks.regions_port import Port
 from limner.core.evidence import TextLine
 from limner.evidence.ocr.rapid import RapidOcr
-from limner.evidence.regions.base import Box, Regions
-from limner.evidence.regions.lines import merged
+from limner.evidence.regions.base import Box, Regions, merge_regions
+from limner.evidence.regions.boxes import RELEASE, MaskSettings
 from limner.evidence.regions.masks import MaskGenerator
-from limner.evidence.regions.settings import RELEASE, Settings
 
 READERS = 4
 """Threads that read text; each builds an engine of its own, once."""
@@ -50,7 +49,9 @@ class Way:
     found: list[Regions] = field(default_factory=list)
 
 
-def released(model: Any, images: list[Image.Image], settings: Settings, device: str, ocr: bool) -> tuple[Way, float]:
+def released(
+    model: Any, images: list[Image.Image], settings: MaskSettings, device: str, ocr: bool
+) -> tuple[Way, float]:
     """The released procedure, one image after the other; also the mean number of runs a mask has."""
     way, port = Way("released procedure, float32"), Port(copy.deepcopy(model), settings, device)
     port.boxes(images[0])
@@ -61,12 +62,12 @@ def released(model: Any, images: list[Image.Image], settings: Settings, device: 
         boxes = port.boxes(image)
         way.masks_seconds += time.perf_counter() - begun
         lines = RapidOcr().read(image) if ocr else []
-        way.found.append(merged(boxes, lines))
+        way.found.append(merge_regions(boxes, lines))
     way.seconds, way.passed = time.perf_counter() - start, port.passed
     return way, port.runs / max(1, port.passed)
 
 
-def limner(model: Any, images: list[Image.Image], settings: Settings, how: dict[str, Any], ocr: bool) -> Way:
+def limner(model: Any, images: list[Image.Image], settings: MaskSettings, how: dict[str, Any], ocr: bool) -> Way:
     """Limner's way: threads read text while the device makes masks."""
     generator = MaskGenerator(copy.deepcopy(model), settings, **how)
     way = Way(f"limner, {how['precision']}{', compiled' if how['compiled'] else ''}")
@@ -80,7 +81,7 @@ def limner(model: Any, images: list[Image.Image], settings: Settings, how: dict[
         for image in images:
             masks.append(generator.boxes(image))
         way.masks_seconds = time.perf_counter() - start
-        way.found = [merged(boxes, lines) for boxes, lines in zip(masks, texts, strict=True)]
+        way.found = [merge_regions(boxes, lines) for boxes, lines in zip(masks, texts, strict=True)]
         way.seconds = time.perf_counter() - start
     way.passed = generator.passed
     return way
@@ -114,7 +115,7 @@ def main() -> None:
     parser.add_argument("--no-ocr", action="store_true")
     parser.add_argument("--tiny", action="store_true", help="a tiny model and few points")
     given = parser.parse_args()
-    settings = Settings(points=8) if given.tiny else RELEASE
+    settings = MaskSettings(points=8) if given.tiny else RELEASE
     ocr = not given.no_ocr and find_spec("rapidocr") is not None
     images = [diagram(f"regions{n}").resize((given.side, given.side)) for n in range(given.images)]
     model = make(given.tiny)

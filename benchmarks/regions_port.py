@@ -14,8 +14,7 @@ import torch.nn.functional as F  # noqa: N812
 from PIL import Image
 
 from limner.evidence.regions.base import Box
-from limner.evidence.regions.boxes import crops, cut, grid, suppressed
-from limner.evidence.regions.settings import Settings
+from limner.evidence.regions.boxes import MaskSettings, crops, cut_by_crop, grid, suppress_overlaps
 
 BATCH = 256
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -25,7 +24,7 @@ Runs = tuple[bool, list[int]]
 class Port:
     """Finds masks as the release does, with a ``Sam2Model``."""
 
-    def __init__(self, model: Any, settings: Settings, device: str) -> None:
+    def __init__(self, model: Any, settings: MaskSettings, device: str) -> None:
         self._model = model.to(device).float().eval()
         # The release builds its model without the fallback from one mask to three.
         self._model.mask_decoder.dynamic_multimask_via_stability = False
@@ -44,13 +43,13 @@ class Port:
         for crop in parts:
             left, top, right, bottom = crop.box
             boxes, quality, runs = self._crop(pixels, crop.box, self._settings.side(crop.layer))
-            best = suppressed(boxes, quality, self._settings.nms)
+            best = suppress_overlaps(boxes, quality, self._settings.nms)
             kept_boxes.append(boxes[best])
             kept_runs += [runs[n] for n in best]
             worth += [1 / ((right - left) * (bottom - top))] * len(best)
         remain: Any = range(len(worth))
         if len(parts) > 1:
-            remain = suppressed(np.concatenate(kept_boxes), np.array(worth), self._settings.crop_nms)
+            remain = suppress_overlaps(np.concatenate(kept_boxes), np.array(worth), self._settings.crop_nms)
         masks = [_mask(kept_runs[n], height, width) for n in remain]
         return [_around(mask) for mask in masks]
 
@@ -86,7 +85,7 @@ class Port:
         boxes = _boxes(masks) + torch.tensor([left, top, left, top], device=masks.device)
         self.passed += len(boxes)
         placed = boxes.double().cpu().numpy().reshape(-1, 4)
-        whole = ~cut(placed, box, (width, height))
+        whole = ~cut_by_crop(placed, box, (width, height))
         masks = masks[torch.from_numpy(whole).to(masks.device)]
         masks = F.pad(masks, (left, width - right, top, height - bottom))
         runs = _runs(masks)

@@ -6,7 +6,7 @@ from PIL import Image
 
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.evidence.regions import open_counter
-from limner.evidence.regions.overlay import overlay
+from limner.evidence.regions.compare import overlay
 from tests.docs.blocks import ROOT
 from tests.docs.pictures import sheet
 

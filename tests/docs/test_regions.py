@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from limner.evidence.regions import WORDS, classical, lines
-from limner.evidence.regions.boxes import NEAR_EDGE
-from limner.evidence.regions.settings import RELEASE
+from limner.evidence.regions import WORDS, base, classical
+from limner.evidence.regions.boxes import NEAR_EDGE, RELEASE
 from limner.evidence.regions.tiny import FAST, FILES, PACKAGE
 from tests.docs.blocks import ROOT
 
@@ -16,11 +15,11 @@ PAGE = " ".join((ROOT / "docs" / "regions.md").read_text("utf-8").split())
 @pytest.mark.parametrize(
     "words",
     [
-        f"confidence of at least | {lines.MIN_CONFIDENCE} |",
-        f"shorter side of at least | {lines.MIN_SHORT_SIDE} pixels |",
-        f"centres differ by at most | {lines.MERGE_DISTANCE} pixels,",
-        f"both its sides have at least | {lines.MIN_LINE_SIDE} pixels |",
-        f"shares more than | {lines.MAX_OVERLAP} of the smaller box |",
+        f"confidence of at least | {base.MIN_CONFIDENCE} |",
+        f"shorter side of at least | {base.MIN_SHORT_SIDE} pixels |",
+        f"centres differ by at most | {base.MERGE_DISTANCE} pixels,",
+        f"both its sides have at least | {base.MIN_LINE_SIDE} pixels |",
+        f"shares more than | {base.MAX_OVERLAP} of the smaller box |",
         f"| `points` | {RELEASE.points} | {FAST.points} |",
         f"| `iou` | {RELEASE.iou} | {FAST.iou} |",
         f"| `stability`, `offset` | {RELEASE.stability}, {RELEASE.offset} | {FAST.stability}, {FAST.offset} |",

@@ -18,8 +18,8 @@ from limner.core import settings
 from limner.core.errors import UsageError
 from limner.core.evidence import is_paper
 from limner.core.images import Preparer
+from limner.evidence import backends
 from limner.evidence.aesthetics import UniPercept
-from limner.evidence.backends import open_aesthetics
 from limner.evidence.probe import Finding, Probe
 from limner.store import Store
 from tests.support import picture
@@ -84,7 +84,7 @@ def python(tmp_path: Path, site: Path) -> Path:
 
 
 def open_probe(word: str, store: Store) -> Probe:
-    return open_aesthetics(word, settings.load(), Preparer(store.blobs.get))
+    return backends.open_probe("aesthetics", word, settings.load(), Preparer(store.blobs.get))
 
 
 def measure(probe: Probe, data: bytes, store: Store) -> Finding:

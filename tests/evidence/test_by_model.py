@@ -17,7 +17,7 @@ from limner.core import settings
 from limner.core.asks import Unreadable
 from limner.core.evidence import is_paper
 from limner.core.images import Preparer
-from limner.evidence.backends import open_aesthetics, open_ocr
+from limner.evidence.backends import open_probe
 from limner.evidence.by_model import ModelRating, read_lines, read_rating
 from limner.evidence.probe import Finding, Probe
 from limner.store import Store
@@ -117,12 +117,12 @@ def measure(probe: Probe, data: bytes, store: Store, **how: Any) -> Finding:
 
 
 def rater(store: Store, word: str = f"model:{JUDGE}") -> Probe:
-    return open_aesthetics(word, settings.load(), Preparer(store.blobs.get))
+    return open_probe("aesthetics", word, settings.load(), Preparer(store.blobs.get))
 
 
 def test_a_model_reads(prepared: bytes, chat: ChatServer, store: Store) -> None:
     chat.configure(reply=reply(LINE))
-    probe = open_ocr(JUDGE, settings.load(), Preparer(store.blobs.get))
+    probe = open_probe("ocr", JUDGE, settings.load(), Preparer(store.blobs.get))
     found = measure(probe, prepared, store)
     assert [(line.text, line.bounds) for line in found.lines] == [("Cell wall", (40, 100, 120, 120))]
     assert found.backend == probe.name

@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from limner import api
-from limner.evidence.probe import Local, Probe
+from limner.evidence.probe import LocalProbe, Probe
 from limner.running import setup
 from limner.running.runner import Runner
 from limner.store import Store
@@ -41,11 +41,11 @@ def stored() -> list[Any]:
         return list(connection.execute(sa.select(table).order_by(table.c.name, table.c.subject)))
 
 
-def faulty(name: str = "ocr", seconds: float = 30.0, **words: str) -> Local:
+def faulty(name: str = "ocr", seconds: float = 30.0, **words: str) -> LocalProbe:
     """A probe that crashes on the second drawing and fails on the third, or does as it is told."""
     todo = words or {hashlib.sha256(picture(n)).hexdigest(): word for n, word in ((1, "exit"), (2, "raise"))}
     recipe = Recipe("faulty", "tests.workers.faulty:by_image", json.dumps({"words": todo}), workers=2)
-    return Local(name, "faulty/1", recipe, seconds)
+    return LocalProbe(name, "faulty/1", recipe, seconds)
 
 
 def test_what_is_missing_is_measured_once(small_exam: SmallExam) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.errors import DataError
-from limner.evidence.imported import Table, read_table
+from limner.evidence.imported import ImportedValues, read_table
 from limner.store import Store
 from limner.store.measurements import load_evidence
 from limner.store.records import Drawing
@@ -26,7 +26,7 @@ def drawing(id: str, painter: str = "mine", seed: int = 0, image: str | None = N
 DRAWINGS = [drawing("a"), drawing("b"), drawing("c"), drawing("c", "other", image="another"), drawing("d", seed=1)]
 
 
-def table(folder: Path, text: str | bytes, evidence: str = "aesthetics", name: str | None = None) -> Table:
+def table(folder: Path, text: str | bytes, evidence: str = "aesthetics", name: str | None = None) -> ImportedValues:
     file = folder / "values.csv"
     file.write_bytes(text.encode() if isinstance(text, str) else text)
     return read_table(evidence, file, DRAWINGS, name)

@@ -12,8 +12,8 @@ from limner.core.settings import Measures
 from limner.evidence.aesthetics import AESTHETICS_S
 from limner.evidence.ocr.tesseract import SPARSE
 from limner.evidence.probe import OCR_S
+from limner.evidence.regions.boxes import RELEASE, MaskSettings
 from limner.evidence.regions.probe import REGIONS_S
-from limner.evidence.regions.settings import RELEASE, Settings
 from limner.workers.pool import IDLE_S
 
 PAGE = " ".join((Path(__file__).resolve().parents[2] / "docs" / "evidence.md").read_text("utf-8").split())
@@ -46,4 +46,4 @@ def test_settings_and_probes_have_the_same_limits() -> None:
 def test_the_papers_counter_is_known_by_its_name() -> None:
     name = "sam2.1-large/0123456789ab/{}/float32 lines=rapidocr/3.10.0#01234567"
     assert is_paper("regions", name.format(RELEASE))
-    assert not is_paper("regions", name.format(Settings(points=16)))
+    assert not is_paper("regions", name.format(MaskSettings(points=16)))

@@ -17,7 +17,7 @@ from limner.calls import Calls, Fault
 from limner.core.evidence import EVIDENCE, TextLine, backends, is_paper, short
 from limner.core.fonts import font
 from limner.core.images import encode_png
-from limner.evidence.probe import Finding, Local, OcrProbe, Probe
+from limner.evidence.probe import Finding, LocalProbe, OcrProbe, Probe
 from limner.store import Store
 from limner.store.schema import attempts, calls
 from limner.workers import Recipe
@@ -37,9 +37,9 @@ def run(store: Store) -> Run:
     return go
 
 
-def faulty(note: Path, seconds: float = 60.0) -> Local:
+def faulty(note: Path, seconds: float = 60.0) -> LocalProbe:
     recipe = Recipe("faulty", "tests.workers.faulty:obedient", json.dumps({"note": str(note)}), workers=1)
-    return Local("regions", "faulty/1 rev=2", recipe, seconds)
+    return LocalProbe("regions", "faulty/1 rev=2", recipe, seconds)
 
 
 def journal(store: Store) -> list[Any]:

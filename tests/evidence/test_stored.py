@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
-from limner.evidence.stored import Choice, Subjects
+from limner.evidence.stored import BackendChoice, Subjects
 from limner.store.measurements import Measurement
 
 PAPER, OURS, OTHER = "sam2.1-large/0123456789ab/release/float32 lines=x", "classical/1 rev=1", "sam2-tiny-onnx/a/b"
@@ -25,13 +25,13 @@ def taken(
 ) -> list[str | None]:
     """Which backend counts, drawing by drawing."""
     rows = [one for some in found for one in some]
-    choice = Choice(rows, DRAWINGS, None if wanted is None else {"regions": wanted})
+    choice = BackendChoice(rows, DRAWINGS, None if wanted is None else {"regions": wanted})
     return [row.get("regions", {}).get("backend") for row in choice.of(drawings)]
 
 
 def test_one_backend() -> None:
     assert taken(measured(OURS, 0, 1)) == [OURS, OURS, None, None]
-    (first, *_) = Choice(measured(OURS, 0), DRAWINGS).of(DRAWINGS)
+    (first, *_) = BackendChoice(measured(OURS, 0), DRAWINGS).of(DRAWINGS)
     assert first == {"regions": {"value": 0, "backend": OURS}}
     assert taken() == [None] * 4
 
@@ -69,7 +69,7 @@ def test_another_one_by_name() -> None:
 
 def test_a_drawings_own_value_goes_before_its_images() -> None:
     rows = [*measured("imported", 0, by="id"), *measured("imported", 0, 1)]
-    found = Choice([rows[0], *rows[1:]], DRAWINGS).of(DRAWINGS)
+    found = BackendChoice([rows[0], *rows[1:]], DRAWINGS).of(DRAWINGS)
     assert [row.get("regions", {}).get("value") for row in found] == [0, 1, None, None]
 
 
@@ -84,7 +84,7 @@ def test_the_order_of_rows_does_not_matter(cells: list[tuple[str, int, int]], ch
     rows = [Measurement(f"image {n}", "regions", backend, n, float(at)) for backend, n, at in cells]
     mixed = list(rows)
     chance.shuffle(mixed)
-    first, second = (Choice(some, DRAWINGS).of(DRAWINGS) for some in (rows, mixed))
+    first, second = (BackendChoice(some, DRAWINGS).of(DRAWINGS) for some in (rows, mixed))
     assert first == second
     names = {row["regions"]["backend"] for row in first if row}
     assert len(names) <= 1

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from limner.painters.diffusers.jobs import Drawn, How, Item, Undrawn
-from limner.painters.diffusers.pipeline_args import Unfit
-from limner.painters.diffusers.worker import serving
+from limner.painters.diffusers.jobs import DrawFailure, DrawItem, DrawSettings, RawDrawing
+from limner.painters.diffusers.worker import job_server
+from limner.workers import WorkerUnfit
 
 FACTORY = "tests.fakes.brush:opened"
 """Takes the place of the real one in `limner.painters.diffusers.jobs`."""
@@ -58,22 +58,22 @@ def colour(prompt: str, seed: int, images: tuple[bytes, ...] = ()) -> tuple[int,
 def opened(source: str, **load: Any) -> Callable[..., Any]:
     """What a worker draws with; its record is kept beside the pipeline's folder."""
     if load["variant"] == "none":
-        raise Unfit("OSError: no such variant")
+        raise WorkerUnfit("OSError: no such variant")
     if load["variant"] == "deadly":
         sys.stderr.write("Killed for want of memory\n")
         os._exit(9)
     folder = Path(source).parent
 
-    def draw(how: How, items: Sequence[Item]) -> Iterator[Drawn | Undrawn]:
+    def draw(how: DrawSettings, items: Sequence[DrawItem]) -> Iterator[RawDrawing | DrawFailure]:
         with (folder / TOLD).open("a", encoding="utf-8") as file:
             record = {"pid": os.getpid(), "device": load["device"], "prompts": [item.prompt for item in items]}
             file.write(json.dumps(record | {"editing": how.editing}) + "\n")
         return (drawn(place, item, how, folder) for place, item in enumerate(items))
 
-    return serving(draw)
+    return job_server(draw)
 
 
-def drawn(place: int, item: Item, how: How, folder: Path) -> Drawn | Undrawn:
+def drawn(place: int, item: DrawItem, how: DrawSettings, folder: Path) -> RawDrawing | DrawFailure:
     if item.prompt.startswith("die"):
         sys.stderr.write("Segmentation fault\n")
         os.abort()
@@ -91,12 +91,12 @@ def drawn(place: int, item: Item, how: How, folder: Path) -> Drawn | Undrawn:
         sys.stderr.write(f"the token {item.prompt.split()[1]} is not valid\n")
         os.abort()
     if item.prompt.startswith("unfit"):
-        raise Unfit("OddPipeline takes no guidance")
+        raise WorkerUnfit("OddPipeline takes no guidance")
     if item.prompt.startswith("fail"):
-        return Undrawn(place, "bad_request", "ValueError: not this one")
+        return DrawFailure(place, "bad_request", "ValueError: not this one")
     if item.prompt.startswith("refuse"):
-        return Undrawn(place, "refusal", "withheld")
+        return DrawFailure(place, "refusal", "withheld")
     if item.prompt.startswith("short"):
-        return Drawn(place, (how.width, how.height), b"pixels", {})
+        return RawDrawing(place, (how.width, how.height), b"pixels", {})
     pixels = bytes(colour(item.prompt, item.seed, item.images)) * (how.width * how.height)
-    return Drawn(place, (how.width, how.height), pixels, {"device": "brush"})
+    return RawDrawing(place, (how.width, how.height), pixels, {"device": "brush"})

@@ -22,7 +22,6 @@ from limner.core.settings import Settings
 from limner.models import ChatModel, Context, open_model
 from limner.store import Store
 from limner.store.schema import attempts, calls
-from limner.transport.openai_faults import kind_of, retry_after
 from tests.fakes import ChatServer
 from tests.support import KEY_VARIABLE, picture, sent
 
@@ -321,47 +320,6 @@ def test_text_in_parts_and_text_that_utf8_cannot_hold(raw: Raw, store: Store) ->
 def test_a_refusal_in_whatever_letters_is_stored(raw: Raw, store: Store) -> None:
     raw.answer({"choices": [{"message": {"refusal": "no \ud800 \0 way"}, "finish_reason": "stop"}]})
     assert fails(model(store, raw.base_url), store).kind == "refusal"
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "kind"),
-    [
-        (400, {"code": "content_policy_violation", "message": "rejected"}, "refusal"),
-        (400, {"message": "Unknown field 'colour'"}, "bad_request"),
-        (401, None, "auth"),
-        (402, None, "credits"),
-        (403, {"message": "Country not supported"}, "auth"),
-        (403, {"message": "Flagged by moderation"}, "refusal"),
-        (404, {"code": "model_not_found"}, "bad_request"),
-        (408, None, "timeout"),
-        (409, None, "rate_limit"),
-        (429, {"code": "insufficient_quota"}, "credits"),
-        (429, {"code": "rate_limit_exceeded", "message": "Limit 3. Pay more at example.org/billing."}, "rate_limit"),
-        (429, "<html>", "rate_limit"),
-        (500, {"message": "The safety of your data matters to us"}, "server"),
-        (529, None, "server"),
-    ],
-)  # fmt: skip
-def test_kinds_by_status_and_body(status: int, body: object, kind: str) -> None:
-    assert kind_of(status, body) == kind
-
-
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        (None, None),
-        ("", None),
-        ("soon", None),
-        ("0", 0.0),
-        ("2.5", 2.5),
-        ("-3", 0.0),
-        ("1e9", 600.0),
-        ("Wed, 21 Oct 2037 07:28:00 GMT", 600.0),
-        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
-    ],
-)
-def test_retry_after_as_number_and_as_date(header: str | None, seconds: float | None) -> None:
-    assert retry_after(header) == seconds
 
 
 def test_models_are_found_by_name(store: Store) -> None:

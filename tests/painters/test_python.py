@@ -21,7 +21,7 @@ from PIL import Image
 from limner.calls import Calls, Fault, Limits
 from limner.core.errors import UsageError
 from limner.painters import Painting, PaintRequest
-from limner.painters.python import OwnPainter
+from limner.painters.python import PythonPainter
 from limner.store import Store
 from limner.store.schema import calls as calls_table
 
@@ -37,7 +37,7 @@ def png(shade, size=(8, 8)):
     return buffer.getvalue()
 """
 _numbers = itertools.count()
-Open = Callable[..., OwnPainter]
+Open = Callable[..., PythonPainter]
 
 
 def png(shade: int, size: tuple[int, int] = (8, 8)) -> bytes:
@@ -61,14 +61,14 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def open_own(module: Path, store: Store) -> Open:
     """Writes the module and opens the painter behind one of its functions."""
 
-    def opened(source: str, function: str = "draw", **options: Any) -> OwnPainter:
+    def opened(source: str, function: str = "draw", **options: Any) -> PythonPainter:
         module.write_text(HEAD + textwrap.dedent(source), "utf-8")
-        return OwnPainter("mine", f"python/{module.stem}:{function}", store.blobs, options)
+        return PythonPainter("mine", f"python/{module.stem}:{function}", store.blobs, options)
 
     return opened
 
 
-def paint(painter: OwnPainter, store: Store, *requests: PaintRequest, **more: Any) -> list[Painting]:
+def paint(painter: PythonPainter, store: Store, *requests: PaintRequest, **more: Any) -> list[Painting]:
     async def run() -> list[Painting]:
         async with Calls(store, **more) as calls:
             return await asyncio.gather(*(painter.paint(request, calls) for request in requests))
@@ -80,7 +80,7 @@ def ask(seed: int = 0, prompt: str = "a cell", question: str = "q1", **more: Any
     return PaintRequest(question, prompt, seed, **more)
 
 
-def fail(painter: OwnPainter, store: Store, **more: Any) -> Fault:
+def fail(painter: PythonPainter, store: Store, **more: Any) -> Fault:
     with pytest.raises(Fault) as raised:
         paint(painter, store, ask(), **more)
     return raised.value
@@ -321,7 +321,7 @@ def test_one_failure_leaves_the_others_alone(open_own: Open, store: Store) -> No
 )
 def test_wrong_specs_are_usage_errors(store: Store, spec: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        OwnPainter("mine", spec, store.blobs, {})
+        PythonPainter("mine", spec, store.blobs, {})
 
 
 @pytest.mark.parametrize(
@@ -354,7 +354,7 @@ def test_the_working_folder_is_on_the_path_for_the_import_only(open_own: Open, m
 
 def test_installed_modules_are_found(store: Store) -> None:
     with pytest.raises(UsageError, match="no function 'nothing'"):
-        OwnPainter("mine", "python/PIL.Image:nothing", store.blobs, {})
+        PythonPainter("mine", "python/PIL.Image:nothing", store.blobs, {})
 
 
 EDITS = """

@@ -7,7 +7,7 @@ import pytest
 from limner.painters import sync
 from limner.painters.services.chat_images import ChatImages
 from limner.painters.services.openai_images import OpenAIImages
-from limner.painters.sync import OneReplyPainter, decode, error_within, slim
+from limner.painters.sync import OneReplyPainter, decode_base64, error_within, without_image_data
 from limner.store import Store
 from tests.fakes.images_client import ImageServer
 from tests.painters.studio import Studio
@@ -15,13 +15,13 @@ from tests.painters.studio import Studio
 
 @pytest.mark.parametrize("text", ["aGk=", "aG\nk=\n", "data:image/png;base64,aGk="])
 def test_base64_with_and_without_a_frame(text: str) -> None:
-    assert decode(text) == b"hi"
+    assert decode_base64(text) == b"hi"
 
 
 @pytest.mark.parametrize("text", ["aGk", "aG!k", "aGk=aGk=", "data:image/png;base64,a"])
 def test_base64_that_is_not_whole(text: str) -> None:
     with pytest.raises(ValueError):
-        decode(text)
+        decode_base64(text)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,12 @@ def test_a_reply_is_kept_without_what_is_bulky() -> None:
         "u": ["data:image/png;base64,aGk="],
     }
     kept = {"data": [{"b64_json": "(4 characters)", "url": None}], "seal": "(30000 characters)", "n": 1}
-    assert slim(reply) == kept | {"u": ["(26 characters)"]}
+    assert without_image_data(reply) == kept | {"u": ["(26 characters)"]}
+    inline = {"inlineData": {"data": "aGk="}, "thoughtSignature": "abc", "text": "abc"}
+    assert without_image_data(inline) == {
+        "inlineData": {"data": "(4 characters)"}, "thoughtSignature": "(3 characters)", "text": "abc"
+    }  # fmt: skip
+    assert without_image_data({"data": "https://image.example/1"}) == {"data": "https://image.example/1"}
 
 
 @pytest.mark.parametrize("kind", [OpenAIImages, ChatImages])

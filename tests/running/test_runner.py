@@ -24,7 +24,7 @@ from limner.core.marks import Mark
 from limner.exams.genexam.data import read
 from limner.judges import JudgeResult, Subject
 from limner.painters import Painting, PaintRequest
-from limner.painters.base import Free
+from limner.painters.base import FreePainter
 from limner.running.plan import Plan
 from limner.running.progress import Progress
 from limner.running.runner import Runner
@@ -422,7 +422,7 @@ def test_the_key_is_nowhere_but_in_the_request(tmp_path: Path, world: World) -> 
         assert secret.encode() not in said
 
 
-class Ink(Free):
+class Ink(FreePainter):
     """Draws a small image of its own for every question and seed."""
 
     name, spec, changeable = "ink", "ink", False

@@ -18,8 +18,8 @@ from limner.core.evidence import TextLine
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.screening.lookalikes import bare_letters, is_wide
 from limner.screening.reading_order import columns
-from limner.screening.rules import Rule, parse_pattern, rules
-from limner.screening.screen import Flag, raises, screen
+from limner.screening.rules import ScreenRule, parse_pattern, rules
+from limner.screening.screen import Flag, raises_flag, screen
 from tests.needs import need, shared
 
 HEIGHT, LETTER = 20.0, 10.0
@@ -46,11 +46,11 @@ def found(text: str) -> list[Flag]:
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: f"{rule.name}-{rule.language}")
-def test_a_rule_and_its_examples(rule: Rule) -> None:
+def test_a_rule_and_its_examples(rule: ScreenRule) -> None:
     assert len(rule.hostile) >= 2
     assert len(rule.innocent) >= 2
     for text in rule.hostile:
-        assert raises(rule, [line(text)]), text
+        assert raises_flag(rule, [line(text)]), text
         assert rule.name in {flag.rule for flag in found(text)}, text
     for text in rule.innocent:
         assert found(text) == [], text
@@ -113,7 +113,7 @@ SPLIT: dict[str, Callable[[str], list[TextLine]]] = {"under": broken, "beside": 
 @pytest.mark.parametrize("way", WAYS)
 def test_how_it_is_written_makes_no_difference(way: str) -> None:
     """Russian left aside where it would be turned into figures or other scripts."""
-    missed = [text for rule, text in SPACED if not raises(rule, WAYS[way](text)) and rule.language != "ru"]
+    missed = [text for rule, text in SPACED if not raises_flag(rule, WAYS[way](text)) and rule.language != "ru"]
     assert missed == []
 
 
@@ -126,7 +126,7 @@ def test_split_over_lines_and_columns(way: str) -> None:
 
 def test_words_without_blanks() -> None:
     """OCR loses blanks now and then; numbers and short words are then lost among the others."""
-    missed = [text for rule, text in SPACED if not raises(rule, [line(text.replace(" ", ""))])]
+    missed = [text for rule, text in SPACED if not raises_flag(rule, [line(text.replace(" ", ""))])]
     assert len(missed) <= 0.3 * len(SPACED), missed
 
 
@@ -138,7 +138,7 @@ def test_wrong_letters(slips: int, least: float) -> None:
     for rule, text in SPACED:
         for _ in range(2):
             total += 1
-            caught += raises(rule, [line(_misread(text, slips, chance))])
+            caught += raises_flag(rule, [line(_misread(text, slips, chance))])
     assert caught >= least * total
 
 
@@ -154,8 +154,8 @@ def test_chinese_and_japanese_broken_into_lines() -> None:
     assert len(wide) > 20
     for rule, text in wide:
         middle = len(text) // 2
-        assert raises(rule, under([text[:middle], text[middle:]])), text
-        assert raises(rule, under(list(text))), text
+        assert raises_flag(rule, under([text[:middle], text[middle:]])), text
+        assert raises_flag(rule, under(list(text))), text
 
 
 def test_a_flag_says_what_and_where() -> None:

@@ -14,7 +14,7 @@ from limner.calls.keys import digest
 from limner.core.asks import Part, Picture, Text
 from limner.models import Context
 from limner.painters import Painting, PaintRequest
-from limner.painters.base import Free
+from limner.painters.base import FreePainter
 from limner.store import Store
 from limner.strategies import Strategy, open_strategy
 from tests.fakes.service import Turn
@@ -53,7 +53,7 @@ class Mind:
         return outcome.payload["text"], outcome.key, outcome.cost
 
 
-class Brush(Free):
+class Brush(FreePainter):
     """Draws a square whose colour follows from prompt, seed and pictures; notes every drawing it makes."""
 
     changeable = False

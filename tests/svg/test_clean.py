@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from limner.core.images import encode_png
-from limner.svg import BadSvg, Limits, clean, cleaned
+from limner.svg import BadSvg, SvgLimits, clean, clean_with_notes
 from tests.svg import harmless
 from tests.svg.corpus import CORPUS
 from tests.svg.hostile import HEAD
@@ -18,7 +18,7 @@ START = '<svg xmlns="http://www.w3.org/2000/svg" height="100" viewBox="0 0 100 1
 
 def inside(body: str, **limits: float) -> str:
     """What is left of a body."""
-    done = clean(f"{HEAD}{body}</svg>", Limits(**limits))  # type: ignore[arg-type]
+    done = clean(f"{HEAD}{body}</svg>", SvgLimits(**limits))  # type: ignore[arg-type]
     if done == START[:-1] + "/>\n":
         return ""
     assert done.startswith(START)
@@ -66,7 +66,7 @@ def test_plain_form(body: str, wanted: str) -> None:
 
 
 def test_what_was_left_out_is_told() -> None:
-    found = cleaned(
+    found = clean_with_notes(
         f"{HEAD}<g onclick='a()' onload='b()'>words</g><use href='#no'/><animate/><style>@import 'x';</style>"
         "<rect vector-effect='non-scaling-stroke' filter='url(#no)'/><metadata/></svg>"
     )
@@ -83,7 +83,9 @@ def test_what_was_left_out_is_told() -> None:
 
 
 def test_words_are_those_that_are_drawn() -> None:
-    found = cleaned(f"{HEAD}<title>no</title><text>a<title>no</title><tspan>b</tspan></text><desc>no</desc></svg>")
+    found = clean_with_notes(
+        f"{HEAD}<title>no</title><text>a<title>no</title><tspan>b</tspan></text><desc>no</desc></svg>"
+    )
     assert found.words.split() == ["a", "b"]
 
 

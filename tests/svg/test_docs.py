@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from limner.svg import Limits
+from limner.svg import SvgLimits
 from limner.svg.allowed import FILTER_LIMITS, GEOMETRY
 from limner.svg.clean import _FILTER_REACH
 from limner.svg.references import _PRIMITIVE
@@ -17,7 +17,7 @@ PAGE = ROOT / "docs" / "svg.md"
 
 def test_limits() -> None:
     rows = table(PAGE, "limit", "at most").rows
-    assert {code(name): number(value) for name, value, _ in rows} == asdict(Limits())
+    assert {code(name): number(value) for name, value, _ in rows} == asdict(SvgLimits())
 
 
 def test_numbers_in_the_text() -> None:

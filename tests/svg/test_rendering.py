@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from limner.core.images import inspect
-from limner.svg import BadSvg, Limits, render, rendering
+from limner.svg import BadSvg, SvgLimits, render, rendering
 from limner.svg.allowed import LIMITS
 from limner.workers import once
 from tests.svg.hostile import HEAD
@@ -77,13 +77,15 @@ def test_lengths_in_points_count() -> None:
 
 def test_memory_is_limited() -> None:
     with pytest.raises(BadSvg, match="128 MiB of memory"):
-        render(f'{HEAD}<g opacity=".5"><rect width="100" height="100"/></g></svg>', 4096, limits=Limits(memory=2**27))
+        render(
+            f'{HEAD}<g opacity=".5"><rect width="100" height="100"/></g></svg>', 4096, limits=SvgLimits(memory=2**27)
+        )
 
 
 def test_time_is_limited() -> None:
     heavy = HEAD + '<g opacity=".5"><rect width="100" height="100"/></g>' * 2000 + "</svg>"
     with pytest.raises(BadSvg, match="seconds"):
-        render(heavy, limits=Limits(seconds=1))
+        render(heavy, limits=SvgLimits(seconds=1))
 
 
 @pytest.fixture
@@ -121,7 +123,7 @@ def test_a_renderer_that_hangs(child: Callable[[str], None], monkeypatch: pytest
     child("import threading; threading.Event().wait()")
     monkeypatch.setattr(rendering, "_PATIENCE", 0.5)
     with pytest.raises(BadSvg, match=r"longer than 0\.5 seconds"):
-        render(WIDE, limits=Limits(seconds=1))
+        render(WIDE, limits=SvgLimits(seconds=1))
 
 
 def test_the_worker_gets_nothing_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

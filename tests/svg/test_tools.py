@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from limner.svg import cleaned, missing_glyphs, render
+from limner.svg import clean_with_notes, missing_glyphs, render
 from tests.needs import need
 from tests.svg import harmless
 
@@ -28,7 +28,7 @@ GRAPHS = {
 def test_graphviz(name: str) -> None:
     need("graphviz", shutil.which("dot") is not None, "Graphviz is not installed: there is no dot")
     made = subprocess.run(["dot", "-Tsvg"], input=GRAPHS[name].encode(), capture_output=True, check=True).stdout
-    found = cleaned(made)
+    found = clean_with_notes(made)
     harmless.check(found.svg)
     assert found.left_out == {}
     assert missing_glyphs(found.svg) == set()
@@ -50,7 +50,7 @@ def test_matplotlib(fonts: str) -> None:
         axes.set_title(r"$\alpha_i \leq \sqrt{2}$")
         file = io.BytesIO()
         figure.savefig(file, format="svg")
-    found = cleaned(file.getvalue())
+    found = clean_with_notes(file.getvalue())
     harmless.check(found.svg)
     image = Image.open(io.BytesIO(render(found.svg, 384))).convert("RGB")
     file = io.BytesIO()

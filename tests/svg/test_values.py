@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from limner.svg import BadSvg
 from limner.svg.allowed import LIMITS
-from limner.svg.css import declarations, sheet, write_declarations, write_sheet
+from limner.svg.css import declarations, parse_sheet, write_declarations, write_sheet
 from limner.svg.values import number, pixels, size, tidy
 
 
@@ -119,10 +119,10 @@ def test_declarations(given: str, wanted: str) -> None:
 def test_sheet(given: str, wanted: str | None) -> None:
     if wanted is None:
         with pytest.raises(BadSvg, match="style"):
-            sheet(given, 2, Counter())
+            parse_sheet(given, 2, Counter())
     else:
-        assert write_sheet(sheet(given, 2, Counter())) == wanted
-        assert write_sheet(sheet(wanted, 2, Counter())) == wanted
+        assert write_sheet(parse_sheet(given, 2, Counter())) == wanted
+        assert write_sheet(parse_sheet(wanted, 2, Counter())) == wanted
 
 
 PIECES = [
@@ -153,10 +153,10 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
 def test_any_sheet_is_refused_or_stays_as_it_is_written(text: str) -> None:
     try:
-        once = write_sheet(sheet(text, None, Counter()))
+        once = write_sheet(parse_sheet(text, None, Counter()))
     except BadSvg:
         return
-    assert write_sheet(sheet(once, None, Counter())) == once
+    assert write_sheet(parse_sheet(once, None, Counter())) == once
     assert "@" not in once
     assert once.count("{") == once.count("}")
 

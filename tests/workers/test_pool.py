@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from limner.workers import Answer, Died, Failed, Pool, Recipe, Unfit, once
+from limner.workers import JobFailure, JobResult, Pool, Recipe, WorkerDeath, WorkerUnfit, once
 from limner.workers.pool import DEATHS
 
 FACTORY = "tests.workers.faulty:obedient"
@@ -39,13 +39,13 @@ def ask(pool: Pool, word: str, seconds: float = LONG, **given: Any) -> Any:
     return pool.submit(given, (word.encode(),), seconds=seconds).result(LONG).value
 
 
-def begun(pool: Pool, word: str, seconds: float = LONG) -> Future[Answer]:
+def begun(pool: Pool, word: str, seconds: float = LONG) -> Future[JobResult]:
     return pool.submit({}, (word.encode(),), seconds=seconds)
 
 
-def fault(pool: Pool, word: str, seconds: float = LONG, **given: Any) -> Died | Failed | Unfit:
+def fault(pool: Pool, word: str, seconds: float = LONG, **given: Any) -> WorkerDeath | JobFailure | WorkerUnfit:
     found = pool.submit(given, (word.encode(),), seconds=seconds).exception(LONG)
-    assert isinstance(found, Died | Failed | Unfit)
+    assert isinstance(found, WorkerDeath | JobFailure | WorkerUnfit)
     return found
 
 
@@ -98,7 +98,7 @@ def test_a_worker_that_dies_is_replaced(pool: Pool, word: str, said: str) -> Non
 def test_a_worker_that_fails_lives_on(pool: Pool, word: str, kind: str, said: str) -> None:
     first = ask(pool, "pid")
     found = fault(pool, word)
-    assert isinstance(found, Failed)
+    assert isinstance(found, JobFailure)
     assert (found.kind, found.detail.startswith(said)) == (kind, True), found.detail
     assert ask(pool, "pid") == first
 
@@ -107,7 +107,7 @@ def test_a_worker_that_hangs_is_ended_with_all_it_started(pool: Pool) -> None:
     first, child = ask(pool, "pid"), ask(pool, "child")
     found = fault(pool, "hang", 0.5)
     assert str(found) == "no result within 0.5 s; its worker was ended"
-    assert isinstance(found, Died)
+    assert isinstance(found, WorkerDeath)
     assert found.late
     assert gone(first)
     assert gone(child)
@@ -139,7 +139,7 @@ def test_another_python_and_a_file(tmp_path: Path) -> None:
     made.close()
     made = Pool(Recipe("own", factory, python="/bin/false", workers=1))
     found = fault(made, "x")
-    assert isinstance(found, Died)
+    assert isinstance(found, WorkerDeath)
     assert (str(found), found.loading) == ("its worker died (exit code 1)", True)
     made = Pool(Recipe("own", f"{tmp_path / 'none.py'}:made", workers=1))
     assert "FileNotFoundError" in str(fault(made, "x"))
@@ -168,7 +168,7 @@ def test_a_crash_takes_no_other_image_with_it() -> None:
     jobs = [begun(made, word) for word in words]
     for word, job in zip(words, jobs, strict=True):
         if word == "exit":
-            assert isinstance(job.exception(LONG), Died)
+            assert isinstance(job.exception(LONG), WorkerDeath)
         else:
             assert job.result(LONG).value == {"word": word}
     made.close()
@@ -186,7 +186,7 @@ def test_workers_that_die_while_loading_are_not_tried_for_ever(tmp_path: Path) -
     found = [fault(made, "x") for _ in range(DEATHS + 2)]
     said = "its worker died (exit code 9)"
     assert [str(each) for each in found] == [said] * (DEATHS - 1) + [f"{DEATHS} times in a row {said}"] * 3
-    assert isinstance(found[-1], Unfit)
+    assert isinstance(found[-1], WorkerUnfit)
 
 
 def test_each_keeps_to_one_core_unless_told_otherwise(pool: Pool) -> None:
@@ -218,7 +218,7 @@ def test_a_job_of_its_own_leaves_nothing_behind() -> None:
     place, before = Path(__file__).with_name("plain.py"), set(psutil.Process().children(recursive=True))
     recipe = Recipe("plain", f"{place}:made", isolated=True, most=100)
     assert once(recipe, {"times": 3}, (b"ab",), LONG).bodies == (b"ababab",)
-    with pytest.raises(Failed, match="102 bytes in one message; at most 100"):
+    with pytest.raises(JobFailure, match="102 bytes in one message; at most 100"):
         once(recipe, {"times": 51}, (b"ab",), LONG)
     assert set(psutil.Process().children(recursive=True)) <= before
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from limner.workers import Answer, Died, Failed, Recipe
+from limner.workers import JobFailure, JobResult, Recipe, WorkerDeath
 from limner.workers import process as module
 from limner.workers.frames import LENGTHS, MARK
 from limner.workers.process import Process
@@ -66,7 +66,7 @@ def test_a_pickle_is_not_loaded(lying: Any, tmp_path: Path, wrapped: bool) -> No
     data = pickle.dumps(Trap(tmp_path / "sprung"))
     if wrapped:
         data = LENGTHS.pack(MARK, len(data), 0) + data
-    with pytest.raises(Died, match="its worker was ended"):
+    with pytest.raises(WorkerDeath, match="its worker was ended"):
         asked(lying(f"send({data!r}); threading.Event().wait()"))
     assert not (tmp_path / "sprung").exists()
 
@@ -88,7 +88,7 @@ LIES = {
 def test_what_is_no_answer_is_the_end_of_the_worker(lying: Any, code: str, said: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     process = lying(code + "; threading.Event().wait()")
-    with pytest.raises(Died, match=said) as caught:
+    with pytest.raises(WorkerDeath, match=said) as caught:
         asked(process)
     assert not caught.value.late
     assert not process.alive
@@ -114,7 +114,7 @@ send(struct.pack(">4sIQ", b"LMN1", 1000, 0)); drip()
     ids=["silent", "dripping", "babbling", "mute"],
 )
 def test_the_time_limit_holds_whatever_it_does(lying: Any, code: str) -> None:
-    with pytest.raises(Died, match=r"no result within 0\.3 s") as caught:
+    with pytest.raises(WorkerDeath, match=r"no result within 0\.3 s") as caught:
         asked(lying(code), 0.3)
     assert caught.value.late
 
@@ -128,7 +128,7 @@ if os.fork() == 0:
 threading.Event().wait()
 """
     began = time.monotonic()
-    with pytest.raises(Died):
+    with pytest.raises(WorkerDeath):
         asked(lying(escaped), 1.0)
     assert time.monotonic() - began < 20
     os.kill(int((tmp_path / "pid").read_text()), 9)
@@ -136,7 +136,7 @@ threading.Event().wait()
 
 def test_it_does_not_listen(lying: Any) -> None:
     """More than a pipe holds is sent to one that does not read."""
-    with pytest.raises(Died, match="no result within"):
+    with pytest.raises(WorkerDeath, match="no result within"):
         list(lying("threading.Event().wait()").ask({}, (bytes(2**22),), 0.5))
 
 
@@ -149,8 +149,8 @@ threading.Event().wait()
 """
     found = asked(lying(code), items=[[{}, 0]] * 3)
     assert [place for place, _ in found] == [1, 0, None]
-    assert found[0][1] == Answer("second")
-    assert [(each.kind, each.detail) for _, each in found[1:] if isinstance(each, Failed)] == [
+    assert found[0][1] == JobResult("second")
+    assert [(each.kind, each.detail) for _, each in found[1:] if isinstance(each, JobFailure)] == [
         ("refusal", "5"), ("['odd']", "")
     ]  # fmt: skip
 
@@ -158,14 +158,14 @@ threading.Event().wait()
 def test_nothing_is_taken_for_ready_that_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "child.py").write_text(READY.replace('{"ready": True}', '{"value": 1}'), "utf-8")
     monkeypatch.setattr(module, "CHILD", tmp_path / "child.py")
-    with pytest.raises(Died, match="an answer before the question") as caught:
+    with pytest.raises(WorkerDeath, match="an answer before the question") as caught:
         Process(Recipe("liar", "none:none")).load()
     assert caught.value.loading
 
 
 def test_what_it_prints_is_kept_in_part(lying: Any) -> None:
     process = lying("os.write(2, b'words ' * 10_000); os.write(2, json.dumps('the end').encode()); os._exit(1)")
-    with pytest.raises(Died, match="the end") as caught:
+    with pytest.raises(WorkerDeath, match="the end") as caught:
         asked(process)
     assert json.dumps("the end") in caught.value.heard
     assert len(caught.value.heard) <= module.HEARD

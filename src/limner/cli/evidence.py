@@ -182,7 +182,7 @@ def show(image: Path, backend: str, output: Path) -> None:
     from ..core.errors import DataError, UsageError
     from ..core.images import BadImage
     from ..evidence.ocr.rapid import RapidOcr
-    from ..evidence.regions.overlay import overlay
+    from ..evidence.regions.compare import overlay
 
     if output.suffix.lower() != ".png":
         raise UsageError(f"{output}: the picture is a PNG; give it a name that ends in .png")
@@ -200,10 +200,10 @@ def show(image: Path, backend: str, output: Path) -> None:
 
 
 def _opened(word: str) -> RegionCounter:
-    from ..evidence.backends import parted
+    from ..evidence.backends import word_and_options
     from ..evidence.regions import open_counter
 
-    name, given = parted(word)
+    name, given = word_and_options(word)
     counter = open_counter(name, **given)
     counter.check()
     return counter

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal, get_args
+
+from .errors import StoreError
+from .images import BadImage
 
 Kind = Literal[
     "network", "timeout", "rate_limit", "server", "interrupted",
@@ -47,3 +52,21 @@ class Fault(Exception):
         super().__init__(f"{kind}: {self.detail}")
         self.kind, self.retry_after = kind, retry_after
         self.calls, self.cost, self.result = calls, cost, result
+
+
+@contextmanager
+def picture_faults(picture: str) -> Iterator[None]:
+    """A picture that is broken, or not in the store, as the fault of the call that needs it.
+
+    Args:
+        picture: What it is called in the message.
+
+    Raises:
+        Fault: ``image`` or ``missing``.
+    """
+    try:
+        yield
+    except BadImage as error:
+        raise Fault("image", f"{picture}: {error}") from error
+    except StoreError as error:
+        raise Fault("missing", str(error)) from error

@@ -13,7 +13,7 @@ from ..calls import Calls, Fault
 from ..core.errors import UsageError
 from ..core.images import BadImage, inspect
 from ..workers import Recipe, environment
-from .probe import Finding, Local
+from .probe import Finding, LocalProbe
 from .unipercept import KEY
 
 PACKAGE = "unipercept-reward"
@@ -30,7 +30,7 @@ HELP = (
 )
 
 
-class UniPercept(Local):
+class UniPercept(LocalProbe):
     """Rates with UniPercept; the value is its rating of image aesthetics, 0 to 100.
 
     Args:

@@ -14,7 +14,7 @@ from ..core.evidence import AESTHETICS, EVIDENCE, MODEL, OCR
 from ..core.images import Preparer
 from ..core.settings import Settings, parse_value
 from .kinds import MODEL_KIND, ProbeInputs, ProbeKind, backends_of, evidence_names, probe_kind
-from .probe import Local, OcrProbe, Probe
+from .probe import LocalProbe, OcrProbe, Probe
 from .regions import WORDS
 
 NONE = "none"
@@ -66,7 +66,7 @@ def open_probes(
     if AESTHETICS in wanted and given[AESTHETICS] is None:
         raise UsageError("aesthetics: name what rates, such as --aesthetics unipercept:PYTHON")
     wanted -= {name for name in wanted if given.get(name) == NONE}
-    ocr = open_ocr(given[OCR] or "", settings, images)
+    ocr = open_probe(OCR, given[OCR] or "", settings, images)
     found: list[Probe] = []
     for name in (name for name in known if name in wanted):
         word = given[name] or _sole(name)
@@ -87,23 +87,13 @@ def open_probe(evidence: str, word: str, settings: Settings, images: Preparer, r
     option = f"--{evidence}" if evidence in EVIDENCE else f"--probe {evidence}="
     if is_table(word):
         raise UsageError(f"{option} {word}: tables of regions and aesthetics are brought in by `limner evidence`")
-    head, options = parted(word)
+    head, options = word_and_options(word)
     backend, _, rest = head.partition(":")
     kind = probe_kind(evidence, MODEL_KIND if "/" in backend else backend, f"{option} {word}")
     if kind.options is not None and (unknown := sorted(options.keys() - kind.options)):
         there = ", ".join(sorted(kind.options)) or "none"
         raise UsageError(f"{option} {word}: no option {', '.join(unknown)}; there is: {there}")
     return kind.open(ProbeInputs(word, rest, options, settings, images, reader))
-
-
-def open_ocr(word: str, settings: Settings, images: Preparer) -> Probe:
-    """The reader of text behind a word."""
-    return open_probe(OCR, word, settings, images)
-
-
-def open_aesthetics(word: str, settings: Settings, images: Preparer) -> Probe:
-    """The rater behind a word."""
-    return open_probe(AESTHETICS, word, settings, images)
 
 
 def _rapidocr(given: ProbeInputs) -> Probe:
@@ -117,13 +107,13 @@ def _tesseract(given: ProbeInputs) -> Probe:
     spoken, seconds = given.rest or tesseract.LANGUAGES, given.settings.evidence.ocr_timeout_s
     args = json.dumps({"languages": spoken, "seconds": seconds}, sort_keys=True)
     recipe = Recipe("tesseract", "limner.evidence.ocr.tesseract:reader", args)
-    return Local(OCR, tesseract.name(spoken), recipe, seconds)
+    return LocalProbe(OCR, tesseract.name(spoken), recipe, seconds)
 
 
 def _reader(given: ProbeInputs) -> Probe:
     from .by_model import ModelReader
 
-    return ModelReader(_model(given.word, given.settings, given.images))
+    return ModelReader(_model(given))
 
 
 def _regions(given: ProbeInputs) -> Probe:
@@ -144,19 +134,19 @@ def _unipercept(given: ProbeInputs) -> Probe:
 def _rating(given: ProbeInputs) -> Probe:
     from .by_model import ModelRating
 
-    return ModelRating(_model(given.word, given.settings, given.images))
+    return ModelRating(_model(given))
 
 
-def _model(word: str, settings: Settings, images: Preparer) -> Any:
+def _model(given: ProbeInputs) -> Any:
     from ..models import open_model
 
-    return open_model(word.removeprefix(MODEL), {}, settings, images)
+    return open_model(given.word.removeprefix(MODEL), {}, given.settings, given.images)
 
 
-def parted(word: str) -> tuple[str, dict[str, Any]]:
+def word_and_options(word: str) -> tuple[str, dict[str, Any]]:
     """A word and the options behind its question mark; values that read as JSON are taken as such.
 
-    >>> parted("sam2.1-large?device=cuda:1&points=16")
+    >>> word_and_options("sam2.1-large?device=cuda:1&points=16")
     ('sam2.1-large', {'device': 'cuda:1', 'points': 16})
     """
     head, _, tail = word.partition("?")

@@ -8,16 +8,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from ..calls import Calls, Fault
 from ..core.asks import Contract, Picture, Text, Unreadable
 from ..core.evidence import MODEL, TextLine
-from ..core.images import BadImage, decode
+from ..core.faults import picture_faults
+from ..core.images import decode
 from ..core.json_reader import loads
 from ..core.prompts import Prompts
 from ..models import ChatModel, Context, ReplayModel, complete
@@ -30,37 +29,21 @@ SCALE = 1000
 """Boxes come as thousandths of the picture's width and height."""
 ROUNDS = 10
 """How often at most a model is asked afresh, run after run, for a reply that can be read."""
-LINES: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "lines": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "text": {"type": "string"},
-                    "box": {"type": "array", "items": {"type": "number"}},
-                    "confidence": {"type": "number"},
-                },
-                "required": ["text", "box", "confidence"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["lines"],
-    "additionalProperties": False,
-}
-RATING: dict[str, Any] = {
-    "type": "object",
-    "properties": {"reason": {"type": "string"}, "rating": {"type": "number"}},
-    "required": ["reason", "rating"],
-    "additionalProperties": False,
-}
-T = TypeVar("T")
 Size = tuple[int, int]
 
 
-class _Asked(ABC, Generic[T]):
+def _object(**properties: Any) -> dict[str, Any]:
+    """The schema of an object that has these properties, all of them and no others."""
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+TEXT, NUMBER = {"type": "string"}, {"type": "number"}
+LINE = _object(text=TEXT, box={"type": "array", "items": NUMBER}, confidence=NUMBER)
+LINES = _object(lines={"type": "array", "items": LINE})
+RATING = _object(reason=TEXT, rating=NUMBER)
+
+
+class ModelProbe(ABC):
     """A probe that asks a model one thing about one picture."""
 
     evidence: str
@@ -92,20 +75,14 @@ class _Asked(ABC, Generic[T]):
         return self._model.price(sent, self.reply_tokens), "rule of thumb"
 
     @abstractmethod
-    def contract(self, size: Size) -> Contract[T]:
-        """What the reply must be, for a picture of this size."""
-
-    def plain(self, value: T) -> Any:
-        """The value as JSON."""
-        return value
+    def contract(self, size: Size) -> Contract[Any]:
+        """What the reply must be, for a picture of this size, and the plain JSON it is read as."""
 
     async def measure(self, image: bytes, calls: Calls) -> Finding:
         """Ask; see `limner.evidence.probe.Probe`. The picture must be among the store's images."""
         sha256 = hashlib.sha256(image).hexdigest()
-        try:
+        with picture_faults(f"image {sha256[:12]}"):
             size = (await asyncio.to_thread(decode, image)).size
-        except BadImage as error:
-            raise Fault("image", f"image {sha256[:12]}: {error}") from error
         shown = Text(PROMPTS.text(self.template).strip()), Picture(sha256)
         contract = self.contract(size)
         for round in range(ROUNDS):
@@ -121,7 +98,7 @@ class _Asked(ABC, Generic[T]):
                     fault.kind, f"image {sha256[:12]}: {fault.detail}", calls=fault.calls, cost=fault.cost
                 ) from fault
             assert answer.reply.call is not None
-            return Finding(self.plain(contract.parse(answer.reply.text)), self.name, answer.reply.call)
+            return Finding(answer.value, self.name, answer.reply.call)
         raise AssertionError("the last round either returns or raises")
 
 
@@ -139,22 +116,17 @@ async def _is_old(fault: Fault, calls: Calls) -> bool:
     return await asyncio.to_thread(look)
 
 
-class ModelReader(_Asked[list[TextLine]]):
+class ModelReader(ModelProbe):
     """Lets a chat model read the lines of text."""
 
     evidence, template, reply_tokens = "ocr", "read-lines", 1500
 
-    def contract(self, size: Size) -> Contract[list[TextLine]]:
+    def contract(self, size: Size) -> Contract[list[dict[str, Any]]]:
         """Lines with boxes, turned into the picture's pixels."""
-        parse: Callable[[str], list[TextLine]] = partial(read_lines, size=size)
-        return Contract(parse, LINES)
-
-    def plain(self, value: list[TextLine]) -> Any:
-        """The lines as JSON."""
-        return [line.to_json() for line in value]
+        return Contract(lambda reply: [line.to_json() for line in read_lines(reply, size)], LINES)
 
 
-class ModelRating(_Asked[float]):
+class ModelRating(ModelProbe):
     """Lets a chat model rate a drawing's looks from 0 to 100."""
 
     evidence, template, reply_tokens = "aesthetics", "rate-looks", 500

@@ -27,7 +27,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
-class Table:
+class ImportedValues:
     """The values of a file, by the drawing's image or, for drawings without one, by the drawing's id."""
 
     evidence: str
@@ -45,7 +45,7 @@ class Table:
         return store.submit(write)
 
 
-def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str | None = None) -> Table:
+def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str | None = None) -> ImportedValues:
     """Read a file of values and find the drawing that each row is about.
 
     Args:
@@ -93,7 +93,7 @@ def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str
         problems.add("there is no row in this file", path)
     problems.settle()
     backend = TABLE + (name or f"{path.name}#{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}")
-    return Table(evidence, backend, {subject: value for subject, (value, _) in values.items()})
+    return ImportedValues(evidence, backend, {subject: value for subject, (value, _) in values.items()})
 
 
 def _value(evidence: str, word: str) -> float:
@@ -128,7 +128,7 @@ class _Finder:
         for key, value in said.items():
             if value:
                 wanted = self._hash(value) if key == "image" else value
-                fitting = [drawing for drawing in fitting if wanted in _words(drawing, key)]
+                fitting = [drawing for drawing in fitting if wanted in _names_of(drawing, key)]
                 if not fitting:
                     raise ValueError(f"no drawing in the store with {key} {value!r}{self._hint(key)}")
         if not said["id"] and not said["image"]:
@@ -140,7 +140,7 @@ class _Finder:
         return fitting[0]
 
     def _hint(self, key: str) -> str:
-        known = sorted({word for drawing in self._done for word in _words(drawing, key)}) if key == "painter" else []
+        known = sorted({word for drawing in self._done for word in _names_of(drawing, key)}) if key == "painter" else []
         return f"; there is: {', '.join(known)}" if known else ""
 
     def _hash(self, word: str) -> str:
@@ -158,7 +158,7 @@ class _Finder:
             raise ValueError(f"image {word!r} is neither a sha256 nor a file beside the table") from error
 
 
-def _words(drawing: Drawing, key: str) -> set[str]:
+def _names_of(drawing: Drawing, key: str) -> set[str]:
     if key == "painter":
         return {drawing.painter, drawing.label}
     return {str({"id": drawing.question_id, "seed": drawing.seed, "image": drawing.image}[key])}

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ..calls import Attempt, Calls, Fault, Request, Result
 from ..core.evidence import TextLine
-from ..workers import Died, Failed, Recipe, Unfit, pool_of
+from ..workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, pool_of
 from .ocr.rapid import RapidOcr
 
 OCR_S = 120.0
@@ -68,7 +68,7 @@ class Probe(Protocol):
         ...
 
 
-class Local:
+class LocalProbe:
     """For probes that measure on this machine, in workers: they cost nothing, and can die of an image."""
 
     field = "value"
@@ -97,7 +97,7 @@ class Local:
             job = pool_of(self._recipe).submit(given, (image,), seconds=self.seconds)
             try:
                 return Result({self.field: (await asyncio.wrap_future(job)).value})
-            except (Died, Failed, Unfit) as error:
+            except (WorkerDeath, JobFailure, WorkerUnfit) as error:
                 fault = fault_of(error, self._recipe.label)
                 raise Fault(fault.kind, f"image {sha256[:12]}: {fault.detail}") from error
 
@@ -111,14 +111,14 @@ class Local:
         return Finding(value, self.name, call)
 
 
-def fault_of(error: Died | Failed | Unfit, label: str) -> Fault:
+def fault_of(error: WorkerDeath | JobFailure | WorkerUnfit, label: str) -> Fault:
     """What a worker could not do, as the fault of its image."""
-    if isinstance(error, Failed):
+    if isinstance(error, JobFailure):
         return Fault("image", error.detail) if error.kind == "image" else Fault("probe", f"{label}: {error.detail}")
     return Fault("probe", f"{label}: {'it cannot be started: ' if error.loading else ''}{error}")
 
 
-class OcrProbe(Local):
+class OcrProbe(LocalProbe):
     """Reads the text in images with RapidOCR: the default everywhere, and what the OCR examiner goes by."""
 
     field = "lines"

@@ -15,7 +15,7 @@ Chosen = dict[str, dict[str, Any]]
 """What is known of one drawing: name of the evidence -> value and backend."""
 
 
-class Choice:
+class BackendChoice:
     """Decides for each row of a table.
 
     The backend that has measured most of a row's drawings counts; of equals the one that has measured most of all
@@ -40,7 +40,7 @@ class Choice:
         return frozenset(fitting)
 
     def _covered(self, key: tuple[str, str], drawings: Sequence[Subjects]) -> int:
-        return sum(_own(self._values[key], drawing) is not None for drawing in drawings)
+        return sum(_measured_on(self._values[key], drawing) is not None for drawing in drawings)
 
     def of(self, drawings: Sequence[Subjects]) -> list[Chosen]:
         """What counts for the drawings of one row, in their order."""
@@ -57,12 +57,12 @@ class Choice:
         for drawing in drawings:
             row: Chosen = {}
             for name in sorted(best):
-                if (one := _own(best[name][1], drawing)) is not None:
+                if (one := _measured_on(best[name][1], drawing)) is not None:
                     row[name] = {"value": one.value, "backend": one.backend}
             rows.append(row)
         return rows
 
 
-def _own(values: Mapping[str, Measurement], drawing: Subjects) -> Measurement | None:
+def _measured_on(values: Mapping[str, Measurement], drawing: Subjects) -> Measurement | None:
     image, id = drawing
     return values.get(id) or values.get(image or "")

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..calls import Attempt, Calls, Fault, Kind, Outcome, Request, Result
 from ..core.asks import Part, Picture, Text
-from ..core.errors import StoreError
-from ..core.images import BadImage, Preparer
-from ..core.redaction import without_key
+from ..core.faults import picture_faults
+from ..core.images import Preparer
 from ..core.settings import ModelFacts, Settings
-from ..transport.openai_faults import fault_of, kind_of
+from ..transport.openai_client import chat_completion, kind_of
 from .base import Context
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
-
 
 LIMITS = ("max_completion_tokens", "max_tokens")
 """Arguments that limit a reply's length."""
@@ -33,26 +27,6 @@ class ChatModel:
         self._provider = settings.provider(provider)
         self._model, self._args, self._prices, self._images = model, args, settings, images
         self._shapeless = False
-        self._connected: tuple[asyncio.AbstractEventLoop, AsyncOpenAI] | None = None
-
-    @property
-    def _client(self) -> AsyncOpenAI:
-        """The client of the running loop: its connections are of no use to another."""
-        loop = asyncio.get_running_loop()
-        if self._connected is None or self._connected[0] is not loop:
-            self._connected = loop, self._connect()
-        return self._connected[1]
-
-    def _connect(self) -> AsyncOpenAI:
-        from openai import AsyncOpenAI
-
-        # Retries are the journal's: the client must make exactly one request per attempt.
-        return AsyncOpenAI(
-            base_url=self._provider.base_url,
-            api_key=self._provider.key() or "none",
-            max_retries=0,
-            timeout=self._provider.timeout_s,
-        )
 
     def check(self) -> None:
         """Fail early when the key is not there."""
@@ -78,7 +52,9 @@ class ChatModel:
         messages: list[dict[str, Any]] = []
         if context.system is not None:
             messages.append({"role": "system", "content": [{"type": "text", "text": context.system}]})
-        messages.append({"role": "user", "content": [_plain(part, self._provider.max_image_side) for part in shown]})
+        messages.append(
+            {"role": "user", "content": [_keyed_part(part, self._provider.max_image_side) for part in shown]}
+        )
         for reply, wrong in said:
             messages.append({"role": "assistant", "content": [{"type": "text", "text": reply}]})
             messages.append({"role": "user", "content": [{"type": "text", "text": wrong}]})
@@ -121,24 +97,9 @@ class ChatModel:
         return sent, limit * replies if known else None
 
     async def _send(self, messages: list[dict[str, Any]], extra: dict[str, Any]) -> Result:
-        key = self._provider.key()
         sizes: list[dict[str, Any]] = []
         wire = [{"role": m["role"], "content": [await self._wire(p, sizes) for p in m["content"]]} for m in messages]
-        try:
-            # As extra body: the client would otherwise walk through every message to convert what needs no converting.
-            reply = await self._client.chat.completions.create(
-                model=self._model, messages=[], extra_body={"messages": wire, **extra}
-            )
-        except Exception as error:
-            raise fault_of(error, key) from error
-        if not hasattr(reply, "model_dump"):
-            raise Fault("server", without_key(f"the reply is not JSON: {reply}", key)[:500], cost=None)
-        raw: dict[str, Any] = reply.model_dump(mode="json", exclude_none=True, warnings=False)
-        if key:
-            said = json.dumps(raw)
-            # Complaints about a key show its ends around asterisks; in a reply asterisks are the model's own.
-            clean = without_key(said, key) if raw.get("error") else said.replace(key, "***")
-            raw = raw if clean == said else json.loads(clean)
+        raw = await chat_completion(self._provider, self._model, {"messages": wire, **extra})
         try:
             return self._result(raw, sizes)
         except (AttributeError, IndexError, KeyError, TypeError) as error:
@@ -147,7 +108,7 @@ class ChatModel:
     def _result(self, raw: dict[str, Any], sizes: list[dict[str, Any]]) -> Result:
         usage = raw.get("usage") or {}
         sent, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        cost = _told_cost(usage)
+        cost = _billed_cost(usage)
         if cost is None and sent is not None and written is not None:
             cost = self._prices.price(self.name, sent, written)
         choices = raw.get("choices")
@@ -166,12 +127,8 @@ class ChatModel:
     async def _wire(self, part: dict[str, Any], sizes: list[dict[str, Any]]) -> dict[str, Any]:
         if part["type"] == "text":
             return part
-        try:
+        with picture_faults(part["sha256"]):
             image = await self._images.get(part["sha256"], part.get("max_side"), part["format"])
-        except BadImage as error:
-            raise Fault("image", f"{part['sha256']}: {error}") from error
-        except StoreError as error:
-            raise Fault("missing", str(error)) from error
         sizes.append({"sha256": part["sha256"], "width": image.width, "height": image.height})
         url = {"url": image.url}
         if "detail" in part:
@@ -179,7 +136,7 @@ class ChatModel:
         return {"type": "image_url", "image_url": url}
 
 
-def _told_cost(usage: Mapping[str, Any]) -> float | None:
+def _billed_cost(usage: Mapping[str, Any]) -> float | None:
     """Dollars, where the service itself tells them: its word goes before the price list."""
     told: list[Any] = [usage.get("cost")]
     if usage.get("is_byok"):
@@ -202,7 +159,7 @@ def _text(content: Any) -> str:
     return str(content or "").encode("utf-8", "replace").decode()
 
 
-def _plain(part: Part, limit: int | None) -> dict[str, Any]:
+def _keyed_part(part: Part, limit: int | None) -> dict[str, Any]:
     """The part as it stands in the key: pictures by hash and preparation."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}

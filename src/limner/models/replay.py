@@ -49,16 +49,9 @@ class ReplayModel:
             tried = f" after {len(said)} unreadable" if said else ""
             raise Fault("missing", f"{self.name} has no reply for {context.question}{tried}")
         text = replies[len(said)]
-        body: dict[str, Any] = {
-            "exam": context.exam,
-            "question": context.question,
-            "painter": context.painter,
-        }
-        body |= {
-            "ask": context.ask,
-            "turn": len(said),
-            "sha256": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
-        }
+        sha256 = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        body: dict[str, Any] = {"exam": context.exam, "question": context.question, "painter": context.painter}
+        body |= {"ask": context.ask, "turn": len(said), "sha256": sha256}
 
         async def perform(_attempt: Attempt) -> Result:
             return Result({"text": text})

@@ -89,7 +89,7 @@ def refuse_pictures(painter: Painter, request: PaintRequest, most: int = 1) -> N
         raise Fault("bad_request", f"{painter.spec} starts from at most {most} pictures, not from {given}")
 
 
-class Free:
+class FreePainter:
     """For painters that cost nothing, need no key and have no options."""
 
     options: Mapping[str, Any] = MappingProxyType({})

@@ -9,13 +9,13 @@ from pathlib import Path
 from ..calls import Calls, Fault
 from ..core.errors import UsageError
 from ..core.images import BadImage, inspect
-from .base import Free, Painting, PaintRequest, refuse_pictures
+from .base import FreePainter, Painting, PaintRequest, refuse_pictures
 from .kinds import PainterInputs, PainterKind
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 
 
-class FolderPainter(Free):
+class FolderPainter(FreePainter):
     """Finds ``<id>.png|jpg|jpeg|webp``; ids with slashes lie in subfolders."""
 
     changeable = True

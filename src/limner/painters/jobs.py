@@ -1,119 +1,33 @@
-"""Painters that give out jobs: submit, poll, fetch. A job submitted once is followed to its end, across crashes."""
+"""Services that hand out jobs: submit, poll, fetch. A job submitted once is followed to its end, across crashes.
+
+A service says how to submit and what its replies mean; how long and how often to ask is the same for all.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ..calls import PASSING, STOPPING, Attempt, Fault, Kind
-from ..core.settings import Settings
-from ..store import Blobs
-from ..transport.http import exchange, fetch, is_allowed
-from .service import ApiPainter, Drawn
+from ..transport.http import exchange, is_allowed
+from .service import ApiPainter, ServiceImage
 
 POLL_TIMEOUT_S = 60.0
+LONGEST_PAUSE_S = 10.0
 POLLING = {"poll_limit_s": 600.0, "poll_pause_s": 1.0}
 """Options of every such painter: how long a try follows a job, and its first pause. They change no drawing."""
 WORTH_KEEPING: frozenset[str] = PASSING | STOPPING | {"image"}
 """After these the job may still give its image: later, with another key, or with its host among `link_hosts`."""
-
-
-class JobPainter(ApiPainter):
-    """A painter behind a service that hands out a job first and the image's link later."""
-
-    def __init__(
-        self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
-    ) -> None:
-        super().__init__(name, spec, model, options, settings, blobs)
-        given = dict(self.options)
-        self._limit, self._pause = (float(given.pop(option, usual)) for option, usual in POLLING.items())
-        self.options = given
-
-    @classmethod
-    def takes(cls) -> frozenset[str]:
-        """Every option it takes, those of polling among them."""
-        return cls.known | POLLING.keys()
-
-    @abstractmethod
-    def headers(self, *, submit: bool) -> dict[str, str]:
-        """The headers, with the key, for submitting or for polling."""
-
-    @abstractmethod
-    def place(self) -> str:
-        """The URL that takes jobs."""
-
-    @abstractmethod
-    def ticket(self, reply: dict[str, Any]) -> str | None:
-        """Where to poll, by the reply to the submission; None when it names no job, being the outcome itself."""
-
-    @abstractmethod
-    def read(self, reply: dict[str, Any]) -> Finished | None:
-        """What the newest reply, laid over the first, says: None while the job is at work; raises `Over`."""
-
-    @abstractmethod
-    def kind(self, status: int, body: Any) -> Kind:
-        """The kind of fault behind an error status."""
-
-    async def send(self, body: dict[str, Any], attempt: Attempt) -> Drawn:
-        """Submit, unless an earlier try did; then poll and fetch."""
-        submits = not attempt.progress
-        if submits:
-            head, limit = self.headers(submit=True), self.provider.timeout_s
-            first = await exchange("POST", self.place(), headers=head, body=body, timeout=limit, kinds=self.kind)
-            # Cancelled halfway through this, the job would be paid for and lost.
-            await asyncio.shield(attempt.save({"poll": understood(self.ticket, first), "submitted": first}))
-        job, drawn = attempt.progress or {}, None
-        counted = job.get("counted", False)
-        try:
-            reply, found = await self._outcome(job["poll"], job["submitted"])
-            drawn = Drawn(b"", reply, prompt=found.prompt, cost=found.cost, counted=counted)
-            return replace(drawn, image=await fetch(found.link, self.hosts))
-        except Over:
-            await attempt.save({})
-            raise
-        except Fault as fault:
-            if drawn is None:
-                # The price is counted by the try that sees the job's end; what this one began may be charged too.
-                fault.cost = None if submits else 0.0
-                keep = fault.kind in WORTH_KEEPING
-            else:
-                fault.cost = self._cost(drawn)
-                # A link that leads to no image is looked at once more, then given up.
-                keep = fault.kind in WORTH_KEEPING and not (fault.kind == "image" and drawn.counted)
-            await attempt.save({**job, "counted": counted or drawn is not None} if keep else {})
-            raise
-
-    async def _outcome(self, poll: str | None, submitted: dict[str, Any]) -> tuple[dict[str, Any], Finished]:
-        if poll is None:
-            if (found := understood(self.read, submitted)) is None:
-                raise Over("server", f"{self.target} gave neither a job nor an image", cost=None)
-            return submitted, found
-        if not is_allowed(poll, self.poll_hosts) or urlsplit(poll).scheme != urlsplit(self.url).scheme:
-            raise Fault("image", f"the job is at {poll[:80]!r}, which is not among {', '.join(self.poll_hosts)}")
-
-        async def ask() -> tuple[dict[str, Any], Finished] | None:
-            head = self.headers(submit=False)
-            newest = await exchange("GET", poll, headers=head, timeout=POLL_TIMEOUT_S, kinds=self._poll_kind)
-            reply = submitted | newest
-            return None if (found := understood(self.read, reply)) is None else (reply, found)
-
-        return await follow(ask, self._limit, self._pause)
-
-    def _poll_kind(self, status: int, body: Any) -> Kind:
-        return "missing" if status in (404, 410) else self.kind(status, body)
-
-
-LONGEST_PAUSE_S = 10.0
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedJob:
     """What a finished job says: the link, the prompt as drawn, and dollars where it tells them."""
 
     link: str
@@ -121,15 +35,84 @@ class Finished:
     cost: float | None = None
 
 
-class Over(Fault):
+class FailedJob(Fault):
     """The job has ended without an image, by the service's own word: to draw is to submit anew."""
+
+
+class JobPainter(ApiPainter):
+    """A painter behind a service that hands out a job first and the image's link later."""
+
+    execution = POLLING
+
+    @abstractmethod
+    def headers(self, *, submit: bool) -> dict[str, str]:
+        """The headers, with the key, for submitting or for polling."""
+
+    @abstractmethod
+    def submit_url(self) -> str:
+        """The URL that takes jobs."""
+
+    @abstractmethod
+    def poll_url(self, reply: dict[str, Any]) -> str | None:
+        """Where to poll, by the reply to the submission; None when it names no job, being the outcome itself."""
+
+    @abstractmethod
+    def read(self, reply: dict[str, Any]) -> FinishedJob | None:
+        """What the newest reply, laid over the first, says: None while the job is at work; raises `FailedJob`."""
+
+    @abstractmethod
+    def kind(self, status: int, body: Any) -> Kind:
+        """The kind of fault behind an error status."""
+
+    async def send(self, body: dict[str, Any], attempt: Attempt) -> ServiceImage:
+        """Submit, unless an earlier try did; then poll and fetch."""
+        submits = not attempt.progress
+        if submits:
+            head, limit = self.headers(submit=True), self.provider.timeout_s
+            first = await exchange("POST", self.submit_url(), headers=head, body=body, timeout=limit, kinds=self.kind)
+            # Cancelled halfway through this, the job would be paid for and lost.
+            await asyncio.shield(attempt.save({"poll": read_reply(self.poll_url, first), "submitted": first}))
+        job = attempt.progress or {}
+        try:
+            reply, found = await self._outcome(job["poll"], job["submitted"])
+        except FailedJob:
+            await attempt.save({})
+            raise
+        except Fault as fault:
+            # The price is counted by the try that sees the job's end; what this one began may be charged too.
+            fault.cost = None if submits else 0.0
+            if fault.kind not in WORTH_KEEPING:
+                await attempt.save({})
+            raise
+        counted = job.get("counted", False)
+        drawn = ServiceImage(b"", reply, prompt=found.prompt, cost=found.cost, counted=counted)
+        return await self.follow_link(found.link, drawn, attempt)
+
+    async def _outcome(self, poll: str | None, submitted: dict[str, Any]) -> tuple[dict[str, Any], FinishedJob]:
+        if poll is None:
+            if (found := read_reply(self.read, submitted)) is None:
+                raise FailedJob("server", f"{self.target} gave neither a job nor an image", cost=None)
+            return submitted, found
+        if not is_allowed(poll, self.poll_hosts) or urlsplit(poll).scheme != urlsplit(self.url).scheme:
+            raise Fault("image", f"the job is at {poll[:80]!r}, which is not among {', '.join(self.poll_hosts)}")
+
+        async def ask() -> tuple[dict[str, Any], FinishedJob] | None:
+            head = self.headers(submit=False)
+            newest = await exchange("GET", poll, headers=head, timeout=POLL_TIMEOUT_S, kinds=self._poll_kind)
+            reply = submitted | newest
+            return None if (found := read_reply(self.read, reply)) is None else (reply, found)
+
+        return await follow(ask, *self.execution.values())
+
+    def _poll_kind(self, status: int, body: Any) -> Kind:
+        return "missing" if status in (404, 410) else self.kind(status, body)
 
 
 async def follow(ask: Callable[[], Awaitable[T | None]], limit_s: float, pause_s: float) -> T:
     """Ask until there is an answer.
 
     Args:
-        ask: None means: still at work. A passing fault that is not `Over` means: ask again.
+        ask: None means: still at work. A passing fault that is not `FailedJob` means: ask again.
         limit_s: Seconds after which to give up.
         pause_s: The first pause; later ones are longer, and never shorter than the service asks for.
 
@@ -143,7 +126,7 @@ async def follow(ask: Callable[[], Awaitable[T | None]], limit_s: float, pause_s
             if (answer := await ask()) is not None:
                 return answer
         except Fault as fault:
-            if isinstance(fault, Over) or fault.kind not in PASSING:
+            if isinstance(fault, FailedJob) or fault.kind not in PASSING:
                 raise
             wait, last = max(pause, fault.retry_after or 0.0), str(fault)
         if time.monotonic() + wait > end:
@@ -152,15 +135,15 @@ async def follow(ask: Callable[[], Awaitable[T | None]], limit_s: float, pause_s
         pause = min(LONGEST_PAUSE_S, pause * 1.5)
 
 
-def understood(read: Callable[[dict[str, Any]], T | None], reply: dict[str, Any]) -> T | None:
+def read_reply(read: Callable[[dict[str, Any]], T | None], reply: dict[str, Any]) -> T | None:
     """What `read` finds; None when the reply has another shape than documented, since it then says nothing.
 
     Raises:
-        Over: With the reply as its result.
+        FailedJob: With the reply as its result.
     """
     try:
         return read(reply)
-    except Over as over:
+    except FailedJob as over:
         over.result = reply
         raise
     except (AttributeError, KeyError, TypeError, ValueError):

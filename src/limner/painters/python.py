@@ -1,4 +1,7 @@
-"""A painter of the user's own: ``python/module:function``."""
+"""A painter of the user's own: ``python/module:function``, found beside the working folder or installed.
+
+What identifies a drawing is the source of the function's module: once it changes, everything is drawn anew.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +18,20 @@ from types import ModuleType
 from typing import Any
 
 from ..calls import Attempt, Calls, Fault, Request, Result, canonical
-from ..core.errors import StoreError, UsageError
+from ..core.errors import UsageError
+from ..core.faults import picture_faults
 from ..core.images import MAX_BYTES, BadImage, decode, encode_png, flatten
 from ..store import Blobs
-from .base import Free, Painting, PaintRequest, refuse_pictures
+from .base import FreePainter, Painting, PaintRequest, refuse_pictures
 from .kinds import PainterInputs, PainterKind
 
 GIVEN = frozenset({"seed", "aspect", "question", "images"})
 MOST_PICTURES = 16
+_known: dict[str, str] = {}
+"""The source hashes modules were last loaded at."""
 
 
-class OwnPainter(Free):
+class PythonPainter(FreePainter):
     """Calls a function ``(prompt, **options)`` that returns the bytes of an image, a PIL image, or a path to one.
 
     ``seed``, ``aspect``, ``question`` (its id) and ``images`` (PIL images to start from) are passed to a function that
@@ -54,7 +60,7 @@ class OwnPainter(Free):
         body |= {"images": list(request.images)} if request.images else {}
 
         async def perform(_attempt: Attempt) -> Result:
-            found = await self._call(request.prompt, passed | await asyncio.to_thread(self._shown, request))
+            found = await self._call(request.prompt, passed | await asyncio.to_thread(self._pictures, request))
             return Result({"image": await asyncio.to_thread(self._keep, found)})
 
         # The wait for the thread stands before the call, so that it is not counted among the seconds the call takes.
@@ -63,15 +69,11 @@ class OwnPainter(Free):
         data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
         return Painting(data, request.prompt, (outcome.key,), outcome.cost, {"body": body})
 
-    def _shown(self, request: PaintRequest) -> dict[str, Any]:
+    def _pictures(self, request: PaintRequest) -> dict[str, Any]:
         if not self.edits:
             return {}
-        try:
+        with picture_faults("a picture to start from"):
             return {"images": [decode(self._blobs.get(sha256)) for sha256 in request.images]}
-        except BadImage as error:
-            raise Fault("image", f"a picture to start from: {error}") from error
-        except StoreError as error:
-            raise Fault("missing", str(error)) from error
 
     async def _call(self, prompt: str, passed: Mapping[str, Any]) -> Any:
         def run() -> Any:
@@ -113,17 +115,6 @@ def _bytes(found: Any) -> bytes:
     if (size := Path(found).stat().st_size) > MAX_BYTES:
         raise BadImage(f"{found} has {size:,} bytes; at most {MAX_BYTES:,} are taken")
     return Path(found).read_bytes()
-
-
-def _open(given: PainterInputs) -> OwnPainter:
-    return OwnPainter(given.name, given.spec, given.blobs, given.options)
-
-
-PYTHON = PainterKind("python/MODULE:FUNCTION", "calling a function of yours", _open)
-
-
-_known: dict[str, str] = {}
-"""The source hashes modules were last loaded at."""
 
 
 def find(spec: str) -> tuple[Callable[..., Any], str]:
@@ -193,3 +184,10 @@ def _working_folder() -> Iterator[None]:
     finally:
         with suppress(ValueError):
             sys.path.remove(here)
+
+
+def _open(given: PainterInputs) -> PythonPainter:
+    return PythonPainter(given.name, given.spec, given.blobs, given.options)
+
+
+PYTHON = PainterKind("python/MODULE:FUNCTION", "calling a function of yours", _open)

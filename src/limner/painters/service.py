@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from ..calls import Attempt, Calls, Fault, Request, Result
-from ..core.errors import StoreError, UsageError
+from ..calls import PASSING, Attempt, Calls, Fault, Request, Result
+from ..core.errors import UsageError
+from ..core.faults import picture_faults
 from ..core.images import BadImage, PreparedImage, Preparer, decode
 from ..core.registry import Registry
 from ..core.settings import ModelFacts, PainterFacts, Settings
 from ..store import Blobs
+from ..transport.http import fetch
 from .base import Aspect, Painting, PaintRequest, refuse_pictures
 
 PICTURE_BYTES = 64 * 2**20
@@ -23,7 +25,7 @@ PICTURE_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
-class Drawn:
+class ServiceImage:
     """What a service sent: the image, the rest of its reply, and token counts or dollars where it gives them.
 
     Attributes:
@@ -46,12 +48,14 @@ class ApiPainter(ABC):
 
     Attributes:
         known: The options its wire format has.
+        execution: Options that change no drawing, and what they are unless they are given.
         sizes: What it is asked for by aspect, where nothing is known of the model.
         most_pictures: How many pictures its wire format takes to start from; 0 for one that only draws.
     """
 
     changeable = False
     known: ClassVar[frozenset[str]] = frozenset({"size"})
+    execution: Mapping[str, float] = MappingProxyType({})
     sizes: ClassVar[Mapping[Aspect, str]] = MappingProxyType({})
     most_pictures: ClassVar[int] = 0
 
@@ -60,13 +64,15 @@ class ApiPainter(ABC):
     ) -> None:
         provider, _, _ = spec.partition("/")
         self.name, self.spec, self.model = name, spec, model
-        self.options: Mapping[str, Any] = wanted_options(options, self.takes(), spec)
+        given = wanted_options(options, self.takes(), spec)
+        self.execution = {option: float(given.pop(option, usual)) for option, usual in self.execution.items()}
+        self.options: Mapping[str, Any] = given
         self.target = f"{provider}/{model}"
         self.provider = settings.provider(provider)
         self.facts = settings.painters.get(self.target, PainterFacts())
         self.group: str | None = self.facts.prompt_group
-        told = self.facts.image_input
-        self.edits = self.most_pictures > 0 and (self.provider.image_input if told is None else told)
+        edits = self.provider.image_input if self.facts.image_input is None else self.facts.image_input
+        self.edits = self.most_pictures > 0 and edits
         self.url = (self.provider.image_url or self.provider.base_url).rstrip("/")
         host = urlsplit(self.url).hostname or ""
         self.hosts = (host, *self.provider.link_hosts)
@@ -77,14 +83,14 @@ class ApiPainter(ABC):
     @classmethod
     def takes(cls) -> frozenset[str]:
         """Every option it takes."""
-        return cls.known
+        return cls.known | cls.execution.keys()
 
     @abstractmethod
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """The request body, fully resolved: all of it is part of the call's key."""
 
     @abstractmethod
-    async def send(self, body: dict[str, Any], attempt: Attempt) -> Drawn:
+    async def send(self, body: dict[str, Any], attempt: Attempt) -> ServiceImage:
         """Make the call once.
 
         Raises:
@@ -98,6 +104,10 @@ class ApiPainter(ABC):
             asked = asked.get(request.aspect)
         return asked or self.facts.sizes.get(request.aspect) or self.sizes.get(request.aspect)
 
+    def options_of(self, names: Iterable[str]) -> dict[str, Any]:
+        """Those of the options called so that were given."""
+        return {name: self.options[name] for name in names if name in self.options}
+
     def pictures(self, request: PaintRequest) -> list[dict[str, Any]]:
         """The pictures to start from as they stand in the body and the key: by hash, with how they are prepared."""
         limit = self.provider.max_image_side
@@ -110,12 +120,8 @@ class ApiPainter(ABC):
         Raises:
             Fault: It is not among the blobs, or no image.
         """
-        try:
+        with picture_faults(picture["sha256"]):
             return await self._pictures.get(picture["sha256"], picture.get("max_side"), picture["format"])
-        except BadImage as error:
-            raise Fault("image", f"{picture['sha256']}: {error}") from error
-        except StoreError as error:
-            raise Fault("missing", str(error)) from error
 
     def seed(self, request: PaintRequest) -> dict[str, int]:
         """The seed as a field of the body, where the service takes one."""
@@ -170,6 +176,20 @@ class ApiPainter(ABC):
         price = outcome.payload.get("price", outcome.cost)
         return Painting(data, sent, (outcome.key,), price, {"body": body})
 
+    async def follow_link(self, link: str, drawn: ServiceImage, attempt: Attempt) -> ServiceImage:
+        """The same with the image behind a link, which is paid for by now: should that fail, the next try goes on here.
+
+        Raises:
+            Fault: There is no image behind it; looked at once more by a later try, then given up.
+        """
+        try:
+            return replace(drawn, image=await fetch(link, self.hosts))
+        except Fault as fault:
+            fault.cost, fault.result = self._cost(drawn), dict(drawn.raw)
+            keep = fault.kind in PASSING or (fault.kind == "image" and not drawn.counted)
+            await attempt.save({**(attempt.progress or {}), "counted": True} if keep else {})
+            raise
+
     def _bound(self, pictures: int) -> float | None:
         """The most one image can cost that starts from so many pictures."""
         if self.facts.image_price is not None or self.bound is None:
@@ -178,7 +198,7 @@ class ApiPainter(ABC):
         more = self._settings.price(self.target, tokens, 0, of_pictures=tokens)
         return None if more is None and pictures else self.bound + (more or 0.0)
 
-    async def _keep(self, drawn: Drawn) -> Result:
+    async def _keep(self, drawn: ServiceImage) -> Result:
         cost = self._cost(drawn)
         try:
             # The header alone would let half an image pass.
@@ -193,11 +213,11 @@ class ApiPainter(ABC):
             payload["price"] = self._price(drawn)
         return Result(payload, cost)
 
-    def _cost(self, drawn: Drawn) -> float | None:
+    def _cost(self, drawn: ServiceImage) -> float | None:
         """What this try adds to the bill."""
         return 0.0 if drawn.counted else self._price(drawn)
 
-    def _price(self, drawn: Drawn) -> float | None:
+    def _price(self, drawn: ServiceImage) -> float | None:
         if drawn.cost is not None:
             return drawn.cost
         if self.facts.image_price is not None:

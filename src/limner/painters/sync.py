@@ -1,4 +1,7 @@
-"""Services that answer one request with one JSON reply: the image stands in it, or a link to the image does."""
+"""Services that answer one request with one JSON reply: the image stands in it, or a link to the image does.
+
+An image behind a link is paid for before it is here, so that its reply is kept until the link was followed.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from ..calls import PASSING, Attempt, Fault, Kind
-from ..transport.http import exchange, fetch, said
-from ..transport.openai_faults import kind_of
-from .service import ApiPainter, Drawn
+from ..calls import Attempt, Fault, Kind
+from ..transport.http import error_message, exchange
+from ..transport.openai_client import kind_of
+from .service import ApiPainter, ServiceImage
 
 LONGEST = 20_000
 """Longer texts of a reply are image data or sealed reasoning, not kept beside the image."""
+BULKY = ("b64_json", "data", "thoughtSignature")
+"""Fields that hold nothing else."""
+LINK = ("http:", "https:")
 
 
 class OneReplyPainter(ApiPainter):
@@ -23,7 +29,7 @@ class OneReplyPainter(ApiPainter):
     path: ClassVar[str]
 
     @abstractmethod
-    def read(self, reply: dict[str, Any], drawn: Drawn) -> tuple[str, Drawn]:
+    def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
         """Where the image is (base64, a data URL or a link), and the rest of what was sent.
 
         Args:
@@ -38,16 +44,38 @@ class OneReplyPainter(ApiPainter):
         """Where the body goes, and what of it `limner.transport.http.exchange` gets: pictures by their bytes."""
         return self.path, {"body": body}
 
-    async def send(self, body: dict[str, Any], attempt: Attempt) -> Drawn:
+    def headers(self) -> dict[str, str]:
+        """The headers, with the key."""
+        key = self.provider.key()
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    def error(self, reply: dict[str, Any]) -> Fault:
+        """The fault behind a reply that has an error in it, though it came with a success's status."""
+        return error_within(reply["error"], without_image_data(reply))
+
+    async def ask(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Make the request.
+
+        Raises:
+            Fault: There is no reply, or an error in it.
+        """
+        path, sent = await self.wire(body)
+        url, limit = self.url + path, self.provider.timeout_s
+        reply = await exchange("POST", url, headers=self.headers(), timeout=limit, **sent)
+        if reply.get("error"):
+            raise self.error(reply)
+        return reply
+
+    async def send(self, body: dict[str, Any], attempt: Attempt) -> ServiceImage:
         """See `limner.painters.service.ApiPainter`."""
         progress = attempt.progress or {}
         kept = progress.get("reply")
-        reply = kept or await self._ask(body)
-        raw = slim(reply)
+        reply = kept or await self.ask(body)
+        raw = without_image_data(reply)
         try:
             # An earlier try that asked for the image and lost its link has counted what it cost.
-            where, drawn = self.read(reply, Drawn(b"", raw, counted=bool(progress.get("counted"))))
-            linked = where.startswith(("http:", "https:"))
+            where, drawn = self.read(reply, ServiceImage(b"", raw, counted=bool(progress.get("counted"))))
+            linked = where.startswith(LINK)
         except (AttributeError, LookupError, TypeError) as error:
             detail = f"the reply does not fit the API: {type(error).__name__}: {error}"[:300]
             raise Fault("server", detail, cost=None, result=raw) from error
@@ -55,30 +83,12 @@ class OneReplyPainter(ApiPainter):
             if not kept:
                 # The image is drawn and paid: should its link fail, it is followed again before another is asked for.
                 await attempt.save({"reply": raw})
-            return replace(drawn, image=await self._follow(where, drawn, attempt))
+            return await self.follow_link(where, drawn, attempt)
         try:
-            return replace(drawn, image=decode(where))
+            return replace(drawn, image=decode_base64(where))
         except ValueError as error:
             detail = f"what {self.target} sent as an image is no base64: {error}"
             raise Fault("image", detail, cost=self._cost(drawn), result=raw) from error
-
-    async def _ask(self, body: dict[str, Any]) -> dict[str, Any]:
-        key = self.provider.key()
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        path, sent = await self.wire(body)
-        reply = await exchange("POST", self.url + path, headers=headers, timeout=self.provider.timeout_s, **sent)
-        if reply.get("error"):
-            raise error_within(reply["error"], slim(reply))
-        return reply
-
-    async def _follow(self, link: str, drawn: Drawn, attempt: Attempt) -> bytes:
-        try:
-            return await fetch(link, self.hosts)
-        except Fault as fault:
-            # A link that leads to no image is looked at once more, then given up.
-            keep = fault.kind in PASSING or (fault.kind == "image" and not drawn.counted)
-            await attempt.save({"reply": drawn.raw, "counted": True} if keep else {})
-            raise Fault(fault.kind, fault.detail, cost=self._cost(drawn), result=dict(drawn.raw)) from fault
 
 
 def error_within(error: Any, raw: dict[str, Any]) -> Fault:
@@ -88,15 +98,15 @@ def error_within(error: Any, raw: dict[str, Any]) -> Fault:
     kind: Kind = kind_of(status, {"error": error})
     if kind == "bad_request" and code != "400":
         kind = "rate_limit" if "rate_limit" in code else "server"
-    return Fault(kind, f"{code}: {said(error)}" if code else said(error), cost=None, result=raw)
+    return Fault(kind, f"{code}: {error_message(error)}" if code else error_message(error), cost=None, result=raw)
 
 
-def number(value: Any) -> Any:
+def number_or_none(value: Any) -> Any:
     """A count or an amount as a service gives it; None for anything else."""
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def decode(text: str) -> bytes:
+def decode_base64(text: str) -> bytes:
     """The bytes behind base64, alone or as a data URL.
 
     Raises:
@@ -106,11 +116,13 @@ def decode(text: str) -> bytes:
     return binascii.a2b_base64("".join(payload.split()), strict_mode=True)
 
 
-def slim(value: Any, name: str = "") -> Any:
+def without_image_data(value: Any, name: str = "") -> Any:
     """A reply without the image's data, which is kept by hash."""
     if isinstance(value, list):
-        return [slim(item) for item in value]
+        return [without_image_data(item) for item in value]
     if isinstance(value, dict):
-        return {key: slim(item, key) for key, item in value.items()}
-    bulky = isinstance(value, str) and (name == "b64_json" or len(value) > LONGEST or value.startswith("data:"))
+        return {key: without_image_data(item, key) for key, item in value.items()}
+    if not isinstance(value, str):
+        return value
+    bulky = len(value) > LONGEST or value.startswith("data:") or (name in BULKY and not value.startswith(LINK))
     return f"({len(value)} characters)" if bulky else value

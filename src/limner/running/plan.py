@@ -13,7 +13,7 @@ from ..core.settings import parse_value
 from ..evidence.probe import Probe
 from ..judges import Judge
 from ..painters import Painter, Painting, PaintRequest
-from ..painters.base import Free
+from ..painters.base import FreePainter
 from ..store.records import Drawing
 from ..strategies import DIRECT_STRATEGY, Strategy, known_options, open_strategy
 from ..strategies.base import OpenModel
@@ -107,7 +107,7 @@ def marking_id(drawing: str, question_hash: str, image: str | None, setup: str, 
     return digest("marking-1", drawing, question_hash, image, setup, repeat)
 
 
-class NoPainter(Free):
+class NoPainter(FreePainter):
     """Stands where a strategy draws by itself, such as a model that writes SVG."""
 
     changeable = False

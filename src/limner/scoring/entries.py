@@ -14,10 +14,10 @@ from ..core.evidence import OCR
 from ..core.exam import Question
 from ..core.marks import Mark
 from ..core.protocol import Protocol, Reading, Row
-from ..evidence.stored import Choice
+from ..evidence.stored import BackendChoice
 from ..exams import Kind, kind
 from ..exams.wordings import wording_names
-from ..screening.stored import Flags, screened
+from ..screening.stored import Flags, screen_drawings
 from ..store import Store
 from ..store.measurements import load_evidence
 from ..store.records import (
@@ -174,7 +174,7 @@ def load_groups(
         marked.setdefault((marking.setup, marking.drawing), []).append(marking)
     done = [drawing for row in slots.values() for drawing in row.values() if drawing.status == "done"]
     choice = _choice(store, done, backends or {}, found.protocol)
-    flags = screened(store, done, questions, found.protocol)
+    flags = screen_drawings(store, done, questions, found.protocol)
     groups = []
     for (painter, strategy), found_slots in slots.items():
         # In the order of their ids, not of their making: resampling must not depend on who was first.
@@ -196,12 +196,14 @@ def load_groups(
     return sorted(groups, key=lambda group: (group.evaluator.order, group.painter, group.strategy))
 
 
-def _choice(store: Store, drawings: Sequence[Drawing], wanted: Mapping[str, str], protocol: Protocol[Any]) -> Choice:
+def _choice(
+    store: Store, drawings: Sequence[Drawing], wanted: Mapping[str, str], protocol: Protocol[Any]
+) -> BackendChoice:
     subjects = [subject for drawing in drawings for subject in (drawing.image, drawing.id) if subject]
     # Lines of text are many, and few exams score them.
     skip = {OCR} - protocol.needs - protocol.uses - wanted.keys()
     found = load_evidence(store, subjects, skip)
-    return Choice(found, [(drawing.image, drawing.id) for drawing in drawings], wanted)
+    return BackendChoice(found, [(drawing.image, drawing.id) for drawing in drawings], wanted)
 
 
 def _entries(
@@ -210,7 +212,7 @@ def _entries(
     questions: Mapping[str, Question[Any]],
     picked: Sequence[tuple[Drawing, Marking | None]],
     reading: Reading,
-    choice: Choice,
+    choice: BackendChoice,
 ) -> list[Entry]:
     done = [marking for _, marking in picked if marking is not None and marking.status == "done"]
     texts = load_replies(store, [key for marking in done if marking.marks is None for _, key in marking.replies])

@@ -15,7 +15,7 @@ GAP = 20
 
 
 @dataclass(frozen=True)
-class Word:
+class RuleWord:
     """One way to fill a slot, as bare letters."""
 
     form: str
@@ -37,10 +37,10 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Slot:
+class PatternSlot:
     """One place of a pattern: some word, after at most `gap` other letters."""
 
-    words: tuple[Word, ...]
+    words: tuple[RuleWord, ...]
     gap: int = 0
     optional: bool = False
     opens_line: bool = False
@@ -56,7 +56,7 @@ class Slot:
 class Pattern:
     """Slots in their order; or, where `span` is not 0, in any order within so many letters."""
 
-    slots: tuple[Slot, ...]
+    slots: tuple[PatternSlot, ...]
     span: int = 0
     one_line: bool = False
 
@@ -67,7 +67,7 @@ class Pattern:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ScreenRule:
     """What to look for in one language.
 
     Attributes:
@@ -78,14 +78,14 @@ class Rule:
     name: str
     language: str
     patterns: tuple[Pattern, ...]
-    unless: tuple[Word, ...]
+    unless: tuple[RuleWord, ...]
     hostile: tuple[str, ...]
     innocent: tuple[str, ...]
 
 
-def _word(text: str) -> Word:
+def _word(text: str) -> RuleWord:
     read = bare_letters(text.replace("_", " "))
-    return Word(read.text, tuple(letter.figure for letter in read.all))
+    return RuleWord(read.text, tuple(letter.figure for letter in read.all))
 
 
 def parse_pattern(text: str) -> Pattern:
@@ -99,7 +99,7 @@ def parse_pattern(text: str) -> Pattern:
     >>> [[word.form for word in slot.words] for slot in parse_pattern("give ~4 full_marks|top_marks").slots]
     [['give'], ['fuiimarks', 'topmarks']]
     """
-    slots: list[Slot] = []
+    slots: list[PatternSlot] = []
     gap, span, opens, one_line = 0, 0, False, False
     for part in text.split():
         if part.startswith("~"):
@@ -116,15 +116,15 @@ def parse_pattern(text: str) -> Pattern:
             words = tuple(dict.fromkeys(map(_word, part.removeprefix("?").split("|"))))
             if not all(word.form for word in words):
                 raise ValueError(f"a slot has a word without letters: {part!r} in {text!r}")
-            slots.append(Slot(words, gap, part.startswith("?"), opens))
+            slots.append(PatternSlot(words, gap, part.startswith("?"), opens))
             gap, opens = 0, False
     if not slots or slots[0].optional:
         raise ValueError(f"a pattern needs a first word: {text!r}")
     return Pattern(tuple(slots), span, one_line)
 
 
-def _rule(body: dict[str, Any]) -> Rule:
-    return Rule(
+def _rule(body: dict[str, Any]) -> ScreenRule:
+    return ScreenRule(
         body["name"],
         body["language"],
         tuple(map(parse_pattern, body["patterns"])),
@@ -135,7 +135,7 @@ def _rule(body: dict[str, Any]) -> Rule:
 
 
 @cache
-def rules() -> tuple[Rule, ...]:
+def rules() -> tuple[ScreenRule, ...]:
     """All rules, in the order of the file."""
     text = files(__package__).joinpath("rules.toml").read_text(encoding="utf-8")
     return tuple(map(_rule, tomllib.loads(text)["rules"]))

@@ -13,8 +13,8 @@ from typing import Any
 from ..core.evidence import TextLine
 from .lookalikes import Letters, is_wide, letters
 from .reading_order import columns, uprights
-from .rules import Pattern, Rule, Slot, rules
-from .words import Found, Places, find_words
+from .rules import Pattern, PatternSlot, ScreenRule, rules
+from .words import Places, WordMatch, find_words
 
 INNER_GAP = 8
 """How many other letters may stand between two words glued into one."""
@@ -53,33 +53,23 @@ def screen(lines: Sequence[TextLine]) -> list[Flag]:
     accents, blanks and punctuation do not count, letters that look alike are the same, and a letter or two may be
     wrong.
     """
-    flags: dict[tuple[str, str], _Match] = {}
+    flags: dict[tuple[str, str], tuple[int, Flag]] = {}
     for text, places in _runs(lines):
-        for rule in _likely(places):
+        for rule in _candidate_rules(places):
             key = (rule.name, rule.language)
-            if key not in flags and (match := _best(rule, lines, text, places)) is not None:
+            if key not in flags and (match := _best_match(rule, lines, text, places)) is not None:
                 flags[key] = match
-    kept: list[_Match] = []
-    for match in sorted(flags.values(), key=lambda match: match.slips):
+    kept: list[Flag] = []
+    for _, flag in sorted(flags.values(), key=lambda match: match[0]):
         # Words that several languages share are one flag, in the language that fits them best.
-        if not any(match.flag.rule == other.flag.rule and _meet(match.flag, other.flag) for other in kept):
-            kept.append(match)
-    return [match.flag for match in sorted(kept, key=lambda match: match.flag.lines)]
+        if not any(flag.rule == other.rule and not set(flag.lines).isdisjoint(other.lines) for other in kept):
+            kept.append(flag)
+    return sorted(kept, key=lambda flag: flag.lines)
 
 
-def raises(rule: Rule, lines: Sequence[TextLine]) -> bool:
+def raises_flag(rule: ScreenRule, lines: Sequence[TextLine]) -> bool:
     """Whether this one rule finds something in these lines."""
-    return any(_best(rule, lines, text, places) for text, places in _runs(lines))
-
-
-@dataclass(frozen=True)
-class _Match:
-    flag: Flag
-    slips: int
-
-
-def _meet(one: Flag, other: Flag) -> bool:
-    return not set(one.lines).isdisjoint(other.lines)
+    return any(_best_match(rule, lines, text, places) for text, places in _runs(lines))
 
 
 def _runs(lines: Sequence[TextLine]) -> Iterator[tuple[Letters, Places]]:
@@ -101,14 +91,15 @@ def _anchors() -> Mapping[str, frozenset[int]]:
     return {key: frozenset(numbers) for key, numbers in found.items()}
 
 
-def _likely(places: Places) -> list[Rule]:
+def _candidate_rules(places: Places) -> list[ScreenRule]:
     """The rules that these words may raise, in the order of the file."""
     anchors = _anchors()
     numbers = {number for key in places if key in anchors for number in anchors[key]}
     return [rules()[number] for number in sorted(numbers)]
 
 
-def _best(rule: Rule, lines: Sequence[TextLine], text: Letters, places: Places) -> _Match | None:
+def _best_match(rule: ScreenRule, lines: Sequence[TextLine], text: Letters, places: Places) -> tuple[int, Flag] | None:
+    """What fits one of the rule's patterns with the fewest wrong letters: how many, and the flag."""
     found = min(_matches(rule, text, places), default=None)
     if found is None:
         return None
@@ -119,19 +110,19 @@ def _best(rule: Rule, lines: Sequence[TextLine], text: Letters, places: Places) 
         spans[letter.line] = (first, letter.place + 1)
     words = " ".join(lines[line].text[first:last] for line, (first, last) in spans.items())
     flag = Flag(rule.name, rule.language, words, tuple(spans), tuple(lines[line].bounds for line in spans))
-    return _Match(flag, slips)
+    return slips, flag
 
 
-def _matches(rule: Rule, text: Letters, places: Places) -> Iterator[tuple[int, int, int]]:
+def _matches(rule: ScreenRule, text: Letters, places: Places) -> Iterator[tuple[int, int, int]]:
     """Wrong letters, start and end of everything that fits one of the rule's patterns."""
     for pattern in rule.patterns:
         if any(keys.isdisjoint(places) for keys in pattern.needed):
             continue
         for slips, start, end in _fitting(pattern, text, places):
-            if pattern.one_line and text.all[start].line != text.all[end - 1].line:
-                continue
             first, last = text.all[start].line, text.all[end - 1].line
-            near = _near(text, start - NEAR, first), _near(text, end + NEAR - 1, last)
+            if pattern.one_line and first != last:
+                continue
+            near = _clamped_to_line(text, start - NEAR, first), _clamped_to_line(text, end + NEAR - 1, last)
             if not any(
                 _is_word(found, text) and found.start <= near[1] and found.end > near[0]
                 for word in rule.unless
@@ -140,13 +131,13 @@ def _matches(rule: Rule, text: Letters, places: Places) -> Iterator[tuple[int, i
                 yield slips, start, end
 
 
-def _near(text: Letters, place: int, line: int) -> int:
+def _clamped_to_line(text: Letters, place: int, line: int) -> int:
     """The place, or the nearest to it that still stands on the line."""
     on_line = [number for number, letter in enumerate(text.all) if letter.line == line]
     return min(max(place, on_line[0]), on_line[-1])
 
 
-def _is_word(found: Found, text: Letters) -> bool:
+def _is_word(found: WordMatch, text: Letters) -> bool:
     """Whether it was read as words: where letters are set apart, those of score hold an or."""
     inside = text.all[found.start : found.end]
     whole = not (found.slips or found.glued_start or found.glued_end)
@@ -158,13 +149,13 @@ def _fitting(pattern: Pattern, text: Letters, places: Places) -> Iterator[tuple[
         yield from _extend(pattern.slots, text, places, None, 0, 0)
         return
     first, *others = pattern.slots
-    for found in _whole(first, places):
+    for found in _unglued(first, places):
         # The first slot is held fast; of each other the nearest word that fits is taken.
         taken = [found]
         for slot in others:
             near = [
                 other
-                for other in _whole(slot, places)
+                for other in _unglued(slot, places)
                 if all(other.end <= one.start or other.start >= one.end for one in taken)
             ]
             if not near:
@@ -178,16 +169,16 @@ def _fitting(pattern: Pattern, text: Letters, places: Places) -> Iterator[tuple[
             yield slips, start, end
 
 
-def _whole(slot: Slot, places: Places) -> list[Found]:
+def _unglued(slot: PatternSlot, places: Places) -> list[WordMatch]:
     found = [found for word in slot.words for found in places.get(word.key, ())]
     return [one for one in found if one.sentence or not (one.glued_start or one.glued_end)]
 
 
 def _extend(
-    slots: Sequence[Slot],
+    slots: Sequence[PatternSlot],
     text: Letters,
     places: Places,
-    before: Found | None,
+    before: WordMatch | None,
     first: int,
     slips: int,
 ) -> Iterator[tuple[int, int, int]]:
@@ -212,7 +203,7 @@ def _bearable(length: int) -> int:
     return 1 + (length >= 12) + (length >= 24)
 
 
-def _fits(found: Found, slot: Slot, text: Letters, before: Found | None) -> bool:
+def _fits(found: WordMatch, slot: PatternSlot, text: Letters, before: WordMatch | None) -> bool:
     if slot.opens_line and found.start and text.all[found.start - 1].line == text.all[found.start].line:
         return False
     if slot.ends_line and found.end < len(text.all) and text.all[found.end].line == text.all[found.end - 1].line:

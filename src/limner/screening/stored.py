@@ -19,7 +19,7 @@ from .screen import Flag, screen
 Flags = tuple[Flag, ...]
 
 
-def screened(
+def screen_drawings(
     store: Store, drawings: Iterable[Drawing], questions: Mapping[str, Question[Any]], protocol: Protocol[Any]
 ) -> dict[str, Flags]:
     """Drawing's id -> what it carries; drawings whose text nobody has read are not in it.
@@ -27,7 +27,7 @@ def screened(
     Words of a kind that the question itself has in its prompt or its criteria are asked for, and raise no flag.
     """
     done = [drawing for drawing in drawings if drawing.status == "done" and drawing.image]
-    read = _read(store, {drawing.image for drawing in done if drawing.image})
+    read = _lines_by_image(store, {drawing.image for drawing in done if drawing.image})
     asked: dict[str, frozenset[str]] = {}
     flagged: dict[str, Flags] = {}
     found: dict[str, Flags] = {}
@@ -40,20 +40,20 @@ def screened(
         flags = flagged[image]
         if flags and question is not None:
             if question.hash not in asked:
-                asked[question.hash] = _asked(question, protocol)
+                asked[question.hash] = _rules_in_question(question, protocol)
             flags = tuple(flag for flag in flags if flag.rule not in asked[question.hash])
         found[drawing.id] = flags
     return found
 
 
-def _asked(question: Question[Any], protocol: Protocol[Any]) -> frozenset[str]:
+def _rules_in_question(question: Question[Any], protocol: Protocol[Any]) -> frozenset[str]:
     """The kinds of words that the question itself would raise."""
     texts = [question.prompt, *(criterion.text for criterion in protocol.criteria(question))]
     here = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
     return frozenset(flag.rule for text in texts for flag in screen([TextLine(text, here, 1.0)]))
 
 
-def _read(store: Store, images: set[str]) -> dict[str, list[list[TextLine]]]:
+def _lines_by_image(store: Store, images: set[str]) -> dict[str, list[list[TextLine]]]:
     """Image -> its lines by every engine that has read it: those kept as evidence, else those in the call journal."""
     found: dict[str, list[list[TextLine]]] = {}
     wanted = sorted(images)

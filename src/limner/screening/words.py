@@ -10,7 +10,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from .lookalikes import Letters, is_wide
-from .rules import Word, rules
+from .rules import RuleWord, rules
 
 GLUED = 9
 """A word of this many letters may be several that OCR read as one."""
@@ -26,7 +26,7 @@ SHORT = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WordMatch:
     """A word of a rule in a run of letters; `glued` where it begins or ends inside a longer word."""
 
     start: int
@@ -37,16 +37,16 @@ class Found:
     sentence: bool = False
 
 
-Places = dict[str, list[Found]]
+Places = dict[str, list[WordMatch]]
 """A word's key -> where it stands."""
 
 
 @cache
-def _vocabulary() -> tuple[Mapping[str, tuple[Word, ...]], Mapping[tuple[bool, int], tuple[str, ...]], int]:
+def _vocabulary() -> tuple[Mapping[str, tuple[RuleWord, ...]], Mapping[tuple[bool, int], tuple[str, ...]], int]:
     """Every word of every rule by its form; the forms by script and length; the greatest length."""
     words = [word for rule in rules() for pattern in rule.patterns for slot in pattern.slots for word in slot.words]
     words += [word for rule in rules() for word in rule.unless]
-    forms: dict[str, tuple[Word, ...]] = {}
+    forms: dict[str, tuple[RuleWord, ...]] = {}
     sizes: dict[tuple[bool, int], list[str]] = {}
     for word in dict.fromkeys(words):
         if word.form not in forms:
@@ -56,7 +56,7 @@ def _vocabulary() -> tuple[Mapping[str, tuple[Word, ...]], Mapping[tuple[bool, i
 
 
 @lru_cache(maxsize=1 << 17)
-def _nearby(text: str) -> tuple[tuple[Word, int], ...]:
+def _nearby(text: str) -> tuple[tuple[RuleWord, int], ...]:
     """The words that `text` may be meant for, with how many letters are wrong."""
     forms, sizes, _ = _vocabulary()
     wide, length = is_wide(text[0]), len(text)
@@ -71,7 +71,7 @@ def _nearby(text: str) -> tuple[tuple[Word, int], ...]:
 
 
 @lru_cache(maxsize=1 << 15)
-def _inside(text: str) -> tuple[tuple[Word, int], ...]:
+def _inside(text: str) -> tuple[tuple[RuleWord, int], ...]:
     """The words that stand inside a longer one, and where."""
     forms, _, _ = _vocabulary()
     found = []
@@ -95,17 +95,17 @@ def find_words(text: Letters) -> Places:
                 break
             for word, slips in _nearby(whole[start:end]):
                 if _has_figures(word, text, start):
-                    found.setdefault(word.key, []).append(Found(start, end, slips))
+                    found.setdefault(word.key, []).append(WordMatch(start, end, slips))
         size = first_end - start
         if size >= GLUED:
             for word, place in _inside(whole[start:first_end]):
                 begin, stop = start + place, start + place + len(word.form)
                 if _has_figures(word, text, begin):
                     glued = (begin > start, stop < first_end)
-                    found.setdefault(word.key, []).append(Found(begin, stop, 0, *glued, size >= SENTENCE))
+                    found.setdefault(word.key, []).append(WordMatch(begin, stop, 0, *glued, size >= SENTENCE))
     return found
 
 
-def _has_figures(word: Word, text: Letters, start: int) -> bool:
+def _has_figures(word: RuleWord, text: Letters, start: int) -> bool:
     """Whether figures were read where the word has them; words with figures allow no slip, so places agree."""
     return all(text.all[start + place].figure for place, figure in enumerate(word.figures) if figure)

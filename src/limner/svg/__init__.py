@@ -8,10 +8,10 @@ What is taken, left out and refused stands in ``docs/svg.md``.
 
 from __future__ import annotations
 
-from .allowed import BadSvg, Limits
-from .clean import Cleaned, clean, cleaned
+from .allowed import BadSvg, SvgLimits
+from .clean import CleanSvg, clean, clean_with_notes
 from .extract import extract
 from .fonts import missing_glyphs
 from .rendering import render
 
-__all__ = ["BadSvg", "Cleaned", "Limits", "clean", "cleaned", "extract", "missing_glyphs", "render"]
+__all__ = ["BadSvg", "CleanSvg", "SvgLimits", "clean", "clean_with_notes", "extract", "missing_glyphs", "render"]

@@ -1,4 +1,4 @@
-"""Which elements, attributes and properties stay, as plain tables."""
+"""What may stand in a picture: elements, attributes and properties as plain tables, limits, and the error past them."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class BadSvg(ValueError):
 
 
 @dataclass(frozen=True)
-class Limits:
+class SvgLimits:
     """What one file may hold and its rendering may use. Sides are in pixels of 1/96 inch, or units of the viewBox."""
 
     bytes: int = 2 * 2**20
@@ -126,4 +126,4 @@ class Limits:
     rendered_side: int = 4096
 
 
-LIMITS = Limits()
+LIMITS = SvgLimits()

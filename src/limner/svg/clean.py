@@ -1,4 +1,8 @@
-"""Makes an SVG safe and plain: what is not shown goes, what cannot be shown is refused, the rest is written one way."""
+"""Makes an SVG safe and plain: what is not shown goes, what cannot be shown is refused, the rest is written one way.
+
+First elements and words are gone through, then attributes, style sheets and the pictures inside, then how much is drawn
+once all references are followed.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,20 @@ from dataclasses import dataclass
 
 from ..core.images import BadImage, inspect
 from . import allowed, css, references
-from .allowed import LIMITS, BadSvg, Limits
+from .allowed import LIMITS, BadSvg, SvgLimits
 from .parse import FOREIGN, SVG, Node, decode, parse, write
-from .values import REFERENCE, size, tidy
+from .values import IMPORTANT, NUMBER, REFERENCE, size, tidy
 
 _HOLDS_WORDS = allowed.TEXT | {"title", "desc", "style"}
+_LINKING = allowed.words("use textPath linearGradient radialGradient pattern filter feImage")
+_FILTER_REACH = 10
+"""A filter may reach this many times as far as the element, or the picture, that it belongs to."""
+_EACH_NUMBER = re.compile(NUMBER)
+_DATA = re.compile(r"data:image/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/=\s]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Cleaned:
+class CleanSvg:
     """A clean picture and what was found on the way."""
 
     svg: str
@@ -30,7 +39,7 @@ class Cleaned:
     """What the file held and the picture does not show, with how often."""
 
 
-def clean(svg: str | bytes, limits: Limits = LIMITS) -> str:
+def clean(svg: str | bytes, limits: SvgLimits = LIMITS) -> str:
     """The same picture without anything that could reach outside or harm, in one plain form.
 
     Cleaning what is clean changes nothing.
@@ -38,10 +47,10 @@ def clean(svg: str | bytes, limits: Limits = LIMITS) -> str:
     Raises:
         BadSvg: It is broken, beyond the limits, or part of the picture could not be shown.
     """
-    return cleaned(svg, limits).svg
+    return clean_with_notes(svg, limits).svg
 
 
-def cleaned(svg: str | bytes, limits: Limits = LIMITS) -> Cleaned:
+def clean_with_notes(svg: str | bytes, limits: SvgLimits = LIMITS) -> CleanSvg:
     """As `clean`, with the size, the words, and what was left out."""
     root = parse(decode(svg, limits), limits)
     if root.name != "svg":
@@ -52,12 +61,12 @@ def cleaned(svg: str | bytes, limits: Limits = LIMITS) -> Cleaned:
     _prune(root, False, words, left_out)
     if sum(map(len, words)) > limits.text_chars:
         raise BadSvg(f"more than {limits.text_chars:,} characters of text")
-    attributes = Attributes(root, limits, left_out)
+    attributes = AttributeCleaner(root, limits, left_out)
     for node in root.walk():
         attributes.clean(node)
     references.check(root, attributes.rules, limits)
     size = attributes.size
-    return Cleaned(write(root), size.width, size.height, "\n".join(words), dict(sorted(left_out.items())))
+    return CleanSvg(write(root), size.width, size.height, "\n".join(words), dict(sorted(left_out.items())))
 
 
 def _prune(node: Node, in_text: bool, words: list[str], left_out: Counter[str]) -> None:
@@ -93,20 +102,13 @@ def _stays(child: Node, parent: Node, left_out: Counter[str]) -> bool:
     raise BadSvg(f"<{child.name[:40]}>: {reason}", child.line)
 
 
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_IMPORTANT = re.compile(r"\s*!\s*important$", re.IGNORECASE)
-_LINKING = allowed.words("use textPath linearGradient radialGradient pattern filter feImage")
-_FILTER_REACH = 10
-"""A filter may reach this many times as far as the element, or the picture, that it belongs to."""
-
-
-class Attributes:
+class AttributeCleaner:
     """Cleans the elements of one file, one after another; collects the rules of its style sheets."""
 
-    def __init__(self, root: Node, limits: Limits, left_out: Counter[str]) -> None:
+    def __init__(self, root: Node, limits: SvgLimits, left_out: Counter[str]) -> None:
         self.limits, self.left_out = limits, left_out
-        self.rules: list[css.Rule] = []
-        self.ids = {_plain(node.attributes.get("id", "")) for node in root.walk()} - {""}
+        self.rules: list[css.CssRule] = []
+        self.ids = {_single_spaced(node.attributes.get("id", "")) for node in root.walk()} - {""}
         self.image_bytes = self.css_chars = 0
         self._root = root
         said = dict(css.declarations(root.attributes.get("style", ""), root.line, Counter()))
@@ -124,7 +126,7 @@ class Attributes:
             if name.lower().startswith("on"):
                 self.left_out["event handlers"] += 1
             elif name in ("id", "class"):
-                kept[name] = _plain(value)
+                kept[name] = _single_spaced(value)
             elif name == "href":
                 self._href(node, value.strip(), kept)
             elif name in allowed.ATTRIBUTES and name not in kept:
@@ -149,7 +151,7 @@ class Attributes:
         stay = [(name, value) for name, value in said if not self._lost_filter(name, value)]
         # Here browsers want units in transforms and the renderer wants none; as an attribute both take the same.
         moved = {"transform"} if node.name in allowed.TEXT else allowed.GEOMETRY | {"transform"}
-        kept |= {name: _IMPORTANT.sub("", value) for name, value in stay if name in moved}
+        kept |= {name: IMPORTANT.sub("", value) for name, value in stay if name in moved}
         unmoved = [each for each in stay if each[0] not in allowed.GEOMETRY and each[0] != "transform"]
         if style := css.write_declarations(unmoved):
             kept["style"] = style
@@ -164,7 +166,7 @@ class Attributes:
         if kind not in ("", "text/css") or media not in ("", "all", "screen"):
             node.children = []
             return
-        rules = css.sheet(text, node.line, self.left_out)
+        rules = css.parse_sheet(text, node.line, self.left_out)
         for rule in rules:
             rule.declarations[:] = [each for each in rule.declarations if not self._lost_filter(*each)]
         rules = [rule for rule in rules if rule.declarations]
@@ -186,7 +188,7 @@ class Attributes:
             if href[1:] not in self.ids:
                 self.left_out[f"<{node.name}> of an id that is not in the file"] += 1
         elif node.name in ("image", "feImage"):
-            kept["href"], size = embedded(href, self.limits, node.line)
+            kept["href"], size = embedded_picture(href, self.limits, node.line)
             self.image_bytes += size
             if self.image_bytes > self.limits.image_bytes:
                 raise BadSvg(f"image: more than {self.limits.image_bytes:,} bytes of pictures", node.line)
@@ -200,18 +202,15 @@ class Attributes:
                 of_element = node.name == "filter" and kept.get("filterUnits") != "userSpaceOnUse"
                 unit = 100 if value.endswith("%") else 1 if of_element else max(self.size.view[2:])
                 most = _FILTER_REACH * unit
-            if most is not None and any(abs(float(each)) > most for each in _NUMBER.findall(value)):
+            if most is not None and any(abs(float(each)) > most for each in _EACH_NUMBER.findall(value)):
                 raise BadSvg(f"<{node.name}>: {name}={value[:40]!r} is too large; at most {most:g}", node.line)
 
 
-def _plain(text: str) -> str:
+def _single_spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-_DATA = re.compile(r"data:image/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/=\s]*)", re.IGNORECASE)
-
-
-def embedded(href: str, limits: Limits, line: int | None) -> tuple[str, int]:
+def embedded_picture(href: str, limits: SvgLimits, line: int | None) -> tuple[str, int]:
     """The address of a picture in its plain form, and how many bytes it holds.
 
     Raises:

@@ -30,7 +30,7 @@ _PASSING = words(
 
 
 @dataclass(frozen=True)
-class Rule:
+class CssRule:
     """What a style sheet says about some elements."""
 
     selectors: tuple[str, ...]
@@ -84,7 +84,7 @@ def declarations(text: str, line: int | None, left_out: Counter[str]) -> Declara
     return kept
 
 
-def sheet(text: str, line: int | None, left_out: Counter[str]) -> list[Rule]:
+def parse_sheet(text: str, line: int | None, left_out: Counter[str]) -> list[CssRule]:
     """The rules of a style sheet.
 
     Raises:
@@ -93,7 +93,7 @@ def sheet(text: str, line: int | None, left_out: Counter[str]) -> list[Rule]:
     text = _COMMENT.sub(lambda found: found[1] or " ", text)
     if "\\" in text:
         raise BadSvg("style: backslashes are not taken", line)
-    rules: list[Rule] = []
+    rules: list[CssRule] = []
     at = 0
     while True:
         found = _PRELUDE.match(text, at)
@@ -111,7 +111,7 @@ def sheet(text: str, line: int | None, left_out: Counter[str]) -> list[Rule]:
             at = _rule(text, at, head, line, rules, left_out)
 
 
-def _rule(text: str, at: int, head: str, line: int | None, rules: list[Rule], left_out: Counter[str]) -> int:
+def _rule(text: str, at: int, head: str, line: int | None, rules: list[CssRule], left_out: Counter[str]) -> int:
     body = _BLOCK.match(text, at)
     assert body is not None
     if text[body.end() : body.end() + 1] != "}":
@@ -123,7 +123,7 @@ def _rule(text: str, at: int, head: str, line: int | None, rules: list[Rule], le
         raise BadSvg(f"style: {head[:40]}: {odd[0]} is not drawn from a style sheet; write it as an attribute", line)
     said = [each for each in said if each[0] not in GEOMETRY]
     if selectors and said:
-        rules.append(Rule(selectors, said))
+        rules.append(CssRule(selectors, said))
     return body.end() + 1
 
 
@@ -159,6 +159,6 @@ def write_declarations(said: Declarations) -> str:
     return ";".join(f"{name}:{value}" for name, value in said)
 
 
-def write_sheet(rules: list[Rule]) -> str:
+def write_sheet(rules: list[CssRule]) -> str:
     """One rule a line."""
     return "\n".join(f"{', '.join(rule.selectors)} {{{write_declarations(rule.declarations)}}}" for rule in rules)

@@ -1,4 +1,7 @@
-"""The fonts a picture is written in: the bundled ones first, then the machine's, and only for what is missing."""
+"""The fonts a picture is written in: the bundled ones first, then the machine's, and only for what is missing.
+
+Which characters a file has letters for is read from its character map.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,8 @@ _FOLDERS = (
 )  # fmt: skip
 _SUFFIXES = frozenset((".ttf", ".otf", ".ttc", ".otc"))
 _MOST_FILES = 5000
+_MOST_MAP_BYTES = 8 * 2**20
+"""Of one character map; larger ones are no real font's."""
 
 
 def missing_glyphs(svg: str) -> set[str]:
@@ -45,9 +50,9 @@ def missing_glyphs(svg: str) -> set[str]:
     Raises:
         BadSvg: The picture itself is not taken.
     """
-    from .clean import cleaned
+    from .clean import clean_with_notes
 
-    return choose(cleaned(svg).words)[1]
+    return choose(clean_with_notes(svg).words)[1]
 
 
 def choose(words: str) -> tuple[list[Path], set[str]]:
@@ -56,7 +61,7 @@ def choose(words: str) -> tuple[list[Path], set[str]]:
     Files beyond the bundled ones come only where a character needs them, so that a picture without such characters
     looks the same on every machine.
     """
-    lacking = {ord(char) for char in words if _shown(char)} - characters(FACES[0]) - characters(PATH)
+    lacking = {ord(char) for char in words if _is_drawn(char)} - characters(FACES[0]) - characters(PATH)
     chosen = list(BUNDLED)
     for path in _others() if lacking else ():
         if has := lacking & characters(path):
@@ -67,7 +72,7 @@ def choose(words: str) -> tuple[list[Path], set[str]]:
     return chosen, {chr(code) for code in lacking}
 
 
-def _shown(char: str) -> bool:
+def _is_drawn(char: str) -> bool:
     """Whether the character is drawn at all: not blanks, controls, joiners and the like."""
     return unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp") and not (
         0xFE00 <= ord(char) <= 0xFE0F or 0xE0100 <= ord(char) <= 0xE01EF
@@ -105,10 +110,6 @@ def _rank(file: Path) -> tuple[int, bool, str]:
     return place, lean, str(file)
 
 
-_MOST = 8 * 2**20
-"""Bytes of one character map; larger ones are no real font's."""
-
-
 @lru_cache(maxsize=512)
 def characters(path: Path) -> frozenset[int]:
     """The code points that the file has letters for; none where it cannot be read as a font."""
@@ -125,7 +126,7 @@ def characters(path: Path) -> frozenset[int]:
                 file.seek(start + 4)
                 (count,) = struct.unpack(">H6x", file.read(8))
                 for tag, _, offset, length in struct.iter_unpack(">4sIII", file.read(16 * count)):
-                    if tag == b"cmap" and length <= _MOST:
+                    if tag == b"cmap" and length <= _MOST_MAP_BYTES:
                         tables.add((offset, length))
             for offset, length in sorted(tables):
                 file.seek(offset)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from .allowed import BadSvg, Limits
+from .allowed import BadSvg, SvgLimits
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
@@ -41,7 +41,7 @@ class Node:
             waiting.extend(reversed(list(node.elements())))
 
 
-def decode(svg: str | bytes, limits: Limits) -> str:
+def decode(svg: str | bytes, limits: SvgLimits) -> str:
     """The text of a file: UTF-8, or UTF-16 with a byte order mark."""
     if len(svg) > limits.bytes:
         raise BadSvg(f"the file has {len(svg):,} bytes; at most {limits.bytes:,} are taken")
@@ -57,7 +57,7 @@ def decode(svg: str | bytes, limits: Limits) -> str:
         ) from None
 
 
-def parse(text: str, limits: Limits) -> Node:
+def parse(text: str, limits: SvgLimits) -> Node:
     """The root element.
 
     Raises:
@@ -77,7 +77,7 @@ def parse(text: str, limits: Limits) -> Node:
 
 
 class _Reader:
-    def __init__(self, limits: Limits, parser: Any) -> None:
+    def __init__(self, limits: SvgLimits, parser: Any) -> None:
         self.limits, self.parser = limits, parser
         self.root: Node | None = None
         self.count = 0

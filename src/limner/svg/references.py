@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .allowed import PRIMITIVES, SHAPES, BadSvg, Limits
-from .css import Rule
+from .allowed import PRIMITIVES, SHAPES, BadSvg, SvgLimits
+from .css import CssRule
 from .parse import Node
 from .values import REFERENCE
 
@@ -18,7 +18,7 @@ _PRIMITIVE = 200
 """A filter's step works on every pixel, so it counts as this many elements."""
 
 
-def check(root: Node, rules: list[Rule], limits: Limits) -> None:
+def check(root: Node, rules: list[CssRule], limits: SvgLimits) -> None:
     """Count what would be drawn.
 
     Raises:
@@ -43,7 +43,7 @@ def check(root: Node, rules: list[Rule], limits: Limits) -> None:
             continue
         stack.pop()
         busy.discard(node)
-        cost[node] = graph.own(node) + sum(cost[target] * times for target, times in following)
+        cost[node] = graph.own_cost(node) + sum(cost[target] * times for target, times in following)
         if cost[node] > limits.drawn:
             raise BadSvg(
                 f"<{node.name}>: with every use, marker, pattern and filter written out this is more than "
@@ -55,7 +55,7 @@ def check(root: Node, rules: list[Rule], limits: Limits) -> None:
 class _Graph:
     """What each element costs by itself, and what it makes to be drawn as well."""
 
-    def __init__(self, root: Node, rules: list[Rule]) -> None:
+    def __init__(self, root: Node, rules: list[CssRule]) -> None:
         self.rules = rules
         self.ids: dict[str, Node] = {}
         self.shapes: dict[Node, int] = {}
@@ -68,10 +68,12 @@ class _Graph:
             inside = sum(self.shapes[child] for child in node.elements())
             self.shapes[node] = inside + (node.name in SHAPES or node.name == "text")
 
-    def own(self, node: Node) -> int:
+    def own_cost(self, node: Node) -> int:
         words = sum(len(child) for child in node.children if isinstance(child, str)) if node.name != "style" else 0
         path = len(node.attributes.get("d", "")) + len(node.attributes.get("points", ""))
-        functions = sum(value.count("(") for name, value in _said(node) if name == "filter" and "url(" not in value)
+        functions = sum(
+            value.count("(") for name, value in _function_values(node) if name == "filter" and "url(" not in value
+        )
         return 1 + words // 4 + path // 50 + _PRIMITIVE * (functions + (node.name in PRIMITIVES))
 
     def next(self, node: Node) -> tuple[list[tuple[Node, int]], Iterator[tuple[Node, int]]]:
@@ -85,7 +87,7 @@ class _Graph:
         href = node.attributes.get("href", "")
         if href.startswith("#") and href[1:] in self.ids:
             yield self.ids[href[1:]], 1
-        said = list(_said(node))
+        said = list(_function_values(node))
         for rule in self.rules:
             if rule.concerns(node):
                 said += rule.declarations
@@ -105,7 +107,7 @@ class _Graph:
         return times
 
 
-def _said(node: Node) -> Iterator[tuple[str, str]]:
+def _function_values(node: Node) -> Iterator[tuple[str, str]]:
     """Attributes and style declarations that hold a function."""
     for name, value in node.attributes.items():
         if name == "style":

@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..core.images import MAX_BYTES
-from ..workers import Died, Failed, Recipe, Unfit, once
-from .allowed import LIMITS, BadSvg, Limits
-from .clean import Cleaned, cleaned
+from ..workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, once
+from .allowed import LIMITS, BadSvg, SvgLimits
+from .clean import CleanSvg, clean_with_notes
 from .fonts import MONOSPACE, SANS, SERIF, choose
 
 SIDE = 1024
@@ -28,7 +28,7 @@ def render(
     height: int | None = None,
     *,
     background: str | None = "#ffffff",
-    limits: Limits = LIMITS,
+    limits: SvgLimits = LIMITS,
 ) -> bytes:
     """The picture as PNG bytes.
 
@@ -44,7 +44,7 @@ def render(
     Raises:
         BadSvg: It cannot be cleaned, the renderer refuses it, or it needs too much time or memory.
     """
-    found = cleaned(svg, limits)
+    found = clean_with_notes(svg, limits)
     wide, high = _pixels(found, width, height, limits)
     sans = ("font_family", "sans_serif_family", "cursive_family", "fantasy_family")
     options: dict[str, object] = {
@@ -59,7 +59,7 @@ def render(
     return _in_worker(_sized(found.svg, wide, high), options, limits)
 
 
-def _pixels(found: Cleaned, width: int | None, height: int | None, limits: Limits) -> tuple[int, int]:
+def _pixels(found: CleanSvg, width: int | None, height: int | None, limits: SvgLimits) -> tuple[int, int]:
     for side in (width, height):
         if side is not None and not 1 <= side <= limits.rendered_side:
             raise ValueError(f"{side} pixels: a side has from 1 to {limits.rendered_side:,}")
@@ -80,7 +80,7 @@ def _sized(svg: str, wide: int, high: int) -> str:
     return head + end + rest
 
 
-def recipe(limits: Limits) -> Recipe:
+def recipe(limits: SvgLimits) -> Recipe:
     """The worker that renders one picture: it gets no environment, and limits its own time and memory."""
     library = find_spec("resvg_py")
     if library is None or library.origin is None:
@@ -90,22 +90,22 @@ def recipe(limits: Limits) -> Recipe:
     return Recipe("resvg", _FACTORY, json.dumps(args), start_s=patience, isolated=True, most=MAX_BYTES)
 
 
-def _in_worker(svg: str, options: dict[str, object], limits: Limits) -> bytes:
+def _in_worker(svg: str, options: dict[str, object], limits: SvgLimits) -> bytes:
     patience = limits.seconds * _PATIENCE
     try:
         found = once(recipe(limits), {"options": options}, (svg.encode(),), patience)
-    except Died as death:
+    except WorkerDeath as death:
         if death.late:
             raise BadSvg(f"it takes longer than {patience} seconds to render: make it simpler") from None
         raise BadSvg(_reason(death.code, death.heard, limits)) from None
-    except (Failed, Unfit) as error:
+    except (JobFailure, WorkerUnfit) as error:
         raise BadSvg(_reason(None, str(error), limits)) from None
     if not found.bodies:
         raise BadSvg(f"the renderer refuses it: {str(found.value).strip()[:300]}")
     return found.bodies[0]
 
 
-def _reason(code: int | None, said: str, limits: Limits) -> str:
+def _reason(code: int | None, said: str, limits: SvgLimits) -> str:
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
         return f"it takes more than {limits.seconds} seconds of processor time to render: make it simpler"
     if any(word in said for word in ("allocation", "MemoryError", "out of memory")):

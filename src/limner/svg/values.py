@@ -1,4 +1,4 @@
-"""Lengths in pixels, and the size of the whole picture."""
+"""Values of attributes and properties: lengths in pixels, the size of the whole picture, all else fit to be written."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from .allowed import FUNCTIONS, GEOMETRY, PROPERTIES, BadSvg, Limits
+from .allowed import FUNCTIONS, GEOMETRY, PROPERTIES, BadSvg, SvgLimits
 
 PIXELS = {
     "": 1.0, "px": 1.0, "pt": 96 / 72, "pc": 16.0, "in": 96.0, "cm": 96 / 2.54, "mm": 96 / 25.4, "q": 96 / 101.6,
@@ -14,9 +14,38 @@ PIXELS = {
 }  # fmt: skip
 """Pixels of 1/96 inch in one of each unit; letters are 16 pixels high where the file has said nothing yet."""
 
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_LENGTH = re.compile(rf"({_NUMBER})\s*([A-Za-z]*|%)")
-_VIEW_BOX = re.compile(rf"({_NUMBER})" + rf"(?:\s*,\s*|\s+)({_NUMBER})" * 3)
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_LENGTH = re.compile(rf"({NUMBER})\s*([A-Za-z]*|%)")
+_VIEW_BOX = re.compile(rf"({NUMBER})" + rf"(?:\s*,\s*|\s+)({NUMBER})" * 3)
+
+REFERENCE = re.compile(r"url\(#([^\s\"'()<>]+)\)")
+"""A reference into the file, as `tidy` leaves it."""
+
+_CALL = re.compile(r"([A-Za-z_][\w-]*)\s*\(")
+_URL = re.compile(r"""url\s*\(\s*(?P<quote>["']?)#(?P<id>[^\s"'()<>]+)(?P=quote)\s*\)""", re.IGNORECASE)
+_ANY_URL = re.compile(r"url\s*\(", re.IGNORECASE)
+_COLOUR = re.compile(r"\b(rgb|hsl)a?\(([^()]*)\)", re.IGNORECASE)
+_TRANSFORM = re.compile(r"([A-Za-z]+)\s*\(([^()]*)\)")
+_AMOUNT = re.compile(rf"({NUMBER})([A-Za-z%]*)")
+_REM = re.compile(r"(?<![\w.#-])(\d*\.?\d+)rem\b", re.IGNORECASE)
+_UNKNOWN_UNIT = re.compile(r"(?<![\w.#-])\d*\.?\d+(?:[sld]?v(?:w|h|i|b|min|max)|ch|cap|ic|r?lh|cq\w+)\b", re.IGNORECASE)
+IMPORTANT = re.compile(r"\s*!\s*important$", re.IGNORECASE)
+_GENERAL = re.compile(r"(?:^|[\s,])(?:sans-serif|serif|monospace|cursive|fantasy|inherit)$", re.IGNORECASE)
+_MONO = re.compile(r"mono|courier|consol|menlo|\bcode\b", re.IGNORECASE)
+_SERIF = re.compile(
+    r"times|georgia|garamond|palatino|cambria|antiqua|baskerville|roman|(?<!sans)[ -]serif|simsun|song", re.IGNORECASE
+)
+_COLOUR_NAMES = {"currentcolor": "currentColor", "none": "none", "rebeccapurple": "#663399"}
+"""Names that the renderer knows in this form only."""
+_SHIFTS = {"sub": "-0.33em", "super": "0.5em"}
+"""As far as browsers shift small letters; the font's own measure, which the renderer takes, is hardly seen."""
+_DEGREES = {"": 1.0, "deg": 1.0, "grad": 0.9, "turn": 360.0, "rad": 180 / math.pi}
+_ONE_AXIS = {
+    "translatex": "translate({})",
+    "translatey": "translate(0 {})",
+    "scalex": "scale({} 1)",
+    "scaley": "scale(1 {})",
+}
 
 
 @dataclass(frozen=True)
@@ -58,7 +87,7 @@ def pixels(text: str, what: str, line: int | None = None) -> float | None:
     return float(found[1]) * PIXELS[unit]
 
 
-def size(attributes: dict[str, str], limits: Limits, line: int | None = None) -> Size:
+def size(attributes: dict[str, str], limits: SvgLimits, line: int | None = None) -> Size:
     """The size that a root element asks for.
 
     What is missing, or a percentage, follows from the viewBox; a missing viewBox from width and height.
@@ -95,7 +124,7 @@ def size(attributes: dict[str, str], limits: Limits, line: int | None = None) ->
     return Size(round(width, 6), round(height, 6), (x, y, across, down))
 
 
-def _view(text: str, limits: Limits, line: int | None) -> tuple[float, float, float, float]:
+def _view(text: str, limits: SvgLimits, line: int | None) -> tuple[float, float, float, float]:
     found = _VIEW_BOX.fullmatch(text.strip())
     if not found:
         raise BadSvg(f'viewBox="{text[:60]}": four numbers are needed, x y width height', line)
@@ -107,41 +136,11 @@ def _view(text: str, limits: Limits, line: int | None) -> tuple[float, float, fl
     return x, y, width, height
 
 
-def _check(side: str, value: float, limits: Limits, line: int | None) -> None:
+def _check(side: str, value: float, limits: SvgLimits, line: int | None) -> None:
     if not (math.isfinite(value) and limits.shortest_side <= value <= limits.longest_side):
         raise BadSvg(
             f"{side} is {value:g}; it must be from {limits.shortest_side:g} to {limits.longest_side:,.0f}", line
         )
-
-
-REFERENCE = re.compile(r"url\(#([^\s\"'()<>]+)\)")
-"""A reference into the file, as `tidy` leaves it."""
-
-_CALL = re.compile(r"([A-Za-z_][\w-]*)\s*\(")
-_URL = re.compile(r"""url\s*\(\s*(?P<quote>["']?)#(?P<id>[^\s"'()<>]+)(?P=quote)\s*\)""", re.IGNORECASE)
-_ANY_URL = re.compile(r"url\s*\(", re.IGNORECASE)
-_COLOUR = re.compile(r"\b(rgb|hsl)a?\(([^()]*)\)", re.IGNORECASE)
-_TRANSFORM = re.compile(r"([A-Za-z]+)\s*\(([^()]*)\)")
-_AMOUNT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([A-Za-z%]*)")
-_REM = re.compile(r"(?<![\w.#-])(\d*\.?\d+)rem\b", re.IGNORECASE)
-_UNKNOWN_UNIT = re.compile(r"(?<![\w.#-])\d*\.?\d+(?:[sld]?v(?:w|h|i|b|min|max)|ch|cap|ic|r?lh|cq\w+)\b", re.IGNORECASE)
-_IMPORTANT = re.compile(r"\s*!\s*important$", re.IGNORECASE)
-_GENERAL = re.compile(r"(?:^|[\s,])(?:sans-serif|serif|monospace|cursive|fantasy|inherit)$", re.IGNORECASE)
-_MONO = re.compile(r"mono|courier|consol|menlo|\bcode\b", re.IGNORECASE)
-_SERIF = re.compile(
-    r"times|georgia|garamond|palatino|cambria|antiqua|baskerville|roman|(?<!sans)[ -]serif|simsun|song", re.IGNORECASE
-)
-_COLOUR_NAMES = {"currentcolor": "currentColor", "none": "none", "rebeccapurple": "#663399"}
-"""Names that the renderer knows in this form only."""
-_SHIFTS = {"sub": "-0.33em", "super": "0.5em"}
-"""As far as browsers shift small letters; the font's own measure, which the renderer takes, is hardly seen."""
-_DEGREES = {"": 1.0, "deg": 1.0, "grad": 0.9, "turn": 360.0, "rad": 180 / math.pi}
-_ONE_AXIS = {
-    "translatex": "translate({})",
-    "translatey": "translate(0 {})",
-    "scalex": "scale({} 1)",
-    "scaley": "scale(1 {})",
-}
 
 
 def tidy(name: str, text: str, line: int | None = None) -> str:
@@ -172,7 +171,7 @@ def tidy(name: str, text: str, line: int | None = None) -> str:
 
 def _family(text: str) -> str:
     """The list of fonts with a general kind at its end, so that an unknown font is replaced by one like it."""
-    ending = _IMPORTANT.search(text)
+    ending = IMPORTANT.search(text)
     fonts = text[: ending.start()] if ending else text
     if not fonts:
         return text

@@ -9,7 +9,7 @@ from .. import exams
 from ..core.errors import UsageError
 from ..painters import name_and_spec
 from ..scoring.groups import find_groups, stored_exam
-from ..screening.stored import screened
+from ..screening.stored import screen_drawings
 from ..store.open import open_store
 from ..store.records import load_drawings, load_exam, row_name
 from .console import console, escape
@@ -27,7 +27,7 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
         found = exams.kind(kind)
         whole = load_exam(opened, exam, found.rubric)
         drawings = [drawing for drawing in load_drawings(opened, exam) if drawing.question_id == id]
-        flags = screened(opened, drawings, {one.hash: one for one in whole.questions}, found.protocol)
+        flags = screen_drawings(opened, drawings, {one.hash: one for one in whole.questions}, found.protocol)
     if which.get("painters"):
         names = {name_and_spec(word)[0] for word in which["painters"]}
         drawings = [drawing for drawing in drawings if {drawing.painter, drawing.label} & names]

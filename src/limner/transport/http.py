@@ -15,7 +15,7 @@ import httpx2
 
 from ..calls import Fault, Kind
 from ..core.images import MAX_BYTES
-from .openai_faults import kind_of, retry_after
+from .openai_client import kind_of, retry_after
 
 CONNECT_S = 30.0
 LINK_TIMEOUT_S = 120.0
@@ -81,13 +81,13 @@ async def exchange(
     if reply.status_code >= 400:
         wait = retry_after(reply.headers.get("retry-after"))
         kind, result = kinds(reply.status_code, found), found if isinstance(found, dict) else {"error": found}
-        raise Fault(kind, f"{reply.status_code}: {said(found)}", retry_after=wait, result=result)
+        raise Fault(kind, f"{reply.status_code}: {error_message(found)}", retry_after=wait, result=result)
     if not isinstance(found, dict):
         raise Fault("server", "the reply is not a JSON object", cost=None)
     return found
 
 
-def said(body: Any) -> str:
+def error_message(body: Any) -> str:
     """The message in an error body, in one short line."""
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     message = inner.get("message") or inner.get("detail") if isinstance(inner, Mapping) else None

@@ -20,11 +20,9 @@ from typing import Any, BinaryIO
 def load(factory: str) -> Callable[..., Any]:
     """What stands behind ``module:name`` or ``/path/of/file.py:name``."""
     place, _, name = factory.rpartition(":")
-    if not place.endswith(".py"):
-        found: Callable[..., Any] = getattr(importlib.import_module(place), name)
-        return found
-    made: Callable[..., Any] = getattr(from_file(place), name)
-    return made
+    module = from_file(place) if place.endswith(".py") else importlib.import_module(place)
+    found: Callable[..., Any] = getattr(module, name)
+    return found
 
 
 def from_file(path: str) -> Any:
@@ -40,10 +38,10 @@ def from_file(path: str) -> Any:
 frames = from_file(os.path.join(os.path.dirname(os.path.abspath(__file__)), "frames.py"))
 
 
-def told(error: BaseException) -> dict[str, Any]:
+def error_answer(error: BaseException) -> dict[str, Any]:
     """An exception as an answer, by the name of its class: the image may be to blame, or what all jobs share."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    if "Unfit" in names:
+    if "WorkerUnfit" in names:
         return {"unfit": str(error)[:2000]}
     if "BadImage" in names:
         return {"fault": "image", "detail": str(error)[:2000]}
@@ -75,7 +73,7 @@ def answers(work: Callable[..., Any], header: dict[str, Any], bodies: list[bytes
         # What is left of this process may be in pieces: the other end replaces it.
         last = {"fault": "error", "detail": "out of memory", "spent": True}
     except Exception as error:
-        last = {"fault": "error", "detail": str(error)} if isinstance(error, frames.BadFrame) else told(error)
+        last = {"fault": "error", "detail": str(error)} if isinstance(error, frames.BadFrame) else error_answer(error)
     yield frames.packed({**last, "job": header["job"], "end": True})
 
 
@@ -104,7 +102,7 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
     try:
         work = load(setup["factory"])(**setup["args"])
     except BaseException as error:
-        found = told(error)
+        found = error_answer(error)
         send(frames.packed({"unfit": found.get("unfit") or found["detail"]}))
         return
     send(frames.packed({"ready": True}))

@@ -17,7 +17,7 @@ from typing import Any
 
 from .frames import BadFrame
 from .process import Process
-from .recipe import Answer, Died, Failed, Recipe, Unfit
+from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit
 
 DEATHS = 3
 """So many workers in a row that die before they are of any use, and no further one is tried."""
@@ -33,7 +33,7 @@ class _Job:
     bodies: Sequence[bytes]
     seconds: float
     item: Mapping[str, Any] | None
-    future: Future[Answer] = field(default_factory=Future)
+    future: Future[JobResult] = field(default_factory=Future)
 
 
 class Pool:
@@ -59,7 +59,7 @@ class Pool:
         self._waiting: deque[_Job] = deque()
         self._change = threading.Condition()
         self._threads = self._open = self._idle = self._deaths = 0
-        self._unfit: Unfit | None = None
+        self._unfit: WorkerUnfit | None = None
         self._closed = False
         self._processes: set[Process] = set()
 
@@ -70,16 +70,16 @@ class Pool:
         *,
         seconds: float,
         item: Mapping[str, Any] | None = None,
-    ) -> Future[Answer]:
+    ) -> Future[JobResult]:
         """Queue a job, or an item to be done together with others of the same `given`; cancelled before, it is not.
 
-        The future ends with `Failed` for what the worker could not do, `Died` where it was lost, and `Unfit` where
-        there is no hope for any job.
+        The future ends with `JobFailure` for what the worker could not do, `WorkerDeath` where it was lost, and
+        `WorkerUnfit` where there is no hope for any job.
         """
         job = _Job(given, bodies, seconds, item)
         with self._change:
             if self._unfit is not None:
-                job.future.set_exception(Unfit(str(self._unfit), loading=self._unfit.loading))
+                job.future.set_exception(WorkerUnfit(str(self._unfit), loading=self._unfit.loading))
                 return job.future
             self._waiting.append(job)
             self._open += 1
@@ -95,7 +95,7 @@ class Pool:
         with self._change:
             self._closed = True
             processes = list(self._processes)
-        self._give_up(Unfit("it was closed"), ())
+        self._give_up(WorkerUnfit("it was closed"), ())
         for process in processes:
             process.kill()
 
@@ -107,10 +107,10 @@ class Pool:
                     mine = mine if mine is not None and mine.alive else self._start(place)
                     self._ask(mine, batch)
             except BadFrame as error:
-                self._end(batch, Failed("error", str(error)))
-            except Died as death:
+                self._end(batch, JobFailure("error", str(error)))
+            except WorkerDeath as death:
                 self._lost(death, batch)
-            except Unfit as error:
+            except WorkerUnfit as error:
                 self._give_up(error, batch)
             except Exception as error:
                 self._end(batch, error)
@@ -178,18 +178,18 @@ class Pool:
         bodies = [body for job in batch for body in job.bodies]
         items = None if self._batch_size is None else [[job.item, len(job.bodies)] for job in batch]
         for place, found in process.ask(batch[0].given, bodies, sum(job.seconds for job in batch), items):
-            if isinstance(found, Answer):
+            if isinstance(found, JobResult):
                 self._deaths = 0
             self._end(batch if place is None else [batch[place]], found)
-        self._end(batch, Failed("error", "no answer"))
+        self._end(batch, JobFailure("error", "no answer"))
 
-    def _lost(self, death: Died, batch: Sequence[_Job]) -> None:
+    def _lost(self, death: WorkerDeath, batch: Sequence[_Job]) -> None:
         self._deaths += death.loading or self.recipe.careful
         if self._deaths >= DEATHS:
-            self._give_up(Unfit(f"{self._deaths} times in a row {death}", loading=death.loading), batch)
+            self._give_up(WorkerUnfit(f"{self._deaths} times in a row {death}", loading=death.loading), batch)
         self._end(batch, death)
 
-    def _give_up(self, error: Unfit, batch: Sequence[_Job]) -> None:
+    def _give_up(self, error: WorkerUnfit, batch: Sequence[_Job]) -> None:
         """Nothing more can be done: tell all who wait."""
         with self._change:
             self._unfit = error
@@ -199,29 +199,29 @@ class Pool:
             self._change.notify_all()
         self._end([*batch, *rest], error)
 
-    def _end(self, jobs: Sequence[_Job], found: Answer | Exception) -> None:
+    def _end(self, jobs: Sequence[_Job], found: JobResult | Exception) -> None:
         """Tell those who wait for these jobs, but for those who were told before."""
         for job in jobs:
             if job.future.done():
                 continue
             with self._change:
                 self._open -= 1
-            if isinstance(found, Answer):
+            if isinstance(found, JobResult):
                 job.future.set_result(found)
             else:
                 job.future.set_exception(found)
 
 
-def once(recipe: Recipe, given: Mapping[str, Any], bodies: Sequence[bytes], seconds: float) -> Answer:
+def once(recipe: Recipe, given: Mapping[str, Any], bodies: Sequence[bytes], seconds: float) -> JobResult:
     """One job by a worker of its own; raises what a future of `Pool.submit` would."""
     process = Process(recipe)
     try:
         process.load()
         for _, found in process.ask(given, bodies, seconds):
-            if isinstance(found, Answer):
+            if isinstance(found, JobResult):
                 return found
             raise found
-        raise Failed("error", "no answer")
+        raise JobFailure("error", "no answer")
     finally:
         process.finish()
 

@@ -18,8 +18,7 @@ from typing import Any
 
 from ..core.redaction import redacted
 from . import frames
-from .environment import environment
-from .recipe import Answer, Died, Failed, Recipe, Unfit
+from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit, environment
 
 CHILD = Path(__file__).with_name("child.py")
 DEATH_S = 5.0
@@ -32,10 +31,6 @@ LAST_WORDS = 300
 """Characters of them that are told when it dies."""
 
 
-class _Late(Exception):
-    """The time is up."""
-
-
 class Process:
     """One process and its pipes, used by one thread at a time; any thread may `kill` it.
 
@@ -46,7 +41,7 @@ class Process:
 
     def __init__(self, recipe: Recipe, args: Mapping[str, Any] | None = None) -> None:
         if _ending.is_set():
-            raise Died("this process is ending", loading=True)
+            raise WorkerDeath("this process is ending", loading=True)
         self._recipe, self._args = recipe, {**json.loads(recipe.args), **(args or {})}
         flags = ("-I", "-S") if recipe.isolated else ()
         env = {} if recipe.isolated else environment(recipe.variables, single=recipe.single)
@@ -57,7 +52,7 @@ class Process:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             )  # fmt: skip
         except OSError as error:
-            raise Died(str(error), loading=True) from error
+            raise WorkerDeath(str(error), loading=True) from error
         pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
         self._pipes = [pipe for pipe in pipes if pipe is not None]
         self._in, self._out, self._err = (pipe.fileno() for pipe in self._pipes)
@@ -72,8 +67,8 @@ class Process:
         """Wait until it is ready.
 
         Raises:
-            Unfit: What it is to load cannot be.
-            Died: It died on the way, or took too long.
+            WorkerUnfit: What it is to load cannot be.
+            WorkerDeath: It died on the way, or took too long.
         """
         # Another Python has its own modules, and one that is isolated has none.
         path = None if self._recipe.python or self._recipe.isolated else sys.path
@@ -85,15 +80,15 @@ class Process:
             found, _ = self._receive(end, 0)
             if "ready" not in found and "unfit" not in found:
                 raise frames.BadFrame("an answer before the question")
-        except (_Late, EOFError, ValueError) as error:
+        except (TimeoutError, EOFError, ValueError) as error:
             raise self._death(error, self._recipe.start_s, loading=True) from error
         if "unfit" in found:
             self.stop()
-            raise Unfit(found["unfit"], loading=True)
+            raise WorkerUnfit(found["unfit"], loading=True)
 
     def ask(
         self, given: Mapping[str, Any], bodies: Sequence[bytes], seconds: float, items: Sequence[Any] | None = None
-    ) -> Iterator[tuple[int | None, Answer | Failed]]:
+    ) -> Iterator[tuple[int | None, JobResult | JobFailure]]:
         """Give it one job; yields its answers by the place of their item, None for all that have none yet.
 
         Args:
@@ -103,8 +98,8 @@ class Process:
             items: For a job of several items: each with how many of the bodies are its own.
 
         Raises:
-            Unfit: It cannot do any such job.
-            Died: It crashed, took too long or sent what is no answer; it is gone now.
+            WorkerUnfit: It cannot do any such job.
+            WorkerDeath: It crashed, took too long or sent what is no answer; it is gone now.
             ValueError: The job itself is too long, or no JSON.
         """
         self._job += 1
@@ -120,20 +115,20 @@ class Process:
                 if found.get("job") != self._job:
                     raise frames.BadFrame("an answer to another question")
                 if "unfit" in found:
-                    raise Unfit(found["unfit"])
+                    raise WorkerUnfit(found["unfit"])
                 place = found.get("place")
                 if place is not None and (type(place) is not int or place not in left):
                     raise frames.BadFrame("an answer for no item")
                 left.discard(place)
                 if "fault" in found:
-                    yield place, Failed(found["fault"], found.get("detail", ""))
+                    yield place, JobFailure(found["fault"], found.get("detail", ""))
                 elif place is not None:
-                    yield place, Answer(found.get("value"), tuple(beside))
+                    yield place, JobResult(found.get("value"), tuple(beside))
                 if found.get("spent"):
                     self.stop()
                 if found.get("spent") or found.get("end"):
                     return
-        except (_Late, EOFError, ValueError) as error:
+        except (TimeoutError, EOFError, ValueError) as error:
             raise self._death(error, seconds) from error
 
     @property
@@ -162,7 +157,7 @@ class Process:
     def finish(self) -> None:
         """Let one that does a single job end by itself; then the same."""
         if not self._killed:
-            with suppress(_Late):
+            with suppress(TimeoutError):
                 self._take(2**20, time.monotonic() + DEATH_S)
         self.stop()
 
@@ -201,7 +196,7 @@ class Process:
         while True:
             left = end - time.monotonic()
             if left <= 0:
-                raise _Late
+                raise TimeoutError
             poll = select.poll()
             poll.register(pipe, event)
             if not self._deaf:
@@ -218,7 +213,7 @@ class Process:
             self._deaf = not data
             self._heard = (self._heard + data)[-HEARD:]
 
-    def _death(self, error: Exception, seconds: float, *, loading: bool = False) -> Died:
+    def _death(self, error: Exception, seconds: float, *, loading: bool = False) -> WorkerDeath:
         if isinstance(error, EOFError):
             # Its pipe closes a moment before it is gone, and only then it is known how.
             with suppress(subprocess.TimeoutExpired):
@@ -230,7 +225,7 @@ class Process:
         code = self._process.returncode
         # Cleaned before it is cut, lest half a key be left.
         heard = redacted(self._heard.decode("utf-8", "replace")).strip()
-        late = isinstance(error, _Late)
+        late = isinstance(error, TimeoutError)
         if late:
             said = f"no result within {seconds:g} s; its worker was ended"
         elif isinstance(error, EOFError):
@@ -238,7 +233,7 @@ class Process:
             said += f": {heard.splitlines()[-1][-LAST_WORDS:].strip()}" if heard else ""
         else:
             said = f"{error}; its worker was ended"
-        return Died(said, loading=loading, late=late, code=code, heard=heard)
+        return WorkerDeath(said, loading=loading, late=late, code=code, heard=heard)
 
 
 def _ending_of(code: int | None) -> str:

@@ -15,9 +15,9 @@ from limner.core import settings
 from limner.core.errors import UsageError
 from limner.core.fonts import font
 from limner.core.images import Preparer, encode_png
-from limner.evidence.backends import open_ocr
+from limner.evidence.backends import open_probe
 from limner.evidence.ocr import tesseract
-from limner.evidence.ocr.tesseract import LEAST, Word, lines_of, parse
+from limner.evidence.ocr.tesseract import LEAST, OcrWord, lines_of, parse
 from limner.store import Store
 from tests.needs import need
 
@@ -57,7 +57,7 @@ def test_what_is_no_such_table_is_an_error(table: str) -> None:
 
 WORDS = st.lists(
     st.builds(
-        Word,
+        OcrWord,
         text=st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Zs"]), min_size=1, max_size=8),
         row=st.tuples(st.sampled_from(["1", "2"])),
         left=st.floats(0, 500),
@@ -71,7 +71,7 @@ WORDS = st.lists(
 
 
 @given(WORDS)
-def test_no_word_is_lost_or_invented(words: list[Word]) -> None:
+def test_no_word_is_lost_or_invented(words: list[OcrWord]) -> None:
     found = lines_of(words)
     assert sorted(word for line in found for word in line.text.split()) == sorted(
         part for word in words for part in word.text.split()
@@ -96,7 +96,7 @@ def page() -> bytes:
 
 
 def read(data: bytes, store: Store, word: str = "tesseract") -> list[str]:
-    probe = open_ocr(word, settings.load(), Preparer(store.blobs.get))
+    probe = open_probe("ocr", word, settings.load(), Preparer(store.blobs.get))
     probe.check()
 
     async def run() -> list[str]:

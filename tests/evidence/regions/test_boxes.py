@@ -11,8 +11,20 @@ from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
 from limner.evidence.regions import boxes
-from limner.evidence.regions.boxes import Crop, Masks, chosen, crops, cut, grid, measured, passed, suppressed
-from limner.evidence.regions.settings import RELEASE, Settings, settings_from
+from limner.evidence.regions.boxes import (
+    RELEASE,
+    Crop,
+    Masks,
+    MaskSettings,
+    crops,
+    cut_by_crop,
+    grid,
+    mask_settings,
+    measure_masks,
+    remaining_boxes,
+    stable_masks,
+    suppress_overlaps,
+)
 from tests.evidence.regions import slow_way
 
 sides = st.integers(1, 3000)
@@ -58,30 +70,33 @@ def test_suppression_is_that_of_the_slow_way(
 ) -> None:
     upright = [(min(a, c), min(b, d), max(a, c), max(b, d)) for (a, b, c, d), _ in found]
     worth = [value for _, value in found]
-    kept = suppressed(np.array(upright, dtype=float).reshape(-1, 4), np.array(worth, dtype=float), threshold)
+    kept = suppress_overlaps(np.array(upright, dtype=float).reshape(-1, 4), np.array(worth, dtype=float), threshold)
     assert kept.tolist() == slow_way.survivors(upright, worth, threshold)
 
 
 @given(st.lists(st.tuples(corner, corner, corner, corner), min_size=1, max_size=12))
 def test_more_tolerance_never_keeps_less_than_one_nor_more_than_all(found: list[tuple[int, int, int, int]]) -> None:
     array = np.array([(min(a, c), min(b, d), max(a, c), max(b, d)) for a, b, c, d in found], dtype=float)
-    assert 1 <= len(suppressed(array, np.ones(len(array)), 0.5)) <= len(array)
-    assert len(suppressed(array, np.ones(len(array)), 1.0)) == len(array)
+    assert 1 <= len(suppress_overlaps(array, np.ones(len(array)), 0.5)) <= len(array)
+    assert len(suppress_overlaps(array, np.ones(len(array)), 1.0)) == len(array)
 
 
 def test_masks_cut_by_a_crop_are_dropped_but_not_at_the_edge_of_the_image() -> None:
     size, crop = (400, 400), (0, 0, 250, 250)
     near = np.array([[0.0, 0, 100, 100], [100, 100, 230, 200], [100, 100, 229, 200], [21, 21, 200, 200]])
-    assert cut(near, crop, size).tolist() == [False, True, False, False]
-    assert not cut(near, (0, 0, 400, 400), size).any()
+    assert cut_by_crop(near, crop, size).tolist() == [False, True, False, False]
+    assert not cut_by_crop(near, (0, 0, 400, 400), size).any()
 
 
 def test_what_two_crops_both_see_counts_once_and_the_smaller_crop_is_preferred() -> None:
     whole, part = Crop((0, 0, 400, 400), 0), Crop((100, 100, 350, 350), 1)
     seen = Masks(np.array([[150.0, 150, 250, 250], [10, 10, 60, 60]]), np.array([0.99, 0.9]))
     again = Masks(np.array([[50.0, 50, 152, 152]]), np.array([0.71]))
-    assert chosen([(whole, seen), (part, again)], (400, 400), RELEASE) == [(150, 150, 252, 252), (10, 10, 60, 60)]
-    assert chosen([(whole, Masks.none()), (part, Masks.none())], (400, 400), RELEASE) == []
+    assert remaining_boxes([(whole, seen), (part, again)], (400, 400), RELEASE) == [
+        (150, 150, 252, 252),
+        (10, 10, 60, 60),
+    ]
+    assert remaining_boxes([(whole, Masks.none()), (part, Masks.none())], (400, 400), RELEASE) == []
 
 
 def _alone(masks: Any, offset: float, stability: float) -> list[tuple[tuple[int, int, int, int], int]]:
@@ -103,20 +118,20 @@ logits = st.sampled_from([-2.0, -0.7, -0.5, 0.0, 0.5, 0.7, 2.0])
 @given(st.lists(st.lists(st.lists(logits, min_size=4, max_size=4), min_size=3, max_size=3), min_size=1, max_size=5))
 def test_stability_and_boxes_are_those_of_the_slow_way(masks: list[list[list[float]]]) -> None:
     array = np.array(masks)
-    raised, lowered, columns, rows = measured(array, 0.7)
-    found = passed((raised, lowered), (columns, rows), np.arange(len(masks), dtype=float), 0.5)
+    raised, lowered, columns, rows = measure_masks(array, 0.7)
+    found = stable_masks((raised, lowered), (columns, rows), np.arange(len(masks), dtype=float), 0.5)
     assert list(zip(map(tuple, found.boxes.tolist()), found.quality.tolist(), strict=True)) == _alone(masks, 0.7, 0.5)
 
 
 def test_the_release_has_its_own_name() -> None:
     assert str(RELEASE) == "release"
-    assert "points=16" in str(Settings(points=16))
+    assert "points=16" in str(MaskSettings(points=16))
     assert (RELEASE.iou, RELEASE.stability, RELEASE.offset, RELEASE.nms, boxes.NEAR_EDGE) == (0.7, 0.95, 0.7, 0.6, 20)
 
 
 def test_settings_are_taken_out_of_the_options() -> None:
     options: dict[str, Any] = {"points": 8, "batch": 3}
-    assert settings_from(RELEASE, options) == Settings(points=8)
+    assert mask_settings(RELEASE, options) == MaskSettings(points=8)
     assert options == {"batch": 3}
 
 
@@ -125,4 +140,4 @@ def test_settings_are_taken_out_of_the_options() -> None:
 )
 def test_settings_that_cannot_be(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
-        Settings(**wrong)
+        MaskSettings(**wrong)

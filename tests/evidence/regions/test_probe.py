@@ -16,7 +16,7 @@ from limner.core import settings
 from limner.core.errors import UsageError
 from limner.core.fonts import font
 from limner.core.images import Preparer, decode, encode_png
-from limner.evidence.backends import Measuring, open_probe, open_probes, parted
+from limner.evidence.backends import Measuring, open_probe, open_probes, word_and_options
 from limner.evidence.probe import Finding, OcrProbe, Probe
 from limner.evidence.regions import open_counter
 from limner.evidence.regions.probe import LONGEST, RegionsProbe
@@ -119,8 +119,8 @@ def test_settings_choose_backends(store: Store) -> None:
 
 
 def test_options_behind_a_question_mark() -> None:
-    assert parted("sam2.1-large") == ("sam2.1-large", {})
-    assert parted("x?a=1&b=true&c=cuda:0&d=") == ("x", {"a": 1, "b": True, "c": "cuda:0", "d": ""})
+    assert word_and_options("sam2.1-large") == ("sam2.1-large", {})
+    assert word_and_options("x?a=1&b=true&c=cuda:0&d=") == ("x", {"a": 1, "b": True, "c": "cuda:0", "d": ""})
 
 
 @given(st.sampled_from(("ocr", "regions", "aesthetics")), st.text() | st.from_regex(r"[a-z0-9.-]{0,9}[:?/][^/]*"))

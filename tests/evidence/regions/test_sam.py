@@ -18,11 +18,11 @@ from PIL import Image, ImageDraw
 from limner.core.errors import UsageError
 from limner.core.evidence import TextLine
 from limner.evidence.regions import open_counter
-from limner.evidence.regions.sam import FILES, LARGE, ONLY_2_1, SamCounter, located, model_name
-from limner.evidence.regions.settings import RELEASE, Settings
+from limner.evidence.regions.boxes import RELEASE, MaskSettings
+from limner.evidence.regions.sam import FILES, LARGE, ONLY_2_1, SamCounter, model_name, weights_folder
 from tests.needs import need
 
-LENIENT = Settings(points=6, iou=0.5, stability=0.8, nms=0.9, crop_nms=0.9)
+LENIENT = MaskSettings(points=6, iou=0.5, stability=0.8, nms=0.9, crop_nms=0.9)
 """So that many of a random model's masks remain to be compared."""
 
 
@@ -64,12 +64,12 @@ def drawing(width: int = 160, height: int = 120) -> Image.Image:
     ("settings", "size"),
     [
         (LENIENT, (160, 120)),
-        (Settings(points=6, iou=0.5, stability=0.8, nms=0.9, layers=0), (90, 200)),
-        (Settings(points=8, iou=0.5, stability=0.7, nms=0.9, crop_nms=0.9, refine=False), (160, 120)),
+        (MaskSettings(points=6, iou=0.5, stability=0.8, nms=0.9, layers=0), (90, 200)),
+        (MaskSettings(points=8, iou=0.5, stability=0.7, nms=0.9, crop_nms=0.9, refine=False), (160, 120)),
     ],
     ids=["as released", "without crops", "without refinement"],
 )
-def test_masks_are_those_of_the_released_procedure(model: Any, settings: Settings, size: tuple[int, int]) -> None:
+def test_masks_are_those_of_the_released_procedure(model: Any, settings: MaskSettings, size: tuple[int, int]) -> None:
     from benchmarks.regions_port import Port
 
     from limner.evidence.regions.masks import MaskGenerator
@@ -149,7 +149,7 @@ def test_end_to_end_from_a_folder(torch: Any, saved: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["RGBA", "L", "P", "1"])
 def test_images_of_every_mode_and_of_a_few_pixels(torch: Any, saved: Path, mode: str) -> None:
-    counter = SamCounter(str(saved), Settings(points=2), device="cpu")
+    counter = SamCounter(str(saved), MaskSettings(points=2), device="cpu")
     assert counter.count(drawing().convert(mode), []).count >= 0
     assert counter.count(Image.new(mode, (1, 1)), []).count >= 0
 
@@ -204,7 +204,7 @@ def test_only_large_weights_of_2_1_with_the_releases_settings_are_the_papers(tor
     assert SamCounter(str(large)).paper
     assert SamCounter(str(large)).name.startswith("sam2.1-large/")
     assert "/release/" in SamCounter(str(large)).name
-    assert not SamCounter(str(large), Settings(points=16)).paper
+    assert not SamCounter(str(large), MaskSettings(points=16)).paper
     older = model_folder(tmp_path / "older", 144, [2, 6, 36, 4], "other")
     assert (model_name(older), SamCounter(str(older)).paper) == ("sam2-large", False)
     small = model_folder(tmp_path / "small", 96, [1, 2, 11, 2], ONLY_2_1)
@@ -230,7 +230,7 @@ def test_a_repository_in_the_hubs_cache_is_found(torch: Any, tmp_path: Path, mon
     (place / "refs" / "main").write_text("abc")
     (place / "snapshots").mkdir()
     folder = model_folder(place / "snapshots" / "abc", 144, [2, 6, 36, 4], ONLY_2_1)
-    assert located(LARGE) == folder
+    assert weights_folder(LARGE) == folder
     counter = open_counter("sam2.1-large")
     counter.check()
     assert counter.paper

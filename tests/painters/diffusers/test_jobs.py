@@ -17,13 +17,13 @@ import pytest
 from limner.calls import Fault
 from limner.core.errors import UsageError
 from limner.painters.diffusers import jobs, options
-from limner.painters.diffusers.jobs import How, Item, Load
-from limner.workers import Answer, Died, Failed, Pool, Unfit
+from limner.painters.diffusers.jobs import DrawItem, DrawSettings, PipelineSetup
+from limner.workers import JobFailure, JobResult, Pool, WorkerDeath, WorkerUnfit
 from limner.workers import pool as module
 from limner.workers.pool import DEATHS
 from tests.fakes import brush
 
-HOW = How(8, 8)
+HOW = DrawSettings(8, 8)
 MakePool = Callable[..., Pool]
 
 
@@ -36,7 +36,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakePool]:
 
     def pool(batch_size: int = 1, devices: tuple[str | None, ...] = (None,), **load: Any) -> Pool:
         chosen = options.Options({}, batch_size, devices)
-        made.append(jobs.open_pool(Load(str(tmp_path / "model"), **load), chosen))
+        made.append(jobs.open_pool(PipelineSetup(str(tmp_path / "model"), **load), chosen))
         return made[-1]
 
     yield pool
@@ -44,23 +44,23 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakePool]:
         each.close()
 
 
-def draw(pool: Pool, prompt: str, seed: int = 0, how: How = HOW) -> Future[Answer]:
-    return jobs.submit(pool, how, Item(prompt, seed), 60.0)
+def draw(pool: Pool, prompt: str, seed: int = 0, how: DrawSettings = HOW) -> Future[JobResult]:
+    return jobs.submit(pool, how, DrawItem(prompt, seed), 60.0)
 
 
-def ask(pool: Pool, *prompts: str) -> list[Future[Answer]]:
+def ask(pool: Pool, *prompts: str) -> list[Future[JobResult]]:
     return [draw(pool, prompt, seed) for seed, prompt in enumerate(prompts)]
 
 
-def told(future: Future[Answer]) -> Exception:
+def told(future: Future[JobResult]) -> Exception:
     """What a painter makes of it."""
     error = future.exception(30)
-    assert isinstance(error, Died | Failed | Unfit)
+    assert isinstance(error, WorkerDeath | JobFailure | WorkerUnfit)
     return jobs.fault_of(error)
 
 
-def right(future: Future[Answer], prompt: str, seed: int) -> bool:
-    drawn = jobs.drawn(future.result(30))
+def right(future: Future[JobResult], prompt: str, seed: int) -> bool:
+    drawn = jobs.read_drawing(future.result(30))
     return (drawn.size, drawn.pixels) == ((8, 8), bytes(brush.colour(prompt, seed)) * 64)
 
 
@@ -77,7 +77,7 @@ def test_requests_are_gathered_and_everyone_gets_his_own(make: MakePool, tmp_pat
 
 
 def test_only_what_agrees_is_drawn_together(make: MakePool, tmp_path: Path) -> None:
-    other = How(8, 8, steps=3)
+    other = DrawSettings(8, 8, steps=3)
     pool = make(2)
     futures = [draw(pool, prompt, 0, how) for prompt, how in zip("abcd", (HOW, other, HOW, other), strict=True)]
     wait(futures, 30)
@@ -170,7 +170,7 @@ def test_an_option_the_pipeline_does_not_take_stops_the_run(make: MakePool) -> N
 
 def test_a_worker_that_hangs_is_ended(make: MakePool) -> None:
     pool = make()
-    late = told(jobs.submit(pool, HOW, Item("hang", 0), 0.5))
+    late = told(jobs.submit(pool, HOW, DrawItem("hang", 0), 0.5))
     assert str(late) == "timeout: no result within 0.5 s; its worker was ended"
     assert right(draw(pool, "a"), "a", 0)
 
@@ -178,7 +178,7 @@ def test_a_worker_that_hangs_is_ended(make: MakePool) -> None:
 def test_what_is_no_picture_is_a_fault(make: MakePool) -> None:
     answer = draw(make(), "short").result(30)
     with pytest.raises(Fault, match="image: what the worker sent is no picture"):
-        jobs.drawn(answer)
+        jobs.read_drawing(answer)
 
 
 def test_what_is_given_up_before_its_turn_is_not_drawn(make: MakePool, tmp_path: Path) -> None:
@@ -228,8 +228,8 @@ from limner.painters.diffusers import jobs, options
 from tests.fakes import brush
 
 jobs.FACTORY = brush.FACTORY
-pool = jobs.open_pool(jobs.Load(sys.argv[1] + "/model"), options.Options({}))
-jobs.submit(pool, jobs.How(8, 8), jobs.Item("wait 0", 0), 600.0).result()
+pool = jobs.open_pool(jobs.PipelineSetup(sys.argv[1] + "/model"), options.Options({}))
+jobs.submit(pool, jobs.DrawSettings(8, 8), jobs.DrawItem("wait 0", 0), 600.0).result()
 """
 
 

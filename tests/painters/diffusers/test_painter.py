@@ -31,7 +31,7 @@ from limner.painters.diffusers import painter as module
 from limner.store import Store
 from limner.store.records import load_drawings
 from limner.store.schema import attempts
-from limner.workers import Answer
+from limner.workers import JobResult
 from tests.cli.invoke import limner
 from tests.fakes import brush
 from tests.support import SmallExam, environment, picture
@@ -48,12 +48,12 @@ class Inline:
 
     def __init__(self, *_: Any, **__: Any) -> None: ...
 
-    def submit(self, given: Any, bodies: Any, *, item: Any, seconds: float) -> Future[Answer]:
+    def submit(self, given: Any, bodies: Any, *, item: Any, seconds: float) -> Future[JobResult]:
         self.drawn.append(item)
-        future: Future[Answer] = Future()
+        future: Future[JobResult] = Future()
         size = [given["how"]["width"], given["how"]["height"]]
         pixels = bytes(brush.colour(item["prompt"], item["seed"], bodies)) * (size[0] * size[1])
-        future.set_result(Answer({"size": size, "about": {"device": "inline"}}, (pixels,)))
+        future.set_result(JobResult({"size": size, "about": {"device": "inline"}}, (pixels,)))
         return future
 
     def close(self) -> None: ...
@@ -270,7 +270,7 @@ def test_it_is_found_by_its_word(folder: Path, store: Store) -> None:
     assert (painter.name, painter.spec, painter.options) == ("mine", f"diffusers/{folder}", {"steps": 3})
     assert (painter.group, painter.unpriced()) == ("open", None)
     hub = opened("diffusers/lab/model")
-    assert (hub.group, hub.changeable, hub._how(ask()).width) == ("closed", False, 640)
+    assert (hub.group, hub.changeable, hub._draw_settings(ask()).width) == ("closed", False, 640)
     with pytest.raises(UsageError, match="diffusers/REPO_OR_PATH"):
         opened("diffuser/lab")
 

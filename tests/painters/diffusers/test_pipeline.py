@@ -13,47 +13,47 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from limner.painters.diffusers.jobs import Drawn, How, Item, Load, Undrawn
+from limner.painters.diffusers.jobs import DrawFailure, DrawItem, DrawSettings, PipelineSetup, RawDrawing
 
 pytestmark = pytest.mark.slow
 FAMILIES = ("flux", "sd3", "sdxl", "qwen")
-HOW = How(32, 32, steps=2)
+HOW = DrawSettings(32, 32, steps=2)
 PROMPTS = ("A cell.", "The water cycle with all of its arrows", "x", "Leaf 7")
-ITEMS = tuple(Item(prompt, seed) for seed, prompt in enumerate(PROMPTS))
+ITEMS = tuple(DrawItem(prompt, seed) for seed, prompt in enumerate(PROMPTS))
 _open: dict[str, Any] = {}
-OpenEasel = Callable[..., Any]
+OpenPipeline = Callable[..., Any]
 
 
 @pytest.fixture
-def open_easel(pipeline: Callable[[str], Path]) -> OpenEasel:
+def open_pipeline(pipeline: Callable[[str], Path]) -> OpenPipeline:
     def opened(family: str, dtype: str = "float32", **load: Any) -> Any:
         folder = pipeline(family)
-        from limner.painters.diffusers.pipeline import Easel
+        from limner.painters.diffusers.pipeline import Pipeline
 
-        return Easel.open(Load(str(folder), dtype=dtype, device="cpu", **load))
+        return Pipeline.open(PipelineSetup(str(folder), dtype=dtype, device="cpu", **load))
 
     return opened
 
 
 @pytest.fixture
-def easel(open_easel: OpenEasel, request: pytest.FixtureRequest) -> Any:
+def loaded(open_pipeline: OpenPipeline, request: pytest.FixtureRequest) -> Any:
     if request.param not in _open:
-        _open[request.param] = open_easel(request.param)
+        _open[request.param] = open_pipeline(request.param)
     return _open[request.param]
 
 
-every_family = pytest.mark.parametrize("easel", FAMILIES, indirect=True)
-one_family = pytest.mark.parametrize("easel", ["sdxl"], indirect=True)
+every_family = pytest.mark.parametrize("loaded", FAMILIES, indirect=True)
+one_family = pytest.mark.parametrize("loaded", ["sdxl"], indirect=True)
 
 
-def draw(easel: Any, items: tuple[Item, ...] = ITEMS, how: How = HOW) -> list[NDArray[np.int16]]:
-    found = list(easel.draw(how, items))
-    assert [type(each) for each in found] == [Drawn] * len(items), found
+def draw(loaded: Any, items: tuple[DrawItem, ...] = ITEMS, how: DrawSettings = HOW) -> list[NDArray[np.int16]]:
+    found = list(loaded.draw(how, items))
+    assert [type(each) for each in found] == [RawDrawing] * len(items), found
     assert [each.place for each in found] == list(range(len(items)))
     return [pixels(each) for each in found]
 
 
-def pixels(drawn: Drawn) -> NDArray[np.int16]:
+def pixels(drawn: RawDrawing) -> NDArray[np.int16]:
     wide, high = drawn.size
     return np.frombuffer(drawn.pixels, np.uint8).reshape(high, wide, 3).astype(np.int16)
 
@@ -83,21 +83,21 @@ class Short:
 
 
 @every_family
-def test_the_seed_alone_decides(easel: Any) -> None:
-    first, again = draw(easel, ITEMS[:1]), draw(easel, ITEMS[:1])
+def test_the_seed_alone_decides(loaded: Any) -> None:
+    first, again = draw(loaded, ITEMS[:1]), draw(loaded, ITEMS[:1])
     assert np.array_equal(first[0], again[0])
     assert first[0].shape == (32, 32, 3)
     assert first[0].std() > 5
-    other_seed, other_prompt = draw(easel, (Item(PROMPTS[0], 9),)), draw(easel, (Item("Quite another", 0),))
+    other_seed, other_prompt = draw(loaded, (DrawItem(PROMPTS[0], 9),)), draw(loaded, (DrawItem("Quite another", 0),))
     assert not np.array_equal(first[0], other_seed[0])
     assert not np.array_equal(first[0], other_prompt[0])
 
 
 @every_family
-def test_a_batch_draws_what_each_would_be_alone(easel: Any) -> None:
+def test_a_batch_draws_what_each_would_be_alone(loaded: Any) -> None:
     """Not to the last bit: sums are taken in another order, which may tip a value to the next of 256 levels."""
-    together = draw(easel)
-    alone = [draw(easel, (item,))[0] for item in ITEMS]
+    together = draw(loaded)
+    alone = [draw(loaded, (item,))[0] for item in ITEMS]
     for one, other in zip(together, alone, strict=True):
         assert np.abs(one - other).max() <= 1
         assert (one != other).mean() < 0.01
@@ -105,100 +105,102 @@ def test_a_batch_draws_what_each_would_be_alone(easel: Any) -> None:
 
 
 @every_family
-def test_one_starts_from_a_picture(easel: Any) -> None:
-    how = How(32, 32, steps=4, strength=0.5, editing=True)
-    items = tuple(Item(PROMPTS[0], 0, (png(shade),)) for shade in (0, 250))
-    dark, light = draw(easel, items, how)
+def test_one_starts_from_a_picture(loaded: Any) -> None:
+    how = DrawSettings(32, 32, steps=4, strength=0.5, editing=True)
+    items = tuple(DrawItem(PROMPTS[0], 0, (png(shade),)) for shade in (0, 250))
+    dark, light = draw(loaded, items, how)
     assert dark.shape == (32, 32, 3)
     assert np.abs(dark - light).max() > 4
-    assert np.abs(draw(easel, items[1:], how)[0] - light).max() <= 1
+    assert np.abs(draw(loaded, items[1:], how)[0] - light).max() <= 1
     # Little strength leaves more of the picture than much does: noise alone would know nothing of it.
-    weak, strong = (draw(easel, items, How(32, 32, steps=8, strength=s, editing=True)) for s in (0.2, 1.0))
+    weak, strong = (draw(loaded, items, DrawSettings(32, 32, steps=8, strength=s, editing=True)) for s in (0.2, 1.0))
     assert np.abs(weak[0] - weak[1]).mean() > np.abs(strong[0] - strong[1]).mean()
 
 
 @every_family
-def test_editing_in_between_changes_no_drawing(easel: Any) -> None:
-    before = draw(easel, ITEMS[:1])
-    draw(easel, (Item(PROMPTS[0], 0, (png(9),)),), How(32, 32, steps=4, strength=0.5, editing=True))
-    assert np.array_equal(draw(easel, ITEMS[:1])[0], before[0])
+def test_editing_in_between_changes_no_drawing(loaded: Any) -> None:
+    before = draw(loaded, ITEMS[:1])
+    draw(loaded, (DrawItem(PROMPTS[0], 0, (png(9),)),), DrawSettings(32, 32, steps=4, strength=0.5, editing=True))
+    assert np.array_equal(draw(loaded, ITEMS[:1])[0], before[0])
 
 
 @every_family
-def test_options_reach_the_pipeline(easel: Any) -> None:
-    usual = draw(easel, ITEMS[:1])[0]
-    assert not np.array_equal(usual, draw(easel, ITEMS[:1], How(32, 32, steps=3))[0])
-    assert not np.array_equal(usual, draw(easel, ITEMS[:1], How(32, 32, steps=2, guidance=60))[0])
-    assert draw(easel, ITEMS[:1], How(48, 32, steps=2))[0].shape == (32, 48, 3)
-    (drawn,) = easel.draw(How(35, 33, steps=2, guidance=2.0), ITEMS[:1])
+def test_options_reach_the_pipeline(loaded: Any) -> None:
+    usual = draw(loaded, ITEMS[:1])[0]
+    assert not np.array_equal(usual, draw(loaded, ITEMS[:1], DrawSettings(32, 32, steps=3))[0])
+    assert not np.array_equal(usual, draw(loaded, ITEMS[:1], DrawSettings(32, 32, steps=2, guidance=60))[0])
+    assert draw(loaded, ITEMS[:1], DrawSettings(48, 32, steps=2))[0].shape == (32, 48, 3)
+    (drawn,) = loaded.draw(DrawSettings(35, 33, steps=2, guidance=2.0), ITEMS[:1])
     told: dict[str, Any] = {"width": 32, "height": 32, "num_inference_steps": 2}
     # Qwen-Image calls it something else, and leaves it out where there is no negative prompt.
     by_family = {"QwenImagePipeline": {"true_cfg_scale": 2.0, "negative_prompt": " "}}
-    told |= by_family.get(type(easel.pipe).__name__, {"guidance_scale": 2.0})
+    told |= by_family.get(type(loaded.pipe).__name__, {"guidance_scale": 2.0})
     assert (drawn.size, drawn.about["arguments"]) == ((32, 32), told)
-    assert drawn.about["pipeline"] == type(easel.pipe).__name__
+    assert drawn.about["pipeline"] == type(loaded.pipe).__name__
     assert set(drawn.about) == {"pipeline", "arguments", "device", "diffusers", "torch", "batch"}
 
 
-@pytest.mark.parametrize("easel", ["sd3", "sdxl", "qwen"], indirect=True)
-def test_what_is_not_wanted_goes_with_each_of_a_batch(easel: Any) -> None:
+@pytest.mark.parametrize("loaded", ["sd3", "sdxl", "qwen"], indirect=True)
+def test_what_is_not_wanted_goes_with_each_of_a_batch(loaded: Any) -> None:
     plain, avoiding = (
-        draw(easel, ITEMS, How(32, 32, steps=2, guidance=60)),
-        draw(easel, ITEMS, How(32, 32, steps=2, guidance=60, negative_prompt="blurred")),
+        draw(loaded, ITEMS, DrawSettings(32, 32, steps=2, guidance=60)),
+        draw(loaded, ITEMS, DrawSettings(32, 32, steps=2, guidance=60, negative_prompt="blurred")),
     )
     assert not any(np.array_equal(one, other) for one, other in zip(plain, avoiding, strict=True))
 
 
 @one_family
-def test_an_option_the_pipeline_lacks_is_told(easel: Any) -> None:
-    from limner.painters.diffusers.pipeline_args import Unfit
+def test_an_option_the_pipeline_lacks_is_told(loaded: Any) -> None:
+    from limner.workers import WorkerUnfit
 
-    with pytest.raises(Unfit, match="StableDiffusionXLPipeline takes no max_sequence_length"):
-        list(easel.draw(How(32, 32, max_sequence_length=99), ITEMS))
+    with pytest.raises(WorkerUnfit, match="StableDiffusionXLPipeline takes no max_sequence_length"):
+        list(loaded.draw(DrawSettings(32, 32, max_sequence_length=99), ITEMS))
 
 
 @one_family
 @pytest.mark.parametrize("how", ["cuda", "text"])
-def test_too_large_a_batch_is_halved_and_remembered(easel: Any, how: str) -> None:
+def test_too_large_a_batch_is_halved_and_remembered(loaded: Any, how: str) -> None:
     import torch
 
-    from limner.painters.diffusers.pipeline import Easel
+    from limner.painters.diffusers.pipeline import Pipeline
 
     error = (
         torch.OutOfMemoryError("CUDA out of memory.") if how == "cuda" else RuntimeError("MPS backend out of memory")
     )
-    pipe = Short(easel.pipe, 2, error)
-    short = Easel(pipe, Load("", device="cpu"))
-    items = tuple(Item(f"Part {n}", n) for n in range(7))
+    pipe = Short(loaded.pipe, 2, error)
+    short = Pipeline(pipe, PipelineSetup("", device="cpu"))
+    items = tuple(DrawItem(f"Part {n}", n) for n in range(7))
     found = draw(short, items)
-    assert all(np.abs(one - draw(easel, (item,))[0]).max() <= 1 for one, item in zip(found, items, strict=True))
+    assert all(np.abs(one - draw(loaded, (item,))[0]).max() <= 1 for one, item in zip(found, items, strict=True))
     assert pipe.batches == [7, 3, 1, 1, 1, 1, 1, 1, 1]
     pipe.batches.clear()
     draw(short, items[:3])
     assert pipe.batches == [1, 1, 1]
     # Another size has its own limit.
-    draw(short, items[:2], How(16, 16, steps=2))
+    draw(short, items[:2], DrawSettings(16, 16, steps=2))
     assert pipe.batches == [1, 1, 1, 2]
 
 
 @one_family
-def test_halving_stops_where_it_fits(easel: Any) -> None:
+def test_halving_stops_where_it_fits(loaded: Any) -> None:
     import torch
 
-    from limner.painters.diffusers.pipeline import Easel
+    from limner.painters.diffusers.pipeline import Pipeline
 
-    pipe = Short(easel.pipe, 3, torch.OutOfMemoryError("CUDA out of memory."))
-    draw(Easel(pipe, Load("", device="cpu")), tuple(Item(f"Part {n}", n) for n in range(8)))
+    pipe = Short(loaded.pipe, 3, torch.OutOfMemoryError("CUDA out of memory."))
+    draw(Pipeline(pipe, PipelineSetup("", device="cpu")), tuple(DrawItem(f"Part {n}", n) for n in range(8)))
     assert pipe.batches == [8, 4, 2, 2, 2, 2]
 
 
 @one_family
-def test_one_image_that_does_not_fit_is_a_fault_with_a_way_out(easel: Any) -> None:
+def test_one_image_that_does_not_fit_is_a_fault_with_a_way_out(loaded: Any) -> None:
     import torch
 
-    from limner.painters.diffusers.pipeline import Easel
+    from limner.painters.diffusers.pipeline import Pipeline
 
-    short = Easel(Short(easel.pipe, 0, torch.OutOfMemoryError("CUDA out of memory.")), Load("", device="cpu"))
+    short = Pipeline(
+        Short(loaded.pipe, 0, torch.OutOfMemoryError("CUDA out of memory.")), PipelineSetup("", device="cpu")
+    )
     found: list[Any] = list(short.draw(HOW, ITEMS[:2]))
     assert [(each.kind, each.place) for each in found] == [("bad_request", 0), ("bad_request", 1)]
     assert found[0].detail == (
@@ -207,11 +209,11 @@ def test_one_image_that_does_not_fit_is_a_fault_with_a_way_out(easel: Any) -> No
 
 
 @one_family
-def test_one_that_cannot_be_drawn_does_not_spoil_its_batch(easel: Any) -> None:
-    how = How(32, 32, steps=4, strength=0.5, editing=True)
-    items = (Item("a", 0, (png(3),)), Item("b", 1, (b"no image",)), Item("c", 2, (png(3), png(4))))
-    found = list(easel.draw(how, items))
-    assert [type(each) for each in found] == [Drawn, Undrawn, Undrawn]
+def test_one_that_cannot_be_drawn_does_not_spoil_its_batch(loaded: Any) -> None:
+    how = DrawSettings(32, 32, steps=4, strength=0.5, editing=True)
+    items = (DrawItem("a", 0, (png(3),)), DrawItem("b", 1, (b"no image",)), DrawItem("c", 2, (png(3), png(4))))
+    found = list(loaded.draw(how, items))
+    assert [type(each) for each in found] == [RawDrawing, DrawFailure, DrawFailure]
     assert [(each.place, each.kind) for each in found[1:]] == [(1, "image"), (2, "bad_request")]
     assert "starts from one picture, not from 2" in found[2].detail
 
@@ -241,40 +243,40 @@ class Fixed:
 
 
 def fixed(found: Any) -> Any:
-    from limner.painters.diffusers.pipeline import Easel
+    from limner.painters.diffusers.pipeline import Pipeline
 
-    return Easel(Fixed(found), Load("", dtype="float16", device="cpu"))
+    return Pipeline(Fixed(found), PipelineSetup("", dtype="float16", device="cpu"))
 
 
 def test_numbers_that_are_none_are_no_black_image(pipeline: Any) -> None:
     blank = np.zeros((2, 8, 8, 3))
     blank[1, 4, 4, 0] = np.nan
     good, bad = fixed(output(blank)).draw(HOW_PLAIN, ITEMS[:2])
-    assert isinstance(good, Drawn)
+    assert isinstance(good, RawDrawing)
     assert (bad.kind, bad.detail) == ("image", "the numbers of float16 did not suffice; try dtype=float32")
 
 
 def test_what_the_pipeline_withholds_is_a_refusal(pipeline: Any) -> None:
     good, bad = fixed(output(np.zeros((2, 8, 8, 3)), [False, True])).draw(HOW_PLAIN, ITEMS[:2])
-    assert isinstance(good, Drawn)
+    assert isinstance(good, RawDrawing)
     assert bad.kind == "refusal"
 
 
-HOW_PLAIN = How(8, 8)
+HOW_PLAIN = DrawSettings(8, 8)
 
 
 def test_guidance_goes_where_the_pipeline_has_it(pipeline: Any) -> None:
     """Qwen-Image calls it ``true_cfg_scale``, and leaves it out where there is no negative prompt."""
-    easel = fixed(output(np.zeros((1, 8, 8, 3))))
-    list(easel.draw(How(8, 8, guidance=5.0), ITEMS[:1]))
-    assert easel.pipe.given == {"negative_prompt": [" "], "true_cfg_scale": 5.0}
-    list(easel.draw(How(8, 8, negative_prompt="blur"), ITEMS[:1]))
-    assert easel.pipe.given == {"negative_prompt": ["blur"], "true_cfg_scale": 4.0}
+    loaded = fixed(output(np.zeros((1, 8, 8, 3))))
+    list(loaded.draw(DrawSettings(8, 8, guidance=5.0), ITEMS[:1]))
+    assert loaded.pipe.given == {"negative_prompt": [" "], "true_cfg_scale": 5.0}
+    list(loaded.draw(DrawSettings(8, 8, negative_prompt="blur"), ITEMS[:1]))
+    assert loaded.pipe.given == {"negative_prompt": ["blur"], "true_cfg_scale": 4.0}
 
 
 def test_a_pipeline_that_cannot_start_from_a_picture(pipeline: Any) -> None:
-    easel = fixed(output(np.zeros((1, 8, 8, 3))))
-    (failed,) = easel.draw(How(8, 8, editing=True), (Item("a", 0, (png(1),)),))
+    loaded = fixed(output(np.zeros((1, 8, 8, 3))))
+    (failed,) = loaded.draw(DrawSettings(8, 8, editing=True), (DrawItem("a", 0, (png(1),)),))
     assert failed.kind == "bad_request"
     assert failed.detail.startswith("Fixed has no image-to-image form: ")
 
@@ -288,15 +290,15 @@ class Editor(Fixed):
 
 
 def test_an_editor_takes_all_pictures_of_one_drawing(pipeline: Any) -> None:
-    from limner.painters.diffusers.pipeline import Easel
+    from limner.painters.diffusers.pipeline import Pipeline
 
-    easel = Easel(Editor(output(np.zeros((1, 8, 8, 3)))), Load("", device="cpu"))
-    items = (Item("one", 0, (png(1),)), Item("two", 1, (png(1), png(2))))
-    assert [type(each) for each in easel.draw(How(8, 8, editing=True), items)] == [Drawn, Drawn]
-    assert easel.pipe.given["prompt"] == ["two"]
-    assert [picture.size for picture in easel.pipe.given["image"]] == [(40, 24), (40, 24)]
-    list(easel.draw(How(8, 8, editing=True), items[:1]))
-    assert easel.pipe.given["image"].size == (40, 24)
+    loaded = Pipeline(Editor(output(np.zeros((1, 8, 8, 3)))), PipelineSetup("", device="cpu"))
+    items = (DrawItem("one", 0, (png(1),)), DrawItem("two", 1, (png(1), png(2))))
+    assert [type(each) for each in loaded.draw(DrawSettings(8, 8, editing=True), items)] == [RawDrawing, RawDrawing]
+    assert loaded.pipe.given["prompt"] == ["two"]
+    assert [picture.size for picture in loaded.pipe.given["image"]] == [(40, 24), (40, 24)]
+    list(loaded.draw(DrawSettings(8, 8, editing=True), items[:1]))
+    assert loaded.pipe.given["image"].size == (40, 24)
 
 
 def test_a_pipeline_saved_as_image_to_image_draws_from_words_too(
@@ -305,42 +307,42 @@ def test_a_pipeline_saved_as_image_to_image_draws_from_words_too(
     folder = pipeline("sdxl")
     from importlib import import_module
 
-    from limner.painters.diffusers.pipeline import Easel
+    from limner.painters.diffusers.pipeline import Pipeline
 
     diffusers: Any = import_module("diffusers")
     diffusers.StableDiffusionXLImg2ImgPipeline.from_pretrained(folder).save_pretrained(tmp_path / "other")
-    easel = Easel.open(Load(str(tmp_path / "other"), dtype="float32", device="cpu"))
-    assert type(easel.pipe).__name__ == "StableDiffusionXLImg2ImgPipeline"
-    plain = Easel.open(Load(str(folder), dtype="float32", device="cpu"))
-    assert np.array_equal(draw(easel)[1], draw(plain)[1])
+    loaded = Pipeline.open(PipelineSetup(str(tmp_path / "other"), dtype="float32", device="cpu"))
+    assert type(loaded.pipe).__name__ == "StableDiffusionXLImg2ImgPipeline"
+    plain = Pipeline.open(PipelineSetup(str(folder), dtype="float32", device="cpu"))
+    assert np.array_equal(draw(loaded)[1], draw(plain)[1])
 
 
 @pytest.mark.parametrize("offload", ["model", "sequential"])
-def test_offloading_is_of_no_account_on_the_cpu(open_easel: OpenEasel, offload: str) -> None:
-    assert np.array_equal(draw(open_easel("sdxl", offload=offload))[0], draw(open_easel("sdxl"))[0])
+def test_offloading_is_of_no_account_on_the_cpu(open_pipeline: OpenPipeline, offload: str) -> None:
+    assert np.array_equal(draw(open_pipeline("sdxl", offload=offload))[0], draw(open_pipeline("sdxl"))[0])
 
 
-def test_weights_are_loaded_as_asked_and_stay_so_when_editing(open_easel: OpenEasel) -> None:
+def test_weights_are_loaded_as_asked_and_stay_so_when_editing(open_pipeline: OpenPipeline) -> None:
     import torch
 
-    easel = open_easel("sdxl", dtype="bfloat16")
-    draw(easel, (Item("a", 0, (png(1),)),), How(32, 32, steps=4, strength=0.5, editing=True))
-    assert {easel.pipe.unet.dtype, easel.pipe.vae.dtype, easel.form(editing=True).unet.dtype} == {torch.bfloat16}
-    assert not np.array_equal(draw(easel)[0], draw(open_easel("sdxl"))[0])
+    loaded = open_pipeline("sdxl", dtype="bfloat16")
+    draw(loaded, (DrawItem("a", 0, (png(1),)),), DrawSettings(32, 32, steps=4, strength=0.5, editing=True))
+    assert {loaded.pipe.unet.dtype, loaded.pipe.vae.dtype, loaded.form(editing=True).unet.dtype} == {torch.bfloat16}
+    assert not np.array_equal(draw(loaded)[0], draw(open_pipeline("sdxl"))[0])
 
 
-@pytest.mark.parametrize("easel", ["flux"], indirect=True)
-def test_a_pipeline_made_for_editing(easel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("loaded", ["flux"], indirect=True)
+def test_a_pipeline_made_for_editing(loaded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib import import_module
 
-    from limner.painters.diffusers.pipeline import Easel
+    from limner.painters.diffusers.pipeline import Pipeline
 
     module = import_module("diffusers.pipelines.flux.pipeline_flux_kontext")
     # It would scale pictures to a million pixels, for which this takes too long.
     monkeypatch.setattr(module, "PREFERRED_KONTEXT_RESOLUTIONS", [(64, 64)])
-    kontext = Easel(module.FluxKontextPipeline(**easel.pipe.components), Load("", device="cpu"))
-    items = tuple(Item("Mend it.", 0, (png(shade),)) for shade in (0, 250))
-    dark, light = draw(kontext, items, How(64, 64, steps=2, editing=True))
+    kontext = Pipeline(module.FluxKontextPipeline(**loaded.pipe.components), PipelineSetup("", device="cpu"))
+    items = tuple(DrawItem("Mend it.", 0, (png(shade),)) for shade in (0, 250))
+    dark, light = draw(kontext, items, DrawSettings(64, 64, steps=2, editing=True))
     assert dark.shape == (64, 64, 3)
     assert not np.array_equal(dark, light)
-    assert draw(kontext, ITEMS[:1], How(64, 64, steps=2))[0].shape == (64, 64, 3)
+    assert draw(kontext, ITEMS[:1], DrawSettings(64, 64, steps=2))[0].shape == (64, 64, 3)

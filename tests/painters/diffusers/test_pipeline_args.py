@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from limner.painters.diffusers.jobs import How
-from limner.painters.diffusers.pipeline_args import Unfit, arguments, sides
+from limner.painters.diffusers.jobs import DrawSettings
+from limner.painters.diffusers.pipeline_args import arguments, sides
+from limner.workers import WorkerUnfit
 
 
 class Plain:
@@ -29,39 +30,39 @@ class Editor:
 @pytest.mark.parametrize(
     ("pipe", "how", "given"),
     [
-        (Plain(), How(64, 32, steps=9), {"width": 64, "height": 32, "num_inference_steps": 9}),
-        (Guided(), How(64, 64, guidance=2.0), {"guidance_scale": 2.0}),
-        (Guided(), How(64, 64, guidance=2.0, true_cfg_scale=5), {"guidance_scale": 2.0, "true_cfg_scale": 5}),
-        (TrulyGuided(), How(64, 64), {"negative_prompt": [" ", " "]}),
-        (TrulyGuided(), How(64, 64, guidance=5.0), {"negative_prompt": [" ", " "], "true_cfg_scale": 5.0}),
-        (TrulyGuided(), How(64, 64, negative_prompt="blur"), {"negative_prompt": ["blur", "blur"]}),
+        (Plain(), DrawSettings(64, 32, steps=9), {"width": 64, "height": 32, "num_inference_steps": 9}),
+        (Guided(), DrawSettings(64, 64, guidance=2.0), {"guidance_scale": 2.0}),
+        (Guided(), DrawSettings(64, 64, guidance=2.0, true_cfg_scale=5), {"guidance_scale": 2.0, "true_cfg_scale": 5}),
+        (TrulyGuided(), DrawSettings(64, 64), {"negative_prompt": [" ", " "]}),
+        (TrulyGuided(), DrawSettings(64, 64, guidance=5.0), {"negative_prompt": [" ", " "], "true_cfg_scale": 5.0}),
+        (TrulyGuided(), DrawSettings(64, 64, negative_prompt="blur"), {"negative_prompt": ["blur", "blur"]}),
         (
             TrulyGuided(),
-            How(64, 64, guidance=2.0, true_cfg_scale=3.0),
+            DrawSettings(64, 64, guidance=2.0, true_cfg_scale=3.0),
             {"negative_prompt": [" ", " "], "true_cfg_scale": 3.0, "guidance_scale": 2.0},
         ),
-        (Editor(), How(64, 32, strength=0.5, editing=True), {"strength": 0.5, "max_area": 2048}),
-        (Editor(), How(64, 32, strength=0.5), {"max_area": 2048}),
+        (Editor(), DrawSettings(64, 32, strength=0.5, editing=True), {"strength": 0.5, "max_area": 2048}),
+        (Editor(), DrawSettings(64, 32, strength=0.5), {"max_area": 2048}),
     ],
 )
-def test_options_go_by_the_pipeline_s_own_names(pipe: Any, how: How, given: dict[str, Any]) -> None:
+def test_options_go_by_the_pipeline_s_own_names(pipe: Any, how: DrawSettings, given: dict[str, Any]) -> None:
     assert arguments(pipe, how, ["a", "b"], 16) == {"prompt": ["a", "b"], **given}
 
 
 @pytest.mark.parametrize(
     ("how", "option"),
     [
-        (How(64, 64, guidance=2.0), "guidance"),
-        (How(64, 64, negative_prompt="blur"), "negative_prompt"),
-        (How(64, 64, max_sequence_length=9), "max_sequence_length"),
-        (How(64, 64, strength=0.5, editing=True), "strength"),
+        (DrawSettings(64, 64, guidance=2.0), "guidance"),
+        (DrawSettings(64, 64, negative_prompt="blur"), "negative_prompt"),
+        (DrawSettings(64, 64, max_sequence_length=9), "max_sequence_length"),
+        (DrawSettings(64, 64, strength=0.5, editing=True), "strength"),
     ],
 )
-def test_what_a_pipeline_does_not_take_is_told(how: How, option: str) -> None:
-    with pytest.raises(Unfit, match=f"^Plain takes no {option}$"):
+def test_what_a_pipeline_does_not_take_is_told(how: DrawSettings, option: str) -> None:
+    with pytest.raises(WorkerUnfit, match=f"^Plain takes no {option}$"):
         arguments(Plain(), how, ["a"], 16)
 
 
 def test_sides_are_cut_down() -> None:
-    assert sides(How(1920, 1080), 16) == (1920, 1072)
-    assert sides(How(5, 17), 16) == (16, 16)
+    assert sides(DrawSettings(1920, 1080), 16) == (1920, 1072)
+    assert sides(DrawSettings(5, 17), 16) == (16, 16)

@@ -113,13 +113,13 @@ def test_what_takes_a_token_is_fetched_here(monkeypatch: pytest.MonkeyPatch, tmp
     here = weights.Weights("model", str(tmp_path), None, {"files": "f"})
     for name in weights.TOKENS:
         monkeypatch.delenv(name, raising=False)
-    assert (weights.fetched(hub, None), weights.fetched(here, None), asked) == (hub, here, [])
+    assert (weights.in_cache(hub, None), weights.in_cache(here, None), asked) == (hub, here, [])
     monkeypatch.setenv("HF_TOKEN", "hf_canary0123456789abcdef")
-    assert weights.fetched(here, None) == here
-    assert weights.fetched(hub, "fp16") == replace(hub, source=str(tmp_path), revision=None)
+    assert weights.in_cache(here, None) == here
+    assert weights.in_cache(hub, "fp16") == replace(hub, source=str(tmp_path), revision=None)
     assert asked == [("lab/model", {"revision": "c0ffee", "variant": "fp16"})]
     with pytest.raises(UsageError, match=r"diffusers/lab/model at c0ffee: OSError: 401 for \*\*\*$"):
-        weights.fetched(hub, "none")
+        weights.in_cache(hub, "none")
 
 
 def test_a_repository_is_known_by_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

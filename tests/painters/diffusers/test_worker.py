@@ -22,11 +22,11 @@ from limner.calls import Calls
 from limner.core.errors import UsageError
 from limner.painters import Painting, PaintRequest
 from limner.painters.diffusers import DiffusersPainter, jobs
-from limner.painters.diffusers.jobs import Drawn, How, Item, Load
+from limner.painters.diffusers.jobs import DrawItem, DrawSettings, PipelineSetup, RawDrawing
 from limner.painters.diffusers.options import Options
 from limner.store import Store
 from limner.store.records import load_drawings
-from limner.workers import Died, Pool
+from limner.workers import Pool, WorkerDeath
 from tests.support import SmallExam, picture
 
 pytestmark = pytest.mark.slow
@@ -37,13 +37,13 @@ Pipeline = Callable[[str], Path]
 
 @pytest.fixture
 def pool(pipeline: Pipeline) -> Iterator[Pool]:
-    made = jobs.open_pool(Load(str(pipeline("sd3")), dtype="float32"), Options({}, 4, ("cpu",)))
+    made = jobs.open_pool(PipelineSetup(str(pipeline("sd3")), dtype="float32"), Options({}, 4, ("cpu",)))
     yield made
     made.close()
 
 
-def draw(pool: Pool, how: How, item: Item) -> Drawn:
-    return jobs.drawn(jobs.submit(pool, how, item, 120.0).result(120))
+def draw(pool: Pool, how: DrawSettings, item: DrawItem) -> RawDrawing:
+    return jobs.read_drawing(jobs.submit(pool, how, item, 120.0).result(120))
 
 
 def paint(painter: DiffusersPainter, store: Store, *requests: PaintRequest) -> list[Painting]:
@@ -55,16 +55,18 @@ def paint(painter: DiffusersPainter, store: Store, *requests: PaintRequest) -> l
 
 
 def test_the_worker_draws_what_the_pipeline_draws_and_comes_back_when_killed(pool: Pool, pipeline: Pipeline) -> None:
-    from limner.painters.diffusers.pipeline import Easel
+    from limner.painters.diffusers.pipeline import Pipeline
 
-    how, items = How(32, 32, steps=2), [Item("A cell.", 3), Item("A leaf with labels", 4)]
+    how, items = DrawSettings(32, 32, steps=2), [DrawItem("A cell.", 3), DrawItem("A leaf with labels", 4)]
     drawn = draw(pool, how, items[0])
-    here: Any = next(Easel.open(Load(str(pipeline("sd3")), dtype="float32", device="cpu")).draw(how, items[:1]))
+    here: Any = next(
+        Pipeline.open(PipelineSetup(str(pipeline("sd3")), dtype="float32", device="cpu")).draw(how, items[:1])
+    )
     assert drawn.pixels == here.pixels
     (process,) = pool._processes
     worker = psutil.Process(process._process.pid)
     os.kill(worker.pid, signal.SIGKILL)
-    with suppress(Died):  # It may have been seen to be gone before it was asked.
+    with suppress(WorkerDeath):  # It may have been seen to be gone before it was asked.
         draw(pool, how, items[1])
     assert draw(pool, how, items[0]).pixels == drawn.pixels
     assert not worker.is_running()

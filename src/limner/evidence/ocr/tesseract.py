@@ -78,7 +78,7 @@ def reader(languages: str = LANGUAGES, seconds: float = 120.0) -> Callable[[byte
 
 
 @dataclass(frozen=True)
-class Word:
+class OcrWord:
     """One word: its row in the program's own counting, its box, and how sure the program is (0-1)."""
 
     text: str
@@ -103,13 +103,13 @@ def parse(table: str) -> list[TextLine]:
         left, top, width, height = (float(row[key]) for key in ("left", "top", "width", "height"))
         place = tuple(row[key] for key in ("block_num", "par_num", "line_num"))
         sure = max(0.0, float(row["conf"])) / 100
-        words.append(Word(row["text"].strip(), place, left, top, left + width, top + height, min(1.0, sure)))
+        words.append(OcrWord(row["text"].strip(), place, left, top, left + width, top + height, min(1.0, sure)))
     return in_reading_order([line for line in lines_of(words) if line.confidence >= LEAST])
 
 
-def lines_of(words: Iterable[Word]) -> list[TextLine]:
+def lines_of(words: Iterable[OcrWord]) -> list[TextLine]:
     """Words of one row that follow each other closely, as lines; their confidence is that of a letter on average."""
-    rows: dict[tuple[str, ...], list[Word]] = {}
+    rows: dict[tuple[str, ...], list[OcrWord]] = {}
     for word in words:
         rows.setdefault(word.row, []).append(word)
     found = []
@@ -127,7 +127,7 @@ def lines_of(words: Iterable[Word]) -> list[TextLine]:
     return found
 
 
-def _line(words: list[Word]) -> TextLine:
+def _line(words: list[OcrWord]) -> TextLine:
     left, top = min(word.left for word in words), min(word.top for word in words)
     right, bottom = max(word.right for word in words), max(word.bottom for word in words)
     letters = sum(len(word.text) for word in words)

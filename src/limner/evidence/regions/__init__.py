@@ -27,13 +27,13 @@ def open_counter(word: str, **options: Any) -> RegionCounter:
 
     Args:
         word: One of `WORDS`.
-        options: Of a model, `limner.evidence.regions.settings.Settings` by name; ``batch``; for SAM 2.1 also ``device``
-            and ``precision``, for SAM 2 tiny ``threads``.
+        options: Of a model, `limner.evidence.regions.boxes.MaskSettings` by name; ``batch``; for SAM 2.1 also
+            ``device`` and ``precision``, for SAM 2 tiny ``threads``.
 
     Raises:
         UsageError: There is no such counter, or it does not take such an option.
     """
-    from .settings import settings_from
+    from .boxes import RELEASE, mask_settings
 
     kind, _, place = word.partition(":")
     make: Callable[..., RegionCounter]
@@ -45,12 +45,11 @@ def open_counter(word: str, **options: Any) -> RegionCounter:
     elif kind == "sam2-tiny":
         from .tiny import FAST, TinyCounter
 
-        make, given = TinyCounter, {"folder": place or None, "settings": settings_from(FAST, options)}
+        make, given = TinyCounter, {"folder": place or None, "settings": mask_settings(FAST, options)}
     elif word == "sam2.1-large" or (kind == "sam2.1" and place):
         from .sam import LARGE, SamCounter
-        from .settings import RELEASE
 
-        make, given = SamCounter, {"weights": place or LARGE, "settings": settings_from(RELEASE, options)}
+        make, given = SamCounter, {"weights": place or LARGE, "settings": mask_settings(RELEASE, options)}
     else:
         raise UsageError(f"no region counter {word!r}; there are {', '.join(WORDS)}")
     unknown = options.keys() - (inspect.signature(make).parameters.keys() - given.keys())

@@ -1,18 +1,27 @@
-"""What a region counter is, and what it finds."""
+"""What regions are, what counts them, and MMMG's way with text: which lines become regions, which masks they cover."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ...core.evidence import TextLine
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from ...core.evidence import TextLine
-
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom, in the image's pixels."""
+MIN_CONFIDENCE = 0.85
+MIN_SHORT_SIDE = 20
+MERGE_DISTANCE = 20
+"""Lines whose vertical centres lie no further apart than this, in pixels, become one."""
+MIN_LINE_SIDE = 10
+"""A merged line that is narrower or lower than this still covers masks, but is no region."""
+MAX_OVERLAP = 0.8
+"""A mask is text when a line shares more than this of the smaller one of the two boxes."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +31,7 @@ class Regions:
     Attributes:
         count: Masks and lines together: what readability is computed from.
         masks: Mask regions that no line of text covers.
-        lines: Line regions.
+        lines: TextLine regions.
         boxes: The boxes of the mask regions, then those of the lines.
     """
 
@@ -79,3 +88,61 @@ class RegionCounter(Protocol):
     def count(self, image: Image, lines: Sequence[TextLine]) -> Regions:
         """The regions of an image whose text has been read already."""
         ...
+
+
+def text_lines(lines: Iterable[TextLine]) -> list[Box]:
+    """The boxes of whole lines of text, from top to bottom: parts at one height are one line, however far apart."""
+    parts = sorted((part for part in lines if _trusted(part)), key=_centre)
+    rows: list[list[TextLine]] = []
+    height = 0.0
+    for part in parts:
+        centre = _centre(part)
+        if rows and abs(centre - height) <= MERGE_DISTANCE:
+            rows[-1].append(part)
+            # The height drifts: each new part pulls it halfway, whatever the number of parts before.
+            height = (height + centre) / 2
+        else:
+            rows.append([part])
+            height = centre
+    return [_around(row) for row in rows]
+
+
+def overlap(one: Box, other: Box) -> float:
+    """The shared area as part of the smaller box's area; 0 for boxes that share none."""
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    if width <= 0 or height <= 0:
+        return 0.0
+    return width * height / min(_area(one), _area(other))
+
+
+def merge_regions(masks: Iterable[Box], lines: Sequence[TextLine]) -> Regions:
+    """The regions of an image: masks that no line covers, and the lines."""
+    rows = text_lines(lines)
+    kept = [mask for mask in masks if not any(overlap(mask, row) > MAX_OVERLAP for row in rows)]
+    large = [row for row in rows if row[2] - row[0] >= MIN_LINE_SIDE and row[3] - row[1] >= MIN_LINE_SIDE]
+    return Regions.of(kept, large)
+
+
+def _trusted(line: TextLine) -> bool:
+    return line.confidence >= MIN_CONFIDENCE and _short_side(line) >= MIN_SHORT_SIDE
+
+
+def _short_side(line: TextLine) -> float:
+    corners = line.box
+    return min(math.dist(corners[n], corners[(n + 1) % 4]) for n in range(4))
+
+
+def _centre(line: TextLine) -> float:
+    return sum(y for _, y in line.box) / 4
+
+
+def _around(row: Sequence[TextLine]) -> Box:
+    """The upright box around all corners, cut to whole pixels towards zero."""
+    bounds = [line.bounds for line in row]
+    lefts, tops, rights, bottoms = zip(*bounds, strict=True)
+    return float(int(min(lefts))), float(int(min(tops))), float(int(max(rights))), float(int(max(bottoms)))
+
+
+def _area(box: Box) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])

@@ -1,24 +1,82 @@
-"""Crops, points and boxes of automatic mask generation, for whatever model makes the masks. Pure."""
+"""Settings, crops, points and boxes of automatic mask generation, for whatever model makes the masks. Pure."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.errors import UsageError
 from .base import Box
-from .settings import Settings
 
 Floats = NDArray[np.float64]
 OVERLAP = 512 / 1500
 """How far the four crops of the first layer overlap, as part of the image's shorter side."""
 NEAR_EDGE = 20
 """A mask that comes this close to an edge of its crop, in pixels, was cut by it."""
+
+
+@dataclass(frozen=True)
+class MaskSettings:
+    """The settings of automatic mask generation; the defaults are those of MMMG's released script.
+
+    Attributes:
+        points: Points a side on the whole image.
+        iou: Masks whose own estimate of their quality is not above this are dropped.
+        stability: A mask's area at a raised threshold must be at least this part of its area at a lowered one.
+        offset: By how much the threshold is raised and lowered for that.
+        layers: 1 looks again at four crops that overlap, 2 at sixteen more; 0 at the whole image only.
+        downscale: In each further layer the points a side are divided by this.
+        nms: Of two masks in one crop whose boxes overlap by more than this, the better one stays.
+        crop_nms: The same between crops, where the mask of the smaller crop stays.
+        refine: Every mask goes through the decoder a second time, as an input, before any is dropped.
+    """
+
+    points: int = 32
+    iou: float = 0.7
+    stability: float = 0.95
+    offset: float = 0.7
+    layers: int = 1
+    downscale: int = 2
+    nms: float = 0.6
+    crop_nms: float = 0.7
+    refine: bool = True
+
+    def __post_init__(self) -> None:
+        whole = {"points": (1, 256), "layers": (0, 4), "downscale": (1, 16)}
+        for name, (least, most) in whole.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+                raise UsageError(f"{name} is a whole number from {least} to {most}, not {value!r}")
+        for name in ("iou", "stability", "offset", "nms", "crop_nms"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or isinstance(value, bool) or not value >= 0:
+                raise UsageError(f"{name} is a number of at least 0, not {value!r}")
+        if not isinstance(self.refine, bool):
+            raise UsageError(f"refine is true or false, not {self.refine!r}")
+
+    def side(self, layer: int) -> int:
+        """Points a side in a layer of crops."""
+        return max(1, int(self.points / self.downscale**layer))
+
+    def __str__(self) -> str:
+        """What differs from the release's settings."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        changed = [f"{name}={value:g}" for name, value in values.items() if value != getattr(RELEASE, name)]
+        return " ".join(changed) or "release"
+
+
+RELEASE = MaskSettings()
+
+
+def mask_settings(base: MaskSettings, options: dict[str, Any]) -> MaskSettings:
+    """`base` with those of the options that are settings; they are taken out of `options`."""
+    return replace(base, **{field.name: options.pop(field.name) for field in fields(base) if field.name in options})
 
 
 @dataclass(frozen=True)
@@ -69,7 +127,7 @@ def grid(side: int) -> Floats:
     return np.stack([across.ravel(), down.ravel()], axis=1)
 
 
-def chosen(found: Iterable[tuple[Crop, Masks]], size: tuple[int, int], settings: Settings) -> list[Box]:
+def remaining_boxes(found: Iterable[tuple[Crop, Masks]], size: tuple[int, int], settings: MaskSettings) -> list[Box]:
     """The boxes that remain of all crops' masks: none cut by a crop's edge, no two that are one thing.
 
     Args:
@@ -84,18 +142,18 @@ def chosen(found: Iterable[tuple[Crop, Masks]], size: tuple[int, int], settings:
         several += 1
         left, top, right, bottom = crop.box
         placed = masks.boxes + np.array([left, top, left, top], dtype=np.float64)
-        whole = ~cut(placed, crop.box, size)
+        whole = ~cut_by_crop(placed, crop.box, size)
         placed, quality = placed[whole], masks.quality[whole]
-        best = suppressed(placed, quality, settings.nms)
+        best = suppress_overlaps(placed, quality, settings.nms)
         boxes.append(placed[best])
         worth.append(np.full(len(best), 1 / ((right - left) * (bottom - top))))
     together = np.concatenate(boxes)
     if several > 1:
-        together = together[suppressed(together, np.concatenate(worth), settings.crop_nms)]
+        together = together[suppress_overlaps(together, np.concatenate(worth), settings.crop_nms)]
     return [(float(a), float(b), float(c), float(d)) for a, b, c, d in together]
 
 
-def cut(boxes: Floats, crop: Sequence[int], size: tuple[int, int]) -> NDArray[np.bool_]:
+def cut_by_crop(boxes: Floats, crop: Sequence[int], size: tuple[int, int]) -> NDArray[np.bool_]:
     """Which boxes come near an edge of their crop that is no edge of the image."""
     edges = np.array(crop, dtype=np.float64)
     image = np.array([0, 0, *size], dtype=np.float64)
@@ -103,7 +161,7 @@ def cut(boxes: Floats, crop: Sequence[int], size: tuple[int, int]) -> NDArray[np
     return np.asarray(near.any(axis=1))
 
 
-def suppressed(boxes: Floats, worth: Floats, threshold: float) -> NDArray[np.intp]:
+def suppress_overlaps(boxes: Floats, worth: Floats, threshold: float) -> NDArray[np.intp]:
     """The places of the boxes that stay, best first: none overlaps a better one by more than `threshold`.
 
     Equals keep their order. A box without area overlaps nothing.
@@ -123,7 +181,7 @@ def suppressed(boxes: Floats, worth: Floats, threshold: float) -> NDArray[np.int
     return np.array(kept, dtype=np.intp)
 
 
-def measured(masks: Any, offset: float) -> tuple[Any, Any, Any, Any]:
+def measure_masks(masks: Any, offset: float) -> tuple[Any, Any, Any, Any]:
     """Of masks n x height x width, as numpy arrays or tensors: areas at the raised and at the lowered threshold, and
     which columns and which rows hold a part of the mask."""
     inside = masks > 0
@@ -131,7 +189,7 @@ def measured(masks: Any, offset: float) -> tuple[Any, Any, Any, Any]:
     return raised, lowered, inside.any(-2), inside.any(-1)
 
 
-def passed(
+def stable_masks(
     areas: tuple[Floats, Floats], places: tuple[NDArray[np.bool_], NDArray[np.bool_]], quality: Floats, stability: float
 ) -> Masks:
     """The masks that are stable; areas and places (columns, rows) as `measured` gives them."""

@@ -9,8 +9,7 @@ import numpy as np
 
 from ...core.errors import UsageError
 from ...core.images import flatten
-from .base import Box, Regions
-from .lines import merged
+from .base import Box, Regions, merge_regions
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -51,7 +50,7 @@ class ClassicalCounter:
 
     def count(self, image: Image, lines: Sequence[TextLine]) -> Regions:
         """The regions of an image whose text has been read already."""
-        return merged(areas(image), lines)
+        return merge_regions(areas(image), lines)
 
 
 def areas(image: Image) -> list[Box]:

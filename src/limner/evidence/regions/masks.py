@@ -17,8 +17,7 @@ import torch.nn.functional as F  # noqa: N812
 
 from ...core.images import flatten
 from .base import Box
-from .boxes import Crop, Masks, chosen, crops, grid, measured, passed
-from .settings import Settings
+from .boxes import Crop, Masks, MaskSettings, crops, grid, measure_masks, remaining_boxes, stable_masks
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -47,7 +46,7 @@ class MaskGenerator:
     def __init__(
         self,
         model: Any,
-        settings: Settings,
+        settings: MaskSettings,
         *,
         device: str = "cpu",
         precision: str = "float32",
@@ -75,7 +74,7 @@ class MaskGenerator:
         parts = crops(image.width, image.height, self._settings.layers)
         found = [(crop, self._masks(crop, features)) for crop, features in self._embedded(pixels, parts)]
         self.passed += sum(len(masks.quality) for _, masks in found)
-        return chosen(found, image.size, self._settings)
+        return remaining_boxes(found, image.size, self._settings)
 
     def _embedded(self, pixels: Any, parts: list[Crop]) -> Iterator[tuple[Crop, list[Any]]]:
         """Every crop with its features, from the largest map to the smallest."""
@@ -116,7 +115,7 @@ class MaskGenerator:
         if not measures:
             return Masks.none()
         raised, lowered, columns, rows = (torch.cat(each).cpu().numpy() for each in zip(*measures, strict=True))
-        return passed((raised, lowered), (columns, rows), torch.cat(qualities).cpu().numpy(), settings.stability)
+        return stable_masks((raised, lowered), (columns, rows), torch.cat(qualities).cpu().numpy(), settings.stability)
 
     def _refined(self, features: list[Any], points: Any, logits: Any) -> Iterator[tuple[Any, Any]]:
         """The masks once more, each out of its point and itself."""
@@ -131,7 +130,7 @@ class MaskGenerator:
         width, height = crop.size
         for some in logits.split(max(1, self._pixels // (width * height))) if len(logits) else ():
             large = F.interpolate(some[:, None].float(), (height, width), mode="bilinear", align_corners=False)
-            yield measured(large[:, 0], self._settings.offset)
+            yield measure_masks(large[:, 0], self._settings.offset)
 
     def _prompts(self, side: int) -> Any:
         """A grid of points as the decoder takes them: the point, and the mark that no box follows."""

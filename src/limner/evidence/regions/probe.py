@@ -11,7 +11,7 @@ from ...core.evidence import TextLine
 from ...core.images import decode
 from ...core.prices import price_of
 from ...workers import Recipe, cores
-from ..probe import Finding, Local, Probe
+from ..probe import Finding, LocalProbe, Probe
 from . import open_counter
 
 REGIONS_S = 600.0
@@ -20,7 +20,7 @@ LONGEST = 200
 """Characters of the longest name a store takes."""
 
 
-class RegionsProbe(Local):
+class RegionsProbe(LocalProbe):
     """Counts regions with the counter that a word names; the value is their number.
 
     The journal keeps the boxes too. `ocr` reads the lines of text, which are regions themselves.

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import UsageError
-from .base import Regions
-from .lines import merged
-from .settings import RELEASE, Settings
+from .base import Regions, merge_regions
+from .boxes import RELEASE, MaskSettings
 from .weights import read_config, sha256, tensor_names
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class SamCounter:
     def __init__(
         self,
         weights: str = LARGE,
-        settings: Settings = RELEASE,
+        settings: MaskSettings = RELEASE,
         *,
         device: str | None = None,
         precision: str | None = None,
@@ -93,11 +92,11 @@ class SamCounter:
             if self._made is None:
                 self._made = self._load()
             boxes = self._made.boxes(image)
-        return merged(boxes, lines)
+        return merge_regions(boxes, lines)
 
     @cached_property
     def _folder(self) -> Path:
-        return located(self._weights)
+        return weights_folder(self._weights)
 
     @cached_property
     def _model_name(self) -> str:
@@ -141,7 +140,7 @@ class SamCounter:
         )
 
 
-def located(weights: str) -> Path:
+def weights_folder(weights: str) -> Path:
     """The folder with a model's files.
 
     Raises:

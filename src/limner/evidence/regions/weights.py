@@ -32,7 +32,7 @@ def _hashed(file: Path, _size: int, _changed: int) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def pinned(folder: Path, files: dict[str, str], how: str) -> dict[str, Path]:
+def pinned_files(folder: Path, files: dict[str, str], how: str) -> dict[str, Path]:
     """The files of a folder by name, each with exactly the hash that is asked for.
 
     Args:

@@ -13,14 +13,14 @@ from ...core.exam import Exam, Question
 from ...core.images import BadImage, decode, encode_png
 from ...evidence.probe import OcrProbe
 from ...store import Blobs
-from ..base import Free, Painting, PaintRequest, refuse_pictures
+from ..base import FreePainter, Painting, PaintRequest, refuse_pictures
 from ..kinds import PainterInputs, PainterKind
 
 NAMES = ("reference", "blank", "text", "shuffled", "erased", "swapped")
 SIZE = (1024, 1024)
 
 
-class ControlPainter(Free):
+class ControlPainter(FreePainter):
     """Draws from the exam's own references, or ignores the question on purpose."""
 
     changeable = False

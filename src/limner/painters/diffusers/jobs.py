@@ -11,7 +11,7 @@ from typing import Any
 from ...calls import Fault, Kind
 from ...core.errors import UsageError
 from ...core.images import MAX_PIXELS
-from ...workers import Answer, Died, Failed, Pool, Recipe, Unfit
+from ...workers import JobFailure, JobResult, Pool, Recipe, WorkerDeath, WorkerUnfit
 from .options import Options
 
 FACTORY = "limner.painters.diffusers.worker:opened"
@@ -22,7 +22,7 @@ LOAD_S = 6 * 3600.0
 
 
 @dataclass(frozen=True)
-class Load:
+class PipelineSetup:
     """The pipeline a worker is to open, and where it is to run.
 
     Attributes:
@@ -41,7 +41,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class How:
+class DrawSettings:
     """Everything about a drawing but its prompt, seed and pictures: what agrees in it can be drawn in one batch.
 
     None leaves the choice to the pipeline.
@@ -59,7 +59,7 @@ class How:
 
 
 @dataclass(frozen=True)
-class Item:
+class DrawItem:
     """One drawing to be made.
 
     Attributes:
@@ -72,7 +72,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class RawDrawing:
     """A finished drawing: raw RGB pixels, and how it came about.
 
     Attributes:
@@ -86,7 +86,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Undrawn:
+class DrawFailure:
     """An item that cannot be drawn, by the kind of its fault."""
 
     place: int
@@ -94,7 +94,7 @@ class Undrawn:
     detail: str
 
 
-def open_pool(load: Load, options: Options, pool: Callable[..., Pool] = Pool) -> Pool:
+def open_pool(load: PipelineSetup, options: Options, pool: Callable[..., Pool] = Pool) -> Pool:
     """The workers of a painter, one on each device; they stay until the painter goes."""
     recipe = Recipe(
         "diffusers", FACTORY, json.dumps(asdict(load), sort_keys=True), start_s=LOAD_S, single=False,
@@ -104,13 +104,13 @@ def open_pool(load: Load, options: Options, pool: Callable[..., Pool] = Pool) ->
     return pool(recipe, places, options.batch_size, idle_s=None)
 
 
-def submit(pool: Pool, how: How, item: Item, seconds: float) -> Future[Answer]:
+def submit(pool: Pool, how: DrawSettings, item: DrawItem, seconds: float) -> Future[JobResult]:
     """Have something drawn, with others that agree in how."""
     words = {"prompt": item.prompt, "seed": item.seed}
     return pool.submit({"how": asdict(how)}, item.images, seconds=seconds, item=words)
 
 
-def drawn(answer: Answer) -> Drawn:
+def read_drawing(answer: JobResult) -> RawDrawing:
     """What a worker has drawn.
 
     Raises:
@@ -121,14 +121,14 @@ def drawn(answer: Answer) -> Drawn:
     if isinstance(size, list) and len(size) == 2 and all(type(side) is int and side > 0 for side in size):
         width, height = size
         if isinstance(about, dict) and [len(body) for body in answer.bodies] == [3 * width * height]:
-            return Drawn(0, (width, height), answer.bodies[0], about)
+            return RawDrawing(0, (width, height), answer.bodies[0], about)
     raise Fault("image", "what the worker sent is no picture")
 
 
-def fault_of(error: Died | Failed | Unfit) -> Exception:
+def fault_of(error: WorkerDeath | JobFailure | WorkerUnfit) -> Exception:
     """What the worker says of itself, or what became of it: a fault of the drawing, or the end of the run."""
-    if isinstance(error, Unfit):
+    if isinstance(error, WorkerUnfit):
         return UsageError(f"it cannot be loaded: {error}" if error.loading else str(error))
-    if isinstance(error, Failed):
+    if isinstance(error, JobFailure):
         return Fault(KINDS.get(error.kind, "server"), error.detail)
     return Fault("timeout" if error.late else "server", str(error))

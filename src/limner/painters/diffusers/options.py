@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -56,7 +57,7 @@ class Options:
         try:
             return _sides(size)
         except ValueError as error:
-            raise UsageError(f"the size {size!r} in limner.toml makes no sense; {MEANT['size']}") from error
+            raise UsageError(f"the size {size!r} in limner.toml makes no sense; {READERS['size'][1]}") from error
 
 
 def parse(given: Mapping[str, Any], spec: str) -> Options:
@@ -72,10 +73,11 @@ def parse(given: Mapping[str, Any], spec: str) -> Options:
             raise UsageError(f"{spec} has no option {name!r}; there is: {', '.join(sorted(READERS))}")
         if own in found:
             raise UsageError(f"{spec}: {own} is given twice, once as {name}")
+        read, meaning = READERS[own]
         try:
-            found[own] = READERS[own](value)
+            found[own] = read(value)
         except (TypeError, ValueError, KeyError) as error:
-            raise UsageError(f"{spec}: {name}={value} makes no sense; {MEANT[own]}") from error
+            raise UsageError(f"{spec}: {name}={value} makes no sense; {meaning}") from error
     if ("width" in found) != ("height" in found) or ("width" in found and "size" in found):
         raise UsageError(f"{spec}: give width and height together, or size alone")
     how = {name: found.pop(name) for name in EXECUTION if name in found}
@@ -88,16 +90,13 @@ def _whole(value: Any) -> int:
     return int(value)
 
 
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not 0 <= float(value) < float("inf"):
-        raise ValueError
-    return float(value)
+def _number(fits: Callable[[float], bool]) -> Callable[[Any], float]:
+    def read(value: Any) -> float:
+        if isinstance(value, bool) or not fits(float(value)):
+            raise ValueError
+        return float(value)
 
-
-def _share(value: Any) -> float:
-    if not 0 < _number(value) <= 1:
-        raise ValueError
-    return float(value)
+    return read
 
 
 def _text(value: Any) -> str:
@@ -121,10 +120,13 @@ def _size(value: Any) -> Any:
     return {aspect: "{}x{}".format(*_sides(size)) for aspect, size in value.items()}
 
 
+def _words(value: Any) -> list[str]:
+    return [str(word).strip() for word in (value if isinstance(value, list) else str(value).split(","))]
+
+
 def _devices(value: Any) -> tuple[str, ...]:
     """``0,1``, ``cuda:0,cuda:1``, ``cpu``."""
-    words = value if isinstance(value, list) else str(value).split(",")
-    names = tuple(f"cuda:{word}" if (word := str(each).strip()).isdecimal() else word for each in words)
+    names = tuple(f"cuda:{word}" if word.isdecimal() else word for word in _words(value))
     if not all(re.fullmatch(r"[a-z]+(:\d+)?", name) for name in names) or len(set(names)) < len(names):
         raise ValueError
     return names
@@ -132,56 +134,41 @@ def _devices(value: Any) -> tuple[str, ...]:
 
 def _variables(value: Any) -> tuple[str, ...]:
     """``NAME,NAME``; workers get no keys."""
-    names = tuple(str(word).strip() for word in (value if isinstance(value, list) else str(value).split(",")))
+    names = tuple(_words(value))
     if not all(re.fullmatch(r"[A-Za-z_]\w*", name) and not is_key(name) for name in names):
         raise ValueError
     return names
-
-
-def _seconds(value: Any) -> float:
-    if _number(value) <= 0:
-        raise ValueError
-    return float(value)
 
 
 def _offload(value: Any) -> str:
     return OFFLOADS[OFFLOADS.index(value)]
 
 
-def _dtype(value: Any) -> str:
-    return DTYPES[value]
-
-
-READERS: dict[str, Callable[[Any], Any]] = {
-    "dtype": _dtype,
-    "steps": _whole,
-    "guidance": _number,
-    "true_cfg_scale": _number,
-    "negative_prompt": _text,
-    "max_sequence_length": _whole,
-    "size": _size,
-    "width": _whole,
-    "height": _whole,
-    "strength": _share,
-    "variant": _text,
-    "revision": _text,
-    "batch_size": _whole,
-    "devices": _devices,
-    "offload": _offload,
-    "timeout_s": _seconds,
-    "env": _variables,
-}
+Reader = tuple[Callable[[Any], Any], str]
+WHOLE: Reader = (_whole, "it is a whole number from 1")
+NUMBER: Reader = (_number(lambda number: 0 <= number < math.inf), "it is a number from 0")
+TEXT: Reader = (_text, "it is text")
+READERS: dict[str, Reader] = {
+    "dtype": (DTYPES.__getitem__, "it is bfloat16, float16 or float32"),
+    "steps": WHOLE,
+    "guidance": NUMBER,
+    "true_cfg_scale": NUMBER,
+    "negative_prompt": TEXT,
+    "max_sequence_length": WHOLE,
+    "size": (_size, 'it is WIDTHxHEIGHT, or one by aspect: {"landscape": "1216x832", …}'),
+    "width": WHOLE,
+    "height": WHOLE,
+    "strength": (_number(lambda number: 0 < number <= 1), "it is above 0 and at most 1"),
+    "variant": TEXT,
+    "revision": TEXT,
+    "batch_size": WHOLE,
+    "devices": (_devices, "it is numbers of GPUs, such as 0,1, or cpu"),
+    "offload": (_offload, f"it is {', '.join(OFFLOADS)}"),
+    "timeout_s": (_number(lambda number: 0 < number < math.inf), "it is a number of seconds above 0"),
+    "env": (
+        _variables, "it is names of environment variables, such as NAME,NAME; those of keys are not handed on",
+    ),
+}  # fmt: skip
+"""Every option: what reads its value, and what the value is, for the message where it is not."""
 EXECUTION = ("batch_size", "devices", "offload", "timeout_s", "env")
 """Options that change no drawing: they are in no key and no label."""
-MEANT = {
-    "dtype": "it is bfloat16, float16 or float32",
-    "size": 'it is WIDTHxHEIGHT, or one by aspect: {"landscape": "1216x832", …}',
-    "devices": "it is numbers of GPUs, such as 0,1, or cpu",
-    "offload": f"it is {', '.join(OFFLOADS)}",
-    "timeout_s": "it is a number of seconds above 0",
-    "env": "it is names of environment variables, such as NAME,NAME; those of keys are not handed on",
-    "strength": "it is above 0 and at most 1",
-    **dict.fromkeys(("steps", "max_sequence_length", "width", "height", "batch_size"), "it is a whole number from 1"),
-    **dict.fromkeys(("guidance", "true_cfg_scale"), "it is a number from 0"),
-    **dict.fromkeys(("negative_prompt", "variant", "revision"), "it is text"),
-}

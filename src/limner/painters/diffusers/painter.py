@@ -10,22 +10,23 @@ from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
 
-from ...calls import Attempt, Calls, Fault, Request, Result
-from ...core.errors import StoreError, UsageError
+from ...calls import Attempt, Calls, Request, Result
+from ...core.errors import UsageError
+from ...core.faults import picture_faults
 from ...core.images import encode_png
 from ...core.settings import PainterFacts
 from ...store import Blobs
-from ...workers import Died, Failed, Pool, Unfit
-from ..base import Free, Painting, PaintRequest
+from ...workers import JobFailure, Pool, WorkerDeath, WorkerUnfit
+from ..base import FreePainter, Painting, PaintRequest
 from . import jobs, options, weights
-from .jobs import Drawn, How, Item, Load
+from .jobs import DrawItem, DrawSettings, PipelineSetup, RawDrawing
 
 PACKAGES = ("torch", "diffusers", "transformers", "accelerate")
 AHEAD = 2
 """How many batches per device are claimed at once: one is drawn while the next is gathered."""
 
 
-class DiffusersPainter(Free):
+class DiffusersPainter(FreePainter):
     """A diffusers pipeline from a folder or from the Hugging Face hub, drawn by worker processes.
 
     The drawing's seed is the seed of its noise, which is drawn on the CPU: devices and batches do not change it.
@@ -52,11 +53,11 @@ class DiffusersPainter(Free):
         self.changeable = weights.folder_of(self._place) is not None
         self._sizes = facts.sizes
         self._make_pool = pool
-        self._once = threading.Lock()
+        self._lock = threading.Lock()
         self._found: weights.Weights | None = None
         self._pool: Pool | None = None
-        self._rooms: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]
-        self._rooms = weakref.WeakKeyDictionary()
+        self._semaphores: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]
+        self._semaphores = weakref.WeakKeyDictionary()
 
     def check(self) -> None:
         """Fail early when the packages are not there."""
@@ -67,42 +68,42 @@ class DiffusersPainter(Free):
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
         found = await self._weights()
-        how = self._how(request)
+        how = self._draw_settings(request)
         body = self._body(request, how, found)
 
         async def perform(_attempt: Attempt) -> Result:
-            item = Item(request.prompt, request.seed, await asyncio.to_thread(self._pictures, request))
+            item = DrawItem(request.prompt, request.seed, await asyncio.to_thread(self._pictures, request))
             pool = self._pool
             if pool is None:
                 pool = await asyncio.to_thread(self._workers, found)
             job = jobs.submit(pool, how, item, self._chosen.timeout_s)
             try:
-                drawn = jobs.drawn(await asyncio.wrap_future(job))
-            except (Died, Failed, Unfit) as error:
+                drawn = jobs.read_drawing(await asyncio.wrap_future(job))
+            except (WorkerDeath, JobFailure, WorkerUnfit) as error:
                 raise self._fault(error) from error
             sha256 = await asyncio.to_thread(self._keep, drawn)
             return Result({"image": sha256, "about": drawn.about})
 
         # The wait for a free worker stands before the call, so that nothing is claimed long before it is drawn.
-        async with self._room():
+        async with self._semaphore():
             outcome = await calls.do(Request("paint", f"diffusers/{found.name}", body), perform)
         data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
         notes = {"body": body, "about": outcome.payload.get("about", {})}
         return Painting(data, request.prompt, (outcome.key,), outcome.cost, notes)
 
-    def _fault(self, error: Died | Failed | Unfit) -> Exception:
+    def _fault(self, error: WorkerDeath | JobFailure | WorkerUnfit) -> Exception:
         found = jobs.fault_of(error)
         return UsageError(f"{self.spec}: {found}") if isinstance(found, UsageError) else found
 
-    def _how(self, request: PaintRequest) -> How:
+    def _draw_settings(self, request: PaintRequest) -> DrawSettings:
         width, height = self._chosen.size(request.aspect, self._sizes)
         names = ("steps", "guidance", "true_cfg_scale", "negative_prompt", "max_sequence_length")
         given = {name: self.options[name] for name in names if name in self.options}
         if request.images:
             given |= {"editing": True, "strength": self.options.get("strength")}
-        return How(width, height, **given)
+        return DrawSettings(width, height, **given)
 
-    def _body(self, request: PaintRequest, how: How, found: weights.Weights) -> dict[str, Any]:
+    def _body(self, request: PaintRequest, how: DrawSettings, found: weights.Weights) -> dict[str, Any]:
         """Everything that decides the pixels; neither batch size nor devices nor offloading do."""
         settings = {name: value for name, value in asdict(how).items() if value is not None and name != "editing"}
         body = {"prompt": request.prompt, "seed": request.seed, "weights": found.identity, "dtype": self._chosen.dtype}
@@ -112,7 +113,7 @@ class DiffusersPainter(Free):
 
     async def _weights(self) -> weights.Weights:
         def find() -> weights.Weights:
-            with self._once:
+            with self._lock:
                 found = self._found or weights.find(self._place, self.options.get("revision"))
                 self._found = found
                 return found
@@ -120,29 +121,27 @@ class DiffusersPainter(Free):
         return await asyncio.to_thread(find) if self._found is None else self._found
 
     def _workers(self, found: weights.Weights) -> Pool:
-        with self._once:
+        with self._lock:
             if self._pool is None:
                 chosen, variant = self._chosen, self.options.get("variant")
-                here = weights.fetched(found, variant)
-                load = Load(here.source, here.revision, chosen.dtype, variant, None, chosen.offload)
+                here = weights.in_cache(found, variant)
+                load = PipelineSetup(here.source, here.revision, chosen.dtype, variant, None, chosen.offload)
                 self._pool = jobs.open_pool(load, chosen, self._make_pool)
                 # Also at the interpreter's end.
                 weakref.finalize(self, self._pool.close)
             return self._pool
 
-    def _room(self) -> asyncio.Semaphore:
+    def _semaphore(self) -> asyncio.Semaphore:
         loop = asyncio.get_running_loop()
-        if loop not in self._rooms:
-            self._rooms[loop] = asyncio.Semaphore(AHEAD * self._chosen.batch_size * len(self._chosen.devices))
-        return self._rooms[loop]
+        if loop not in self._semaphores:
+            self._semaphores[loop] = asyncio.Semaphore(AHEAD * self._chosen.batch_size * len(self._chosen.devices))
+        return self._semaphores[loop]
 
     def _pictures(self, request: PaintRequest) -> tuple[bytes, ...]:
-        try:
+        with picture_faults("a picture to start from"):
             return tuple(self._blobs.get(sha256) for sha256 in request.images)
-        except StoreError as error:
-            raise Fault("missing", str(error)) from error
 
-    def _keep(self, drawn: Drawn) -> str:
+    def _keep(self, drawn: RawDrawing) -> str:
         from PIL import Image
 
         return self._blobs.put(encode_png(Image.frombytes("RGB", drawn.size, drawn.pixels)))[0]

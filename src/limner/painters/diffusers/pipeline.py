@@ -16,17 +16,18 @@ import torch
 from PIL import Image
 
 from ...core.images import BadImage, decode
-from .jobs import Drawn, How, Item, Load, Undrawn
-from .pipeline_args import Unfit, arguments, sides, takes
+from ...workers import WorkerUnfit
+from .jobs import DrawFailure, DrawItem, DrawSettings, PipelineSetup, RawDrawing
+from .pipeline_args import arguments, sides, takes
 
 OUT = ("out of memory", "can't allocate memory")
 
 
-class NoForm(ValueError):
+class MissingForm(ValueError):
     """The pipeline cannot start from a picture, or from nothing but words."""
 
 
-class Easel:
+class Pipeline:
     """A pipeline on its device.
 
     Args:
@@ -34,7 +35,7 @@ class Easel:
         load: Where and how it runs.
     """
 
-    def __init__(self, pipe: Any, load: Load) -> None:
+    def __init__(self, pipe: Any, load: PipelineSetup) -> None:
         self.pipe, self._load = pipe, load
         self.device = load.device or _best_device()
         self._forms: dict[bool, Any] = {}
@@ -42,7 +43,7 @@ class Easel:
         self._most: dict[tuple[int, int, bool], int] = {}
 
     @classmethod
-    def open(cls, load: Load) -> Easel:
+    def open(cls, load: PipelineSetup) -> Pipeline:
         """Load the pipeline a painter names."""
         diffusers: Any = import_module("diffusers")
         for package in ("diffusers", "transformers"):
@@ -55,21 +56,21 @@ class Easel:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # A newer name for torch_dtype, which older ones lack.
             pipe = diffusers.DiffusionPipeline.from_pretrained(load.source, **how)
-        easel = cls(pipe, load)
-        easel._place(pipe)
-        return easel
+        pipeline = cls(pipe, load)
+        pipeline._move_to_device(pipe)
+        return pipeline
 
     def form(self, *, editing: bool) -> Any:
         """The pipeline as it draws from words, or as it starts from a picture; both share their weights.
 
         Raises:
-            NoForm: There is no such form.
+            MissingForm: There is no such form.
         """
         if editing not in self._forms:
-            self._forms[editing] = self._made(editing)
+            self._forms[editing] = self._make_form(editing)
         return self._forms[editing]
 
-    def _made(self, editing: bool) -> Any:
+    def _make_form(self, editing: bool) -> Any:
         from diffusers import AutoPipelineForImage2Image, AutoPipelineForText2Image
 
         starts_from_picture = "Img2Img" in type(self.pipe).__name__
@@ -80,9 +81,9 @@ class Easel:
             return wanted.from_pipe(self.pipe)
         except Exception as error:
             form = "image-to-image" if editing else "text-to-image"
-            raise NoForm(f"{type(self.pipe).__name__} has no {form} form: {error}") from error
+            raise MissingForm(f"{type(self.pipe).__name__} has no {form} form: {error}") from error
 
-    def _place(self, pipe: Any) -> None:
+    def _move_to_device(self, pipe: Any) -> None:
         pipe.set_progress_bar_config(disable=True)
         if pipe is self._placed:
             return
@@ -95,34 +96,36 @@ class Easel:
             pipe.to(self.device)
         self._placed = pipe
 
-    def draw(self, how: How, items: Sequence[Item]) -> Iterator[Drawn | Undrawn]:
+    def draw(self, how: DrawSettings, items: Sequence[DrawItem]) -> Iterator[RawDrawing | DrawFailure]:
         """Draw all items, in as few batches as memory allows; what was learnt of that is remembered.
 
         Raises:
-            Unfit: No item can be drawn like this.
+            WorkerUnfit: No item can be drawn like this.
         """
         try:
             alone = how.editing and self._edits_alone()
-        except NoForm as error:
-            yield from (Undrawn(place, "bad_request", str(error)) for place in range(len(items)))
+        except MissingForm as error:
+            yield from (DrawFailure(place, "bad_request", str(error)) for place in range(len(items)))
             return
         shape = how.width, how.height, how.editing
         waiting = list(enumerate(items))
         while waiting:
             most = 1 if alone else min(self._most.get(shape, len(waiting)), len(waiting))
             batch, waiting = waiting[:most], waiting[most:]
-            found = self._tried(how, batch)
+            found = self._try_batch(how, batch)
             if found is None:
                 self._most[shape] = max(1, len(batch) // 2)
                 waiting = batch + waiting
             else:
                 yield from found
 
-    def _tried(self, how: How, batch: Sequence[tuple[int, Item]]) -> list[Drawn | Undrawn] | None:
+    def _try_batch(
+        self, how: DrawSettings, batch: Sequence[tuple[int, DrawItem]]
+    ) -> list[RawDrawing | DrawFailure] | None:
         """What became of a batch; None when it was too large for the memory."""
         try:
             return list(self._batch(how, batch))
-        except Unfit:
+        except WorkerUnfit:
             raise
         except Exception as error:
             if _is_shortage(error):
@@ -133,17 +136,17 @@ class Easel:
                     return None
                 detail = f"out of memory on {self.device} for one image of {how.width} x {how.height}"
                 advice = "try offload=model or another size, with --retry-failed"
-                return [Undrawn(batch[0][0], "bad_request", f"{detail}; {advice}")]
+                return [DrawFailure(batch[0][0], "bad_request", f"{detail}; {advice}")]
             if len(batch) > 1:
                 # One of them may have spoilt it for the others.
-                return [each for one in batch for each in self._tried(how, [one]) or []]
+                return [each for one in batch for each in self._try_batch(how, [one]) or []]
             said = " ".join(str(error).split())[:500]
             kind = "image" if isinstance(error, BadImage) else "bad_request"
-            return [Undrawn(batch[0][0], kind, f"{type(error).__name__}: {said}")]
+            return [DrawFailure(batch[0][0], kind, f"{type(error).__name__}: {said}")]
 
-    def _batch(self, how: How, batch: Sequence[tuple[int, Item]]) -> Iterator[Drawn | Undrawn]:
+    def _batch(self, how: DrawSettings, batch: Sequence[tuple[int, DrawItem]]) -> Iterator[RawDrawing | DrawFailure]:
         pipe = self.form(editing=how.editing)
-        self._place(pipe)
+        self._move_to_device(pipe)
         given = arguments(pipe, how, [item.prompt for _, item in batch], self._step())
         if how.editing:
             given["image"] = self._pictures([item for _, item in batch], sides(how, self._step()))
@@ -155,14 +158,16 @@ class Easel:
         about = self._about(pipe, given)
         for (place, _), pixels, unsafe in zip(batch, output.images, withheld, strict=True):
             if unsafe:
-                yield Undrawn(place, "refusal", "the pipeline's own safety checker withheld the image")
+                yield DrawFailure(place, "refusal", "the pipeline's own safety checker withheld the image")
             elif not np.isfinite(pixels).all():
-                yield Undrawn(place, "image", f"the numbers of {self._load.dtype} did not suffice; try dtype=float32")
+                yield DrawFailure(
+                    place, "image", f"the numbers of {self._load.dtype} did not suffice; try dtype=float32"
+                )
             else:
                 image = Image.fromarray((pixels.clip(0, 1) * 255).round().astype(np.uint8)).convert("RGB")
-                yield Drawn(place, image.size, image.tobytes(), {**about, "batch": len(batch)})
+                yield RawDrawing(place, image.size, image.tobytes(), {**about, "batch": len(batch)})
 
-    def _pictures(self, items: Sequence[Item], size: tuple[int, int]) -> Any:
+    def _pictures(self, items: Sequence[DrawItem], size: tuple[int, int]) -> Any:
         if self._edits_alone():
             (item,) = items
             pictures = [decode(data) for data in item.images]

@@ -7,11 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .jobs import How
-
-
-class Unfit(Exception):
-    """The pipeline cannot do what the options ask of it, for any question."""
+from ...workers import WorkerUnfit
+from .jobs import DrawSettings
 
 
 def takes(pipe: Any) -> Mapping[str, inspect.Parameter]:
@@ -19,17 +16,17 @@ def takes(pipe: Any) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(pipe.__call__).parameters
 
 
-def sides(how: How, step: int) -> tuple[int, int]:
+def sides(how: DrawSettings, step: int) -> tuple[int, int]:
     """Width and height, cut down to multiples of what the pipeline can draw."""
     width, height = (max(step, side // step * step) for side in (how.width, how.height))
     return width, height
 
 
-def arguments(pipe: Any, how: How, prompts: Sequence[str], step: int) -> dict[str, Any]:
+def arguments(pipe: Any, how: DrawSettings, prompts: Sequence[str], step: int) -> dict[str, Any]:
     """What to call a pipeline with; noise and pictures come on top.
 
     Raises:
-        Unfit: It does not take an option that was given.
+        WorkerUnfit: It does not take an option that was given.
     """
     known = takes(pipe)
     by_true_guidance = _is_true_guided(known)
@@ -51,7 +48,7 @@ def arguments(pipe: Any, how: How, prompts: Sequence[str], step: int) -> dict[st
         if value is None:
             continue
         if name not in known:
-            raise Unfit(f"{type(pipe).__name__} takes no {option}")
+            raise WorkerUnfit(f"{type(pipe).__name__} takes no {option}")
         given[name] = value
     width, height = sides(how, step)
     # Some editors draw a million pixels whatever the sides, unless told otherwise.

@@ -67,7 +67,7 @@ def find(place: str, revision: str | None) -> Weights:
     return Weights(place, place, commit, {"repository": place, "commit": commit})
 
 
-def fetched(found: Weights, variant: str | None) -> Weights:
+def in_cache(found: Weights, variant: str | None) -> Weights:
     """The same weights, in the hub's cache where a token may be needed to get them there: workers get none."""
     if found.revision is None or not any(os.environ.get(name) for name in TOKENS):
         return found

@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from ...calls import Kind
 from ...core.errors import UsageError
-from ...transport.openai_faults import kind_of
+from ...transport.openai_client import kind_of
 from ..base import PaintRequest
-from ..jobs import Finished, JobPainter, Over
+from ..jobs import FailedJob, FinishedJob, JobPainter
 from ..service import Service
 
 CREDIT = 0.01
@@ -34,33 +34,32 @@ class BflPainter(JobPainter):
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """The request body; images come without loss unless asked for otherwise."""
         body = {"prompt": request.prompt, "output_format": self.options.get("output_format", "png")}
-        body |= {name: self.options[name] for name in PASSED_ON if name in self.options}
-        return body | self.seed(request) | _measures(self.size(request), self.target)
+        return body | self.options_of(PASSED_ON) | self.seed(request) | _measures(self.size(request), self.target)
 
     def headers(self, *, submit: bool) -> dict[str, str]:
         """The key."""
         key = self.provider.key()
         return {"x-key": key} if key else {}
 
-    def place(self) -> str:
+    def submit_url(self) -> str:
         """The URL that takes jobs for this model."""
         return f"{self.url}/v1/{quote(self.model, safe='')}"
 
-    def ticket(self, reply: dict[str, Any]) -> str | None:
+    def poll_url(self, reply: dict[str, Any]) -> str | None:
         """Where to poll: the job lives in one region, whose address the reply gives."""
         job, url = reply["id"], reply.get("polling_url")
         return str(url or f"{self.url}/v1/get_result?id={quote(job, safe='')}")
 
-    def read(self, reply: dict[str, Any]) -> Finished | None:
+    def read(self, reply: dict[str, Any]) -> FinishedJob | None:
         """The outcome; whether a job that ended without an image is charged is not documented."""
         status, result = reply["status"], reply.get("result")
         if status in ENDS:
             why = reply.get("details") or reply.get("error") or result
-            raise Over(ENDS[status], f"{status}: {why}"[:500] if why else status, cost=None)
+            raise FailedJob(ENDS[status], f"{status}: {why}"[:500] if why else status, cost=None)
         if status != "Ready" or result is None:
             return None
         cost = reply.get("cost")
-        return Finished(str(result["sample"]), result.get("prompt"), None if cost is None else cost * CREDIT)
+        return FinishedJob(str(result["sample"]), result.get("prompt"), None if cost is None else cost * CREDIT)
 
     def kind(self, status: int, body: Any) -> Kind:
         """By status alone: refusals come as a job's end, and complaints about a field quote its name and value."""

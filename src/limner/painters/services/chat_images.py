@@ -9,15 +9,14 @@ from typing import Any
 
 from ...calls import Fault, Kind
 from ..base import Aspect, PaintRequest
-from ..service import Drawn, Service
-from ..sync import OneReplyPainter, error_within, number
+from ..service import Service, ServiceImage
+from ..sync import OneReplyPainter, error_within, number_or_none
 
 RATIOS: dict[Aspect, str] = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
 CONFIG = ("image_size", "quality", "background", "moderation", "output_format", "output_compression")
 """Options that go into ``image_config``."""
 NATIVE = ("temperature", "top_p", "max_tokens", "reasoning", "provider")
 """Options that go into the body as they are."""
-OPTIONS = frozenset({"size", "modalities", *CONFIG, *NATIVE})
 
 _FILTERED = re.compile(r"content_?filter|safety|prohibited|blocklist|recitation|spii|sensitive|refusal", re.I)
 _DECLINED = re.compile(
@@ -36,14 +35,14 @@ class ChatImages(OneReplyPainter):
 
     path = "/chat/completions"
     most_pictures = 16
-    known = OPTIONS
+    known = frozenset({"size", "modalities", *CONFIG, *NATIVE})
     sizes = RATIOS
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """See `limner.painters.service.ApiPainter`."""
         ratio = self.size(request)
         config = {} if ratio == "auto" else {"aspect_ratio": ratio}
-        config |= {name: self.options[name] for name in CONFIG if name in self.options}
+        config |= self.options_of(CONFIG)
         kinds = self.options.get("modalities", "image,text")
         return {
             "model": self.model,
@@ -51,7 +50,7 @@ class ChatImages(OneReplyPainter):
             "modalities": [kind.strip() for kind in kinds.split(",")] if isinstance(kinds, str) else list(kinds),
             **({"image_config": config} if config else {}),
             **self.seed(request),
-            **{name: self.options[name] for name in NATIVE if name in self.options},
+            **self.options_of(NATIVE),
         }
 
     def _content(self, request: PaintRequest) -> str | list[dict[str, Any]]:
@@ -70,7 +69,7 @@ class ChatImages(OneReplyPainter):
         content = [text, *({"type": "image_url", "image_url": {"url": url}} for url in urls)]
         return self.path, {"body": {**body, "messages": [{**message, "content": content}]}}
 
-    def read(self, reply: dict[str, Any], drawn: Drawn) -> tuple[str, Drawn]:
+    def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
         """See `limner.painters.sync.OneReplyPainter`."""
         raw = dict(drawn.raw)
         if not reply.get("choices"):
@@ -79,9 +78,11 @@ class ChatImages(OneReplyPainter):
         if choice.get("error"):
             raise error_within(choice["error"], raw)
         usage = reply.get("usage") or {}
-        sent, written, cost = (number(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "cost"))
+        sent, written, cost = (
+            number_or_none(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "cost")
+        )
         if cost is not None and usage.get("is_byok"):
-            cost += number((usage.get("cost_details") or {}).get("upstream_inference_cost")) or 0
+            cost += number_or_none((usage.get("cost_details") or {}).get("upstream_inference_cost")) or 0
         message = choice.get("message") or {}
         if images := message.get("images"):
             return images[0]["image_url"]["url"], replace(drawn, tokens_in=sent, tokens_out=written, cost=cost)

@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import quote
 
 from ...calls import Kind
-from ...transport.openai_faults import kind_of
+from ...transport.openai_client import kind_of
 from ..base import PaintRequest
-from ..jobs import Finished, JobPainter, Over
+from ..jobs import FailedJob, FinishedJob, JobPainter
 from ..service import Service
 
 PROMPT, MESSAGES = "text2image/image-synthesis", "image-generation/generation"
@@ -58,15 +58,15 @@ class DashScopePainter(JobPainter):
         wish = {"X-DashScope-Async": "enable"} if submit and self._endpoint != AT_ONCE else {}
         return {"Authorization": f"Bearer {self.provider.key() or 'none'}"} | wish
 
-    def place(self) -> str:
+    def submit_url(self) -> str:
         """The URL that takes jobs."""
         return f"{self.url}/api/v1/services/aigc/{self._endpoint}"
 
-    def ticket(self, reply: dict[str, Any]) -> str | None:
+    def poll_url(self, reply: dict[str, Any]) -> str | None:
         """Where to poll."""
         return f"{self.url}/api/v1/tasks/{quote(reply['output']['task_id'], safe='')}"
 
-    def read(self, reply: dict[str, Any]) -> Finished | None:
+    def read(self, reply: dict[str, Any]) -> FinishedJob | None:
         """The outcome; only images are charged, never a job that failed."""
         output = reply["output"]
         state, choices = output.get("task_status"), output.get("choices", [])
@@ -77,7 +77,7 @@ class DashScopePainter(JobPainter):
         results = output.get("results") or [part for each in choices for part in each["message"]["content"]]
         for result in results:
             if link := result.get("url") or result.get("image"):
-                return Finished(str(link), result.get("actual_prompt"))
+                return FinishedJob(str(link), result.get("actual_prompt"))
         raise _ended("no image", results[0] if results else {})
 
     def kind(self, status: int, body: Any) -> Kind:
@@ -94,9 +94,9 @@ def _kind(code: Any, otherwise: Kind) -> Kind:
     return next((kind for kind, starts in KINDS.items() if str(code).startswith(starts)), otherwise)
 
 
-def _ended(how: str, said: Mapping[str, Any]) -> Over:
+def _ended(how: str, said: Mapping[str, Any]) -> FailedJob:
     usual: Kind = "missing" if how == "UNKNOWN" else "server"
-    return Over(_kind(said.get("code"), usual), f"{how}: {said.get('code')}: {said.get('message')}"[:500])
+    return FailedJob(_kind(said.get("code"), usual), f"{how}: {said.get('code')}: {said.get('message')}"[:500])
 
 
 SERVICE = Service("Alibaba Cloud Model Studio, where Wan and Qwen-Image draw", DashScopePainter)

@@ -1,4 +1,4 @@
-"""Gemini's native image output: one generateContent call, the image a part of the reply."""
+"""Gemini's native image output: one generateContent call, the image a part of the reply; and what its errors mean."""
 
 from __future__ import annotations
 
@@ -9,108 +9,15 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from ...calls import Attempt, Fault, Kind
-from ...transport.http import exchange, said
-from ...transport.openai_faults import retry_after
+from ...calls import Fault, Kind
+from ...transport.http import error_message
+from ...transport.openai_client import retry_after
 from ..base import Aspect, PaintRequest
-from ..service import ApiPainter, Drawn, Service
+from ..service import Service, ServiceImage
+from ..sync import OneReplyPainter
 
 RATIOS: dict[Aspect, str] = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
 THINKING = {"thinking_level": "thinkingLevel", "thinking_budget": "thinkingBudget"}
-OPTIONS = frozenset({"size", "image_size", "temperature", *THINKING})
-
-
-class Gemini(ApiPainter):
-    """A Gemini model that draws. Its sizes are aspect ratios, such as 3:2; ``auto`` leaves the choice to it.
-
-    ``image_size`` is 1K, 2K or 4K. Models that think take either ``thinking_level`` or ``thinking_budget``.
-    """
-
-    most_pictures = 14
-    known = OPTIONS
-    sizes = RATIOS
-
-    def body(self, request: PaintRequest) -> dict[str, Any]:
-        """See `limner.painters.service.ApiPainter`."""
-        ratio = self.size(request)
-        image = {} if ratio == "auto" else {"aspectRatio": ratio}
-        if "image_size" in self.options:
-            image["imageSize"] = self.options["image_size"]
-        config: dict[str, Any] = {"responseModalities": ["TEXT", "IMAGE"], **self.seed(request)}
-        if image:
-            config["imageConfig"] = image
-        if "temperature" in self.options:
-            config["temperature"] = self.options["temperature"]
-        if thinking := {field: self.options[name] for name, field in THINKING.items() if name in self.options}:
-            config["thinkingConfig"] = thinking
-        parts = [*({"inlineData": picture} for picture in self.pictures(request)), {"text": request.prompt}]
-        return {"contents": [{"role": "user", "parts": parts}], "generationConfig": config}
-
-    async def _wire(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The body with its pictures by their bytes."""
-        (content,) = body["contents"]
-        parts: list[dict[str, Any]] = []
-        for part in content["parts"]:
-            if "inlineData" in part:
-                media, data = (await self.prepared(part["inlineData"])).parts
-                part = {"inlineData": {"mimeType": media, "data": base64.b64encode(data).decode()}}
-            parts.append(part)
-        return {**body, "contents": [{**content, "parts": parts}]}
-
-    async def send(self, body: dict[str, Any], attempt: Attempt) -> Drawn:
-        """See `limner.painters.service.ApiPainter`."""
-        url = f"{self.url}/models/{quote(self.model)}:generateContent"
-        key = self.provider.key()
-        headers = {"x-goog-api-key": key} if key else {}
-        try:
-            sent = await self._wire(body)
-            reply = await exchange("POST", url, headers=headers, body=sent, timeout=self.provider.timeout_s)
-        except Fault as fault:
-            raise fault_of(fault) from fault
-        if "error" in reply:
-            raise fault_of(Fault("server", said(reply), cost=None, result=reply))
-        try:
-            return self._read(reply)
-        except (AttributeError, LookupError, TypeError) as error:
-            detail = f"the reply does not fit the API: {type(error).__name__}: {error}"[:300]
-            raise Fault("server", detail, cost=None, result=_slim(reply)) from error
-
-    def _read(self, reply: dict[str, Any]) -> Drawn:
-        usage = reply.get("usageMetadata") or {}
-        sent = usage.get("promptTokenCount")
-        made = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
-        candidate = (reply.get("candidates") or [{}])[0]
-        # What the model draws while it thinks is a draft.
-        parts = [p for p in (candidate.get("content") or {}).get("parts") or [] if not p.get("thought")]
-        images = [p["inlineData"]["data"] for p in parts if "inlineData" in p]
-        if images and candidate.get("finishReason") not in REFUSALS:
-            return self._drawn(images[-1], Drawn(b"", _slim(reply), sent, made if usage else None))
-        kind, detail = why_no_image(reply, candidate, " ".join(p["text"] for p in parts if p.get("text")))
-        # No image, but all the same there may be a bill for what was read and written.
-        cost = None if sent is None else self._settings.price(self.target, sent, made)
-        raise Fault(kind, detail, cost=cost, result=_slim(reply))
-
-    def _drawn(self, data: str, drawn: Drawn) -> Drawn:
-        try:
-            return replace(drawn, image=base64.b64decode(data, validate=True))
-        except ValueError as error:
-            detail = f"what {self.target} sent as an image is no base64: {error}"
-            raise Fault("image", detail, cost=self._price(drawn), result=dict(drawn.raw)) from error
-
-
-def _slim(value: Any) -> Any:
-    """A reply without image data and thought signatures, which are as large."""
-    if isinstance(value, list):
-        return [_slim(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    large = {key for key in ("data", "thoughtSignature") if isinstance(value.get(key), str)}
-    return {key: f"{len(item)} characters" if key in large else _slim(item) for key, item in value.items()}
-
-
-SERVICE = Service("Gemini's generateContent", Gemini)
-
-
 REFUSALS = frozenset(
     {
         "SAFETY", "IMAGE_SAFETY", "PROHIBITED_CONTENT", "IMAGE_PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "LANGUAGE",
@@ -126,6 +33,77 @@ _STATUSES: dict[str, Kind] = {
 _BAD_KEY = re.compile(r"api_key_invalid|api key (not valid|not found|expired)")
 _SPENT = re.compile(r"per[_ ]?day|limit: 0\b(?!\.)|prepayment|spending cap|enable billing")
 _RETRY_IN = re.compile(r"retry in ([\d.]+)s")
+
+
+class Gemini(OneReplyPainter):
+    """A Gemini model that draws. Its sizes are aspect ratios, such as 3:2; ``auto`` leaves the choice to it.
+
+    ``image_size`` is 1K, 2K or 4K. Models that think take either ``thinking_level`` or ``thinking_budget``.
+    """
+
+    most_pictures = 14
+    known = frozenset({"size", "image_size", "temperature", *THINKING})
+    sizes = RATIOS
+
+    def body(self, request: PaintRequest) -> dict[str, Any]:
+        """See `limner.painters.service.ApiPainter`."""
+        ratio = self.size(request)
+        image = {} if ratio == "auto" else {"aspectRatio": ratio}
+        if "image_size" in self.options:
+            image["imageSize"] = self.options["image_size"]
+        config: dict[str, Any] = {"responseModalities": ["TEXT", "IMAGE"], **self.seed(request)}
+        if image:
+            config["imageConfig"] = image
+        config |= self.options_of(["temperature"])
+        if thinking := {THINKING[name]: value for name, value in self.options_of(THINKING).items()}:
+            config["thinkingConfig"] = thinking
+        parts = [*({"inlineData": picture} for picture in self.pictures(request)), {"text": request.prompt}]
+        return {"contents": [{"role": "user", "parts": parts}], "generationConfig": config}
+
+    def headers(self) -> dict[str, str]:
+        """The key."""
+        key = self.provider.key()
+        return {"x-goog-api-key": key} if key else {}
+
+    async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """See `limner.painters.sync.OneReplyPainter`."""
+        (content,) = body["contents"]
+        parts: list[dict[str, Any]] = []
+        for part in content["parts"]:
+            if "inlineData" in part:
+                media, data = (await self.prepared(part["inlineData"])).parts
+                part = {"inlineData": {"mimeType": media, "data": base64.b64encode(data).decode()}}
+            parts.append(part)
+        sent = {**body, "contents": [{**content, "parts": parts}]}
+        return f"/models/{quote(self.model)}:generateContent", {"body": sent}
+
+    async def ask(self, body: dict[str, Any]) -> dict[str, Any]:
+        """See `limner.painters.sync.OneReplyPainter`."""
+        try:
+            return await super().ask(body)
+        except Fault as fault:
+            raise fault_of(fault) from fault
+
+    def error(self, reply: dict[str, Any]) -> Fault:
+        """The fault as `fault_of` knows it."""
+        return Fault("server", error_message(reply), cost=None, result=reply)
+
+    def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
+        """See `limner.painters.sync.OneReplyPainter`."""
+        usage = reply.get("usageMetadata") or {}
+        sent = usage.get("promptTokenCount")
+        made = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
+        candidate = (reply.get("candidates") or [{}])[0]
+        # What the model draws while it thinks is a draft.
+        parts = [p for p in (candidate.get("content") or {}).get("parts") or [] if not p.get("thought")]
+        images = [p["inlineData"]["data"] for p in parts if "inlineData" in p]
+        if images and candidate.get("finishReason") not in REFUSALS:
+            # Never a link, whatever it says.
+            return "data:," + images[-1], replace(drawn, tokens_in=sent, tokens_out=made if usage else None)
+        kind, detail = why_no_image(reply, candidate, " ".join(p["text"] for p in parts if p.get("text")))
+        # No image, but all the same there may be a bill for what was read and written.
+        cost = None if sent is None else self._settings.price(self.target, sent, made)
+        raise Fault(kind, detail, cost=cost, result=dict(drawn.raw))
 
 
 def fault_of(fault: Fault) -> Fault:
@@ -144,7 +122,7 @@ def fault_of(fault: Fault) -> Fault:
     elif status == "RESOURCE_EXHAUSTED" or "enable billing" in words:
         unexplained = "current quota" in words and "perminute" not in words and wait is None
         kind = "credits" if unexplained or _SPENT.search(words) else "rate_limit"
-    detail = f"{error.get('code')} {status}: {said(error)}"
+    detail = f"{error.get('code')} {status}: {error_message(error)}"
     return Fault(kind, detail, retry_after=wait, cost=fault.cost, result=fault.result)
 
 
@@ -174,3 +152,6 @@ def _delay(error: Mapping[str, Any]) -> float | None:
             return retry_after(str(detail["retryDelay"]).removesuffix("s"))
     told = _RETRY_IN.search(str(error.get("message")))
     return retry_after(told[1]) if told else None
+
+
+SERVICE = Service("Gemini's generateContent", Gemini)

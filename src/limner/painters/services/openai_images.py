@@ -9,8 +9,8 @@ from typing import Any
 from ...calls import Fault
 from ...transport.http import Form
 from ..base import Aspect, PaintRequest
-from ..service import Drawn, Service
-from ..sync import OneReplyPainter, number
+from ..service import Service, ServiceImage
+from ..sync import OneReplyPainter, number_or_none
 
 SIZES: dict[Aspect, str] = {"square": "1024x1024", "landscape": "1536x1024", "portrait": "1024x1536"}
 NATIVE = (
@@ -21,7 +21,6 @@ NATIVE = (
 """Options that go into the body as they are."""
 DRAWING_ONLY, EDITING_ONLY = frozenset({"moderation", "style"}), frozenset({"input_fidelity"})
 """Options that one of the two endpoints does not take, and is not given."""
-OPTIONS = frozenset({"size", *NATIVE, *EDITING_ONLY})
 
 
 class OpenAIImages(OneReplyPainter):
@@ -33,14 +32,14 @@ class OpenAIImages(OneReplyPainter):
 
     path, edits_path = "/images/generations", "/images/edits"
     most_pictures = 16
-    known = OPTIONS
+    known = frozenset({"size", *NATIVE, *EDITING_ONLY})
     sizes = SIZES
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """See `limner.painters.service.ApiPainter`."""
         size = self.size(request)
         unwanted = DRAWING_ONLY if request.images else EDITING_ONLY
-        native = {name: value for name, value in self.options.items() if name != "size" and name not in unwanted}
+        native = self.options_of(name for name in self.options if name not in {"size", *unwanted})
         body = {"model": self.model, "prompt": request.prompt, "n": 1, "size": size, **self.seed(request), **native}
         return body | ({"image": self.pictures(request)} if request.images else {})
 
@@ -55,15 +54,15 @@ class OpenAIImages(OneReplyPainter):
             files.append(("image[]", (f"{place}.{media.removeprefix('image/')}", data, media)))
         return self.edits_path, {"form": Form(fields, files)}
 
-    def read(self, reply: dict[str, Any], drawn: Drawn) -> tuple[str, Drawn]:
+    def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
         """See `limner.painters.sync.OneReplyPainter`."""
         first = (reply.get("data") or [{}])[0]
         where = first.get("b64_json") or first.get("url")
         if not where:
             raise Fault("server", "no image in the reply", cost=None, result=dict(drawn.raw))
         usage = reply.get("usage") or {}
-        sent, made = number(usage.get("input_tokens")), number(usage.get("output_tokens"))
-        shown = number((usage.get("input_tokens_details") or {}).get("image_tokens")) or 0
+        sent, made = number_or_none(usage.get("input_tokens")), number_or_none(usage.get("output_tokens"))
+        shown = number_or_none((usage.get("input_tokens_details") or {}).get("image_tokens")) or 0
         counts = {"tokens_in": sent, "tokens_out": made, "picture_tokens": shown}
         return where, replace(drawn, **counts, prompt=first.get("revised_prompt") or None)
 

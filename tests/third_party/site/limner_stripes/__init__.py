@@ -18,7 +18,7 @@ from limner.evidence.kinds import ProbeInputs, ProbeKind
 from limner.evidence.probe import Finding
 from limner.judges import JudgeInputs, JudgeKind, JudgeResult, Subject
 from limner.painters import PainterInputs, PainterKind, Painting, PaintRequest
-from limner.painters.base import Free, refuse_pictures
+from limner.painters.base import FreePainter, refuse_pictures
 from limner.strategies import Stage, Studio
 
 PRICE = 0.01
@@ -45,7 +45,7 @@ def drawn(colours: list[str], width: int) -> bytes:
     return buffer.getvalue()
 
 
-class StripesPainter(Free):
+class StripesPainter(FreePainter):
     """Draws a stripe for each colour behind the slash, and for each that the prompt names. A cent an image."""
 
     changeable = False

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from limner.painters import PaintRequest
-from limner.painters.service import Drawn, Service
+from limner.painters.service import Service, ServiceImage
 from limner.painters.sync import OneReplyPainter
 
 
@@ -21,7 +21,7 @@ class StripesJson(OneReplyPainter):
         """The request body."""
         return {"model": self.model, "text": request.prompt, "size": self.size(request), **self.seed(request)}
 
-    def read(self, reply: dict[str, Any], drawn: Drawn) -> tuple[str, Drawn]:
+    def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
         """The image as base64, and its price."""
         return reply["png"], replace(drawn, cost=reply.get("dollars"))
 

@@ -11,9 +11,9 @@ import pytest
 
 from limner.core.redaction import redacted
 from limner.core.settings import Provider
-from limner.evidence.probe import Local, OcrProbe
+from limner.evidence.probe import LocalProbe, OcrProbe
 from limner.evidence.regions.probe import RegionsProbe
-from limner.workers import Died, Failed, Pool, Recipe, Unfit, environment
+from limner.workers import JobFailure, Pool, Recipe, WorkerDeath, WorkerUnfit, environment
 from tests.workers import faulty, plain
 
 CANARY = "sk-canary-0123456789abcdef"
@@ -43,13 +43,13 @@ def pool() -> Iterator[Pool]:
 
 def said(pool: Pool, word: str, **given: Any) -> str:
     error = pool.submit(given, (word.encode(),), seconds=LONG).exception(LONG)
-    assert isinstance(error, Died | Failed | Unfit)
-    assert not isinstance(error, Died) or CANARY not in error.heard
+    assert isinstance(error, WorkerDeath | JobFailure | WorkerUnfit)
+    assert not isinstance(error, WorkerDeath) or CANARY not in error.heard
     return str(error)
 
 
 @pytest.mark.parametrize("probe", [OcrProbe(), RegionsProbe("classical", {}, OcrProbe())], ids=["ocr", "regions"])
-def test_no_key_reaches_a_probe(probe: Local) -> None:
+def test_no_key_reaches_a_probe(probe: LocalProbe) -> None:
     """The probe's own recipe, but for what it loads."""
     made = Pool(replace(probe._recipe, factory=f"{plain.__file__}:environ", workers=1))
     found = made.submit({}, (), seconds=LONG).result(LONG).value

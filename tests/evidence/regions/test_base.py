@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.evidence import Position, TextLine
-from limner.evidence.regions.base import Box, Regions
-from limner.evidence.regions.lines import merged, overlap, text_lines
+from limner.evidence.regions.base import Box, Regions, merge_regions, overlap, text_lines
 from tests.evidence.regions import slow_way
 
 SIDE = 300
@@ -54,7 +53,7 @@ def test_regions_are_those_of_the_slow_way(masks: list[slow_way.Mask], lines: li
         if one.any():
             left, top, right, bottom = slow_way.edges(one)
             boxes.append((float(left), float(top), float(right), float(bottom)))
-    assert merged(boxes, lines).count == slow_way.region_count(masks, lines)
+    assert merge_regions(boxes, lines).count == slow_way.region_count(masks, lines)
 
 
 @given(st.lists(text, max_size=12))
@@ -96,17 +95,17 @@ def test_the_height_of_a_line_drifts_with_its_parts() -> None:
 
 def test_a_covered_mask_is_text_and_no_region_of_its_own() -> None:
     words = [line(100, 100, 100, 30)]
-    assert merged([(105, 102, 195, 128)], words) == Regions.of([], [(100, 100, 200, 130)])
+    assert merge_regions([(105, 102, 195, 128)], words) == Regions.of([], [(100, 100, 200, 130)])
     # A box of which the line covers four fifths exactly stays.
-    assert merged([(100, 100, 125, 130 + 7.5)], words).masks == 1
-    assert merged([(100, 100, 125, 130 + 7.4)], words).masks == 0
+    assert merge_regions([(100, 100, 125, 130 + 7.5)], words).masks == 1
+    assert merge_regions([(100, 100, 125, 130 + 7.4)], words).masks == 0
 
 
 def test_a_line_too_narrow_to_be_a_region_still_covers() -> None:
     slim = TextLine("I", ((10.0, 10.0), (12.0, 40.0), (19.0, 40.0), (17.0, 10.0)), 0.99)
     turned: tuple[Position, Position, Position, Position] = ((10.0, 10.0), (18.9, 30.0), (18.9, 60.0), (10.0, 40.0))
     assert text_lines([slim]) == []
-    assert merged([(11, 20, 17, 50)], [TextLine("I", turned, 0.99)]) == Regions.of([], [])
+    assert merge_regions([(11, 20, 17, 50)], [TextLine("I", turned, 0.99)]) == Regions.of([], [])
 
 
 def test_regions_survive_a_round_trip_and_must_add_up() -> None:
