@@ -5,16 +5,20 @@ BIN = $(VENV)/bin
 TORCH = 2.13.0
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: demo test test-all lint types lock clean
+.PHONY: demo test test-all quick lint types lock clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/limner demo
 
-test: lint types
-	$(BIN)/python -m pytest -n auto -m "not slow" --durations=5
+# The three at once: types take one core a minute where they have no cache yet.
+test: $(VENV)/.dev
+	@$(MAKE) --no-print-directory --jobs 3 lint types quick
+
+quick: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --hypothesis-profile=quick --durations=5
 
 test-all: lint types $(VENV)/.all
-	$(BIN)/python -m pytest -n auto --durations=10
+	$(BIN)/python -m pytest -n auto --dist worksteal --durations=10
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

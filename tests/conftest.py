@@ -14,6 +14,7 @@ from tests.support import SmallExam, write_exam
 
 # A busy machine must not fail a test, and a failure must come again when it is looked at.
 settings.register_profile("limner", deadline=None, derandomize=True)
+settings.register_profile("quick", settings.get_profile("limner"), max_examples=25)
 settings.load_profile("limner")
 
 

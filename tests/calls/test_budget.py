@@ -166,7 +166,7 @@ STEPS = st.lists(
 
 
 @given(STEPS, st.floats(0.3, 2.0))
-@hypothesis_settings(max_examples=150)
+@hypothesis_settings(max_examples=3 * hypothesis_settings().max_examples // 2)
 def test_whatever_happens_the_limit_holds_and_nothing_stays_reserved(steps: list[Any], limit: float) -> None:
     """Costs vary, some are unknown, some tasks are cancelled: the true sum keeps below the limit at every moment."""
     charged = 0.0

@@ -141,6 +141,7 @@ def test_hundreds_of_verdict_sets_over_the_sample() -> None:
     check_pure(SAMPLE, range(400), share=1)
 
 
+@pytest.mark.slow
 def test_hundreds_of_verdict_sets_over_the_released_annotations(released: Path) -> None:
     check_pure(released, range(240), share=8)
 
@@ -159,6 +160,7 @@ def test_importing_into_the_sample(tmp_path: Path) -> None:
         check_store("sample/genexam", store, sets, reading)
 
 
+@pytest.mark.slow
 def test_marking_the_released_annotations(released: Path, tmp_path: Path, drawings: Path) -> None:
     """The Mini subset of them; a thousand drawings take their time."""
     mini = set((released / "mini_sample_ids.txt").read_text("utf-8").split())
@@ -170,6 +172,7 @@ def test_marking_the_released_annotations(released: Path, tmp_path: Path, drawin
     check_store("genexam", store, sets, "careful")
 
 
+@pytest.mark.slow
 def test_importing_into_the_released_annotations(released: Path, tmp_path: Path) -> None:
     sets = {f"painter-{seed}": verdicts(released_rows(released), seed) for seed in (200,)}
     store = bring_in("genexam", sets, tmp_path, "--data", released)

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
-from tests.fakes.service import Json, Reply, Service, Shown, Turn
+from tests.fakes.checks import decode
+from tests.fakes.service import Json, Reply, Service, Shown, by_plan
+from tests.fakes.tally import Turn
 from tests.fakes.truth import draw
 
 A = TypeVar("A", bound=Shown)
@@ -25,10 +27,6 @@ class Billing(Service[Any]):
     Error statuses are free.
     """
 
-    def __init__(self, plan: Any, keep: int) -> None:
-        super().__init__(plan, keep)
-        self.forget()
-
     def forget(self) -> None:
         super().forget()
         self.bill, self.unheard = ({"replies": 0, "tokens_in": 0, "tokens_out": 0} for _ in range(2))
@@ -41,9 +39,9 @@ class Billing(Service[Any]):
         self,
         request: web.Request,
         check: Callable[[Any, Any], A],
-        choose: Callable[[A, Any, Turn], str | None],
         reply: Callable[[A, Any, str | None, Turn], Reply],
-        *more: Any,
+        choose: Callable[[A, Any, Turn], str | None] = by_plan,
+        read: Callable[[bytes], Any] = decode,
     ) -> web.StreamResponse:
         def answer(ask: A, plan: Any, fault: str | None, turn: Turn) -> Reply:
             made = reply(ask, plan, fault, turn)
@@ -62,7 +60,7 @@ class Billing(Service[Any]):
                     bill["tokens_out"] += usage[_name(usage, OUT)]
             return fault
 
-        return await super().attend(request, check, chosen, answer, *more)
+        return await super().attend(request, check, answer, chosen, read)
 
 
 def _name(usage: Json, names: tuple[str, ...]) -> str:

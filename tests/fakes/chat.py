@@ -14,7 +14,7 @@ from tests.fakes.faults import choose
 from tests.fakes.plan import Plan
 from tests.fakes.refusals import RefusedError
 from tests.fakes.replies import models, reply
-from tests.fakes.service import Reply, Service, Turn, main, send_json
+from tests.fakes.service import Service, main, send_json
 
 
 class Chat(Service[Plan]):
@@ -27,7 +27,7 @@ class Chat(Service[Plan]):
         app.router.add_get("/v1/models", self.models)
 
     async def completions(self, request: web.Request) -> web.StreamResponse:
-        return await self.attend(request, _check, _choose, _reply)
+        return await self.attend(request, check_by_plan, reply, choose)
 
     async def models(self, request: web.Request) -> web.Response:
         try:
@@ -37,16 +37,9 @@ class Chat(Service[Plan]):
         return send_json(models(self.run.plan.models))
 
 
-def _check(body: Any, plan: Plan) -> Ask:
+def check_by_plan(body: Any, plan: Plan) -> Ask:
+    """Reads a decoded body as the plan's models take it."""
     return check(body, models=plan.models, unsupported=plan.unsupported)
-
-
-def _choose(ask: Ask, plan: Plan, turn: Turn) -> str | None:
-    return choose(plan, key=turn.key, attempt=turn.attempt, ordinal=turn.ordinal, turn=ask.turn)
-
-
-def _reply(ask: Ask, plan: Plan, fault: str | None, turn: Turn) -> Reply:
-    return reply(plan, ask, fault, turn.id)
 
 
 if __name__ == "__main__":

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.fakes.arguments import FIELDS, check_arguments
-from tests.fakes.images import ImageError, read_data_url
-from tests.fakes.refusals import RefusedError, choice_message, need
+from tests.fakes.images import ImageError, outline, read_data_url
+from tests.fakes.refusals import choice_message, need, refused
 
 Json = dict[str, Any]
 
@@ -47,7 +46,7 @@ def authorise(header: str | None, api_key: str | None) -> None:
         # The real service shows both ends of the key, so a client that repeats the message leaks them.
         masked = given if len(given) <= 12 else f"{given[:8]}{'*' * (len(given) - 12)}{given[-4:]}"
         message = f"Incorrect API key provided: {masked}."
-    raise RefusedError(message, code="invalid_api_key", status=401)
+    raise refused(message, code="invalid_api_key", status=401)
 
 
 def decode(raw: bytes) -> Any:
@@ -55,7 +54,7 @@ def decode(raw: bytes) -> Any:
     try:
         return json.loads(raw)
     except ValueError:
-        raise RefusedError("We could not parse the JSON body of your request.") from None
+        raise refused("We could not parse the JSON body of your request.") from None
 
 
 def check(body: Any, *, models: list[str] | None = None, unsupported: list[str] | None = None) -> Ask:
@@ -63,14 +62,14 @@ def check(body: Any, *, models: list[str] | None = None, unsupported: list[str] 
     need(isinstance(body, dict), "We could not parse the JSON body of your request as an object.")
     if unknown := sorted(set(body) - FIELDS):
         plural = "s" if len(unknown) > 1 else ""
-        raise RefusedError(f"Unrecognized request argument{plural} supplied: {', '.join(unknown)}")
+        raise refused(f"Unrecognized request argument{plural} supplied: {', '.join(unknown)}")
     need(isinstance(body.get("model"), str) and body["model"] != "", "you must provide a model parameter")
     for name in unsupported or []:
         message = f"Unsupported parameter: '{name}' is not supported with this model."
         need(name not in body, message, name, "unsupported_parameter")
     if models is not None and body["model"] not in models:
         message = f"The model `{body['model']}` does not exist or you do not have access to it."
-        raise RefusedError(message, code="model_not_found", status=404)
+        raise refused(message, code="model_not_found", status=404)
     messages = body.get("messages")
     need(
         "messages" in body,
@@ -101,7 +100,7 @@ def shorten(value: Any) -> Any:
     if isinstance(value, list):
         return [shorten(item) for item in value]
     if isinstance(value, str) and value.startswith("data:"):
-        return {"sha256": hashlib.sha256(value.encode()).hexdigest(), "bytes": len(value), "media": None}
+        return outline(value.encode(), None)
     return value
 
 
@@ -149,8 +148,7 @@ def _part(part: Any, at: str, role: str, ask: Ask) -> Json:
     try:
         media, data = read_data_url(image["url"])
     except ImageError as wrong:
-        raise RefusedError(str(wrong), code=wrong.code) from None
+        raise refused(str(wrong), code=wrong.code) from None
     ask.image = ask.image or data
     ask.image_tokens += _IMAGE_TOKENS[detail]
-    seen = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "media": media}
-    return {**part, "image_url": {**image, "url": seen}}
+    return {**part, "image_url": {**image, "url": outline(data, media)}}

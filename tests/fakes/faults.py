@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from tests.fakes.truth import draw
 
 if TYPE_CHECKING:
+    from tests.fakes.checks import Ask
     from tests.fakes.plan import BasePlan, Plan
+    from tests.fakes.tally import Turn
 
 Json = dict[str, Any]
 
@@ -107,27 +109,19 @@ MALFORMED: dict[str, Callable[[Json], str]] = {
 KINDS = frozenset(HTTP) | frozenset(MALFORMED) | {"drop", "hang", "refusal", "length"}
 
 
-def choose(plan: Plan, *, key: str, attempt: int, ordinal: int, turn: int) -> str | None:
-    """The fault a chat request meets, or None.
-
-    Args:
-        plan: The plan.
-        key: The request's key.
-        attempt: How often the key came before under this plan.
-        ordinal: The request's number under this plan, from 1.
-        turn: How many assistant messages the conversation already has.
-    """
-    fault = drawn(plan, key=key, attempt=attempt, ordinal=ordinal)
-    if fault is None and turn < plan.malformed_until_turn:
+def choose(ask: Ask, plan: Plan, turn: Turn) -> str | None:
+    """The fault a chat request meets, or None."""
+    fault = drawn(plan, turn)
+    if fault is None and ask.turn < plan.malformed_until_turn:
         kinds = plan.malformed_kinds
-        return kinds[int(draw(plan.seed, "malformed", key) * len(kinds))]
+        return kinds[int(draw(plan.seed, "malformed", turn.key) * len(kinds))]
     return fault
 
 
-def drawn(plan: BasePlan, *, key: str, attempt: int, ordinal: int) -> str | None:
-    """The fault drawn for a request by the plan's probabilities, or None; see `choose`."""
-    if plan.faults and (plan.fault_first is None or attempt < plan.fault_first):
-        on: object = {"attempt": f"{key}/{attempt}", "key": key, "ordinal": ordinal}[plan.fault_by]
+def drawn(plan: BasePlan, turn: Turn) -> str | None:
+    """The fault drawn for a request by the plan's probabilities, or None."""
+    if plan.faults and (plan.fault_first is None or turn.attempt < plan.fault_first):
+        on: object = {"attempt": f"{turn.key}/{turn.attempt}", "key": turn.key, "ordinal": turn.ordinal}[plan.fault_by]
         rest = draw(plan.seed, "fault", on)
         for kind, probability in plan.faults.items():
             if rest < probability:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from email.parser import BytesParser
 from email.policy import HTTP
 from typing import Any
 
-from tests.fakes.images import media_of
-from tests.fakes.refusals import RefusedError, need
+from tests.fakes.images import media_of, outline
+from tests.fakes.refusals import need, refused
 
 Json = dict[str, Any]
 
@@ -39,7 +38,6 @@ def decode_form(kind: str, raw: bytes) -> Json:
         media = part.get_content_type()
         if media != media_of(data) or file.rpartition(".")[2] != media.removeprefix("image/"):
             message_ = f"Invalid image file or mode for image {len(found.get(str(name), [])) + 1}."
-            raise RefusedError(message_, str(name), "invalid_image_file")
-        seen = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "media": media}
-        found.setdefault(str(name), []).append(seen)
+            raise refused(message_, str(name), "invalid_image_file")
+        found.setdefault(str(name), []).append(outline(data, media))
     return found

@@ -9,11 +9,10 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.fakes.faults import drawn
 from tests.fakes.gemini_checks import Ask, check
-from tests.fakes.gemini_errors import Refused, bad_key
+from tests.fakes.gemini_errors import bad_key, refused
 from tests.fakes.gemini_replies import GeminiPlan, reply
-from tests.fakes.service import Service, Turn, main
+from tests.fakes.service import Service, main
 
 
 class Gemini(Service[GeminiPlan]):
@@ -27,13 +26,13 @@ class Gemini(Service[GeminiPlan]):
     def admit(self, request: web.Request, plan: GeminiPlan) -> None:
         # Google takes a key in the URL too, where it would end up in logs.
         if request.query:
-            raise Refused(400, "INVALID_ARGUMENT", f"Unexpected query: {', '.join(request.query)}.")
+            raise refused(400, "INVALID_ARGUMENT", f"Unexpected query: {', '.join(request.query)}.")
         given = request.headers.get("x-goog-api-key")
         if plan.api_key is not None and not given:
             message = (
                 "Method doesn't allow unregistered callers. Please use API Key or other form of API consumer identity."
             )
-            raise Refused(403, "PERMISSION_DENIED", message)
+            raise refused(403, "PERMISSION_DENIED", message)
         if plan.api_key not in (None, given):
             raise bad_key()
 
@@ -41,11 +40,7 @@ class Gemini(Service[GeminiPlan]):
         def read(body: Any, plan: GeminiPlan) -> Ask:
             return check(body, request.match_info["model"], plan.models, plan.unsupported)
 
-        return await self.attend(request, read, _choose, reply)
-
-
-def _choose(ask: Ask, plan: GeminiPlan, turn: Turn) -> str | None:
-    return drawn(plan, key=turn.key, attempt=turn.attempt, ordinal=turn.ordinal)
+        return await self.attend(request, read, reply)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ Stricter in one thing: field names are taken as the documentation spells them, i
 from __future__ import annotations
 
 import binascii
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from tests.fakes.gemini_errors import Refused, invalid
-from tests.fakes.images import media_of
+from tests.fakes.gemini_errors import invalid, refused
+from tests.fakes.images import media_of, outline
+from tests.fakes.refusals import RefusedError
 
 Json = dict[str, Any]
 REQUEST = frozenset(
@@ -46,10 +46,10 @@ class Ask:
 
 
 def check(body: Any, model: str, models: list[str] | None, unsupported: list[str]) -> Ask:
-    """Reads a decoded body; raises `Refused` where Google would."""
+    """Reads a decoded body; raises `RefusedError` where Google would."""
     if models is not None and model not in models:
         message = f"models/{model} is not found for API version v1beta, or is not supported for generateContent."
-        raise Refused(404, "NOT_FOUND", message)
+        raise refused(404, "NOT_FOUND", message)
     _known(body, REQUEST, "")
     contents = body.get("contents")
     if not (isinstance(contents, list) and contents):
@@ -101,7 +101,7 @@ def _picture(blob: Any, at: str) -> Json:
         raise _value(f"{at}.data", "TYPE_BYTES", "Base64 decoding failed") from None
     if not data or blob.get("mimeType") != media_of(data):
         raise invalid("Unable to process input image. Please retry or report.")
-    return {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "media": blob["mimeType"]}
+    return outline(data, blob["mimeType"])
 
 
 def _thinking(config: Any) -> None:
@@ -138,5 +138,5 @@ def _known(value: Any, known: frozenset[str], at: str) -> None:
             raise invalid(f'Invalid JSON payload received. Unknown name "{name}"{place}: Cannot find field.', at)
 
 
-def _value(at: str, kind: str, value: Any) -> Refused:
+def _value(at: str, kind: str, value: Any) -> RefusedError:
     return invalid(f"Invalid value at '{at}' ({kind}), {value!r}", at)

@@ -74,20 +74,17 @@ HTTP: dict[str, tuple[int, Json | str]] = {
 }
 
 
-class Refused(RefusedError):
-    """A request Google would not take; `body` is its error object."""
-
-    def __init__(self, code: int, status: str, message: str, *details: Json) -> None:
-        super().__init__(message, status=code)
-        self.body = error(code, status, message, *details)
+def refused(code: int, status: str, message: str, *details: Json) -> RefusedError:
+    """A refusal in Google's shape."""
+    return RefusedError(code, error(code, status, message, *details))
 
 
-def bad_key() -> Refused:
+def bad_key() -> RefusedError:
     """The key is none Google knows."""
-    return Refused(400, "INVALID_ARGUMENT", _BAD_KEY, _KEY_INVALID)
+    return refused(400, "INVALID_ARGUMENT", _BAD_KEY, _KEY_INVALID)
 
 
-def invalid(message: str, field: str = "") -> Refused:
+def invalid(message: str, field: str = "") -> RefusedError:
     """A field of the body is wrong."""
     violation = {"field": field, "description": message}
-    return Refused(400, "INVALID_ARGUMENT", message, {"@type": f"{_RPC}BadRequest", "fieldViolations": [violation]})
+    return refused(400, "INVALID_ARGUMENT", message, {"@type": f"{_RPC}BadRequest", "fieldViolations": [violation]})

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import base64
-import hashlib
-import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
-
-from PIL import Image
 
 from tests.fakes.gemini_checks import Ask
 from tests.fakes.gemini_errors import HTTP, retry_info
+from tests.fakes.images_truth import stamped
 from tests.fakes.plan import BasePlan
-from tests.fakes.service import Reply, Turn
+from tests.fakes.service import Reply
+from tests.fakes.tally import Turn
 
 Json = dict[str, Any]
 BLOCKS = ("SAFETY", "OTHER", "BLOCKLIST", "PROHIBITED_CONTENT", "IMAGE_SAFETY")
@@ -72,24 +70,17 @@ def painted(
     """
     wide, high = (8 * int(side) for side in ratio.split(":"))
     text = "\x00".join(map(str, (prompt, seed, time, draft, *shown)))
-    root = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-    # The whole hash stands in a corner of the picture, so that no two are alike.
-    image = Image.new("RGB", (wide, high), (root[0], root[1], root[2]))
-    for n, shade in enumerate(root):
-        image.putpixel((n % 8, n // 8), (shade, shade, shade))
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG")
-    return buffer.getvalue()
+    return stamped(text, (wide, high))
 
 
 def reply(ask: Ask, plan: GeminiPlan, fault: str | None, turn: Turn) -> Reply:
     """The reply to a request that meets this fault, or none."""
     if fault in HTTP:
-        status, error = HTTP[fault]
-        if fault in ("minute_retry_info", "day") and isinstance(error, dict):
-            details = [*error["error"]["details"], retry_info(plan.retry_delay)]
-            error = {"error": {**error["error"], "details": details}}
-        return Reply(fault, status, error)
+        answer = Reply.listed(HTTP, fault, plan)
+        if fault in ("minute_retry_info", "day") and isinstance(answer.body, dict):
+            details = [*answer.body["error"]["details"], retry_info(plan.retry_delay)]
+            return replace(answer, body={"error": {**answer.body["error"], "details": details}})
+        return answer
     body = _answer(ask, plan, fault, turn)
     if fault in ("malformed_json", "not_json"):
         text = json.dumps(body)

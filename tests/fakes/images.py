@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import binascii
+import hashlib
+from typing import Any
 
 
 class ImageError(Exception):
@@ -34,6 +36,11 @@ def read_data_url(url: str) -> tuple[str, bytes]:
         message = f"You uploaded an unsupported image. Want one of {formats}, whole and rightly named."
         raise ImageError(message, "invalid_image_format")
     return media, data
+
+
+def outline(data: bytes, media: str | None) -> dict[str, Any]:
+    """What the record shows of a file in place of its bytes."""
+    return {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "media": media}
 
 
 def media_of(data: bytes) -> str | None:

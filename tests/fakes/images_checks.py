@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.fakes.checks import check
 from tests.fakes.images_plan import ImagePlan
-from tests.fakes.refusals import RefusedError, choice_message, need
+from tests.fakes.refusals import choice_message, need, refused
 
 Json = dict[str, Any]
 FORMATS = ("png", "jpeg", "webp")
@@ -77,7 +77,7 @@ def check_images(body: Any, plan: ImagePlan) -> Ask:
     _known(model, plan)
     family = next((name for name in ("gpt-image", "dall-e") if model.startswith(name)), "open")
     for name in sorted(set(body) - FIELDS[family] | set(body) & set(plan.unsupported)):
-        raise RefusedError(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
+        raise refused(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
     missing = "Missing required parameter: 'prompt'."
     need(isinstance(prompt, str) and prompt != "", missing, "prompt", "missing_required_parameter")
     too_long = f"Invalid 'prompt': string too long. Expected at most {LONGEST[family]}."
@@ -107,7 +107,7 @@ def check_edits(body: Any, plan: ImagePlan) -> Ask:
     family = "gpt-image" if str(body.get("model")).startswith("gpt-image") else "open"
     known = {"gpt-image": ALWAYS | GPT - {"moderation"} | {"input_fidelity"}, "open": ALWAYS | OPEN}[family]
     for name in sorted(set(body) - known - {"image[]"}):
-        raise RefusedError(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
+        raise refused(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
     fidelity = body.get("input_fidelity", "low")
     need(fidelity in ("low", "high"), choice_message(fidelity, ("low", "high")), "input_fidelity", "invalid_value")
     plain = {name: value for name, value in body.items() if name not in ("image[]", "input_fidelity")}
@@ -128,7 +128,7 @@ def check_chat(body: Any, plan: ImagePlan) -> Ask:
     seen = check(plain, models=plan.models, unsupported=plan.unsupported)
     wanted, wrong = body.get("modalities"), "No endpoints found that support the requested output modalities."
     if wanted not in (["image", "text"], ["text", "image"], ["image"]):
-        raise RefusedError(wrong, "modalities", status=404)
+        raise refused(wrong, "modalities", status=404)
     config = body.get("image_config", {})
     need(isinstance(config, dict), "Invalid type for 'image_config'.", "image_config", "invalid_type")
     for name, value in config.items():
@@ -153,7 +153,7 @@ def _hashes(messages: list[Json]) -> Iterator[str]:
 def _known(model: str, plan: ImagePlan) -> None:
     if plan.models is not None and model not in plan.models:
         message = f"The model `{model}` does not exist or you do not have access to it."
-        raise RefusedError(message, code="model_not_found", status=404)
+        raise refused(message, code="model_not_found", status=404)
 
 
 def _size(size: Any, steps: int) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 from tests.fakes.images_checks import Ask
 from tests.fakes.images_plan import BROKEN, HTTP, LINKS, TALK, ImagePlan
 from tests.fakes.images_truth import picture
-from tests.fakes.service import Reply, Turn
+from tests.fakes.service import Reply
+from tests.fakes.tally import Turn
 
 Json = dict[str, Any]
 Link = Callable[[str | None, bytes], str]
@@ -94,8 +95,7 @@ def _reply(
 ) -> Reply:
     outcome = fault or "answered"
     if fault in HTTP:
-        status, body = HTTP[fault]
-        return Reply(fault, status, body, str(plan.retry_after) if fault == "http_429_retry_after" else None)
+        return Reply.listed(HTTP, fault, plan)
     which = turn.attempt if ask.seed is None else ask.seed
     data = picture(ask.prompt, which, ask.size, ask.kind, ask.pictures)
     if ask.linked or fault in LINKS:

@@ -28,8 +28,13 @@ def picture(
     wide, high = (int(side) for side in re.split("[x:]", size))
     scale = 16 / min(wide, high)
     words = "\x00".join((prompt, str(which), size, *shown))
+    return stamped(words, (round(wide * scale), round(high * scale)), kind)
+
+
+def stamped(words: str, size: tuple[int, int], kind: str = "png") -> bytes:
+    """An image of the words' hash."""
     root = hashlib.sha256(words.encode("utf-8", "surrogatepass")).digest()
-    image = Image.new("RGB", (round(wide * scale), round(high * scale)), (root[0], root[1], root[2]))
+    image = Image.new("RGB", size, (root[0], root[1], root[2]))
     # The whole hash stands in a corner, so that no two pictures are alike.
     for n, shade in enumerate(root):
         image.putpixel((n % 8, n // 8), (shade, shade, shade))

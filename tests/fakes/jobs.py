@@ -5,41 +5,41 @@ Run it with `python -m tests.fakes.jobs --port 0`; it prints `{"port": N}` when 
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from functools import partial
 from typing import Any
 
 from aiohttp import web
 
-from tests.fakes.jobs_checks import ENDPOINTS, Ask, Name, Refused, admit, check_bfl, check_dashscope
+from tests.fakes.jobs_checks import ENDPOINTS, Ask, Name, admit, check_bfl, check_dashscope, check_poll
 from tests.fakes.jobs_plan import JobPlan
-from tests.fakes.jobs_replies import Job, standing, taken_on, wrong
-from tests.fakes.service import Json, Reply, Service, Turn, latency, main, send, send_json, vanish
+from tests.fakes.jobs_replies import Job, image, standing, taken_on, wrong
+from tests.fakes.linked_files import Linking
+from tests.fakes.refusals import RefusedError
+from tests.fakes.service import Json, Reply, main
+from tests.fakes.tally import Turn
+
+SIGNATURE = "Expires=1767225600&Signature=abc%2Bdef%3D"
 
 
-class Jobs(Service[JobPlan]):
-    """Both services. Submissions and polls are its requests; files need no key and count apart."""
+class Jobs(Linking[JobPlan]):
+    """Both services. Submissions and polls are its requests."""
 
     plans = JobPlan
 
-    def __init__(self, plan: JobPlan, keep: int) -> None:
-        super().__init__(plan, keep)
-        self.forget()
-
     def forget(self) -> None:
+        super().forget()
         self.jobs: dict[str, Job] = {}
         self.paid: Counter[str] = Counter()
-        self.fetched: Counter[str] = Counter()
-        self.fetched_with_key = self.polls = 0
+        self.polls = 0
 
     def routes(self, app: web.Application) -> None:
+        super().routes(app)
         for endpoint in ENDPOINTS:
             app.router.add_post(f"/api/v1/services/aigc/{endpoint}", partial(self.submit_dashscope, endpoint))
         app.router.add_get("/api/v1/tasks/{id}", partial(self.poll, "dashscope"))
         app.router.add_post("/v1/{model}", self.submit_bfl)
         app.router.add_get("/v1/get_result", partial(self.poll, "bfl"))
-        app.router.add_get("/files/{name}", self.file)
 
     def admit(self, request: web.Request, plan: JobPlan) -> None:
         """Lets in the one key, in the header of the service asked."""
@@ -47,12 +47,7 @@ class Jobs(Service[JobPlan]):
         admit(service, request.headers, plan.api_key)
 
     def extra_counts(self) -> Json:
-        return {
-            "paid": dict(self.paid),
-            "polls": self.polls,
-            "fetched": self.fetched.total(),
-            "fetched_with_key": self.fetched_with_key,
-        }
+        return {"paid": dict(self.paid), "polls": self.polls, **super().extra_counts()}
 
     async def submit_dashscope(self, endpoint: str, request: web.Request) -> web.StreamResponse:
         return await self._submit(request, lambda body, plan: check_dashscope(body, endpoint, request.headers))
@@ -64,86 +59,46 @@ class Jobs(Service[JobPlan]):
         made: list[Job] = []
 
         def choose(ask: Ask, plan: JobPlan, turn: Turn) -> str | None:
-            fault = plan.fault("submit", turn.key, turn.attempt, turn.ordinal)
+            fault = plan.fault("submit", turn)
             if fault in (None, "lost"):
                 # Before any kill or wait: whoever dies from here on has paid.
-                made.append(self._take_on(ask, plan, turn))
+                made.append(self._take_on(ask, plan, turn, request))
             return "drop" if fault == "lost" else fault
 
         def reply(ask: Ask, plan: JobPlan, fault: str | None, turn: Turn) -> Reply:
             if fault is not None:
                 return wrong(ask.service, fault, plan)
-            return Reply("answered", 200, taken_on(made[0], plan, _here(request)))
+            return Reply("answered", 200, taken_on(made[0], plan, f"http://127.0.0.1:{request.url.port}"))
 
-        return await self.attend(request, check, choose, reply)
+        return await self.attend(request, check, reply, choose)
 
-    def _take_on(self, ask: Ask, plan: JobPlan, turn: Turn) -> Job:
+    def _take_on(self, ask: Ask, plan: JobPlan, turn: Turn, request: web.Request) -> Job:
         number = self.paid[turn.key]
         self.paid[turn.key] += 1
-        fate, slip = (plan.fault(stage, turn.key, number, turn.ordinal) for stage in ("job", "link"))
-        job = Job(f"{turn.key[:12]}-{number}", turn.key, ask, number, fate, slip)
-        self.jobs[job.id] = job
-        return job
+        id, nth = f"{turn.key[:12]}-{number}", Turn(turn.key, turn.ordinal, number)
+        url = self.link(f"{id}.{ask.kind}", image(ask, number), plan.fault("link", nth), SIGNATURE, request)
+        self.jobs[id] = Job(id, ask, number, plan.fault("job", nth), url)
+        return self.jobs[id]
 
     async def poll(self, service: Name, request: web.Request) -> web.StreamResponse:
-        run, tally, plan = self.run, self.tally, self.run.plan
+        plan = self.run.plan
         name = request.match_info.get("id") or request.query.get("id", "")
-        key = f"poll {name}"
+        key, shown = f"poll {name}", {"poll": name}
+        body = await request.read()
         try:
             self.admit(request, plan)
-            if "X-DashScope-Async" in request.headers or await request.read():
-                raise Refused(400, {"code": "InvalidParameter", "message": "a poll has no body and no wishes"})
-        except Refused as refused:
-            tally.reject(key, {"poll": name})
-            return send_json(refused.body, refused.status)
+            check_poll(body, request.headers)
+        except RefusedError as refused:
+            return self.reject(key, shown, refused)
         self.polls += 1
         job = self.jobs.get(name)
-        record = tally.enter(key, {"poll": name})
-        turn = Turn(key, *run.number(key))
-        fault = plan.fault("poll", key, turn.attempt, turn.ordinal)
-        outcome = "abandoned"
-        try:
-            if plan.kill and plan.kill.at_request == turn.ordinal:
-                self.executioner.strike(plan.kill, tally)
-            if (seconds := latency(plan, turn.ordinal)) > 0:
-                await asyncio.sleep(seconds)
-            await self.executioner.finished()
-            if fault in ("drop", "hang"):
-                outcome = fault
-                return await vanish(request, forever=fault == "hang")
+
+        def reply(fault: str | None, turn: Turn) -> Reply:
             if job is None or job.ask.service != service:
-                answer = wrong(service, "gone", plan)
-            elif fault is not None:
-                answer = wrong(service, fault, plan)
-            else:
-                answer = Reply("answered", 200, standing(job, plan, _here(request)))
-            outcome = answer.outcome
-            return send(answer, f"req_{turn.ordinal}")
-        finally:
-            tally.leave(record, outcome)
+                return wrong(service, "gone", plan)
+            return wrong(service, fault, plan) if fault else Reply("answered", 200, standing(job, plan))
 
-    async def file(self, request: web.Request) -> web.StreamResponse:
-        job = self.jobs.get(request.match_info["name"].rpartition(".")[0])
-        if job is None or "Signature" not in request.query:
-            return web.Response(status=404, text="no such file")
-        self.fetched[job.id] += 1
-        self.fetched_with_key += "Authorization" in request.headers or "x-key" in request.headers
-        first = self.fetched[job.id] == 1
-        if job.slip == "expired":
-            return web.Response(status=403, text="<Error><Code>AccessDenied</Code></Error>", content_type="text/xml")
-        if job.slip == "html":
-            return web.Response(text="<html>Sign in first.</html>", content_type="text/html")
-        if job.slip == "junk":
-            return web.Response(body=b"GIF, or so they say", content_type="image/png")
-        if job.slip == "http_500" and first:
-            return web.Response(status=500)
-        if job.slip == "drop" and first:
-            return await vanish(request, forever=False)
-        return web.Response(body=job.image, content_type=f"image/{job.ask.kind}")
-
-
-def _here(request: web.Request) -> str:
-    return f"http://127.0.0.1:{request.url.port}"
+        return await self.answer(request, key, shown, partial(plan.fault, "poll"), reply)
 
 
 if __name__ == "__main__":

@@ -41,25 +41,17 @@ class Ask:
     shown: Json
 
 
-class Refused(RefusedError):
-    """A refusal whose body is the service's own."""
-
-    def __init__(self, status: int, body: Json) -> None:
-        super().__init__("refused", status=status)
-        self.body = body
-
-
 def admit(service: Name, headers: Mapping[str, str], key: str | None) -> None:
     """Lets in the one key, or anyone where there is none. Repeats a wrong key, as a careless service would."""
     given = headers.get("x-key") if service == "bfl" else headers.get("Authorization", "").removeprefix("Bearer ")
     other = headers.get("Authorization") if service == "bfl" else headers.get("x-key")
     if other is not None:
-        raise Refused(400, {"message": "a key in a header of another service"})
+        raise RefusedError(400, {"message": "a key in a header of another service"})
     if key is None or given == key:
         return
     if service == "bfl":
-        raise Refused(403, {"detail": f"Not authenticated: {given}"})
-    raise Refused(401, {"code": "InvalidApiKey", "message": f"Invalid API-key provided: {given}", "request_id": "r"})
+        raise RefusedError(403, {"detail": f"Not authenticated: {given}"})
+    raise _coded(401, "InvalidApiKey", f"Invalid API-key provided: {given}", request_id="r")
 
 
 def check_dashscope(body: Any, endpoint: str, headers: Mapping[str, str]) -> Ask:
@@ -67,11 +59,11 @@ def check_dashscope(body: Any, endpoint: str, headers: Mapping[str, str]) -> Ask
     at_once = endpoint.startswith("multimodal")
     wanted = None if at_once else "enable"
     if headers.get("X-DashScope-Async") != wanted:
-        raise Refused(403, {"code": "AccessDenied", "message": "current user api does not support this kind of call"})
+        raise _coded(403, "AccessDenied", "current user api does not support this kind of call")
     _need(isinstance(body, dict) and set(body) == {"model", "input", "parameters"}, "model, input, parameters")
     model, given, parameters = body["model"], body["input"], body["parameters"]
     if not re.fullmatch(ENDPOINTS[endpoint], model):
-        raise Refused(404, {"code": "ModelNotFound", "message": f"Model {model} does not exist."})
+        raise _coded(404, "ModelNotFound", f"Model {model} does not exist.")
     fields = {"size", "n", "seed", "prompt_extend", "watermark"}
     if endpoint.startswith("text2image"):
         _need({"prompt"} <= set(given) <= {"prompt", "negative_prompt"}, "input")
@@ -116,12 +108,23 @@ def check_bfl(body: Any, model: str) -> Ask:
     return Ask("bfl", "prompt", body["prompt"], body.get("seed"), size, kind, {"model": model, **body})
 
 
+def check_poll(body: bytes, headers: Mapping[str, str]) -> None:
+    """A question how a job stands."""
+    if "X-DashScope-Async" in headers or body:
+        raise _coded(400, "InvalidParameter", "a poll has no body and no wishes")
+
+
+def _coded(status: int, code: str, message: str, **more: str) -> RefusedError:
+    """A refusal in DashScope's shape."""
+    return RefusedError(status, {"code": code, "message": message, **more})
+
+
 def _need(good: bool, what: str) -> None:
     if not good:
-        raise Refused(400, {"code": "InvalidParameter", "message": f"{what} is wrong", "request_id": "r"})
+        raise _coded(400, "InvalidParameter", f"{what} is wrong", request_id="r")
 
 
 def _valid(good: bool, field: str, value: Any) -> None:
     if not good:
         detail = {"loc": ["body", field], "msg": "Input is not valid", "type": "value_error", "input": value}
-        raise Refused(422, {"detail": [detail]})
+        raise RefusedError(422, {"detail": [detail]})

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from tests.fakes.faults import drawn
 from tests.fakes.plan import BasePlan
+from tests.fakes.tally import Turn
 
 Stage = Literal["submit", "poll", "job", "link"]
 _HTTP = ("http_401", "http_429", "http_429_retry_after", "http_500", "http_502", "drop", "hang", "malformed", "odd")
@@ -41,8 +42,8 @@ class JobPlan(BasePlan):
     credits: float | None = None
     polling: Literal["here", "elsewhere", "nowhere"] = "here"
 
-    def fault(self, stage: Stage, key: str, attempt: int, ordinal: int) -> str | None:
+    def fault(self, stage: Stage, turn: Turn) -> str | None:
         """The fault that strikes at this stage, or None; stages are drawn for apart from each other."""
         here = {name: chance for name, chance in self.faults.items() if name.startswith(f"{stage}:")}
-        found = drawn(replace(self, faults=here), key=f"{stage} {key}", attempt=attempt, ordinal=ordinal)
+        found = drawn(replace(self, faults=here), replace(turn, key=f"{stage} {turn.key}"))
         return found.partition(":")[2] if found else None

@@ -23,22 +23,20 @@ class Job:
     Attributes:
         number: How many jobs for the same request came before.
         fate: How it ends other than with an image, by plan.
-        slip: What is wrong with its link, by plan.
+        url: Where its image is.
     """
 
     id: str
-    key: str
     ask: Ask
     number: int
     fate: str | None
-    slip: str | None
+    url: str
     polls: int = 0
 
-    @property
-    def image(self) -> bytes:
-        """The truth: without a seed, every further job draws another picture."""
-        which = self.number if self.ask.seed is None else self.ask.seed
-        return picture(self.ask.prompt, which, self.ask.size, self.ask.kind)
+
+def image(ask: Ask, number: int) -> bytes:
+    """The truth: without a seed, every further job draws another picture."""
+    return picture(ask.prompt, number if ask.seed is None else ask.seed, ask.size, ask.kind)
 
 
 def revised(prompt: str) -> str:
@@ -96,15 +94,15 @@ def taken_on(job: Job, plan: JobPlan, here: str) -> Json:
         told = {"cost": plan.credits, "input_mp": 0.0, "output_mp": 1.0} if plan.credits is not None else {}
         return {"id": job.id, **url, **told}
     if job.ask.shape == "at_once":
-        return {"request_id": "r", "output": _output(job, plan, here), "usage": {"image_count": 1}}
+        return {"request_id": "r", "output": _output(job, plan), "usage": {"image_count": 1}}
     return {"request_id": "r", "output": {"task_id": job.id, "task_status": "PENDING"}}
 
 
-def standing(job: Job, plan: JobPlan, here: str) -> Json:
+def standing(job: Job, plan: JobPlan) -> Json:
     """The reply to a poll, which this is one of."""
     job.polls += 1
     if job.ask.service == "bfl":
-        return _bfl(job, plan, here)
+        return _bfl(job, plan)
     if job.fate != "unknown" and job.polls <= plan.polls:
         state = "PENDING" if job.polls == 1 else "RUNNING"
         return {"request_id": "r", "output": {"task_id": job.id, "task_status": state}}
@@ -122,19 +120,19 @@ def standing(job: Job, plan: JobPlan, here: str) -> Json:
             "invalid": ("InvalidParameter", "The prompt cannot be read."),
         }.get(job.fate, ("DataInspectionFailed", "Input data may contain inappropriate content."))
         return {"output": {"task_id": job.id, "task_status": "FAILED", "code": code, "message": message}}
-    return {"request_id": "r", "output": {**output, **_output(job, plan, here)}, "usage": {"image_count": 1}}
+    return {"request_id": "r", "output": {**output, **_output(job, plan)}, "usage": {"image_count": 1}}
 
 
-def _output(job: Job, plan: JobPlan, here: str) -> Json:
+def _output(job: Job, plan: JobPlan) -> Json:
     if job.ask.shape == "prompt":
         rewritten = {"actual_prompt": revised(job.ask.prompt)} if plan.revise else {}
-        return {"results": [{"orig_prompt": job.ask.prompt, **rewritten, "url": link(job, here)}]}
-    content = [{"image": link(job, here), "type": "image"}]
+        return {"results": [{"orig_prompt": job.ask.prompt, **rewritten, "url": job.url}]}
+    content = [{"image": job.url, "type": "image"}]
     message = {"role": "assistant", "content": content}
     return {"choices": [{"finish_reason": "stop", "message": message}], "finished": True}
 
 
-def _bfl(job: Job, plan: JobPlan, here: str) -> Json:
+def _bfl(job: Job, plan: JobPlan) -> Json:
     ends = {
         "failed": "Error",
         "throttled": "Error",
@@ -151,11 +149,5 @@ def _bfl(job: Job, plan: JobPlan, here: str) -> Json:
     if job.fate is not None:
         return {"id": job.id, "status": "Error", "result": None, "details": {"error": "no image"}}
     prompt = revised(job.ask.prompt) if plan.revise else job.ask.prompt
-    result = {"sample": link(job, here), "prompt": prompt, "seed": job.ask.seed or job.number, "duration": 4.2}
+    result = {"sample": job.url, "prompt": prompt, "seed": job.ask.seed or job.number, "duration": 4.2}
     return {"id": job.id, "status": "Ready", "result": result, "progress": 1.0, "details": None}
-
-
-def link(job: Job, here: str) -> str:
-    """Where the image is."""
-    base = here.replace("127.0.0.1", "localhost") if job.slip == "wrong_host" else here
-    return f"{base}/files/{job.id}.{job.ask.kind}?Expires=1767225600&Signature=abc%2Bdef%3D"

@@ -8,11 +8,16 @@ from tests.fakes.faults import error
 
 
 class RefusedError(Exception):
-    """The request gets an error status; `body` says why."""
+    """The request gets an error status; `body` says why, in the service's shape."""
 
-    def __init__(self, message: str, param: str | None = None, code: str | None = None, status: int = 400):
-        super().__init__(message)
-        self.status, self.body = status, error(message, "invalid_request_error", param, code)
+    def __init__(self, status: int, body: dict[str, Any]) -> None:
+        super().__init__(status, body)
+        self.status, self.body = status, body
+
+
+def refused(message: str, param: str | None = None, code: str | None = None, status: int = 400) -> RefusedError:
+    """A refusal in OpenAI's shape."""
+    return RefusedError(status, error(message, "invalid_request_error", param, code))
 
 
 def choice_message(value: Any, values: tuple[str, ...]) -> str:
@@ -23,4 +28,4 @@ def choice_message(value: Any, values: tuple[str, ...]) -> str:
 def need(good: bool, message: str, param: str | None = None, code: str | None = None) -> None:
     """Refuses the request unless this is good."""
     if not good:
-        raise RefusedError(message, param, code)
+        raise refused(message, param, code)

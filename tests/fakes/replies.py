@@ -10,6 +10,7 @@ from tests.fakes.checks import Ask
 from tests.fakes.faults import HTTP, MALFORMED
 from tests.fakes.plan import Plan
 from tests.fakes.service import Reply
+from tests.fakes.tally import Turn
 from tests.fakes.truth import count_points, verdict
 
 Json = dict[str, Any]
@@ -24,13 +25,12 @@ REASONING_TOKENS = {
 }
 
 
-def reply(plan: Plan, ask: Ask, fault: str | None, id: str) -> Reply:
+def reply(ask: Ask, plan: Plan, fault: str | None, turn: Turn) -> Reply:
     """The reply to a request that meets this fault, or none."""
     if fault in HTTP:
-        status, body = HTTP[fault]
-        return Reply(fault, status, body, str(plan.retry_after) if fault == "http_429_retry_after" else None)
+        return Reply.listed(HTTP, fault, plan)
     if fault == "refusal":
-        return Reply(fault, 200, _completion(ask, id, refusal="I'm sorry, I can't assist with that request."))
+        return Reply(fault, 200, _completion(ask, turn.id, refusal="I'm sorry, I can't assist with that request."))
     if plan.reply is not None and fault is None:
         text = plan.reply
     else:
@@ -44,7 +44,7 @@ def reply(plan: Plan, ask: Ask, fault: str | None, id: str) -> Reply:
         reasoning = min(reasoning, ask.limit)
         text, fault = text[: 4 * (ask.limit - reasoning)], "length"
     finish = "length" if fault == "length" else "stop"
-    return Reply(fault or "answered", 200, _completion(ask, id, text, reasoning=reasoning, finish=finish))
+    return Reply(fault or "answered", 200, _completion(ask, turn.id, text, reasoning=reasoning, finish=finish))
 
 
 def models(names: list[str] | None) -> Json:

@@ -9,18 +9,19 @@ import json
 import signal
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from functools import partial
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from aiohttp import web
 
 from tests.fakes.checks import authorise, decode, shorten
 from tests.fakes.executioner import Executioner
-from tests.fakes.faults import error
+from tests.fakes.faults import drawn, error
 from tests.fakes.plan import BasePlan
 from tests.fakes.refusals import RefusedError
-from tests.fakes.tally import Run, Tally
+from tests.fakes.tally import Run, Tally, Turn
 from tests.fakes.truth import draw, request_key
 
 Json = dict[str, Any]
@@ -36,18 +37,10 @@ class Reply:
     retry_after: str | None = None
     media: str = "text/html"
 
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """Which request this is: its key, its number under the plan, from 1, and how often its key came before."""
-
-    key: str
-    ordinal: int
-    attempt: int
-
-    @property
-    def id(self) -> str:
-        return f"{self.key[:16]}{self.ordinal:08d}"
+    @classmethod
+    def listed(cls, faults: Mapping[str, tuple[int, Json | str]], fault: str, plan: BasePlan) -> Self:
+        """The reply that a table of faults has for this one."""
+        return cls(fault, *faults[fault], str(plan.retry_after) if fault == "http_429_retry_after" else None)
 
 
 class Shown(Protocol):
@@ -61,6 +54,11 @@ P = TypeVar("P", bound=BasePlan)
 A = TypeVar("A", bound=Shown)
 
 
+def by_plan(ask: Shown, plan: BasePlan, turn: Turn) -> str | None:
+    """The fault a request meets by the plan's probabilities alone."""
+    return drawn(plan, turn)
+
+
 class Service(ABC, Generic[P]):
     """A service's handlers and everything it remembers. Its own requests go through `attend`."""
 
@@ -71,6 +69,7 @@ class Service(ABC, Generic[P]):
         self.run = Run(plan)
         self.tally = Tally(keep)
         self.executioner = Executioner()
+        self.forget()
 
     @abstractmethod
     def routes(self, app: web.Application) -> None:
@@ -81,7 +80,7 @@ class Service(ABC, Generic[P]):
         authorise(request.headers.get("Authorization"), plan.api_key)
 
     def forget(self) -> None:
-        """Called when everything is reset."""
+        """Called at the start and when everything is reset."""
 
     def extra_counts(self) -> Json:
         """What the service counts beside its requests."""
@@ -102,25 +101,43 @@ class Service(ABC, Generic[P]):
         self,
         request: web.Request,
         check: Callable[[Any, P], A],
-        choose: Callable[[A, P, Turn], str | None],
         reply: Callable[[A, P, str | None, Turn], Reply],
+        choose: Callable[[A, P, Turn], str | None] = by_plan,
         read: Callable[[bytes], Any] = decode,
     ) -> web.StreamResponse:
         """Checks a request, counts it, waits as the plan says, and answers it or lets it down."""
         raw = await request.read()
-        run, tally, plan = self.run, self.tally, self.run.plan
+        plan = self.run.plan
         body: Any = None
         try:
             self.admit(request, plan)
             body = read(raw)
             ask = check(body, plan)
         except RefusedError as refused:
-            tally.reject(request_key(body) if body else hashlib.sha256(raw).hexdigest(), shorten(body))
-            return send_json(refused.body, refused.status)
-        key = request_key(body)
-        record = tally.enter(key, ask.shown)
-        turn = Turn(key, *run.number(key))
-        fault = choose(ask, plan, turn)
+            key = request_key(body) if body else hashlib.sha256(raw).hexdigest()
+            return self.reject(key, shorten(body), refused)
+        return await self.answer(
+            request, request_key(body), ask.shown, partial(choose, ask, plan), partial(reply, ask, plan)
+        )
+
+    def reject(self, key: str, shown: Any, refused: RefusedError) -> web.Response:
+        """Counts a request that is refused."""
+        self.tally.reject(key, shown)
+        return send_json(refused.body, refused.status)
+
+    async def answer(
+        self,
+        request: web.Request,
+        key: str,
+        shown: Json,
+        choose: Callable[[Turn], str | None],
+        reply: Callable[[str | None, Turn], Reply],
+    ) -> web.StreamResponse:
+        """Counts a good request, waits as the plan says, and answers it or lets it down."""
+        run, tally, plan = self.run, self.tally, self.run.plan
+        record = tally.enter(key, shown)
+        turn = run.number(key)
+        fault = choose(turn)
         outcome = "abandoned"
         try:
             if plan.kill and plan.kill.at_request == turn.ordinal:
@@ -134,7 +151,7 @@ class Service(ABC, Generic[P]):
             if fault in ("drop", "hang"):
                 outcome = fault
                 return await vanish(request, forever=fault == "hang")
-            answer = reply(ask, plan, fault, turn)
+            answer = reply(fault, turn)
             outcome = answer.outcome
             return send(answer, f"req_{turn.id}")
         finally:

@@ -18,13 +18,15 @@ from aiohttp import web
 from PIL import Image
 
 from tests.end_to_end.bills import Billing
-from tests.fakes.chat import Chat, _check, _choose
+from tests.fakes.chat import Chat, check_by_plan
 from tests.fakes.checks import Ask
 from tests.fakes.client import Server
+from tests.fakes.faults import choose
 from tests.fakes.images import read_data_url
 from tests.fakes.plan import Plan
 from tests.fakes.replies import reply
-from tests.fakes.service import Reply, Turn, main
+from tests.fakes.service import Reply, main
+from tests.fakes.tally import Turn
 from tests.fakes.truth import draw
 
 SEPARATOR = "=== DRAWING ==="
@@ -46,7 +48,7 @@ class StudioChat(Billing, Chat):
     plans = StudioPlan
 
     async def completions(self, request: web.Request) -> web.StreamResponse:
-        return await self.attend(request, _check_pictures, _choose, _answer)
+        return await self.attend(request, _check_pictures, _answer, choose)
 
 
 class StudioServer(Server):
@@ -57,7 +59,7 @@ class StudioServer(Server):
 
 def _answer(ask: Ask, plan: Any, fault: str | None, turn: Turn) -> Reply:
     said = None if fault else answer(ask.text, pictures(ask), turn, plan)
-    return reply(replace(plan, reply=said) if said is not None else plan, ask, fault, turn.id)
+    return reply(ask, replace(plan, reply=said) if said is not None else plan, fault, turn)
 
 
 def pictures(ask: Ask) -> list[str]:
@@ -74,7 +76,7 @@ def inked(url: str) -> str:
 
 
 def _check_pictures(body: Any, plan: Any) -> Ask:
-    ask = _check(body, plan)
+    ask = check_by_plan(body, plan)
     parts = [part for message in body["messages"] for part in message["content"] if isinstance(part, dict)]
     ask.shown["inked"] = [inked(part["image_url"]["url"]) for part in parts if part["type"] == "image_url"]
     return ask

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tests.fakes.plan import BasePlan
 
 Json = dict[str, Any]
 P = TypeVar("P", bound=BasePlan)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Which request this is: its key, its number under the plan, from 1, and how often its key came before."""
+
+    key: str
+    ordinal: int
+    attempt: int
+
+    @property
+    def id(self) -> str:
+        return f"{self.key[:16]}{self.ordinal:08d}"
 
 
 class Tally:
@@ -96,8 +110,8 @@ class Run(Generic[P]):
         self.attempts: Counter[str] = Counter()
         self.open = asyncio.Event()
 
-    def number(self, key: str) -> tuple[int, int]:
-        """This request's ordinal, from 1, and how often its key came before."""
+    def number(self, key: str) -> Turn:
+        """Counts one more request of this key."""
         self.ordinal += 1
         self.attempts[key] += 1
-        return self.ordinal, self.attempts[key] - 1
+        return Turn(key, self.ordinal, self.attempts[key] - 1)

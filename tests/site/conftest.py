@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from limner.site import build
+from limner.site import build, pictures
 from limner.store import Store
 from limner.store.measurements import evidence_row
 from limner.store.records import load_drawings
@@ -26,6 +26,8 @@ LINES = [
     {"text": "Petal", "box": [[4, 4], [30, 4], [30, 12], [4, 12]], "confidence": 0.97},
     {"text": "Sepal", "box": [[4, 20], [30, 20], [30, 28], [4, 28]], "confidence": 0.61},
 ]
+MANY = 1000
+"""Up to so many pictures are made in the process of the test: they are small, and others take seconds to start."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,13 @@ class Site:
         return self.exam(name) / "data"
 
 
+@pytest.fixture(autouse=True)
+def _pictures_are_made_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Except where the processes that make them are what is tested."""
+    if not request.module.__name__.endswith("test_pictures"):
+        monkeypatch.setattr(pictures, "BATCH", MANY)
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """Two exams: GenExam by eight rows of painters under two judges, and MMMG; with OCR, regions and steps."""
@@ -53,7 +62,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
         )  # fmt: skip
         synthetic.fill(store, "mmmg", painters=3)
         _measure(store)
-    build(folder / "out", store=folder / "store")
+    return _built(folder)
+
+
+def _built(folder: Path) -> Site:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pictures, "BATCH", MANY)
+        build(folder / "out", store=folder / "store")
     return Site(folder / "out", folder / "store")
 
 
@@ -79,8 +94,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Site:
     folder = tmp_path_factory.mktemp("odd")
     with Store(folder / "store") as store:
         uneven.fill(store)
-    build(folder / "out", store=folder / "store")
-    return Site(folder / "out", folder / "store")
+    return _built(folder)
 
 
 @pytest.fixture(scope="session")
@@ -89,8 +103,7 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Site:
     folder = tmp_path_factory.mktemp("evil")
     with Store(folder / "store") as store:
         hostile.fill(store)
-    build(folder / "out", store=folder / "store")
-    return Site(folder / "out", folder / "store")
+    return _built(folder)
 
 
 @pytest.fixture(scope="module")

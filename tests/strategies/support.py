@@ -17,8 +17,8 @@ from limner.painters import Painting, PaintRequest
 from limner.painters.base import FreePainter
 from limner.store import Store
 from limner.strategies import Strategy, open_strategy
-from tests.fakes.service import Turn
 from tests.fakes.studio import StudioPlan, answer
+from tests.fakes.tally import Turn
 from tests.support import picture
 
 Say = Callable[[str, list[str], int], str]

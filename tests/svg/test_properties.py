@@ -72,13 +72,13 @@ def check(svg: str | bytes) -> str | None:
     return once
 
 
-@settings(max_examples=200)
+@settings(max_examples=2 * settings().max_examples)
 @given(files)
 def test_made_up_files(svg: str) -> None:
     check(svg)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=2 * settings().max_examples, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from([*CORPUS.values()]),
     st.lists(

@@ -169,7 +169,7 @@ NEARLY = st.fixed_dictionaries(
 
 @each_reading
 @given(text=st.text() | NEARLY.map(json.dumps) | NEARLY.map(repr))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=3 * settings().max_examples // 2)
 def test_whatever_comes_is_a_whole_verdict_or_none(reading: Reading, text: str) -> None:
     question = even(3)
     if not is_unread(question, text, reading):
@@ -215,7 +215,7 @@ def scores(question: Question[ScoringPointsRubric], marks: list[Mark]) -> dict[s
 
 
 @given(given_=PARTIAL, data=st.data())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=3 * settings().max_examples)
 def test_a_better_mark_never_lowers_a_score(given_: Partial, data: st.DataObject) -> None:
     question = even(len(given_[0]))
     marks = marks_of(question, given_)
@@ -232,7 +232,7 @@ def test_a_better_mark_never_lowers_a_score(given_: Partial, data: st.DataObject
 
 
 @given(given_=PARTIAL, data=st.data())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=3 * settings().max_examples)
 def test_bounds_hold_every_completion(given_: Partial, data: st.DataObject) -> None:
     question = even(len(given_[0]))
     marks, criteria = marks_of(question, given_), PROTOCOL.criteria(question)

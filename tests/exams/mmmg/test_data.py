@@ -272,7 +272,7 @@ def use(question: Question[GraphRubric]) -> None:
 
 
 @given(line=wrecked())
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5 * settings().max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_wrecked_lines_are_read_or_named(tmp_path: Path, line: bytes) -> None:
     file = write(tmp_path, changed(key="a_B_1"), line)
     found = attempt(file)

@@ -97,7 +97,7 @@ def first_value(reference: ReleaseGraph, generated: ReleaseGraph) -> int:
 
 
 @given(graphs())
-@settings(max_examples=200)
+@settings(max_examples=2 * settings().max_examples)
 def test_the_distance_is_the_first_value_networkx_yields(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
     elements, dependencies = case
     reference = build(dict.fromkeys(elements, ALL), dict.fromkeys(dependencies, ALL))
@@ -154,7 +154,7 @@ def test_a_complete_answer_scores_one_and_two_empty_graphs_nothing() -> None:
 
 
 @given(graphs())
-@settings(max_examples=100)
+@settings(max_examples=settings().max_examples)
 def test_where_it_is_the_least_distance(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
     """With no entity missing, or no edge shown; otherwise it overshoots by an even number of edits."""
     elements, dependencies = case

@@ -39,7 +39,7 @@ def test_whatever_breaks_the_contract_is_unread_and_never_a_zero(form: str, mark
         assert PROTOCOL.scores(asked, found, {}) == {"checklist": None}
 
 
-@settings(max_examples=400)
+@settings(max_examples=4 * settings().max_examples)
 @given(text=st.text(st.sampled_from("[]01,2 \n`{}\"'a</think>-.:;#\\"), max_size=60), count=st.integers(1, 5))
 def test_any_text_gives_so_many_marks_or_is_unreadable(text: str, count: int) -> None:
     try:
