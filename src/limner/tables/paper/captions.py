@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from ...scoring import Comparable
 from ...scoring.stats import LEAST
-from ..model import Group
+from ..model import STORE, RowBlock
+from .holdings import Holdings, Own
 from .published_cells import judges, published
 from .schema import Layout
-from .store_rows import Holdings, Own
 
-STORE = "This store"
 REMARKS = 8
 """More remarks than this are for `limner scores` to tell."""
 
@@ -32,23 +31,21 @@ def caption(layout: Layout, held: Holdings | None, with_published: bool, interva
         return found
     said = f"{STORE}: exam {held.exam.name}, {_scored(held)}"
     if layout.rows == "painters":
-        said += (
-            f", judge {', '.join(dict.fromkeys(own.group.evaluator.name for own in held.rows))}, reading {held.reading}"
-        )
+        said += f", judge {', '.join(dict.fromkeys(own.evaluator.name for own in held.rows))}, reading {held.reading}"
         if intervals:
             said += "; [low, high]: 95% interval over questions"
     return [*found, f"{said}.", *(_cuts(held) if layout.rows == "painters" else [])]
 
 
-def notes(layout: Layout, held: Holdings | None, groups: Sequence[Group]) -> list[str]:
+def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> list[str]:
     """What a reader must know; only what applies."""
     found = [note for note in (layout.note, layout.paper.note if layout.rows == "painters" else "") if note]
-    lines = [line for group in groups for line in group.lines if not line.published]
+    lines = [line for group in groups for line in group.rows if not line.published]
     if held is None or not lines or layout.rows != "painters":
         return found
     for side in held.compared:
         # Who cuts the common questions is told above the table.
-        found += [f"{_whose(held, side)}{note}." for note in side.notes if side.cut is None or note != side.cut.words]
+        found += [f"{_whose(held, side)}{note}." for note in side.notes if note not in side.first]
     if any(line.covered for line in lines):
         found.append("Covered: questions with a score, of those in the exam; failures are left out, never zeros.")
     if any(cell.least is not None for line in lines for cell in line.cells):
@@ -59,8 +56,7 @@ def notes(layout: Layout, held: Holdings | None, groups: Sequence[Group]) -> lis
 
 
 def _cuts(held: Holdings) -> list[str]:
-    cut = ((side, side.cut) for side in held.compared if side.cut is not None and side.on == "common")
-    return [f"{_whose(held, side)}{who.words}." for side, who in cut]
+    return [f"{_whose(held, side)}{said}." for side in held.compared for said in side.first]
 
 
 def _whose(held: Holdings, side: Comparable) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..model import Cell, Column, Group, Sheet, Table
+from ..model import Cell, Column, RowBlock, Sheet, Table
 from .parts import aside, clean, interval, spans
 
 NEEDS = "% needs \\usepackage{booktabs,xcolor,graphicx}"
@@ -45,9 +45,9 @@ def render(table: Table) -> str:
 
 
 def _parts(sheet: Sheet) -> list[Sheet]:
-    if sum(len(group.lines) for group in sheet.groups) <= LONG or len(sheet.groups) < 2:
+    if sum(len(group.rows) for group in sheet.blocks) <= LONG or len(sheet.blocks) < 2:
         return [sheet]
-    return [replace(sheet, title=group.title, groups=(replace(group, title=""),)) for group in sheet.groups]
+    return [replace(sheet, title=group.title, blocks=(replace(group, title=""),)) for group in sheet.blocks]
 
 
 def _table(table: Table, sheet: Sheet, last: bool) -> Iterator[str]:
@@ -62,7 +62,7 @@ def _table(table: Table, sheet: Sheet, last: bool) -> Iterator[str]:
     yield rf"\begin{{tabular}}{{l{''.join('l' if column.words else 'r' for column in sheet.columns)}}}"
     yield r"\toprule"
     yield from _heads(sheet)
-    for place, group in enumerate(sheet.groups):
+    for place, group in enumerate(sheet.blocks):
         yield r"\midrule"
         yield from _group(group, sheet, place)
     yield r"\bottomrule"
@@ -93,11 +93,11 @@ def _head(column: Column) -> str:
     return _grey(_with(escape(column.head) + _raised(column.notes), aside(column)), column.published)
 
 
-def _group(group: Group, sheet: Sheet, place: int) -> Iterator[str]:
+def _group(group: RowBlock, sheet: Sheet, place: int) -> Iterator[str]:
     if group.title:
         title = _grey(rf"\textit{{{escape(group.title)}}}{_raised(group.notes)}", group.published)
         yield _row([rf"\multicolumn{{{len(sheet.columns) + 1}}}{{l}}{{{title}}}"])
-    for line in group.lines:
+    for line in group.rows:
         label = _with(escape(line.label) + _raised(line.notes), aside(line))
         yield _row([_grey(label, line.published), *map(_cell, line.cells)])
 

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from ... import exams
 from ...core import settings
 from ...core.errors import UsageError
+from ...core.evaluator import Evaluator
 from ...core.exam import Exam
 from ...core.protocol import Protocol, Reading
 from ...core.settings import PainterFacts
@@ -36,6 +37,11 @@ class Own:
     group: Group
     facts: PainterFacts
     scores: Mapping[str | None, Standing]
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """Who marked, and how."""
+        return self.group.evaluator
 
     @property
     def name(self) -> str:
