@@ -96,13 +96,9 @@ def _sheet(layout: Layout, sections: Sequence[Section | None], own: StoreRows | 
     columns: Sequence[Column] = ()
     groups: list[RowBlock] = []
     for section in sections:
-        judges = (
-            published_cells.judges(published_cells.published(layout, section))
-            if printed_too
-            else own.judges
-            if own
-            else []
-        )
+        judges = own.judges if own else []
+        if printed_too:
+            judges = published_cells.judges(published_cells.published(layout, section))
         found = specs(layout, section, judges)
         columns = columns or (own.heads(found) if own else [spec.column for spec in found])
         published = published_cells.published_rows(layout, section, found) if printed_too else []

@@ -156,10 +156,5 @@ def holdings(
                 if rows == "painters"
             }
             own.append(Own(group, facts_of(group.painter, group.spec, known), numbers))
-    took = _took(store, groups) if rows == "judges" else {}
+    took = call_seconds(store, groups) if rows == "judges" else {}
     return replace(found, exam=whole, rows=tuple(own), compared=tuple(sides), took=took)
-
-
-def _took(store: Store, groups: Sequence[Group]) -> dict[str, float]:
-    made = (entry.marking for group in groups for entry in group.entries if entry.marking)
-    return call_seconds(store, (key for marking in made for _, key in marking.replies))
