@@ -162,13 +162,27 @@ def test_numbers_stay_whole_and_lines_fit_at_any_width(table: Table, width: int)
 
 
 @given(framed(), st.integers(40, 200))
-def test_every_block_names_its_rows(table: Table, width: int) -> None:
-    """As many rows below every line of heads as the table has, and a number in every block."""
-    found = printed(replace(table, notes=(), caption=()), width)
-    heads = [line for line in found if re.search(r"(^|[┃\s])0( |$)", line)]
-    places = [place for line in found for place in re.findall(r"(?:^|[┃\s])([1-9])(?= |$)", line)]
-    assert heads
-    assert len(places) >= len([column for column in table.sheets[0].columns if not column.words])
+def test_every_block_has_names_and_something_beside_them(table: Table, width: int) -> None:
+    sheet = table.sheets[0]
+    names = 1 + sum(column.name for column in sheet.columns)
+    blocks = [""]
+    heads = True
+    for line in printed(replace(table, notes=(), caption=()), width):
+        if not line or line.startswith("┏"):
+            heads = True
+            blocks.append("")
+        elif line.startswith(("─", "┡")):
+            heads = False
+        elif heads:
+            blocks[-1] += f" {line} "
+    found = [{int(place) for place in re.findall(r"(?<=[┃\s])\d+(?=\s)", block)} for block in blocks if block]
+    assert all(places >= set(range(names)) for places in found)
+    beside = [places - set(range(names)) for places in found]
+    assert sorted(place for places in beside for place in places) == list(
+        range(names, 1 + sum(not column.prose for column in sheet.columns))
+    )
+    # A sentence may have a block of its own.
+    assert sum(not places for places in beside) <= (sheet.columns[-1].prose if sheet.columns else 1) or len(found) == 1
 
 
 def test_a_name_too_long_for_its_lines_is_cut() -> None:

@@ -187,7 +187,8 @@ class _Grid:
         for _, count in spans(self.sheet.columns) or [("", 1)] * len(self.sheet.columns):
             bundle = [one for one in range(place, place + count) if one not in self.names]
             place += count
-            for part in [bundle] if fits([*self.names, *bundle]) else [[one] for one in bundle]:
+            whole = bundle and fits([*self.names, *bundle])
+            for part in [bundle] if whole else [[one] for one in bundle]:
                 if not found or not fits([*found[-1], *part]):
                     found.append([*self.names])
                 found[-1] += part
