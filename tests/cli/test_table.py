@@ -62,7 +62,7 @@ def test_a_store_without_this_exam(here: Path) -> None:
     [
         ("t.html", "<!DOCTYPE html>"),
         ("t.tex", "% needs"),
-        ("t.md", "**GenExam, Table 2"),
+        ("t.md", "### GenExam, Table 2"),
         ("t.csv", "table,group,row,source"),
         ("t.txt", "GenExam, Table 2"),
         ("deep/t.HTML", "<!DOCTYPE html>"),

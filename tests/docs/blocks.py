@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 HOME = "/home/you/exams"
 """Stands in shown output for the folder the commands were run in."""
-WIDTH = 100
+WIDTH = 160
 NOTES = (
     "not run", "seam", "exit", "file", "stand-in", "output varies", "near", "table of the demo", "shipped",
     "arithmetic", "walk",

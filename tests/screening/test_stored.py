@@ -25,7 +25,8 @@ from limner.store.records import Drawing, Marking, add_exam, save_drawing, save_
 from limner.store.schema import attempts, calls
 from limner.tables.export import export_rows, write_rows
 from limner.tables.question import describe_question, print_question
-from limner.tables.scores import notes, print_standings, standings_csv
+from limner.tables.render import show
+from limner.tables.scores import notes, standing_tables, standings_csv
 from tests.cli.invoke import limner
 from tests.support import write_exam
 
@@ -117,7 +118,7 @@ def test_leaving_them_out_lowers_coverage_and_makes_no_zero(
     assert found.failures == {"flagged": 1}
     assert found.scores["strict"].value == 100.0
     assert found.pessimistic.value("strict") == 25.0
-    print_standings([found], "genexam")
+    show("text", lambda: standing_tables([found], "genexam"))
     out = " ".join(capsys.readouterr().out.split())
     assert "1 flagged" in out
     assert "left out (--exclude-flagged): they have no score, and coverage falls" in out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -35,6 +34,8 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
     from ..core.errors import UsageError
     from ..running.estimate import estimate, total
     from ..store.open import open_or_empty, open_store
+    from ..tables.costs import estimate_table
+    from ..tables.render import show
 
     asking, draw = options.make_asking(given), bool(given["painters"] or given["strategies"])
     if not draw and not asking.judges and not asking.preset:
@@ -61,27 +62,12 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
         running.tell_older(plan, store)
         found = estimate(plan, store, settings.load())
     dollars, unknown = total(found)
-    if as_json:
-        body = {"steps": [one.to_json() for one in found], "dollars": dollars, "unknown_prices": unknown}
-        click.echo(json.dumps(body, indent=2))
-        return
-    from rich.table import Table
-
-    from ..tables.console import console
-
-    table = Table(title=f"{exam}: {len(plan.exam.questions)} questions, still to do", title_justify="left")
-    for name in ("who", "role"):
-        table.add_column(name)
-    for name in ("steps", "calls", "tokens in", "tokens out", "dollars"):
-        table.add_column(name, justify="right")
-    table.add_column("basis")
-    for one in found:
-        cost = "unknown" if one.dollars is None else f"{one.dollars:.2f}"
-        numbers = (one.steps, one.calls, one.tokens_in, one.tokens_out)
-        table.add_row(one.who, one.role, *(f"{number:,}" for number in numbers), cost, one.basis)
-    console().print(table)
-    lacking = f", and what {', '.join(unknown)} costs: add the price to limner.toml" if unknown else ""
-    click.echo(f"in all about ${dollars:.2f}{lacking}")
+    body = {"steps": [one.to_json() for one in found], "dollars": dollars, "unknown_prices": unknown}
+    show(
+        "json" if as_json else "text",
+        lambda: [estimate_table(exam, len(plan.exam.questions), found)],
+        body=lambda: body,
+    )
 
 
 @click.command("spend")
@@ -95,24 +81,13 @@ def spend_command(by: tuple[str, ...], store: str, as_json: bool) -> None:
     """Say what was spent: image calls (paint) and chat calls (chat), failed attempts included."""
     from ..running.spending import spent
     from ..store.open import open_store
+    from ..tables.costs import spend_table
+    from ..tables.render import show
 
     with open_store(store) as opened:
         rows = spent(opened, by)
-    if as_json:
-        click.echo(json.dumps([row.to_json() for row in rows], indent=2))
-        return
-    from rich.table import Table
-
-    from ..tables.console import console
-
-    table = Table(title=f"spent in {store}: ${sum(row.dollars for row in rows):.4f}", title_justify="left")
-    for name in by:
-        table.add_column(name)
-    for name in ("calls", "attempts", "failed", "unpriced", "tokens in", "tokens out", "dollars"):
-        table.add_column(name, justify="right")
-    for row in rows:
-        numbers = [row.calls, row.attempts, row.failed, row.unpriced, row.tokens_in, row.tokens_out]
-        table.add_row(*(row.group[name] or "–" for name in by), *map(str, numbers), f"{row.dollars:.4f}")
-    console().print(table)
-    if any(row.unpriced for row in rows):
-        click.echo("unpriced: attempts whose cost nobody knows (no price known, or cut off in flight)")
+    show(
+        "json" if as_json else "text",
+        lambda: [spend_table(store, by, rows)],
+        body=lambda: [row.to_json() for row in rows],
+    )

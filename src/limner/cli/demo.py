@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -32,7 +33,8 @@ def demo_command(store: str) -> None:
     from ..exams import SHIPPED
     from ..painters import CONTROLS
     from ..store.open import open_store
-    from ..tables.scores import print_standings
+    from ..tables.render import show
+    from ..tables.scores import standing_tables
     from .running import shown
 
     exam, failed, interrupted = f"sample/{SHIPPED[0]}", 0, False
@@ -44,7 +46,8 @@ def demo_command(store: str) -> None:
             painters = [f"control/{name}" for name in controls]
             with shown() as watch:
                 progress = api.run(f"sample/{kind}", painters=painters, judges=judges, store=opened, watch=watch)
-            print_standings(api.scores(f"sample/{kind}", store=opened), kind)
+            found = api.scores(f"sample/{kind}", store=opened)
+            show("text", partial(standing_tables, found, kind))
             failed, interrupted = failed + progress.failed, progress.interrupted
             if interrupted:
                 break

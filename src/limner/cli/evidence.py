@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from ..core.exam import Selection
-    from ..evidence.regions import RegionCounter
+    from ..evidence.regions import RegionCounter, Regions
     from ..store import Store
 
 
@@ -137,6 +137,8 @@ def compare(images: tuple[Path, ...], backends: tuple[str, ...], as_json: bool) 
     from ..evidence.ocr.rapid import RapidOcr
     from ..evidence.regions.compare import MOVED
     from ..evidence.regions.compare import compare as compared
+    from ..tables.regions import regions_table
+    from ..tables.render import show
 
     files = _files(images)
     counters = {word: _opened(word) for word in dict.fromkeys(backends)}
@@ -158,19 +160,23 @@ def compare(images: tuple[Path, ...], backends: tuple[str, ...], as_json: bool) 
                 row["failed"][word] = f"{type(error).__name__}: {error}"
     counts = [{word: found.count for word, found in row["regions"].items()} for row in rows]
     pairs = compared(counts, list(counters), _readability)
-    if as_json:
-        for row in rows:
-            row["regions"] = {
-                word: {"count": found.count, "masks": found.masks, "lines": found.lines}
-                for word, found in row["regions"].items()
-            }
+
+    def body() -> dict[str, Any]:
         names = {word: {"name": counter.name, "paper": counter.paper} for word, counter in counters.items()}
-        body = {"backends": names, "images": rows, "pairs": [pair.to_json() for pair in pairs], "moved_by": MOVED}
-        click.echo(json.dumps(body, indent=2))
-    else:
-        _print(rows, list(counters), pairs)
+        told = [{**row, "regions": {word: _numbers(found) for word, found in row["regions"].items()}} for row in rows]
+        return {"backends": names, "images": told, "pairs": [pair.to_json() for pair in pairs], "moved_by": MOVED}
+
+    show("json" if as_json else "text", lambda: [regions_table(rows, list(counters), pairs)], body=body)
+    if not as_json:
+        for row in rows:
+            for word, reason in row["failed"].items():
+                click.echo(f"{row['image']}: {word}: {reason}", err=True)
     if any(row["failed"] for row in rows):
         sys.exit(3)
+
+
+def _numbers(found: Regions) -> dict[str, int]:
+    return {"count": found.count, "masks": found.masks, "lines": found.lines}
 
 
 @regions_command.command("show")
@@ -242,33 +248,3 @@ def _readability(count: int) -> float:
 
     scores = (kind.protocol.from_evidence({REGIONS: {"value": count}}) for kind in each())
     return next(found["readability"] for found in scores if "readability" in found)
-
-
-def _print(rows: list[dict[str, Any]], words: list[str], pairs: list[Any]) -> None:
-    from rich.table import Table
-
-    from ..tables.console import console, escape
-
-    table = Table()
-    table.add_column("image")
-    for word in words:
-        table.add_column(escape(word), justify="right")
-    for row in rows:
-        cells = [
-            f"{row['regions'][word].count} ({row['regions'][word].masks} + {row['regions'][word].lines})"
-            if word in row["regions"]
-            else "failed"
-            for word in words
-        ]
-        table.add_row(escape(Path(row["image"]).name), *cells)
-    console().print(table)
-    click.echo("regions (masks + lines of text)")
-    for pair in pairs:
-        if pair.difference is not None:
-            click.echo(
-                f"{pair.second} against {pair.first}: {pair.difference:+.1f} regions on average; "
-                f"readability moves by more than 0.1 for {pair.moved:.0%} of {pair.images} images"
-            )
-    for row in rows:
-        for word, reason in row["failed"].items():
-            click.echo(f"{row['image']}: {word}: {reason}", err=True)

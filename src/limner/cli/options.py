@@ -146,6 +146,9 @@ reading = click.option(
     "--reading", type=click.Choice(["careful", "paper", "release"]), default="careful", show_default=True,
     help="How stored replies are read.",
 )  # fmt: skip
+form = click.option(
+    "--format", "form", type=click.Choice(["text", "json", "csv", "md"]), default="text", show_default=True
+)
 
 
 def pairs(words: tuple[str, ...], option: str) -> dict[str, str]:

@@ -11,7 +11,8 @@ import click
 from . import options
 
 if TYPE_CHECKING:
-    from ..tables.paper import Choice, Layout, Table
+    from ..tables.model import Table
+    from ..tables.paper import Layout, TableChoice
 
 
 @click.command("table")
@@ -37,7 +38,7 @@ def table_command(name: str | None, **given: Any) -> None:
 
     Without a name it lists the tables.
     """
-    from ..tables.paper import Choice, find, known, wrong
+    from ..tables.paper import TableChoice, find, known, wrong
 
     if name is None:
         width = max(map(len, known()))
@@ -47,7 +48,7 @@ def table_command(name: str | None, **given: Any) -> None:
             click.echo(f"limner: {error}", err=True)
         return
     layout = find(name)
-    choice = Choice(
+    choice = TableChoice(
         published=given["published"],
         intervals=given["intervals"],
         reading=given["reading"],
@@ -64,7 +65,7 @@ def table_command(name: str | None, **given: Any) -> None:
         click.echo(f"limner: {given['store']} has nothing marked for {layout.key}; published figures only", err=True)
 
 
-def _built(layout: Layout, choice: Choice, url: str, named: bool) -> tuple[Table, bool]:
+def _built(layout: Layout, choice: TableChoice, url: str, named: bool) -> tuple[Table, bool]:
     """The table, and whether a store has anything for it; a store nobody named need not be there."""
     from ..core.errors import NoStore
     from ..store.open import open_store
@@ -77,20 +78,14 @@ def _built(layout: Layout, choice: Choice, url: str, named: bool) -> tuple[Table
         if named or not choice.published:
             raise
         table = build(layout, None, choice)
-    lines = [line for sheet in table.flat for line in sheet.lines()]
-    return table, any(not line.published for line in lines)
+    return table, any(not row.published for sheet in table.flat for row in sheet.rows())
 
 
 def _write(table: Table, form: str | None, output: Path | None) -> None:
-    from ..tables.render import SUFFIXES, rendered
+    from ..tables.render import SUFFIXES, rendered, show
 
     if output is None:
-        if form in (None, "text"):
-            from ..tables.render.text import show
-
-            show(table)
-        else:
-            click.echo(rendered(table, form or "text"), nl=False)
+        show(form or "text", lambda: [table])
         return
     form = form or SUFFIXES.get(output.suffix.lower())
     if form is None:

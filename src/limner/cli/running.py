@@ -93,7 +93,8 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
         close(given, progress)
         if plan.judges and not given["as_json"] and not progress.interrupted:
             from ..core.exam import Selection
-            from ..tables.scores import print_standings
+            from ..tables.render import show
+            from ..tables.scores import standing_tables
 
             backlog = runner.backlog
             names = [painter.name for painter in plan.painters] or list(plan.only_painters or ())
@@ -108,7 +109,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
                     group.evaluator.id in backlog.setups and (not rows or (group.painter, group.strategy) in rows)
                 ),
             )
-            print_standings(found, plan.exam.kind)
+            show("text", lambda: standing_tables(found, plan.exam.kind))
     if progress.interrupted:
         return 130
     return 3 if progress.failed else 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from . import options, sheets
+from . import options
 
 
 @click.command("scores")
@@ -33,7 +33,9 @@ def scores_command(exam: str, **given: Any) -> None:
     from .. import api
     from ..scoring.groups import stored_exam
     from ..store.open import open_store
-    from ..tables.scores import print_standings, standings_csv
+    from ..tables.analyses import analysis_tables
+    from ..tables.render import show
+    from ..tables.scores import standing_tables, standings_csv
 
     with open_store(given["store"]) as store:
         found = api.scores(
@@ -48,17 +50,12 @@ def scores_command(exam: str, **given: Any) -> None:
             **options.make_which(given),
         )
         kind = stored_exam(exam, store).kind
-    if given["form"] == "json":
-        click.echo(json.dumps([standing.to_json() for standing in found], ensure_ascii=False, indent=2))
-    elif given["form"] == "csv":
-        click.echo(standings_csv(found), nl=False)
-    else:
-        print_standings(found, kind)
-        if given["analyses"]:
-            from ..tables.analyses import analysis_sheets
-            from ..tables.sheets import print_sheets
-
-            print_sheets(analysis_sheets(found))
+    show(
+        given["form"].replace("table", "text"),
+        lambda: standing_tables(found, kind) + (analysis_tables(found) if given["analyses"] else []),
+        body=lambda: [standing.to_json() for standing in found],
+        records=lambda: standings_csv(found),
+    )
 
 
 @click.command("compare")
@@ -75,7 +72,7 @@ def scores_command(exam: str, **given: Any) -> None:
 @options.asked
 @options.selection
 @options.store
-@sheets.form
+@options.form
 def compare_command(exam: str | None, **given: Any) -> None:
     """Compare painters on the questions that all of them have: who is better, and how sure that is.
 
@@ -84,7 +81,8 @@ def compare_command(exam: str | None, **given: Any) -> None:
     painters in the same order.
     """
     from ..scoring import compare
-    from ..tables.comparison import across_csv, across_sheets, comparison_csv, comparison_sheets
+    from ..tables.comparison import across_csv, across_tables, comparison_csv, comparison_tables
+    from ..tables.render import show
 
     if (exam is None) == (given["exams"] is None):
         raise click.UsageError("name one EXAM, or several with --exams A,B")
@@ -93,7 +91,12 @@ def compare_command(exam: str | None, **given: Any) -> None:
         _refuse(given)
         names = [name.strip() for name in given["exams"].split(",") if name.strip()]
         across = compare.exams(names, painters=given["painters"], judges=given["judges"], **how)
-        sheets.show(given["form"], across.to_json, lambda: across_csv(across), lambda: across_sheets(across))
+        show(
+            given["form"],
+            lambda: across_tables(across),
+            body=across.to_json,
+            records=lambda: across_csv(across),
+        )
         return
     found = compare.painters(
         exam,
@@ -104,14 +107,11 @@ def compare_command(exam: str | None, **given: Any) -> None:
         **how,
         **options.make_which(given),
     )
-    if not found and given["form"] in ("text", "md"):
-        click.echo("nothing is marked yet; `limner run` draws and marks")
-        return
-    sheets.show(
+    show(
         given["form"],
-        lambda: [comparison.to_json() for comparison in found],
-        lambda: comparison_csv(found),
-        lambda: comparison_sheets(found),
+        lambda: comparison_tables(found),
+        body=lambda: [comparison.to_json() for comparison in found],
+        records=lambda: comparison_csv(found),
     )
 
 
@@ -135,7 +135,7 @@ def _refuse(given: dict[str, Any]) -> None:
 @options.asked
 @options.selection
 @options.store
-@sheets.form
+@options.form
 def agree_command(exam: str, **given: Any) -> None:
     """Compare judges on the same drawings: do they mark alike, and do they put painters in the same order?
 
@@ -146,7 +146,8 @@ def agree_command(exam: str, **given: Any) -> None:
     from ..scoring import compare, evaluators_of
     from ..scoring.groups import stored_exam
     from ..store.open import open_store
-    from ..tables.agreement import agreement_csv, agreement_sheets
+    from ..tables.agreement import agreement_csv, agreement_tables
+    from ..tables.render import show
 
     with open_store(given["store"]) as store:
         there = evaluators_of(store, stored_exam(exam, store).name)
@@ -160,7 +161,12 @@ def agree_command(exam: str, **given: Any) -> None:
             selection=options.make_selection(given),
             **options.make_which({**given, "judges": words}),
         )
-    sheets.show(given["form"], found.to_json, lambda: agreement_csv(found), lambda: agreement_sheets(found))
+    show(
+        given["form"],
+        lambda: agreement_tables(found),
+        body=found.to_json,
+        records=lambda: agreement_csv(found),
+    )
 
 
 @click.command("show")

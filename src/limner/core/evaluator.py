@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from .errors import UsageError
 
@@ -106,7 +106,15 @@ class Evaluated:
         return self.evaluator.setup
 
 
-E = TypeVar("E", bound=Evaluated)
+class HasEvaluator(Protocol):
+    """Anything that rests on one evaluator's marks."""
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """Who marked, and how."""
+
+
+E = TypeVar("E", bound=HasEvaluator)
 
 
 def by_evaluator(found: Iterable[E]) -> list[list[E]]:

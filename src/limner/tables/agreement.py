@@ -1,38 +1,36 @@
-"""Judges held against each other, as sheets and as CSV."""
+"""Judges held against each other, as tables and as CSV."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 
 from ..scoring.compare import MET, Agreement, JudgePair
 from ..scoring.stats import Interval, Measure
-from .sheets import NOTHING, Sheet, between, number
+from .model import MISSING, Cell, Cells, Table, interval_cell, number, simple_table
+from .render.csv import records
 
 COLUMNS = ("exam", "reading", "first", "second", "sort", "measure", "n", "value", "low", "high", "reason")
 ICC = ("ICC(2,1)", "ICC(3,1)")
 
 
-def agreement_sheets(found: Agreement) -> list[Sheet]:
+def agreement_tables(found: Agreement) -> list[Table]:
     """The judges one by one, then every two of them: marks, scores and orders; then all together."""
-    sheets = [_judges(found)]
+    tables = [_judges(found)]
     if found.pairs:
-        sheets += [_marks(found), _scores(found)]
+        tables += [_marks(found), _scores(found)]
     if len(found.raters) > 2:
-        sheets.append(_together(found))
-    return sheets
+        tables.append(_together(found))
+    return tables
 
 
-def _judges(found: Agreement) -> Sheet:
-    rows, notes = [], [found.reason] if found.reason else []
+def _judges(found: Agreement) -> Table:
+    rows: list[Cells] = []
+    notes = [found.reason] if found.reason else []
     for rater in found.raters:
         flips, cost, seconds = rater.flips, rater.cost, rater.seconds
-        rate = between(*_percent(flips.rate), 1) if flips.n else NOTHING
-        dollars = NOTHING if cost.value is None else f"{cost.value:.5f}"
-        rows.append(
-            [rater.name, str(len(rater.clusters)), str(len(rater.entries)), rate, dollars, number(seconds.value, 2)]
-        )
+        rate = _percent(flips.rate) if flips.n else Cell()
+        counts = [str(len(rater.clusters)), str(len(rater.entries))]
+        rows.append([rater.name, *counts, rate, number(cost.value, 5), number(seconds.value, 2)])
         if cost.reason:
             notes.append(f"{rater.name}: {cost.reason}")
     if any(rater.flips.n for rater in found.raters):
@@ -40,24 +38,23 @@ def _judges(found: Agreement) -> Sheet:
     else:
         notes.append("no flip rate: nothing was marked more than once; `--repeats` does that")
     title = f"{found.exam} · judges · reading {found.reading}"
-    return Sheet(title, ["judge", "drawings", "markings", "flips %", "$ per image", "s per image"], rows, notes)
+    return simple_table(title, ["judge", "drawings", "markings", "flips %", "$ per image", "s per image"], rows, notes)
 
 
-def _percent(share: Interval) -> tuple[float | None, float | None, float | None]:
-    low, middle, high = (None if each is None else 100 * each for each in (share.low, share.value, share.high))
-    return middle, low, high
+def _percent(share: Interval) -> Cell:
+    value, low, high = (None if each is None else 100 * each for each in (share.value, share.low, share.high))
+    return interval_cell(value, low, high, 1)
 
 
-def _marks(found: Agreement) -> Sheet:
-    rows = []
+def _marks(found: Agreement) -> Table:
+    rows: list[Cells] = []
     for pair in found.pairs:
         for sort, marks in pair.marks.items():
             alpha = pair.alphas[sort]
-            same = between(*_percent(marks.same), 1)
-            kappa = between(marks.kappa.value, marks.kappa.low, marks.kappa.high, 2)
+            kappa = interval_cell(marks.kappa.value, marks.kappa.low, marks.kappa.high, 2)
             alphas = [number(alpha[level].value, 2) for level in ("nominal", "interval")]
             decided = [str(marks.n), *map(str, pair.alone.get(sort, (0, 0)))]
-            rows.append([pair.first, pair.second, sort, *decided, same, kappa, *alphas])
+            rows.append([pair.first, pair.second, sort, *decided, _percent(marks.same), kappa, *alphas])
     columns = ["first", "second", "criteria", "both", "1st only", "2nd only", "same %", "Cohen's kappa"]
     columns += ["alpha nominal", "interval"]
     notes = _reasons((f"{pair.first} and {pair.second}", pair.marks["all"].reason) for pair in found.pairs)
@@ -66,18 +63,18 @@ def _marks(found: Agreement) -> Sheet:
         "kappa, alpha: 1 full agreement, 0 no more than chance; alpha is Krippendorff's, interval counts how far marks "
         "are apart; [low, high]: 95% interval over questions"
     )
-    return Sheet("the same drawings, mark by mark", columns, rows, notes, words=3, extra=frozenset({4, 5, 8, 9}))
+    return simple_table("the same drawings, mark by mark", columns, rows, notes, names=3)
 
 
-def _scores(found: Agreement) -> Sheet:
-    rows = []
+def _scores(found: Agreement) -> Table:
+    rows: list[Cells] = []
     digits = found.score.digits
     for pair in found.pairs:
         order = pair.order
-        told = between(order.spearman.value, order.low, order.high, 2)
+        told = interval_cell(order.spearman.value, order.low, order.high, 2)
         iccs = [number(pair.icc[form].value, 2) for form in ICC]
-        shift = NOTHING if order.shift is None else f"{order.shift:+.{digits}f}"
-        compared = [str(len(order.scores)), told, number(order.kendall.value, 2), shift]
+        shift = MISSING if order.shift is None else f"{order.shift:+.{digits}f}"
+        compared: Cells = [str(len(order.scores)), told, number(order.kendall.value, 2), shift]
         rows.append([pair.first, pair.second, str(pair.icc[ICC[0]].n), *iccs, *compared])
     columns = ["first", "second", "drawings", *ICC, "painters", "Spearman", "Kendall", "shift"]
     notes = [f"score: {found.score.name}"]
@@ -88,9 +85,7 @@ def _scores(found: Agreement) -> Sheet:
         "ICC: over drawings, (2,1) the same score, (3,1) the same up to a constant; Spearman, Kendall: the order of "
         "painters on common questions; shift: how much higher the second judge's scores are"
     )
-    return Sheet(
-        "scores of drawings, and the order of painters", columns, rows, notes, words=2, extra=frozenset({4, 7})
-    )
+    return simple_table("scores of drawings, and the order of painters", columns, rows, notes, names=2)
 
 
 def _why(pair: JudgePair) -> list[str | None]:
@@ -98,7 +93,7 @@ def _why(pair: JudgePair) -> list[str | None]:
     return [f"no ICC: {icc}" if icc else None, f"no order of painters: {order}" if order else None]
 
 
-def _together(found: Agreement) -> Sheet:
+def _together(found: Agreement) -> Table:
     rows = [
         [sort, str(alpha["nominal"].n), *(number(alpha[level].value, 2) for level in ("nominal", "interval"))]
         for sort, alpha in found.alphas.items()
@@ -108,7 +103,7 @@ def _together(found: Agreement) -> Sheet:
     why = found.icc[ICC[0]].reason
     notes = [f"{found.score.name} over {n} drawings: " + (why if why else told)]
     columns = ["criteria", "marked by two or more", "alpha nominal", "interval"]
-    return Sheet(f"all {len(found.raters)} judges together", columns, rows, notes)
+    return simple_table(f"all {len(found.raters)} judges together", columns, rows, notes)
 
 
 def _reasons(told: Iterator[tuple[str, str | None]]) -> list[str]:
@@ -117,13 +112,14 @@ def _reasons(told: Iterator[tuple[str, str | None]]) -> list[str]:
 
 def agreement_csv(found: Agreement) -> str:
     """One line per number."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
-    writer.writeheader()
     head = {"exam": found.exam, "reading": found.reading}
-    for first, second, sort, measure, each in _numbers(found):
-        writer.writerow({**head, "first": first, "second": second, "sort": sort, "measure": measure, **each.to_json()})
-    return buffer.getvalue()
+    return records(
+        COLUMNS,
+        (
+            {**head, "first": first, "second": second, "sort": sort, "measure": measure, **each.to_json()}
+            for first, second, sort, measure, each in _numbers(found)
+        ),
+    )
 
 
 def _numbers(found: Agreement) -> Iterator[tuple[str, str, str, str, Interval | Measure]]:

@@ -1,4 +1,4 @@
-"""What an exam's paper reports beyond its scores, as sheets: any plain JSON of one or two levels."""
+"""What an exam's paper reports beyond its scores, as tables: any plain JSON of one or two levels."""
 
 from __future__ import annotations
 
@@ -7,37 +7,38 @@ from typing import Any
 
 from ..core.evaluator import by_evaluator
 from ..scoring import Standing
-from .sheets import NOTHING, Sheet
+from .model import MISSING, Table, simple_table
 
-Line = tuple[str | None, Mapping[str, Any]]
+Numbers = tuple[str | None, Mapping[str, Any]]
 """A row's own name, where it has one, and its numbers."""
 
 
-def analysis_sheets(standings: Sequence[Standing]) -> list[Sheet]:
-    """One sheet for every analysis under every evaluator, with all its painters."""
-    sheets = []
+def analysis_tables(standings: Sequence[Standing]) -> list[Table]:
+    """One table for every analysis under every evaluator, with all its painters."""
+    tables = []
     for rows in by_evaluator(standings):
         for name in dict.fromkeys(name for row in rows for name in row.analyses):
             title = f"{rows[0].exam} · judge {rows[0].evaluator.name} · {name.replace('_', ' ')}"
             having = [row for row in rows if name in row.analyses]
-            sheets.append(_sheet(title, [(row.name, row.analyses[name]) for row in having]))
-    return sheets
+            tables.append(_table(title, [(row.name, row.analyses[name]) for row in having]))
+    return tables
 
 
-def _sheet(title: str, bodies: Sequence[tuple[str, Any]]) -> Sheet:
+def _table(title: str, bodies: Sequence[tuple[str, Any]]) -> Table:
     lines = [(painter, key, item) for painter, body in bodies for key, item in _lines(body)]
     columns = list(dict.fromkeys(name for _, _, item in lines for name in item))
     if not columns:
-        return Sheet(title, [], [], ["nothing to show: what it is made of is not known"])
+        return simple_table(title, [], [], ["nothing to show: what it is made of is not known"])
     keyed = any(key is not None for _, key, _ in lines)
     rows = [
         [painter, *([key or ""] if keyed else []), *(_cell(item.get(name)) for name in columns)]
         for painter, key, item in lines
     ]
-    return Sheet(title, ["painter", *([""] if keyed else []), *columns], rows, _notes(lines, columns), 1 + keyed)
+    heads = ["painter", *([""] if keyed else []), *columns]
+    return simple_table(title, heads, rows, _notes(lines, columns), names=1 + keyed)
 
 
-def _lines(body: Any) -> list[Line]:
+def _lines(body: Any) -> list[Numbers]:
     if isinstance(body, Mapping) and body and all(isinstance(item, Mapping) for item in body.values()):
         return [(str(key), item) for key, item in body.items()]
     if isinstance(body, Mapping):
@@ -64,7 +65,7 @@ def _cell(value: Any) -> str:
     ('0.123', '3 to 8', '0.500 / 0.250', '–')
     """
     if value is None:
-        return NOTHING
+        return MISSING
     if isinstance(value, float):
         return f"{value:.3f}"
     if isinstance(value, Mapping):

@@ -1,15 +1,15 @@
-"""Painters and exams held against each other, as sheets and as CSV."""
+"""Painters and exams held against each other, as tables and as CSV."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..scoring.compare import MET, Across, Comparison, Pair
 from ..scoring.stats import ALPHA
-from .sheets import NOTHING, Sheet, between, number
+from .model import BETWEEN, MISSING, Cells, Table, interval_cell, nothing_marked, number, simple_table
+from .render.csv import records
 
 COLUMNS = (
     "exam", "reading", "judge", "score", "by", "category", "row", "painter", "other", "n", "value", "low", "high",
@@ -20,19 +20,20 @@ SENTENCES = 6
 """How many pairs are told in sentences below a table; the table has them all."""
 
 
-def comparison_sheets(found: Sequence[Comparison]) -> list[Sheet]:
-    """Two sheets for every comparison: who stands where, and every pair."""
-    sheets = []
+def comparison_tables(found: Sequence[Comparison]) -> list[Table]:
+    """Two tables for every comparison: who stands where, and every pair."""
+    if not found:
+        return [nothing_marked()]
+    tables = []
     for one in found:
         title = f"{one.exam} · judge {one.evaluator.name} · reading {one.reading} · {one.score.name}"
         if one.by is not None:
             title += f" · {one.by}: {one.category}"
-        sheets.append(_places(one, f"{title} · {_on(one)}"))
+        tables.append(_places(one, f"{title} · {_on(one)}"))
         if one.pairs:
-            sheets.append(_pairs(one))
-    if sheets:
-        sheets[-1] = replace(sheets[-1], notes=[*sheets[-1].notes, *_legend(found)])
-    return sheets
+            tables.append(_pairs(one))
+    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *_legend(found)))
+    return tables
 
 
 def _legend(found: Sequence[Comparison]) -> list[str]:
@@ -68,18 +69,16 @@ def _on(found: Comparison) -> str:
     return f"{_count(found.questions)} that all painters have"
 
 
-def _places(found: Comparison, title: str) -> Sheet:
+def _places(found: Comparison, title: str) -> Table:
     digits = found.score.digits
     bounded = any(place.bounds for place in found.places)
     columns = ["painter", "place", found.score.name, *(["could be"] if bounded else []), "coverage", "worst case"]
-    rows = []
+    rows: list[Cells] = []
     for place in found.places:
-        row = [place.name, place.rank.words if place.rank else NOTHING]
-        row.append(between(place.score.value, place.score.low, place.score.high, digits))
-        if bounded:
-            ends = place.bounds
-            row.append(f"{number(ends['low'], digits)} … {number(ends['high'], digits)}" if ends else NOTHING)
-        rows.append([*row, f"{place.coverage:.0%}", number(place.pessimistic, digits)])
+        score = interval_cell(place.score.value, place.score.low, place.score.high, digits)
+        ends = BETWEEN.join(number(place.bounds[end], digits) for end in ("low", "high")) if place.bounds else MISSING
+        cells: Cells = [place.name, place.rank.words if place.rank else MISSING, score, *([ends] if bounded else [])]
+        rows.append([*cells, f"{place.coverage:.0%}", number(place.pessimistic, digits)])
     compared = found.compared
     first = compared.first
     notes = [note for note in compared.notes if (compared.cut or compared.left_out) and note not in first]
@@ -87,25 +86,25 @@ def _places(found: Comparison, title: str) -> Sheet:
     missing = {group.name for group in compared.left_out}
     told = [place for place in found.places if place.reason and place.name not in missing]
     notes += dict.fromkeys(f"{place.name}: {place.reason}" for place in told)
-    return Sheet(title, columns, rows, notes, words=2, first=first)
+    return simple_table(title, columns, rows, notes, above=first, names=2)
 
 
-def _pairs(found: Comparison) -> Sheet:
+def _pairs(found: Comparison) -> Table:
     digits = found.score.digits
-    rows = []
+    rows: list[Cells] = []
     for pair in found.pairs:
-        gap = between(pair.difference.value, pair.difference.low, pair.difference.high, digits)
-        needed = NOTHING if pair.needed.value is None else f"{pair.needed.value:.0f}"
+        gap = interval_cell(pair.difference.value, pair.difference.low, pair.difference.high, digits)
+        needed = MISSING if pair.needed.value is None else f"{pair.needed.value:.0f}"
         p = [_p(pair.p.value), _p(pair.p_holm)]
         words = "the first is better" if pair.better else pair.verdict
         rows.append([pair.first, pair.second, gap, *p, number(pair.effect.value, 2), needed, words])
     columns = ["first", "second", "difference", "p", "p (Holm)", "d_z", "needed", "verdict"]
     title = f"every two painters, the better one first · {found.tests} test{'s' if found.tests > 1 else ''}"
-    return Sheet(title, columns, rows, _sentences(found), words=2, last=True, extra=frozenset({3, 5, 6}))
+    return simple_table(title, columns, rows, _sentences(found), names=2, prose=["verdict"])
 
 
 def _p(value: float | None) -> str:
-    return NOTHING if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
+    return MISSING if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _sentences(found: Comparison) -> list[str]:
@@ -125,9 +124,10 @@ def _sentence(pair: Pair, found: Comparison) -> str:
 
 def comparison_csv(found: Sequence[Comparison]) -> str:
     """One line per painter and one per pair; `row` says which."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
-    writer.writeheader()
+    return records(COLUMNS, _comparison_records(found))
+
+
+def _comparison_records(found: Sequence[Comparison]) -> Iterator[dict[str, Any]]:
     for one in found:
         head = {"exam": one.exam, "reading": one.reading, "judge": one.evaluator.judge, "score": one.score.name}
         head |= {"by": one.by or "", "category": one.category or "", "evaluator": one.evaluator.name}
@@ -138,15 +138,14 @@ def comparison_csv(found: Sequence[Comparison]) -> str:
                 line |= {"least": place.bounds["low"], "most": place.bounds["high"]}
             if place.rank:
                 line |= {"rank_low": place.rank.low, "rank_high": place.rank.high}
-            writer.writerow(line)
+            yield line
         for pair in one.pairs:
             line = {**head, "row": "pair", "painter": pair.first, "other": pair.second, **pair.difference.to_json()}
             line |= {"p": pair.p.value, "p_holm": pair.p_holm, "effect": pair.effect.value}
-            writer.writerow(line | {"differing": pair.differing, "needed": pair.needed.value, "verdict": pair.verdict})
-    return buffer.getvalue()
+            yield line | {"differing": pair.differing, "needed": pair.needed.value, "verdict": pair.verdict}
 
 
-def across_sheets(found: Across) -> list[Sheet]:
+def across_tables(found: Across) -> list[Table]:
     """Painters by exam, and how alike every two exams order them."""
     columns = ["painter", *(column.exam for column in found.columns)]
     rows = [
@@ -159,39 +158,37 @@ def across_sheets(found: Across) -> list[Sheet]:
     ]
     if not rows:
         notes.insert(0, "no painter stands in two of these exams")
-    orders = []
+    orders: list[Cells] = []
     for pair in found.pairs:
-        order = pair["spearman"]
-        both = [between(order["value"], order["low"], order["high"], 2), number(pair["kendall"]["value"], 2)]
-        orders.append([pair["first"], pair["second"], str(pair["painters"]), *both])
+        spearman, kendall = pair["spearman"], number(pair["kendall"]["value"], 2)
+        alike = interval_cell(spearman["value"], spearman["low"], spearman["high"], 2)
+        orders.append([pair["first"], pair["second"], str(pair["painters"]), alike, kendall])
     reasons = {
         f"{pair['first']} and {pair['second']}: {pair['spearman']['reason']}"
         for pair in found.pairs
         if pair["spearman"]["reason"]
     }
     told = [*sorted(reasons), "1: the same order, 0: no relation, -1: reversed; [low, high]: resampling the questions"]
+    heads = ["first", "second", "painters", "Spearman", "Kendall"]
     return [
-        Sheet("painters in several exams", columns, rows, notes),
-        Sheet(
-            "how alike exams order painters", ["first", "second", "painters", "Spearman", "Kendall"], orders, told, 2
-        ),
+        simple_table("painters in several exams", columns, rows, notes),
+        simple_table("how alike exams order painters", heads, orders, told, names=2),
     ]
 
 
 def across_csv(found: Across) -> str:
     """One line per painter and exam, then one per pair of exams; `row` says which."""
-    buffer = io.StringIO()
     names = ("row", "exam", "other", "judge", "score", "painter", "n", "value", "low", "high", "evaluator")
-    writer = csv.DictWriter(buffer, names, lineterminator="\n")
-    writer.writeheader()
+    return records(names, _across_records(found))
+
+
+def _across_records(found: Across) -> Iterator[dict[str, Any]]:
     for column in found.columns:
         for painter in found.painters:
             head = {"row": "painter", "exam": column.exam, "judge": column.judge, "score": column.score.name}
             head["evaluator"] = column.evaluator.name
-            writer.writerow({**head, "painter": painter, "n": column.questions, "value": column.values.get(painter)})
+            yield {**head, "painter": painter, "n": column.questions, "value": column.values.get(painter)}
     for pair in found.pairs:
         head = {"exam": pair["first"], "other": pair["second"], "n": pair["painters"]}
         for how in ("spearman", "kendall"):
-            ends = {key: pair[how].get(key) for key in ("value", "low", "high")}
-            writer.writerow({"row": how, **head, **ends})
-    return buffer.getvalue()
+            yield {"row": how, **head, **{key: pair[how].get(key) for key in ("value", "low", "high")}}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 PLAIN_WIDTH = 160
 """How wide tables are where there is no terminal, as in a file or a pipe."""
-
+NARROWEST = 40
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -25,7 +25,7 @@ def escape(text: str) -> str:
 
 
 def console() -> Console:
-    """Standard output, as wide as the terminal; wide enough for tables elsewhere."""
+    """Standard output, as wide as the terminal or as COLUMNS says; elsewhere wide enough for tables."""
     from rich.console import Console
 
     class Quiet(Console):
@@ -36,4 +36,6 @@ def console() -> Console:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(0)
 
-    return Quiet(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
+    told = os.environ.get("COLUMNS", "")
+    plain = max(NARROWEST, int(told)) if told.isdecimal() else PLAIN_WIDTH
+    return Quiet(highlight=False, width=None if sys.stdout.isatty() else plain)

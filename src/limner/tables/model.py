@@ -1,13 +1,19 @@
-"""A filled table, before it is written down: rows of cells under heads, with everything a reader must know."""
+"""The one model of a table, before it is written down: rows of cells under heads, with what a reader must know."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+
+from ..scoring.stats import LEAST, Interval
 
 MISSING = "–"
 BETWEEN = " … "
 """Stands between the least and the most a score could be."""
+STORE = "This store"
+"""How a line begins that is about a store's own numbers, where published ones stand beside them."""
+Cells = list["str | Cell"]
+"""A row's cells, the name first; a word stands for a cell of it."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,8 @@ class Column:
         over: The head above it, shared with its neighbours.
         path: Its full name, unlike that of any other column.
         words: Whether it holds words rather than numbers.
+        name: Whether these words belong to the row's name.
+        prose: Whether these words are sentences, which may go over several lines.
         notes: Numbers of the footnotes that belong to all of it.
         block: Which value it belongs to, and `figure` which figure, counted from 0.
     """
@@ -49,6 +57,8 @@ class Column:
     over: str = ""
     path: str = ""
     words: bool = False
+    name: bool = False
+    prose: bool = False
     published: bool = False
     notes: tuple[int, ...] = ()
     coverage: float | None = None
@@ -61,7 +71,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Line:
+class TableRow:
     """A row: its label, its cells, where it comes from.
 
     Attributes:
@@ -93,11 +103,11 @@ def covered(coverage: float | None) -> str:
 
 
 @dataclass(frozen=True)
-class Group:
+class RowBlock:
     """Rows under one title, which may be empty; where the title is about one source, it has its footnotes."""
 
     title: str
-    lines: tuple[Line, ...]
+    rows: tuple[TableRow, ...]
     ranked: bool = True
     published: bool = False
     notes: tuple[int, ...] = ()
@@ -105,17 +115,23 @@ class Group:
 
 @dataclass(frozen=True)
 class Sheet:
-    """One rectangle of cells."""
+    """One rectangle of cells.
+
+    Attributes:
+        stub: The head above the rows' labels.
+        prose: Whether these labels are sentences.
+    """
 
     title: str
     stub: str
     columns: tuple[Column, ...]
-    groups: tuple[Group, ...]
+    blocks: tuple[RowBlock, ...]
+    prose: bool = False
 
-    def lines(self) -> Iterator[Line]:
-        """All rows, without their titles."""
-        for group in self.groups:
-            yield from group.lines
+    def rows(self) -> Iterator[TableRow]:
+        """All rows, without the titles above them."""
+        for block in self.blocks:
+            yield from block.rows
 
 
 @dataclass(frozen=True)
@@ -128,6 +144,8 @@ class Table:
         caption: What stands above: title, sources, judge and reading.
         notes: What stands below: what a reader must know.
         footnotes: What the numbers at rows point to.
+        framed: Whether it stands in a frame where there is room for one, intervals beside their numbers; as papers
+            have it, there is no frame, and intervals stand below.
     """
 
     key: str
@@ -137,3 +155,84 @@ class Table:
     caption: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     footnotes: tuple[str, ...] = ()
+    framed: bool = False
+
+
+def simple_table(
+    title: str,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str | Cell]],
+    notes: Sequence[str] = (),
+    *,
+    above: Sequence[str] = (),
+    names: int = 1,
+    prose: Collection[str] = (),
+    rules: Collection[int] = (),
+) -> Table:
+    """A framed table of finished cells.
+
+    Args:
+        title: What stands above it.
+        heads: The columns.
+        rows: Their cells, the row's name first.
+        notes: What a reader must know, below it.
+        above: What a reader must know before the numbers.
+        names: How many of the first columns make up the row's name.
+        prose: Columns that hold sentences.
+        rules: Rows that a line sets apart from those before.
+    """
+    columns = tuple(
+        Column(head, path=head, words=place < names or head in prose, name=place < names, prose=head in prose)
+        for place, head in enumerate(heads)
+    )
+    blocks: list[list[TableRow]] = []
+    for number, row in enumerate(rows):
+        first, *rest = (cell if isinstance(cell, Cell) else Cell(cell) for cell in row)
+        if not number or number in rules:
+            blocks.append([])
+        blocks[-1].append(TableRow(first.text, tuple(rest)))
+    stub = heads[0] if heads else ""
+    sheet = Sheet("", stub, columns[1:], tuple(RowBlock("", tuple(block)) for block in blocks), stub in prose)
+    caption = tuple(said for said in (title, *above) if said)
+    return Table("", title, (sheet,), (sheet,), caption, tuple(notes), framed=True)
+
+
+def number(value: float | None, digits: int) -> str:
+    """A number with so many decimals, or a dash.
+
+    >>> number(2.345, 1), number(None, 1), number(-0.0001, 2)
+    ('2.3', '–', '0.00')
+    """
+    if value is None:
+        return MISSING
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def interval_cell(
+    value: float | None, low: float | None, high: float | None, digits: int, few: int | None = None
+) -> Cell:
+    """A number with its interval, or what there is of it."""
+    if value is None:
+        return Cell()
+    text = number(value, digits)
+    if low is None or high is None:
+        return Cell(text, float(text), few=few)
+    # What is ranked is what is printed: no reader can see which of two equal numbers is the larger.
+    return Cell(text, float(text), number(low, digits), number(high, digits))
+
+
+def score_cell(found: Interval | None, bounds: tuple[float, float] | None, digits: int, scale: float = 1.0) -> Cell:
+    """A score; where it is not known, what it could be; where it rests on few questions, how many."""
+    if found is not None and found.value is not None:
+        value, low, high = (None if end is None else end * scale for end in (found.value, found.low, found.high))
+        return interval_cell(value, low, high, digits, found.n if found.n < LEAST else None)
+    if not bounds:
+        return Cell()
+    least, most = (number(end * scale, digits) for end in bounds)
+    return Cell(f"{least}{BETWEEN}{most}", least=least, most=most)
+
+
+def nothing_marked() -> Table:
+    """What is shown of a store without marks."""
+    return simple_table("nothing is marked yet; `limner run` draws and marks", [], [])

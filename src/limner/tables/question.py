@@ -13,6 +13,7 @@ from ..screening.stored import screen_drawings
 from ..store.open import open_store
 from ..store.records import load_drawings, load_exam, row_name
 from .console import console, escape
+from .model import Table, simple_table
 
 
 def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[str, Any]:
@@ -68,7 +69,8 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
 def print_question(body: dict[str, Any]) -> None:
     """The same for a terminal."""
     from rich.padding import Padding
-    from rich.table import Table
+
+    from .render.text import show
 
     out = console()
     out.print(f"[bold]{escape(body['id'])}[/bold] · {escape(body['exam'])}")
@@ -93,17 +95,19 @@ def print_question(body: dict[str, Any]) -> None:
             out.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(marking['detail'] or '')}")
             continue
         scores = ", ".join(f"{name} {value:g}" for name, value in marking["scores"].items() if value is not None)
-        out.print(f"[italic]{escape(title)}: {escape(scores or 'no score settled')}[/italic]")
-        table = Table(show_lines=True)
-        table.add_column("criterion", ratio=4)
-        table.add_column("mark", justify="right")
-        table.add_column("reason", ratio=5)
-        for mark in marking["marks"]:
-            criterion = texts.get(mark["criterion"], {"text": mark["criterion"], "weight": None, "top": 1})
-            weight = f" ({criterion['weight']:g})" if criterion["weight"] is not None else ""
-            value = mark["verdict"] if mark["value"] is None else f"{mark['value']}/{criterion['top']}"
-            table.add_row(escape(criterion["text"] + weight), value, escape(mark["reason"]))
-        out.print(table)
+        show([_marks(f"{title}: {scores or 'no score settled'}", marking["marks"], texts)])
+
+
+def _marks(title: str, marks: list[dict[str, Any]], criteria: dict[str, Any]) -> Table:
+    """Every mark with its reason."""
+    rows = []
+    for mark in marks:
+        criterion = criteria.get(mark["criterion"], {"text": mark["criterion"], "weight": None, "top": 1})
+        weight = f" ({criterion['weight']:g})" if criterion["weight"] is not None else ""
+        value = mark["verdict"] if mark["value"] is None else f"{mark['value']}/{criterion['top']}"
+        rows.append([criterion["text"] + weight, value, mark["reason"]])
+    heads = ["criterion", "mark", "reason"]
+    return simple_table(title, heads, rows, prose=["criterion", "reason"], rules=range(1, len(rows)))
 
 
 def _row(body: dict[str, Any]) -> str:

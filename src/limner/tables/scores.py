@@ -2,103 +2,41 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from ..core.evaluator import by_evaluator
 from ..core.protocol import Protocol, Score
 from ..exams import kind
-from ..scoring import FLAGGED, Standing, columns
-from ..scoring.stats import LEAST, Interval
-from .console import console, escape
+from ..scoring import FLAGGED, Numbers, Standing, columns
+from ..scoring.stats import LEAST
+from .model import MISSING, Cells, Table, nothing_marked, score_cell, simple_table
+from .render.csv import records
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-Build = Callable[[Sequence[Score], bool], "Table"]
-"""Makes a table with some scores; the second word says whether all cells stay whole."""
-WIDE = 130
-"""Terminals narrower than this get the two leading scores only."""
-UNLIMITED = 10_000
-"""Wider than any table."""
 COLUMNS = (
-    "exam",
-    "reading",
-    "painter",
-    "strategy",
-    "judge",
-    "by",
-    "category",
-    "n",
-    "coverage",
-    "score",
-    "value",
-    "low",
-    "high",
-    "least",
-    "most",
-    "flagged",
-    "unscreened",
-    "evaluator",
-    "on",
-    "place",
-)
+    "exam", "reading", "painter", "strategy", "judge", "by", "category", "n", "coverage", "score", "value", "low",
+    "high", "least", "most", "flagged", "unscreened", "evaluator", "on", "place",
+)  # fmt: skip
 HEAD = ("exam", "reading", "painter", "strategy", "judge", "coverage", "flagged", "unscreened", "on", "place")
 """The columns that are the same for all numbers of a painter under a judge."""
+DECIDED = ("decided", "met of decided")
 
 
-def print_standings(standings: Sequence[Standing], exam_kind: str) -> None:
-    """One table per evaluator, with what a reader must know above and below it."""
-
-    out = console()
-    if not standings:
-        out.print("nothing is marked yet; `limner run` draws and marks")
-        return
+def standing_tables(standings: Sequence[Standing], exam_kind: str) -> list[Table]:
+    """One table per evaluator with what a reader must know above and below it, and one for every breakdown."""
     protocol = kind(exam_kind).protocol
-    for rows in by_evaluator(standings):
-        _print_one(out, rows, protocol)
+    return [table for rows in by_evaluator(standings) for table in _under_one(rows, protocol)] or [nothing_marked()]
 
 
-def _print_one(out: Console, rows: Sequence[Standing], protocol: Protocol[Any]) -> None:
+def _under_one(rows: Sequence[Standing], protocol: Protocol[Any]) -> Iterator[Table]:
     shown, unknown = _known(rows, protocol)
-    wide = out.width >= WIDE
-    leading = shown if wide else shown[:2]
-    first = rows[0]
-    title = f"{first.exam} · judge {first.evaluator.name} · reading {first.reading}"
-    out.print(escape(title), style="italic", soft_wrap=True)
-    for note in first.compared.first:
-        out.print(escape(note))
-    table, count = _fitting(out, leading, lambda scores, whole: _table(rows, scores, wide, whole))
-    out.print(table)
     told = notes(rows)
     if unknown:
         told.append(f"nothing is known of {', '.join(score.name for score in unknown)}: this judge decides none of it")
-    if count < len(shown):
-        told.append("more scores on a wider screen, or with --format csv")
-    for note in told:
-        out.print(f"[dim]{escape(note)}[/dim]")
+    yield _table(rows, shown, told)
     for standing in rows:
         for tag in (tag for tag, values in standing.by.items() if values):
-            title = f"{standing.name} by {tag}"
-            if standing.numbers.n != standing.n:
-                title += f" · on the {standing.numbers.n} common questions"
-            out.print(escape(title), style="italic", soft_wrap=True)
-            build = partial(_breakdown, standing, tag, protocol, wide)
-            out.print(_fitting(out, leading, build)[0])
-
-
-def _fitting(out: Console, scores: Sequence[Score], build: Build) -> tuple[Table, int]:
-    """The table with as many scores as fit without breaking a cell, and how many these are; two at the least."""
-    least = min(2, len(scores))
-    for count in range(len(scores), least - 1, -1):
-        table = build(scores[:count], True)
-        if out.measure(table, options=out.options.update(max_width=UNLIMITED)).maximum <= out.width:
-            return table, count
-    return build(scores[:least], False), least
+            yield _breakdown(standing, tag, protocol, shown)
 
 
 def _known(rows: Sequence[Standing], protocol: Protocol[Any]) -> tuple[list[Score], list[Score]]:
@@ -114,59 +52,37 @@ def _known(rows: Sequence[Standing], protocol: Protocol[Any]) -> tuple[list[Scor
     return known, [score for score in main if score not in known]
 
 
-def _sheet(wide: bool, words: int, whole: bool, *columns: str) -> Table:
-    """An empty table; its first columns are words and stay whole, as all others do where `whole` says so."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.HEAVY_HEAD if wide else box.SIMPLE_HEAD)
-    for place, name in enumerate(columns):
-        table.add_column(escape(name), justify="left" if place < words else "right", no_wrap=whole or place < words)
-    return table
-
-
-def _table(rows: Sequence[Standing], scores: Sequence[Score], wide: bool, whole: bool) -> Table:
+def _table(rows: Sequence[Standing], scores: Sequence[Score], told: Sequence[str]) -> Table:
+    first = rows[0]
     abstains = any(row.all.bounds for row in rows)
     failed = any(row.failures for row in rows)
     placed = any(row.place is not None for row in rows)
-    heads = [*(["place"] if placed else []), "painter", "n", "coverage"]
-    heads += ["decided", "met of decided" if wide else "met"] if abstains else []
+    heads = [*(["place"] if placed else []), "painter", "n", "coverage", *(DECIDED if abstains else [])]
     heads += [score.name for score in scores] + (["failed"] if failed else [])
-    table = _sheet(wide, 1 + placed, whole, *heads)
-    for row, after in zip(rows, [*rows[1:], None], strict=True):
+    body: list[Cells] = []
+    for row in rows:
         view = row.numbers
-        cells = [*([_place(row, rows)] if placed else []), escape(row.name), str(view.n), f"{row.coverage:.0%}"]
-        if abstains:
-            cells += [_percent(view.decided.get("share")), _percent(view.decided.get("met"))]
-        for score in scores:
-            cells.append(_cell(view.scores.get(score.name), view.bounds.get(score.name), score.digits))
+        cells: Cells = [*([_place(row, rows)] if placed else []), row.name, str(view.n)]
+        cells += [f"{row.coverage:.0%}", *(_decided(view) if abstains else [])]
+        cells += [score_cell(view.scores.get(s.name), view.bounds.get(s.name), s.digits) for s in scores]
         if failed:
             cells.append(", ".join(f"{count} {what}" for what, count in row.failures.items()) or "0")
-        # Controls stand apart: they are no rivals.
-        table.add_row(*cells, end_section=after is not None and after.control and not row.control)
-    return table
+        body.append(cells)
+    # Controls stand apart: they are no rivals.
+    apart = [n for n in range(1, len(rows)) if rows[n].control and not rows[n - 1].control]
+    title = f"{first.exam} · judge {first.evaluator.name} · reading {first.reading}"
+    return simple_table(title, heads, body, told, above=first.compared.first, names=1 + placed, rules=apart)
 
 
 def _place(row: Standing, rows: Sequence[Standing]) -> str:
     if row.place is None:
-        return "control" if row.control else "–"
+        return "control" if row.control else MISSING
     shared = sum(other.place == row.place for other in rows) > 1
     return f"={row.place}" if shared else str(row.place)
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.0%}"
-
-
-def _cell(interval: Interval | None, bounds: tuple[float, float] | None, digits: int) -> str:
-    if interval is not None and interval.value is not None:
-        text = f"{interval.value:.{digits}f}"
-        if interval.low is None or interval.high is None:
-            return text if interval.n >= LEAST else f"{text} [dim](n={interval.n})[/dim]"
-        return f"{text} [dim]\\[{interval.low:.{digits}f}, {interval.high:.{digits}f}][/dim]"
-    if bounds:
-        return f"{bounds[0]:.{digits}f} … {bounds[1]:.{digits}f}"
-    return "–"
+def _decided(view: Numbers) -> list[str]:
+    return [MISSING if (share := view.decided.get(key)) is None else f"{share:.0%}" for key in ("share", "met")]
 
 
 def notes(rows: Sequence[Standing]) -> list[str]:
@@ -232,35 +148,34 @@ def _words(value: Any) -> str:
     return " ".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, Mapping) else str(value)
 
 
-def _breakdown(
-    standing: Standing, tag: str, protocol: Protocol[Any], wide: bool, scores: Sequence[Score], whole: bool
-) -> Table:
+def _breakdown(standing: Standing, tag: str, protocol: Protocol[Any], scores: Sequence[Score]) -> Table:
     dimension = tag == "dimension"
     abstains = bool(standing.all.bounds) and not dimension
     names = [] if dimension else [score.name for score in scores]
     digits = {score.name: score.digits for score in columns(protocol)}
-    extra = ["decided", "met of decided" if wide else "met"] if abstains else []
-    table = _sheet(wide, 1, whole, tag, "n", *extra, *(names or ["value"]))
-    for category, body in standing.by[tag].items():
-        cells = [_cell(body.scores.get(n), body.bounds.get(n), digits.get(n, 2)) for n in names or [category]]
-        if abstains:
-            cells = [_percent(body.decided.get("share")), _percent(body.decided.get("met")), *cells]
-        table.add_row(escape(category), str(body.n), *cells)
-    return table
+    rows = [
+        [category, str(body.n), *(_decided(body) if abstains else [])]
+        + [score_cell(body.scores.get(n), body.bounds.get(n), digits.get(n, 2)) for n in names or [category]]
+        for category, body in standing.by[tag].items()
+    ]
+    title = f"{standing.name} by {tag}"
+    if standing.numbers.n != standing.n:
+        title += f" · on the {standing.numbers.n} common questions"
+    return simple_table(title, [tag, "n", *(DECIDED if abstains else []), *(names or ["value"])], rows)
 
 
 def standings_csv(standings: Sequence[Standing]) -> str:
     """One line per number, on the questions that painters are compared on."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
-    writer.writeheader()
+    return records(COLUMNS, _records(standings))
+
+
+def _records(standings: Sequence[Standing]) -> Iterator[dict[str, Any]]:
     for row in standings:
         head = {key: getattr(row, key) for key in HEAD} | {"evaluator": row.evaluator.name}
         views = [("", "", row.numbers)]
         views += [(tag, value, body) for tag, values in row.by.items() for value, body in values.items()]
         for tag, value, body in views:
             for score, interval in body.scores.items():
-                low, high = body.bounds.get(score, (None, None))
-                line = head | {"by": tag, "category": value, "score": score, **interval.to_json()}
-                writer.writerow(line | {"least": low, "most": high})
-    return buffer.getvalue()
+                least, most = body.bounds.get(score, (None, None))
+                found = {"by": tag, "category": value, "score": score, **interval.to_json()}
+                yield head | found | {"least": least, "most": most}

@@ -13,7 +13,7 @@ import limner.scoring
 import limner.scoring.compare
 import limner.scoring.stats
 import limner.tables.analyses
-import limner.tables.sheets
+import limner.tables.model
 
 MODULES = [
     *(f"limner.scoring.stats.{module.name}" for module in iter_modules(limner.scoring.stats.__path__)),
@@ -21,7 +21,7 @@ MODULES = [
     *(f"limner.core.{module.name}" for module in iter_modules(limner.core.__path__)),
     *(f"limner.scoring.{module.name}" for module in iter_modules(limner.scoring.__path__)),
     "limner.store.records",
-    "limner.tables.sheets",
+    "limner.tables.model",
     "limner.tables.analyses",
 ]
 

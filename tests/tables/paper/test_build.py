@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from limner.core.errors import UsageError
 from limner.store import Store, schema
-from limner.tables.model import MISSING
-from limner.tables.paper import Choice, Line, Table, build, find
+from limner.tables.model import MISSING, Table, TableRow
+from limner.tables.paper import TableChoice, build, find
 from limner.tables.render import rendered
 from tests.tables import synthetic
 from tests.tables.shipped import LAYOUTS
@@ -24,8 +24,8 @@ WITH_PAINTERS = [
 ]
 
 
-def own(table: Table) -> list[Line]:
-    return [line for sheet in table.flat for line in sheet.lines() if not line.published]
+def own(table: Table) -> list[TableRow]:
+    return [line for sheet in table.flat for line in sheet.rows() if not line.published]
 
 
 _MADE: dict[tuple[str, str], Table] = {}
@@ -35,7 +35,7 @@ def made(filled: dict[str, Store], key: str, **choice: Any) -> Table:
     """The table from the made-up store of its exam; made once, for it takes a while."""
     layout, name = find(key), (key, repr(choice))
     if name not in _MADE:
-        _MADE[name] = build(layout, filled[layout.exam], Choice(**choice))
+        _MADE[name] = build(layout, filled[layout.exam], TableChoice(**choice))
     return _MADE[name]
 
 
@@ -48,7 +48,7 @@ def test_every_table_has_rows_of_the_store(filled: dict[str, Store], key: str) -
         assert any(cell.text != MISSING for cell in line.cells) or line.label == UNDECIDED, line.label
     for sheet in table.sheets:
         assert len({column.path for column in sheet.columns}) == len(sheet.columns) or find(key).turn == "columns"
-        assert all(len(line.cells) == len(sheet.columns) for line in sheet.lines())
+        assert all(len(line.cells) == len(sheet.columns) for line in sheet.rows())
 
 
 @pytest.mark.parametrize("key", WITH_PAINTERS)
@@ -72,24 +72,24 @@ def test_every_painter_has_its_rows(filled: dict[str, Store], key: str) -> None:
 )
 def test_painters_stand_in_the_papers_groups(filled: dict[str, Store], key: str, groups: str) -> None:
     (sheet,) = made(filled, key).flat
-    homes = {line.label: group.title for group in sheet.groups for line in group.lines if not line.published}
+    homes = {line.label: group.title for group in sheet.blocks for line in group.rows if not line.published}
     one_of_each = ("openai/gpt-image-1", "dashscope/qwen-image", "BAGEL", "control/reference")
     assert [homes[name] for name in one_of_each] == groups.split(", ")
 
 
 def test_a_stores_rows_come_after_the_published_ones_best_first(filled: dict[str, Store]) -> None:
     (sheet,) = made(filled, "genexam:table2").flat
-    for group in sheet.groups:
-        sides = [line.published for line in group.lines]
+    for group in sheet.blocks:
+        sides = [line.published for line in group.rows]
         assert sides == sorted(sides, reverse=True)
-        values = [line.cells[-1].value for line in group.lines if not line.published]
+        values = [line.cells[-1].value for line in group.rows if not line.published]
         known_values = [value for value in values if value is not None]
         assert known_values == sorted(known_values, reverse=True)
 
 
 def test_without_the_published_figures(filled: dict[str, Store]) -> None:
     table = made(filled, "genexam:table2", published=False)
-    assert not [line for sheet in table.flat for line in sheet.lines() if line.published]
+    assert not [line for sheet in table.flat for line in sheet.rows() if line.published]
     assert not [said for said in table.caption if "Published" in said]
 
 
@@ -143,7 +143,7 @@ def _scored_questions(store: Store) -> list[str]:
 def test_the_caption_counts_the_questions_the_table_is_about(filled: dict[str, Store]) -> None:
     table = made(filled, "worldgenbench:table1", on="all")
     assert "26 to 28 of this table's 28 questions scored (the exam has 56)" in told(table)
-    biology = build(find("mmmg:by-discipline"), filled["mmmg"], Choice(section="Biology"))
+    biology = build(find("mmmg:by-discipline"), filled["mmmg"], TableChoice(section="Biology"))
     assert "of this table's 6 questions scored (the exam has 60)" in told(biology)
 
 
@@ -205,10 +205,10 @@ def test_only_some_painters_or_judges(filled: dict[str, Store], tmp_path: Path) 
         both = own(build(find("genexam:table2"), store))
         assert {line.label.partition(" · ")[2] for line in both} == {"one", "two"}
         assert len(both) == 4
-        alone = own(build(find("genexam:table2"), store, Choice(which={"judges": ["one"]})))
+        alone = own(build(find("genexam:table2"), store, TableChoice(which={"judges": ["one"]})))
         assert [line.label for line in alone] == ["openai/gpt-image-1.5", "openai/gpt-image-1"]
         with pytest.raises(UsageError, match="three"):
-            build(find("genexam:table2"), store, Choice(which={"judges": ["three"]}))
+            build(find("genexam:table2"), store, TableChoice(which={"judges": ["three"]}))
 
 
 def test_which_of_several_exams(tmp_path: Path) -> None:
@@ -216,27 +216,27 @@ def test_which_of_several_exams(tmp_path: Path) -> None:
         synthetic.fill(store, "mmmg", painters=1, images=False)
         # There is nothing of this kind: the published figures stand alone.
         assert not own(build(find("genexam:table2"), store))
-        assert own(build(find("mmmg:table2"), store, Choice(exam="mmmg")))
+        assert own(build(find("mmmg:table2"), store, TableChoice(exam="mmmg")))
         with pytest.raises(UsageError, match="no exam 'other' of kind mmmg; it has: mmmg"):
-            build(find("mmmg:table2"), store, Choice(exam="other"))
+            build(find("mmmg:table2"), store, TableChoice(exam="other"))
 
 
 def test_one_section() -> None:
-    (sheet,) = build(find("mmmg:by-discipline"), None, Choice(section="chemistry")).flat
-    assert [group.title for group in sheet.groups] == ["Chemistry"]
+    (sheet,) = build(find("mmmg:by-discipline"), None, TableChoice(section="chemistry")).flat
+    assert [group.title for group in sheet.blocks] == ["Chemistry"]
     with pytest.raises(UsageError, match="no section 'Alchemy'; it has: Biology"):
-        build(find("mmmg:by-discipline"), None, Choice(section="Alchemy"))
+        build(find("mmmg:by-discipline"), None, TableChoice(section="Alchemy"))
 
 
 def test_strategies_stand_beside_the_plain_way(filled: dict[str, Store]) -> None:
     table = made(filled, "aibench:table4")
     (sheet,) = table.flat
-    (group,) = [group for group in sheet.groups if group.title == "openai/gpt-image-1"]
-    assert [line.label for line in group.lines] == ["openai/gpt-image-1", "openai/gpt-image-1 + rewrite"]
+    (group,) = [group for group in sheet.blocks if group.title == "openai/gpt-image-1"]
+    assert [line.label for line in group.rows] == ["openai/gpt-image-1", "openai/gpt-image-1 + rewrite"]
     assert sheet.columns[-1].head == "$ per drawing"
     # Every group has a best of its own, as in the paper.
-    assert {cell.rank for line in group.lines for cell in line.cells} == {0, 1}
-    assert not any(cell.rank for line in group.lines for cell in line.cells[-1:])
+    assert {cell.rank for line in group.rows for cell in line.cells} == {0, 1}
+    assert not any(cell.rank for line in group.rows for cell in line.cells[-1:])
 
 
 def test_judges_as_rows(filled: dict[str, Store]) -> None:
@@ -253,25 +253,25 @@ def test_judges_as_lines_of_their_own_sheet(tmp_path: Path) -> None:
         table = build(find("mmmg:table17"), store)
     published, mine = table.sheets
     assert (published.title, mine.title) == ("As published", "This store")
-    assert [line.label for line in mine.lines()] == ["one", "two"]
+    assert [line.label for line in mine.rows()] == ["one", "two"]
     assert {column.head for column in mine.columns} == set(PAINTERS[:3])
-    assert len({line.cells for line in mine.lines()}) == 2
+    assert len({line.cells for line in mine.rows()}) == 2
 
 
 def test_only_the_references_where_the_paper_has_only_those(filled: dict[str, Store]) -> None:
     (line,) = own(made(filled, "mmmg:table16"))
     assert line.label == "control/reference"
-    titles = [group.title for group in made(filled, "mmmg:table16").sheets[0].groups]
+    titles = [group.title for group in made(filled, "mmmg:table16").sheets[0].blocks]
     assert titles[0] == "Reference images"
     assert titles[1].startswith("control/reference")
 
 
 def test_references_are_not_ranked(filled: dict[str, Store]) -> None:
     (sheet,) = made(filled, "aibench:table3").flat
-    first = sheet.groups[0]
+    first = sheet.blocks[0]
     labels = {"Original Image", "control/reference", "control/reference + rewrite"}
-    assert {line.label for line in first.lines} == labels
-    assert not any(cell.rank for line in first.lines for cell in line.cells)
+    assert {line.label for line in first.rows} == labels
+    assert not any(cell.rank for line in first.rows for cell in line.cells)
 
 
 def test_facts_in_columns(filled: dict[str, Store]) -> None:
@@ -326,9 +326,9 @@ def test_one_judge_asked_in_several_ways_has_a_row_for_each(store: Store) -> Non
             assert (f"reasoning_effort={effort} instead of low" in told) == (effort != "low")
             assert ("reference=none instead of image" in told) == (reference == "none")
             assert "prompts in another wording (0123); 13 questions where the paper has 1000" in told
-    few = build(find("genexam:table4"), store, Choice(which={"judges": ["openai/gpt-5?reasoning_effort=low"]}))
+    few = build(find("genexam:table4"), store, TableChoice(which={"judges": ["openai/gpt-5?reasoning_effort=low"]}))
     assert {line.label.rpartition("=")[2] for line in own(few)} == {"low"}
-    few = build(find("genexam:table4"), store, Choice(which={"options": {"reference": "none"}}))
+    few = build(find("genexam:table4"), store, TableChoice(which={"options": {"reference": "none"}}))
     assert len(own(few)) == 3
 
 
@@ -365,7 +365,7 @@ def test_one_judge_asked_in_two_ways_fills_two_columns(store: Store) -> None:
     synthetic.fill(store, "mmmg", painters=3, questions=24, judges=ways, faults=False)
     table = build(find("mmmg:table17"), store)
     mine = table.sheets[1]
-    lines = {line.label: line for line in mine.lines()}
+    lines = {line.label: line for line in mine.rows()}
     assert set(lines) == {"o3", "o3 · reasoning_effort=high"}
     assert all(cell.value is not None for line in lines.values() for cell in line.cells)
     assert lines["o3"].cells != lines["o3 · reasoning_effort=high"].cells
@@ -389,10 +389,10 @@ def test_who_cuts_the_common_questions_is_told_first(store: Store) -> None:
     )
     assert not any("cuts" in note for note in table.notes)
     assert {line.about["n"] for line in own(table)} == {"10"}
-    without = build(find("genexam:table2"), store, Choice(which={"without": ["openai/gpt-image-1"]}))
+    without = build(find("genexam:table2"), store, TableChoice(which={"without": ["openai/gpt-image-1"]}))
     assert {line.about["n"] for line in own(without)} == {"40"}
     assert not any("cuts" in said for said in without.caption)
-    apart = build(find("genexam:table2"), store, Choice(on="all"))
+    apart = build(find("genexam:table2"), store, TableChoice(on="all"))
     assert {line.label: line.about["n"] for line in own(apart)}["openai/gpt-image-1"] == "10"
     assert not any("cuts" in said for said in apart.caption)
 

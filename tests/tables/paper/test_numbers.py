@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from limner.store import Store
-from limner.tables.paper import Choice, Line, Table, build, find
+from limner.tables.model import Table, TableRow
+from limner.tables.paper import TableChoice, build, find
 from tests.tables import synthetic
 
 Body = dict[str, Any]
@@ -47,13 +48,13 @@ def table(store: Store, key: str, painter: str, **choice: Any) -> Table:
     """The table of one painter alone; made once, for it takes a while."""
     name = (store.url, key, painter, repr(choice))
     if name not in _MADE:
-        _MADE[name] = build(find(key), store, Choice(which={"painters": [painter]}, **choice))
+        _MADE[name] = build(find(key), store, TableChoice(which={"painters": [painter]}, **choice))
     return _MADE[name]
 
 
-def line(store: Store, key: str, label: str, **choice: Any) -> Line:
+def line(store: Store, key: str, label: str, **choice: Any) -> TableRow:
     (sheet,) = table(store, key, label.partition(" + ")[0], **choice).flat
-    (found,) = [line for line in sheet.lines() if not line.published and line.label == label]
+    (found,) = [line for line in sheet.rows() if not line.published and line.label == label]
     return found
 
 
@@ -116,8 +117,8 @@ def test_painters_on_common_questions(filled: dict[str, Store]) -> None:
     names = ["openai/gpt-image-1", "BAGEL", "Show-o2-7B"]
     rows = {name: drawn(store, name) for name in names}
     common = set.intersection(*(set(found) for found in rows.values()))
-    found = build(find("genexam:table2"), store, Choice(which={"painters": names}))
-    mine = {line.label: line for sheet in found.flat for line in sheet.lines() if not line.published}
+    found = build(find("genexam:table2"), store, TableChoice(which={"painters": names}))
+    mine = {line.label: line for sheet in found.flat for line in sheet.rows() if not line.published}
     for name in names:
         wanted = mean(relaxed(*rows[name][id]) for id in common)
         assert float(mine[name].cells[-1].text) == pytest.approx(wanted, abs=0.051)
@@ -175,9 +176,9 @@ def test_fepbench(filled: dict[str, Store]) -> None:
             found.append(mean([*means, mean(marks[f"layout/{part}"] or 0 for part in LAYOUT)]))
         return mean(found)
 
-    free, structured = table(store, "fepbench:table3", painter, published=False).flat[0].groups
+    free, structured = table(store, "fepbench:table3", painter, published=False).flat[0].blocks
     for group, regime in ((free, "free"), (structured, "structured")):
-        assert float(group.lines[0].cells[9].text) == pytest.approx(faithful(regime), abs=0.00051)
+        assert float(group.rows[0].cells[9].text) == pytest.approx(faithful(regime), abs=0.00051)
 
 
 def test_aibench(filled: dict[str, Store]) -> None:
@@ -194,8 +195,8 @@ def test_aibench(filled: dict[str, Store]) -> None:
 def test_dollars_per_drawing(store: Store) -> None:
     ways = ("direct", "best-of-n")
     synthetic.fill(store, "aibench", painters=4, questions=30, strategies=ways)
-    (sheet,) = build(find("aibench:table4"), store, Choice(published=False)).flat
-    shown = {line.label: line.cells[-1].text for line in sheet.lines()}
+    (sheet,) = build(find("aibench:table4"), store, TableChoice(published=False)).flat
+    shown = {line.label: line.cells[-1].text for line in sheet.rows()}
     assert store.file is not None
     with sqlite3.connect(store.file) as connection:
         query = "SELECT painter, strategy, sum(cost), sum(status = 'done') FROM drawings GROUP BY painter, strategy"
@@ -232,7 +233,7 @@ def test_statistics_of_the_stored_exam(filled: dict[str, Store]) -> None:
     def told(key: str) -> dict[str, str]:
         exam = key.partition(":")[0]
         (sheet,) = build(find(key), filled[exam]).flat
-        (found,) = [line for line in sheet.lines() if not line.published]
+        (found,) = [line for line in sheet.rows() if not line.published]
         return {column.path: cell.text for column, cell in zip(sheet.columns, found.cells, strict=True)}
 
     genexam = told("genexam:table1")

@@ -12,24 +12,27 @@ from limner import exams
 from limner.core import settings
 from limner.core.errors import DataError, UsageError
 from limner.core.settings import PainterFacts
-from limner.tables.paper import Cell, Column, Group, Line, Sheet, find
+from limner.tables.model import Cell, Column, RowBlock, Sheet, TableRow
+from limner.tables.paper import find
+from limner.tables.paper.blocks import ranked
 from limner.tables.paper.facts import facts_of
 from limner.tables.paper.layout import read
-from limner.tables.paper.measures import measure
-from limner.tables.paper.ranks import ranked
+from limner.tables.paper.store_cells import measure
 from limner.tables.paper.transpose import turned
 from tests.tables import synthetic
 from tests.tables.shipped import LAYOUTS
 
 
-def group(*values: float | None, title: str = "", ranked: bool = True) -> Group:
-    lines = [Line(str(n), (Cell("–" if value is None else str(value), value),)) for n, value in enumerate(values)]
-    return Group(title, tuple(lines), ranked)
+def group(*values: float | None, title: str = "", ranked: bool = True) -> RowBlock:
+    lines = [TableRow(str(n), (Cell("–" if value is None else str(value), value),)) for n, value in enumerate(values)]
+    return RowBlock(title, tuple(lines), ranked)
 
 
-def ranks(groups: list[Group], better: str = "high", *, within: bool = False, second: bool = True) -> list[list[int]]:
+def ranks(
+    groups: list[RowBlock], better: str = "high", *, within: bool = False, second: bool = True
+) -> list[list[int]]:
     found = ranked(groups, [Column("x", better=better)], within=within, second=second)
-    return [[line.cells[0].rank for line in group.lines] for group in found]
+    return [[line.cells[0].rank for line in group.rows] for group in found]
 
 
 def test_best_and_second() -> None:
@@ -71,26 +74,26 @@ def test_turning_keeps_every_cell() -> None:
         for m, f in enumerate("xyz")
     )
     cells = [tuple(Cell(f"{row}{c.path}", 1.0) for c in columns) for row in "12"]
-    first = Line("one", cells[0], published=True)
-    second = Line("two", cells[1], notes=(1,), coverage=0.5)
-    sheet = Sheet("", "stub", columns, (Group("g", (first, second)),))
+    first = TableRow("one", cells[0], published=True)
+    second = TableRow("two", cells[1], notes=(1,), coverage=0.5)
+    sheet = Sheet("", "stub", columns, (RowBlock("g", (first, second)),))
     everything = sorted(cell.text for line in cells for cell in line)
     for how in ("rows", "columns", "scores", "values"):
         found = turned(sheet, how)
-        assert sorted(cell.text for line in found.lines() for cell in line.cells) == everything, how
-        assert all(len(line.cells) == len(found.columns) for line in found.lines())
+        assert sorted(cell.text for line in found.rows() for cell in line.cells) == everything, how
+        assert all(len(line.cells) == len(found.columns) for line in found.rows())
     sides = turned(sheet, "columns")
     assert [(c.head, c.published, c.notes, c.coverage) for c in sides.columns] == [
         ("one", True, (), None), ("two", False, (1,), 0.5),
     ]  # fmt: skip
-    assert [(g.title, [line.label for line in g.lines]) for g in sides.groups] == [("a", [*"xyz"]), ("b", [*"xyz"])]
+    assert [(g.title, [line.label for line in g.rows]) for g in sides.blocks] == [("a", [*"xyz"]), ("b", [*"xyz"])]
     scores = turned(sheet, "scores")
-    assert [g.title for g in scores.groups] == ["one", "two (50% covered)"]
+    assert [g.title for g in scores.blocks] == ["one", "two (50% covered)"]
     assert [c.head for c in scores.columns] == ["a", "b"]
-    assert scores.groups[1].lines[2].cells[0].text == "2a · z"
+    assert scores.blocks[1].rows[2].cells[0].text == "2a · z"
     values = turned(sheet, "values")
     assert [c.head for c in values.columns] == [*"xyz"]
-    assert values.groups[0].lines[1].cells[2].text == "1b · z"
+    assert values.blocks[0].rows[1].cells[2].text == "1b · z"
 
 
 @pytest.mark.parametrize(

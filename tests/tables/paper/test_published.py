@@ -11,7 +11,8 @@ import pytest
 from limner.exams.paper import rows
 from limner.tables.paper import build, find
 from limner.tables.paper.schema import Layout
-from limner.tables.render import csv_, text
+from limner.tables.render import csv as csv_format
+from limner.tables.render import text
 from tests.tables.shipped import LAYOUTS
 
 KEYS = list(LAYOUTS)
@@ -83,8 +84,8 @@ def test_csv_holds_every_figure_once(key: str) -> None:
     layout = find(key)
     found: Counter[tuple[str, str]] = Counter()
     plain = {column.path for sheet in build(layout).flat for column in sheet.columns if column.words}
-    head = ("table", "group", "row", "source", *csv_.ABOUT, "coverage", "differs")
-    for line in csv.DictReader(io.StringIO(csv_.render(build(layout)))):
+    head = ("table", "group", "row", "source", *csv_format.ABOUT, "coverage", "differs")
+    for line in csv.DictReader(io.StringIO(csv_format.render(build(layout)))):
         assert line["source"] == "published"
         found.update((line["row"], value) for name, value in line.items() if name not in {*head, *plain} and value)
     assert found == figures(layout)
@@ -94,7 +95,7 @@ def test_csv_holds_every_figure_once(key: str) -> None:
 def test_text_holds_every_figure_once(key: str) -> None:
     layout = find(key)
     table = build(layout)
-    heads = {word for sheet in table.sheets for line in sheet.lines() for word in line.label.split()}
+    heads = {word for sheet in table.sheets for line in sheet.rows() for word in line.label.split()}
     body = "\n".join(line.plain for line in text.lines(table, 1000))
     numbers = Counter(word for line in body.split("─\n")[1:] for word in line.split() if word not in heads)
     for value, count in Counter(value for _, value in figures(layout).elements()).items():
@@ -123,11 +124,11 @@ def test_every_published_table_is_shown_or_known_to_be_left_out() -> None:
 
 def test_groups_are_the_papers() -> None:
     (sheet,) = build(find("genexam:table2")).sheets
-    assert [(group.title, len(group.lines)) for group in sheet.groups] == [
+    assert [(group.title, len(group.rows)) for group in sheet.blocks] == [
         ("Closed-source models", 7), ("Open-source T2I models", 4), ("Open-source unified MLLMs", 8),
     ]  # fmt: skip
     (sheet,) = build(find("aibench:table3")).sheets
-    assert [(group.title, len(group.lines)) for group in sheet.groups] == [
+    assert [(group.title, len(group.rows)) for group in sheet.blocks] == [
         ("", 1), ("Closed-source models", 5), ("Open-source T2I models", 4), ("Open-source unified models", 5),
     ]  # fmt: skip
 
@@ -146,7 +147,7 @@ def test_the_best_are_those_the_paper_prints_bold() -> None:
     (sheet,) = build(find("aibench:table3")).sheets
     best = {
         line.label: " ".join(c.head for c, cell in zip(sheet.columns, line.cells, strict=True) if cell.rank == 1)
-        for line in sheet.lines()
+        for line in sheet.rows()
     }
     assert {label: heads for label, heads in best.items() if heads} == BOLD
-    assert all(cell.rank < 2 for line in sheet.lines() for cell in line.cells)
+    assert all(cell.rank < 2 for line in sheet.rows() for cell in line.cells)

@@ -23,7 +23,7 @@ def released() -> Exam[ScoringPointsRubric]:
 def test_table_1(released: Exam[ScoringPointsRubric], store: Store) -> None:
     add_exam(store, released)
     (sheet,) = build(find("genexam:table1"), store).sheets
-    told = {line.label: [cell.text for cell in line.cells] for line in sheet.lines()}
+    told = {line.label: [cell.text for cell in line.cells] for line in sheet.rows()}
     for label in (
         "Taxonomy nodes, level 1",
         "Taxonomy nodes, level 2",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from limner.tables.paper import Cell, Column, Group, Line, Sheet, Table
+from limner.tables.model import Cell, Column, RowBlock, Sheet, Table, TableRow
 
 NASTY = (
     r"a\b{c}$x_1^2$ & 50% #1 ~ [v2] <b>&amp;\"'|`*_",
@@ -21,7 +21,7 @@ def nasty() -> Table:
         Column("words", "", "p2", words=True, published=True),
     )
     lines = tuple(
-        Line(
+        TableRow(
             name,
             (
                 Cell("10.0", 10.0, "5.0", "15.0", rank=1, published=number == 0),
@@ -35,5 +35,5 @@ def nasty() -> Table:
         )
         for number, name in enumerate(NASTY)
     )
-    sheet = Sheet("", "stub | x", columns, (Group(NASTY[4], lines), Group("", lines[:1])))
+    sheet = Sheet("", "stub | x", columns, (RowBlock(NASTY[4], lines), RowBlock("", lines[:1])))
     return Table("x:y", "title", (sheet,), (sheet,), (NASTY[0], "second"), (NASTY[1],), (NASTY[2], "other"))

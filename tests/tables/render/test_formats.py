@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.store import Store
-from limner.tables.paper import Cell, Column, Group, Line, Sheet, Table, build, find
-from limner.tables.render import FORMATS, csv_, html, latex, markdown, rendered
+from limner.tables.model import Cell, Column, RowBlock, Sheet, Table, TableRow
+from limner.tables.paper import build, find
+from limner.tables.render import FORMATS, html, latex, markdown, rendered
+from limner.tables.render import csv as csv_format
 from limner.tables.render.parts import clean
 from tests.tables.render.samples import NASTY, nasty
 from tests.tables.shipped import LAYOUTS
@@ -72,7 +74,7 @@ def test_html_is_well_formed_and_every_row_is_as_wide(table: Table) -> None:
         assert set(reader.spans) <= widths
     cells = [cell for row in reader.rows for cell in row]
     for sheet in table.sheets:
-        for line in sheet.lines():
+        for line in sheet.rows():
             assert any(cell.startswith(clean(line.label)) for cell in cells)
 
 
@@ -136,7 +138,7 @@ def test_latex_is_balanced_and_every_row_is_as_wide(table: Table) -> None:
             assert sum(int(span[1]) if span else 1 for span in spans) == len(columns)
             assert not row[0].lstrip().startswith(("[", "*"))
     # Cut as they may be, the tabulars have every cell once.
-    numbers = [cell.text for sheet in table.sheets for line in sheet.lines() for cell in line.cells if cell.value]
+    numbers = [cell.text for sheet in table.sheets for line in sheet.rows() for cell in line.cells if cell.value]
     cells = [cell for _, rows in tabulars for row in rows for cell in row[1:]]
     written = [re.sub(r"\\(textcolor\{gray\}|textbf|underline)|[{}]", "", cell).split()[:1] for cell in cells]
     assert not Counter(numbers) - Counter(word for words in written for word in words)
@@ -153,8 +155,8 @@ def test_latex_marks() -> None:
     assert r"\multicolumn{2}{c}{over \& out}" in text
     assert r"\cmidrule(lr){2-3}" in text
     (sheet,) = nasty().sheets
-    lines = tuple(replace(line, label="short", cells=line.cells[:2]) for line in sheet.lines())
-    narrow = replace(sheet, columns=(Column("x"), Column("y")), groups=(Group("", lines),))
+    lines = tuple(replace(line, label="short", cells=line.cells[:2]) for line in sheet.rows())
+    narrow = replace(sheet, columns=(Column("x"), Column("y")), blocks=(RowBlock("", lines),))
     text = latex.render(replace(nasty(), sheets=(narrow,)))
     assert r"\textcolor{gray}{\textbf{10.0} {\scriptsize {[}5.0, 15.0{]}}}" in text
 
@@ -215,8 +217,8 @@ def test_markdown_marks() -> None:
 
 @each
 def test_csv_has_a_line_for_every_row(table: Table) -> None:
-    rows = list(csv.DictReader(io.StringIO(csv_.render(table))))
-    lines = [line for sheet in table.flat for line in sheet.lines()]
+    rows = list(csv.DictReader(io.StringIO(csv_format.render(table))))
+    lines = [line for sheet in table.flat for line in sheet.rows()]
     assert [row["row"] for row in rows] == [clean(line.label) for line in lines]
     assert [row["source"] == "published" for row in rows] == [line.published for line in lines]
     for row, line in zip(rows, lines, strict=True):
@@ -226,7 +228,7 @@ def test_csv_has_a_line_for_every_row(table: Table) -> None:
 
 
 def test_csv_numbers() -> None:
-    rows = list(csv.DictReader(io.StringIO(csv_.render(nasty()))))
+    rows = list(csv.DictReader(io.StringIO(csv_format.render(nasty()))))
     row = rows[1]
     assert [row[f"p0{end}"] for end in ("", " low", " high")] == ["10.0", "5.0", "15.0"]
     assert [row[f"p1{end}"] for end in ("", " least", " most")] == ["", "1.0", "2.0"]
@@ -245,7 +247,7 @@ def test_every_format_of_a_store(filled: dict[str, Store]) -> None:
 
 def test_few_questions_show_their_number_in_every_format() -> None:
     cell = Cell("50.0", 50.0, few=4)
-    sheet = Sheet("", "Model", (Column("x", path="x"),), (Group("", (Line("a", (cell,)),)),))
+    sheet = Sheet("", "Model", (Column("x", path="x"),), (RowBlock("", (TableRow("a", (cell,)),)),))
     table = Table("x:y", "title", (sheet,), (sheet,))
     for form in ("text", "md", "latex", "html"):
         assert "(n=4)" in rendered(table, form), form

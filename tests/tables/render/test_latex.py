@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from limner.store import Store
-from limner.tables.paper import Cell, Column, Group, Line, Sheet, Table, build
+from limner.tables.model import Cell, Column, RowBlock, Sheet, Table, TableRow
+from limner.tables.paper import build
 from limner.tables.render import latex
 from tests.needs import need
 from tests.tables.render.samples import nasty
@@ -43,8 +44,8 @@ NAMES = (
 def hostile() -> Table:
     """A table with such names as labels, heads, titles and words."""
     columns = tuple(Column(name, f"over {name}", f"p{n}", words=n % 2 == 0) for n, name in enumerate(NAMES))
-    lines = tuple(Line(name, tuple(Cell(other) for other in NAMES), notes=(1,), coverage=0.5) for name in NAMES)
-    groups = (*(Group(name, lines[:3]) for name in NAMES[:6]), Group("", lines))
+    lines = tuple(TableRow(name, tuple(Cell(other) for other in NAMES), notes=(1,), coverage=0.5) for name in NAMES)
+    groups = (*(RowBlock(name, lines[:3]) for name in NAMES[:6]), RowBlock("", lines))
     sheet = Sheet(NAMES[4], NAMES[0], columns, groups)
     breaking = tuple(name for name in NAMES if name != "W" * 90)
     return Table("x:y", "title", (sheet,), (sheet,), breaking, breaking, breaking)

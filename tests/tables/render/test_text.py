@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,15 +11,17 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from limner.store import Store
-from limner.tables.paper import Cell, Choice, Column, Group, Line, Sheet, Table, build, find
+from limner.tables.model import Cell, Cells, Column, RowBlock, Sheet, Table, TableRow, simple_table
+from limner.tables.paper import TableChoice, build, find
 from limner.tables.render import text
+from limner.tables.render.parts import interval
 from limner.tables.render.wrapping import wrap
 from tests.tables import synthetic
 from tests.tables.render.samples import NASTY, nasty
 
 
-def table(*lines: Line, columns: tuple[Column, ...] = (Column("x"),)) -> Table:
-    sheet = Sheet("", "Model", columns, (Group("", lines),))
+def table(*lines: TableRow, columns: tuple[Column, ...] = (Column("x"),)) -> Table:
+    sheet = Sheet("", "Model", columns, (RowBlock("", lines),))
     return Table("x:y", "T", (sheet,), (sheet,))
 
 
@@ -48,7 +51,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Table:
     """Twenty-five painters, some with long names, beside the published ones."""
     with Store(tmp_path_factory.mktemp("store")) as store:
         synthetic.fill(store, "worldgenbench", painters=25, images=False, faults=False)
-        return build(find("worldgenbench:table1"), store, Choice(intervals=False))
+        return build(find("worldgenbench:table1"), store, TableChoice(intervals=False))
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 160, 300])
@@ -62,7 +65,7 @@ def test_columns_stand_in_line_with_many_painters_of_long_names(crowded: Table, 
 
 
 def test_intervals_stand_below_their_numbers() -> None:
-    lines = printed(table(Line("a", (Cell("10.0", 10.0, "5.0", "15.0"),))), 80)
+    lines = printed(table(TableRow("a", (Cell("10.0", 10.0, "5.0", "15.0"),))), 80)
     (row,) = [number for number, line in enumerate(lines) if line.startswith("a")]
     assert lines[row].endswith("10.0")
     assert lines[row + 1].strip() == "[5.0, 15.0]"
@@ -72,16 +75,18 @@ def test_intervals_stand_below_their_numbers() -> None:
 def test_styles() -> None:
     cells = (Cell("1.0", 1.0, rank=1), Cell("2.0", 2.0, rank=2), Cell("3.0", 3.0, published=True))
     columns = (Column("x"), Column("y"), Column("z"))
-    (row,) = [line for line in text.lines(table(Line("a", cells), columns=columns), 80) if line.plain.startswith("a")]
+    (row,) = [
+        line for line in text.lines(table(TableRow("a", cells), columns=columns), 80) if line.plain.startswith("a")
+    ]
     styles = {row.plain[span.start : span.end]: span.style for span in row.spans}
     assert {word: styles[word] for word in ("1.0", "2.0", "3.0")} == {"1.0": "bold", "2.0": "underline", "3.0": "dim"}
 
 
 def test_a_stores_rows_are_told_apart_without_styles() -> None:
-    both = table(Line("theirs", (Cell("1.0"),), published=True), Line("mine", (Cell("2.0"),)))
+    both = table(TableRow("theirs", (Cell("1.0"),), published=True), TableRow("mine", (Cell("2.0"),)))
     assert any(line.startswith("• mine") for line in printed(both, 80))
     assert any(line.startswith("  theirs") for line in printed(both, 80))
-    alone = table(Line("mine", (Cell("2.0"),)))
+    alone = table(TableRow("mine", (Cell("2.0"),)))
     assert any(line.startswith("mine") for line in printed(alone, 80))
 
 
@@ -89,7 +94,7 @@ def test_heads_over_several_columns_are_not_torn_apart() -> None:
     columns = tuple(Column(f"{half}", f"over {pair}", f"{pair}{half}") for pair in range(6) for half in "ab")
     cells = tuple(Cell("100.00", 100.0) for _ in columns)
     for width in range(40, 120, 7):
-        lines = printed(table(Line("model", cells), columns=columns), width)
+        lines = printed(table(TableRow("model", cells), columns=columns), width)
         heads = [line for line in lines if "over" in line]
         assert sum(line.count("over") for line in heads) == 6
         for line in lines:
@@ -117,3 +122,72 @@ def test_wrapping_loses_no_letter(words: str, width: int) -> None:
     found = wrap(words, width)
     assert all(cell_len(line) <= width for line in found)
     assert "".join(found).replace(" ", "") == words.replace(" ", "")
+
+
+NUMBERS = st.one_of(
+    st.decimals(-999, 9999, places=1).map(lambda value: Cell(f"{value}")),
+    st.tuples(st.decimals(0, 100, places=1), st.decimals(0, 100, places=2)).map(
+        lambda ends: Cell(f"{ends[0]}", low=f"{ends[1]}", high=f"{ends[0]}")
+    ),
+    st.integers(1, 4).map(lambda few: Cell("50.0", few=few)),
+    st.just(Cell("10.0 … 90.0", least="10.0", most="90.0")),
+    st.just(Cell()),
+)
+WORDS = st.text("ab -/学", max_size=60)
+
+
+@st.composite
+def framed(draw: st.DrawFn) -> Table:
+    """Any table of names and numbers, and perhaps a sentence at the end."""
+    names, numbers, sentence = draw(st.integers(1, 3)), draw(st.integers(0, 9)), draw(st.booleans())
+    heads = [f"{place} {draw(WORDS)}" for place in range(names + numbers)] + ["why"] * sentence
+    rows: list[Cells] = [
+        [*(draw(WORDS) for _ in range(names)), *(draw(NUMBERS) for _ in range(numbers)), *([draw(WORDS)] * sentence)]
+        for _ in range(draw(st.integers(1, 4)))
+    ]
+    rules = draw(st.sets(st.integers(1, 3)))
+    return simple_table(draw(WORDS), heads, rows, [draw(WORDS)], names=names, prose=["why"], rules=rules)
+
+
+@given(framed(), st.integers(40, 200))
+def test_numbers_stay_whole_and_lines_fit_at_any_width(table: Table, width: int) -> None:
+    found = printed(table, width)
+    assert all(cell_len(line) <= width for line in found)
+    body = "\n".join(found)
+    for row in table.sheets[0].rows():
+        for cell, column in zip(row.cells, table.sheets[0].columns, strict=True):
+            if not column.words:
+                shown = f"{cell.text} {interval(cell)}".strip()
+                assert re.search(rf"(?<![^\s│]){re.escape(shown)}(?![^\s│])", body), shown
+
+
+@given(framed(), st.integers(40, 200))
+def test_every_block_has_names_and_something_beside_them(table: Table, width: int) -> None:
+    sheet = table.sheets[0]
+    names = 1 + sum(column.name for column in sheet.columns)
+    blocks = [""]
+    heads = True
+    for line in printed(replace(table, notes=(), caption=()), width):
+        if not line or line.startswith("┏"):
+            heads = True
+            blocks.append("")
+        elif line.startswith(("─", "┡")):
+            heads = False
+        elif heads:
+            blocks[-1] += f" {line} "
+    found = [{int(place) for place in re.findall(r"(?<=[┃\s])\d+(?=\s)", block)} for block in blocks if block]
+    assert all(places >= set(range(names)) for places in found)
+    beside = [places - set(range(names)) for places in found]
+    assert sorted(place for places in beside for place in places) == list(
+        range(names, 1 + sum(not column.prose for column in sheet.columns))
+    )
+    # A sentence may have a block of its own.
+    assert sum(not places for places in beside) <= (sheet.columns[-1].prose if sheet.columns else 1) or len(found) == 1
+
+
+def test_a_name_too_long_for_its_lines_is_cut() -> None:
+    long = simple_table("", ["painter", "n"], [["word " * 60, "12.3 [10.1, 14.5]"]])
+    rows = [line for line in printed(long, 40) if "word" in line]
+    assert len(rows) == text.HEIGHT
+    assert rows[0].endswith("12.3 [10.1, 14.5]")
+    assert rows[-1].rstrip().endswith("…")

@@ -15,7 +15,7 @@ from ...core.protocol import Protocol, Score
 from ...store import DEFAULT, Store
 from ...store.open import open_store
 from ...store.schema import attempts
-from .. import MET
+from .. import MET, Group
 from ..groups import find_groups
 from ..parts import score_parts, values_of
 from ..stats import MarkAgreement, Measure, icc, krippendorff_alpha, mark_agreement
@@ -54,8 +54,7 @@ def judges(
     """
     with open_store(store) as opened:
         kind, groups = find_groups(exam, reading=reading, constants=constants, store=opened, **which)
-        made = (entry.marking for group in groups for entry in group.entries if entry.marking)
-        took = call_seconds(opened, (key for marking in made for _, key in marking.replies))
+        took = call_seconds(opened, groups)
     protocol = exams.kind(kind).protocol.tuned(constants or {})
     found = raters(groups, protocol, took)
     chosen = _score(found, protocol, score)
@@ -168,7 +167,9 @@ def _drawings(rater: Rater, score: Score, among: Sequence[Rater]) -> dict[str, f
     return {drawing: sum(values) / len(values) for drawing, values in given.items()}
 
 
-def call_seconds(store: Store, keys: Iterable[str]) -> dict[str, float]:
-    """Call -> the seconds of all its attempts together; waiting for a turn is not among them."""
+def call_seconds(store: Store, groups: Iterable[Group]) -> dict[str, float]:
+    """Call behind the groups' marks -> the seconds of all its attempts; waiting for a turn is not among them."""
+    made = (entry.marking for group in groups for entry in group.entries if entry.marking)
     query = sa.select(attempts.c.call, sa.func.sum(attempts.c.seconds)).group_by(attempts.c.call)
+    keys = (key for marking in made for _, key in marking.replies)
     return {key: float(seconds) for key, seconds in store.rows(query, attempts.c.call, keys)}

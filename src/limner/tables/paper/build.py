@@ -8,19 +8,18 @@ from typing import Any
 
 from ...core.errors import UsageError
 from ...store import Store
-from ..model import Cell, Column, Group, Sheet, Table
+from ..model import STORE, Cell, Column, RowBlock, Sheet, Table
 from . import captions, published_cells
-from .columns import slots
-from .grouping import grouped
-from .lines import Lines
-from .ranks import ranked
+from .blocks import grouped, ranked
+from .columns import specs
+from .holdings import Holdings, holdings
+from .rows import StoreRows
 from .schema import JUDGES, Layout, Section
-from .store_rows import Holdings, holdings
 from .transpose import turned
 
 
 @dataclass(frozen=True)
-class Choice:
+class TableChoice:
     """What is to be shown.
 
     Attributes:
@@ -39,23 +38,23 @@ class Choice:
     section: str | None = None
 
 
-def build(layout: Layout, store: Store | None = None, choice: Choice | None = None) -> Table:
+def build(layout: Layout, store: Store | None = None, choice: TableChoice | None = None) -> Table:
     """The table with everything in it.
 
     Raises:
         UsageError: The choice names what is not there.
     """
-    choice = choice or Choice()
+    choice = choice or TableChoice()
     sections = _sections(layout, choice.section)
     held = None if store is None else _held(layout, store, choice)
-    own = Lines(layout, held)
+    own = StoreRows(layout, held)
     sides = [(True, False), (False, True)] if layout.apart else [(True, True)]
     flat = []
     for printed_too, own_too in sides:
         sheet = _sheet(layout, sections, own if own_too else None, printed_too and choice.published)
-        if any(group.lines for group in sheet.groups):
+        if any(group.rows for group in sheet.blocks):
             flat.append(sheet if choice.intervals else _without_intervals(sheet))
-    groups = [group for sheet in flat for group in sheet.groups]
+    groups = [group for sheet in flat for group in sheet.blocks]
     return Table(
         layout.key,
         layout.title,
@@ -77,7 +76,7 @@ def _sections(layout: Layout, wanted: str | None) -> Sequence[Section | None]:
     return found
 
 
-def _held(layout: Layout, store: Store, choice: Choice) -> Holdings:
+def _held(layout: Layout, store: Store, choice: TableChoice) -> Holdings:
     return holdings(
         store,
         layout.exam,
@@ -93,31 +92,27 @@ def _held(layout: Layout, store: Store, choice: Choice) -> Holdings:
     )
 
 
-def _sheet(layout: Layout, sections: Sequence[Section | None], own: Lines | None, printed_too: bool) -> Sheet:
+def _sheet(layout: Layout, sections: Sequence[Section | None], own: StoreRows | None, printed_too: bool) -> Sheet:
     columns: Sequence[Column] = ()
-    groups: list[Group] = []
+    groups: list[RowBlock] = []
     for section in sections:
-        judges = (
-            published_cells.judges(published_cells.published(layout, section))
-            if printed_too
-            else own.judges
-            if own
-            else []
-        )
-        found = slots(layout, section, judges)
-        columns = columns or (own.heads(found) if own else [slot.column for slot in found])
-        published = published_cells.lines(layout, section, found) if printed_too else []
+        judges = own.judges if own else []
+        if printed_too:
+            judges = published_cells.judges(published_cells.published(layout, section))
+        found = specs(layout, section, judges)
+        columns = columns or (own.heads(found) if own else [spec.column for spec in found])
+        published = published_cells.published_rows(layout, section, found) if printed_too else []
         mine = own.make(found) if own else []
         if section is None:
             groups += grouped(layout, published, mine)
         else:
-            groups.append(Group(section.title, tuple(line for _, line in [*published, *mine])))
+            groups.append(RowBlock(section.title, tuple(line for _, line in [*published, *mine])))
     if layout.rank != "none":
         # A section is a table of its own.
         within = layout.rank == "group" or bool(layout.sections)
         groups = list(ranked(groups, columns, within=within, second=layout.second))
-    title = "" if not layout.apart else "As published" if printed_too else captions.STORE
-    return Sheet(title, layout.stub, tuple(columns), tuple(group for group in groups if group.lines))
+    title = "" if not layout.apart else "As published" if printed_too else STORE
+    return Sheet(title, layout.stub, tuple(columns), tuple(group for group in groups if group.rows))
 
 
 def _without_intervals(sheet: Sheet) -> Sheet:
@@ -125,7 +120,7 @@ def _without_intervals(sheet: Sheet) -> Sheet:
         return replace(cell, low=None, high=None, few=None)
 
     groups = [
-        replace(group, lines=tuple(replace(line, cells=tuple(map(bare, line.cells))) for line in group.lines))
-        for group in sheet.groups
+        replace(group, rows=tuple(replace(line, cells=tuple(map(bare, line.cells))) for line in group.rows))
+        for group in sheet.blocks
     ]
-    return replace(sheet, groups=tuple(groups))
+    return replace(sheet, blocks=tuple(groups))

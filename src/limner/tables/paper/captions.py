@@ -8,13 +8,12 @@ from typing import Any
 from ...core.exam import Exam
 from ...scoring import Comparable
 from ...scoring.stats import LEAST
-from ..model import Group
-from .columns import slots
+from ..model import STORE, RowBlock
+from .columns import specs
+from .holdings import Holdings, Own
 from .published_cells import judges, published
 from .schema import Layout, Section
-from .store_rows import Holdings, Own
 
-STORE = "This store"
 REMARKS = 8
 """More remarks than this are for `limner scores` to tell."""
 
@@ -41,24 +40,22 @@ def caption(
         return found
     said = f"{STORE}: exam {held.exam.name}, {_scored(layout, held, sections)}"
     if layout.rows == "painters":
-        said += (
-            f", judge {', '.join(dict.fromkeys(own.group.evaluator.name for own in held.rows))}, reading {held.reading}"
-        )
+        said += f", judge {', '.join(dict.fromkeys(own.evaluator.name for own in held.rows))}, reading {held.reading}"
         said += _alike(held)
         if intervals:
             said += "; [low, high]: 95% interval over questions"
     return [*found, f"{said}.", *(_cuts(held) if layout.rows == "painters" else [])]
 
 
-def notes(layout: Layout, held: Holdings | None, groups: Sequence[Group]) -> list[str]:
+def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> list[str]:
     """What a reader must know; only what applies."""
     found = [note for note in (layout.note, layout.paper.note if layout.rows == "painters" else "") if note]
-    lines = [line for group in groups for line in group.lines if not line.published]
+    lines = [line for group in groups for line in group.rows if not line.published]
     if held is None or not lines or layout.rows != "painters":
         return found
     for side in held.compared:
         # Who cuts the common questions is told above the table.
-        found += [f"{_whose(held, side)}{note}." for note in side.notes if side.cut is None or note != side.cut.words]
+        found += [f"{_whose(held, side)}{note}." for note in side.notes if note not in side.first]
     if any(line.covered for line in lines):
         found.append("Covered: questions with a score, of those in the exam; failures are left out, never zeros.")
     if any(cell.least is not None for line in lines for cell in line.cells):
@@ -69,8 +66,7 @@ def notes(layout: Layout, held: Holdings | None, groups: Sequence[Group]) -> lis
 
 
 def _cuts(held: Holdings) -> list[str]:
-    cut = ((side, side.cut) for side in held.compared if side.cut is not None and side.on == "common")
-    return [f"{_whose(held, side)}{who.words}." for side, who in cut]
+    return [f"{_whose(held, side)}{said}." for side in held.compared for said in side.first]
 
 
 def _whose(held: Holdings, side: Comparable) -> str:
@@ -96,7 +92,7 @@ def _scored(layout: Layout, held: Holdings, sections: Sequence[Section | None]) 
 def _about(layout: Layout, exam: Exam[Any], sections: Sequence[Section | None]) -> set[str]:
     """The questions that any column with a score can show."""
     found: set[str] = set()
-    for slot in (slot for section in sections for slot in slots(layout, section, ["any"])):
+    for slot in (slot for section in sections for slot in specs(layout, section, ["any"])):
         part = slot.part
         if layout.rows == "painters" and slot.figure.score is None:
             continue

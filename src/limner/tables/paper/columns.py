@@ -10,7 +10,7 @@ from .schema import JUDGES, Figure, Layout, Part, Section, Value
 
 
 @dataclass(frozen=True)
-class Slot:
+class ColumnSpec:
     """One column before it is filled: what to look for, and its heads."""
 
     figure: Figure
@@ -39,14 +39,14 @@ class Slot:
         return self.value.value if self.value.value is not None else self.value.category
 
 
-def slots(layout: Layout, section: Section | None, judges: Sequence[str]) -> list[Slot]:
+def specs(layout: Layout, section: Section | None, judges: Sequence[str]) -> list[ColumnSpec]:
     """The columns in order; `judges` stand where the layout wants one for each judge."""
     found = []
     block = 0
     for part in layout.columns:
         for value in _values(part, section, judges):
             for number, figure in enumerate(part.figures):
-                found.append(Slot(figure, value, part, _column(figure, value, block, number)))
+                found.append(ColumnSpec(figure, value, part, _column(figure, value, block, number)))
             block += 1
     return found
 

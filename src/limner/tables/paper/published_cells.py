@@ -8,8 +8,8 @@ from typing import Any
 
 from ...core.errors import DataError
 from ...exams.paper import rows
-from ..model import Cell, Line
-from .columns import Slot
+from ..model import Cell, TableRow
+from .columns import ColumnSpec
 from .schema import Layout, RowGroup, Section
 
 KEYS: dict[str, tuple[str, ...]] = {"painters": ("model",), "judges": ("judge", "category"), "exam": ()}
@@ -28,19 +28,21 @@ def judges(found: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(row["judge"] for row in found if row["judge"]))
 
 
-def lines(layout: Layout, section: Section | None, slots: Sequence[Slot]) -> list[tuple[RowGroup | None, Line]]:
+def published_rows(
+    layout: Layout, section: Section | None, specs: Sequence[ColumnSpec]
+) -> list[tuple[RowGroup | None, TableRow]]:
     """The published rows in the paper's order, each with the group it belongs to."""
     bodies: dict[tuple[str, ...], list[Row]] = {}
     for row in published(layout, section):
         bodies.setdefault(tuple(row[key] for key in KEYS[layout.rows]), []).append(row)
     found = []
     for key, body in bodies.items():
-        cells = tuple(_cell(slot, body, layout) for slot in slots)
+        cells = tuple(_cell(spec, body, layout) for spec in specs)
         if all(cell.value is None for cell in cells):
             continue  # It belongs to another section.
         label = key[0] if key else layout.paper.cite
         about = {"model": key[0]} if layout.rows == "painters" else {}
-        found.append((_group(layout, body), Line(label, cells, published=True, about=about)))
+        found.append((_group(layout, body), TableRow(label, cells, published=True, about=about)))
     return found
 
 
@@ -53,8 +55,8 @@ def _group(layout: Layout, body: Sequence[Row]) -> RowGroup | None:
     return None
 
 
-def _cell(slot: Slot, body: Sequence[Row], layout: Layout) -> Cell:
-    figure = slot.figure
+def _cell(spec: ColumnSpec, body: Sequence[Row], layout: Layout) -> Cell:
+    figure = spec.figure
     if figure.column is not None:
         return Cell(body[0][figure.column], published=True)
     if figure.noted is not None:
@@ -63,7 +65,7 @@ def _cell(slot: Slot, body: Sequence[Row], layout: Layout) -> Cell:
         return Cell(side[1], published=True) if side else Cell(published=True)
     if figure.metric is None:
         return Cell(published=True)
-    wanted = {"metric": figure.metric, "category": slot.category, "judge": slot.value.judge}
+    wanted = {"metric": figure.metric, "category": spec.category, "judge": spec.value.judge}
     hits = [row for row in body if all(row[key] == value for key, value in wanted.items() if value is not None)]
     if len(hits) > 1:
         raise DataError(f"{layout.key}: {len(hits)} published figures for one cell: {wanted}")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from ..model import Cell, Column, Group, Line, Sheet
+from ..model import Cell, Column, RowBlock, Sheet, TableRow
 
 
 def turned(sheet: Sheet, how: str) -> Sheet:
@@ -20,7 +20,7 @@ def turned(sheet: Sheet, how: str) -> Sheet:
 
 def _columns(sheet: Sheet) -> Sheet:
     """Every row becomes a column; every column a line, under its head above."""
-    rows = [(group.title, line) for group in sheet.groups for line in group.lines]
+    rows = [(group.title, line) for group in sheet.blocks for line in group.rows]
     columns = tuple(
         Column(
             head=line.label,
@@ -35,12 +35,12 @@ def _columns(sheet: Sheet) -> Sheet:
     groups = []
     for title, places in groupby(range(len(sheet.columns)), key=lambda place: sheet.columns[place].over):
         lines = [
-            Line(column.head, tuple(line.cells[place] for _, line in rows), notes=column.notes)
+            TableRow(column.head, tuple(line.cells[place] for _, line in rows), notes=column.notes)
             for place in places
             for column in [sheet.columns[place]]
         ]
-        groups.append(Group(title, tuple(lines)))
-    return replace(sheet, columns=columns, groups=tuple(groups))
+        groups.append(RowBlock(title, tuple(lines)))
+    return replace(sheet, columns=columns, blocks=tuple(groups))
 
 
 def _blocks(sheet: Sheet, scores: bool) -> Sheet:
@@ -56,21 +56,21 @@ def _blocks(sheet: Sheet, scores: bool) -> Sheet:
             replace(names[figure], head=names[figure].figure_head, over=names[figure].figure_over) for figure in figures
         )
 
-    def lines(line: Line) -> Iterator[Line]:
+    def lines(line: TableRow) -> Iterator[TableRow]:
         for outer in figures if scores else blocks:
             inner: Sequence[int] = blocks if scores else figures
             keys = [(one, outer) if scores else (outer, one) for one in inner]
             label = names[outer].figure_head if scores else heads[outer]
             found = tuple(line.cells[cells[key]] if key in cells else Cell() for key in keys)
-            yield Line(label, found, published=line.published)
+            yield TableRow(label, found, published=line.published)
 
     groups = [
-        Group(_title(line), tuple(lines(line)), group.ranked, line.published, line.notes)
-        for group in sheet.groups
-        for line in group.lines
+        RowBlock(_title(line), tuple(lines(line)), group.ranked, line.published, line.notes)
+        for group in sheet.blocks
+        for line in group.rows
     ]
-    return replace(sheet, columns=columns, groups=tuple(groups))
+    return replace(sheet, columns=columns, blocks=tuple(groups))
 
 
-def _title(line: Line) -> str:
+def _title(line: TableRow) -> str:
     return f"{line.label} ({line.covered})" if line.covered else line.label

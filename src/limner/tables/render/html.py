@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape as _escape
 
-from ..model import Cell, Column, Group, Sheet, Table
+from ..model import Cell, Column, RowBlock, Sheet, Table
 from .parts import PUBLISHED, aside, clean, interval, spans
 
 STYLE = """
@@ -80,7 +80,7 @@ def _sheet(sheet: Sheet) -> Iterator[str]:
         yield f"<tr><th></th>{heads}</tr>"
     yield f'<tr><th scope="col">{escape(sheet.stub)}</th>{"".join(map(_head, sheet.columns))}</tr>'
     yield "</thead>"
-    for group in sheet.groups:
+    for group in sheet.blocks:
         yield from _group(group, sheet)
     yield "</table>"
 
@@ -92,13 +92,13 @@ def _head(column: Column) -> str:
     )
 
 
-def _group(group: Group, sheet: Sheet) -> Iterator[str]:
+def _group(group: RowBlock, sheet: Sheet) -> Iterator[str]:
     yield "<tbody>"
     if group.title:
         names = [PUBLISHED] * group.published
         head = f'<th colspan="{len(sheet.columns) + 1}" scope="rowgroup"{_classes(names)}>{escape(group.title)}'
         yield f'<tr class="group">{head}{_raised(group.notes)}</th></tr>'
-    for line in group.lines:
+    for line in group.rows:
         label = f"{escape(line.label)}{_raised(line.notes)}{_covered(aside(line))}"
         cells = "".join(_cell(cell, column.words) for cell, column in zip(line.cells, sheet.columns, strict=True))
         yield f'<tr{_classes([PUBLISHED] * line.published)}><th scope="row">{label}</th>{cells}</tr>'

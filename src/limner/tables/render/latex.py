@@ -38,9 +38,9 @@ def render(table: Table) -> str:
 
 
 def _parts(sheet: Sheet) -> list[Sheet]:
-    if sum(len(group.lines) for group in sheet.groups) <= LONG or len(sheet.groups) < 2:
+    if sum(len(group.rows) for group in sheet.blocks) <= LONG or len(sheet.blocks) < 2:
         return [sheet]
-    return [replace(sheet, title=group.title, groups=(replace(group, title=""),)) for group in sheet.groups]
+    return [replace(sheet, title=group.title, blocks=(replace(group, title=""),)) for group in sheet.blocks]
 
 
 def _floats(table: Table, sheet: Sheet, last: bool) -> Iterator[list[str]]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..model import Cell, Column, Group, Line, Sheet
+from ..model import Cell, Column, RowBlock, Sheet, TableRow
 from .latex_text import ems, escape
 from .parts import aside, interval, spans
 from .wrapping import wrap
@@ -68,13 +68,13 @@ class Strip:
 class Band:
     """Some of a group's rows: their places in the strips."""
 
-    group: Group
+    group: RowBlock
     rows: range
 
 
 def strips(sheet: Sheet, size: TypeSize, below: bool) -> list[Strip]:
     """The columns, that of the rows' labels first; whether intervals stand below their numbers or beside them."""
-    lines = list(sheet.lines())
+    lines = list(sheet.rows())
     labels = [_named(_hung(size.lines(line.label, LABEL)), line, size, LABEL) for line in lines]
     found = [_strip(Column(sheet.stub, words=True), labels, size)]
     for place, column in enumerate(sheet.columns):
@@ -85,9 +85,9 @@ def strips(sheet: Sheet, size: TypeSize, below: bool) -> list[Strip]:
 def bands(sheet: Sheet) -> list[Band]:
     """The groups with the places of their rows."""
     found, start = [], 0
-    for group in sheet.groups:
-        found.append(Band(group, range(start, start + len(group.lines))))
-        start += len(group.lines)
+    for group in sheet.blocks:
+        found.append(Band(group, range(start, start + len(group.rows))))
+        start += len(group.rows)
     return found
 
 
@@ -129,7 +129,7 @@ def _hung(lines: Sequence[str]) -> list[str]:
     return [lines[0], *(f"{HANG}{line}" for line in lines[1:])]
 
 
-def _named(lines: Sequence[str], row: Line | Column, size: TypeSize, room: float = 0.0) -> TexBox:
+def _named(lines: Sequence[str], row: TableRow | Column, size: TypeSize, room: float = 0.0) -> TexBox:
     """A label or a head with its footnotes; its coverage stands behind it where there is room, or below."""
     tex, widths = [escape(line).replace(HANG, r"\quad ") for line in lines], [size.width(line) for line in lines]
     tex[-1] += raised(row.notes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..model import Cell, Column, Sheet, Table
 from .parts import PUBLISHED, aside, clean, interval
@@ -17,32 +17,46 @@ def escape(text: str) -> str:
 
 
 def render(table: Table) -> str:
-    """The table with its caption above and its notes below."""
-    parts = [" ".join(f"**{escape(said)}**" if not n else escape(said) for n, said in enumerate(table.caption))]
+    """The table under a heading, with its notes below.
+
+    >>> from ..model import simple_table
+    >>> print(render(simple_table("a", ["x", "n"], [["one|two", "3"]], ["so it is"])), end="")
+    ### a
+    <BLANKLINE>
+    | x | n |
+    |---|--:|
+    | one\\|two | 3 |
+    <BLANKLINE>
+    - so it is
+    <BLANKLINE>
+    """
+    title, *above = table.caption or (table.title,)
+    parts = [f"### {escape(title)}", _list(map(escape, above))]
     for sheet in table.sheets:
-        if sheet.title:
-            parts.append(f"**{escape(sheet.title)}**")
-        parts.append("\n".join(_sheet(sheet)))
+        parts.append(f"**{escape(sheet.title)}**" if sheet.title else "")
+        parts.append("\n".join(_sheet(sheet)) if any(sheet.rows()) else "")
     told = [f"{_raised((number,))} {escape(note)}" for number, note in enumerate(table.footnotes, 1)]
-    told += [escape(note) for note in table.notes]
-    if told:
-        parts.append("\n".join(f"- {note}" for note in told))
-    return "\n\n".join(parts) + "\n"
+    parts.append(_list([*told, *map(escape, table.notes)]))
+    return "".join(f"{part}\n\n" for part in parts if part)
+
+
+def _list(items: Iterable[str]) -> str:
+    return "\n".join(f"- {item}" for item in items)
 
 
 def _sheet(sheet: Sheet) -> Iterator[str]:
     yield _row([escape(sheet.stub), *(_head(column) for column in sheet.columns)])
-    yield _row([":---", *(":---" if column.words else "---:" for column in sheet.columns)])
-    for group in sheet.groups:
+    yield "|".join(["", "---", *("---" if column.words else "--:" for column in sheet.columns), ""])
+    for group in sheet.blocks:
         if group.title:
             told = f"**{escape(group.title)}**{_raised(group.notes)}" + (f" ({PUBLISHED})" if group.published else "")
             yield _row([told, *[""] * len(sheet.columns)])
-        for line in group.lines:
-            label = escape(line.label) + _raised(line.notes)
+        for row in group.rows:
+            label = escape(row.label) + _raised(row.notes)
             # A block's title has said already that it is published.
-            asides = [PUBLISHED] if line.published and not group.published else []
-            asides += [aside(line)] if aside(line) else []
-            yield _row([_with(label, asides), *map(_cell, line.cells)])
+            asides = [PUBLISHED] if row.published and not group.published else []
+            asides += [aside(row)] if aside(row) else []
+            yield _row([_with(label, asides), *map(_cell, row.cells)])
 
 
 def _head(column: Column) -> str:

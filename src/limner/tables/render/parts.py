@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from ..model import Cell, Column, Line, Sheet, covered
+from ..model import Cell, Column, Sheet, TableRow, covered
 
 PUBLISHED = "published"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -39,11 +39,11 @@ def interval(cell: Cell) -> str:
     return f"[{cell.low}, {cell.high}]" if cell.low is not None and cell.high is not None else ""
 
 
-def aside(row: Line | Column) -> str:
+def aside(row: TableRow | Column) -> str:
     """What stands behind a label in brackets: how much of the exam it covers."""
     return covered(row.coverage)
 
 
 def titled(sheet: Sheet) -> bool:
     """Whether any group has a title."""
-    return any(group.title for group in sheet.groups)
+    return any(group.title for group in sheet.blocks)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from ..model import MISSING, Cell, Line, Table
+from ..model import MISSING, Cell, Table, TableRow
 from .parts import PUBLISHED, clean
 
 ABOUT = ("painter", "strategy", "judge", "evaluator", "reading", "n")
@@ -19,30 +21,35 @@ def render(table: Table) -> str:
     rows = []
     ends: dict[str, None] = {}
     for sheet in table.flat:
-        for group in sheet.groups:
-            for line in group.lines:
-                row = _head(table, group.title, line)
-                for column, cell in zip(sheet.columns, line.cells, strict=True):
+        for group in sheet.blocks:
+            for row in group.rows:
+                record = _head(table, group.title, row)
+                for column, cell in zip(sheet.columns, row.cells, strict=True):
                     numbers = _numbers(column.path, cell)
                     ends |= dict.fromkeys(numbers)
-                    row |= numbers
-                rows.append(row)
+                    record |= numbers
+                rows.append(record)
     paths = dict.fromkeys(column.path for sheet in table.flat for column in sheet.columns)
     names = ["table", "group", "row", "source", *ABOUT, "coverage", "differs"]
     for path in paths:
         names += [name for name in (path, *(f"{path} {end}" for end in ENDS)) if name in ends]
+    return records(names, ({key: clean(value) for key, value in row.items()} for row in rows))
+
+
+def records(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as CSV under these names; what a row lacks stays empty."""
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, names, lineterminator="\n", restval="")
+    writer = csv.DictWriter(buffer, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({key: clean(value) for key, value in row.items()} for row in rows)
+    writer.writerows(rows)
     return buffer.getvalue()
 
 
-def _head(table: Table, group: str, line: Line) -> dict[str, str]:
-    found = {"table": table.key, "group": group, "row": line.label, "source": PUBLISHED if line.published else STORE}
-    found |= {name: line.about.get(name, "") for name in ABOUT}
-    found["coverage"] = "" if line.coverage is None else f"{line.coverage:.4f}"
-    found["differs"] = " ".join(table.footnotes[note - 1] for note in line.notes)
+def _head(table: Table, group: str, row: TableRow) -> dict[str, str]:
+    found = {"table": table.key, "group": group, "row": row.label, "source": PUBLISHED if row.published else STORE}
+    found |= {name: row.about.get(name, "") for name in ABOUT}
+    found["coverage"] = "" if row.coverage is None else f"{row.coverage:.4f}"
+    found["differs"] = " ".join(table.footnotes[note - 1] for note in row.notes)
     return found
 
 

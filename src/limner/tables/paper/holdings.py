@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from ... import exams
 from ...core import settings
 from ...core.errors import UsageError
+from ...core.evaluator import Evaluator
 from ...core.exam import Exam
 from ...core.protocol import Protocol, Reading
 from ...core.settings import PainterFacts
@@ -36,6 +37,11 @@ class Own:
     group: Group
     facts: PainterFacts
     scores: Mapping[str | None, Standing]
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """Who marked, and how."""
+        return self.group.evaluator
 
     @property
     def name(self) -> str:
@@ -150,10 +156,5 @@ def holdings(
                 if rows == "painters"
             }
             own.append(Own(group, facts_of(group.painter, group.spec, known), numbers))
-    took = _took(store, groups) if rows == "judges" else {}
+    took = call_seconds(store, groups) if rows == "judges" else {}
     return replace(found, exam=whole, rows=tuple(own), compared=tuple(sides), took=took)
-
-
-def _took(store: Store, groups: Sequence[Group]) -> dict[str, float]:
-    made = (entry.marking for group in groups for entry in group.entries if entry.marking)
-    return call_seconds(store, (key for marking in made for _, key in marking.replies))

@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ... import exams
-from ...core.evaluator import Evaluator
+from ...core.evaluator import Evaluator, by_evaluator
 from ...scoring.deviations import of_drawings, of_marks, of_questions
-from ..model import Column, Line
-from .columns import Slot
-from .computed import exam_cell, judge_cell, painter_cell
+from ..model import Column, TableRow
+from .columns import ColumnSpec
+from .holdings import Holdings, Own
 from .schema import JUDGES, Layout
-from .store_rows import Holdings, Own
+from .store_cells import exam_cell, judge_cell, painter_cell
 
 DIRECT = "direct"
-OwnLine = tuple[Own | None, Line]
+StoreRow = tuple[Own | None, TableRow]
 """A row, with the painter it is about where it is about one."""
 
 
 @dataclass
-class Lines:
+class StoreRows:
     """Makes the rows of one table; collects the footnotes they need."""
 
     layout: Layout
@@ -36,46 +36,46 @@ class Lines:
     @property
     def judges(self) -> list[str]:
         """The store's evaluators, by their labels."""
-        return sorted({own.group.evaluator.name for own in self.held.rows}) if self.held else []
+        return sorted({own.evaluator.name for own in self.held.rows}) if self.held else []
 
-    def make(self, slots: Sequence[Slot]) -> list[OwnLine]:
+    def make(self, specs: Sequence[ColumnSpec]) -> list[StoreRow]:
         """The rows in their order: best first, or painter by painter."""
         held = self.held
         if held is None or held.exam is None:
             return []
         if self.layout.rows == "exam":
             label = f"{held.exam.name} in this store ({len(held.exam.questions)} questions)"
-            return [(None, Line(label, tuple(exam_cell(held, slot) for slot in slots), about={"exam": held.exam.name}))]
+            cells = tuple(exam_cell(held, spec) for spec in specs)
+            return [(None, TableRow(label, cells, about={"exam": held.exam.name}))]
         if self.layout.rows == "judges":
-            ways: dict[str, list[Own]] = {}
-            for own in held.rows:
-                ways.setdefault(own.group.evaluator.id, []).append(own)
-            return [(None, self._judge_line(rows, slots)) for rows in ways.values()]
+            return [(None, self._judge_row(rows, specs)) for rows in by_evaluator(held.rows)]
         if self.by_judge:
             painters: dict[str, list[Own]] = {}
             for own in held.rows:
                 painters.setdefault(own.name, []).append(own)
-            return self._ordered([(rows[0], self._line(rows[0], slots, rows)) for rows in painters.values()], slots)
-        return self._ordered([(own, self._line(own, slots, [own])) for own in held.rows], slots)
+            return self._ordered(
+                [(rows[0], self._painter_row(rows[0], specs, rows)) for rows in painters.values()], specs
+            )
+        return self._ordered([(own, self._painter_row(own, specs, [own])) for own in held.rows], specs)
 
-    def _line(self, own: Own, slots: Sequence[Slot], others: Sequence[Own]) -> Line:
+    def _painter_row(self, own: Own, specs: Sequence[ColumnSpec], others: Sequence[Own]) -> TableRow:
         assert self.held is not None
         group, judged = own.group, not self.by_judge
         label = f"{own.name} · {group.evaluator.name}" if judged and len(self.judges) > 1 else own.name
         about = {"painter": group.painter, "strategy": group.strategy, "reading": self.held.reading}
         about |= {"judge": group.judge if judged else "", "n": str(own.scores[None].n)}
         about["evaluator"] = group.evaluator.name if judged else ""
-        cells = tuple(painter_cell(own, slot, others) for slot in slots)
+        cells = tuple(painter_cell(own, spec, others) for spec in specs)
         notes = self._notes(others, own.scores[None].n)
-        return Line(label, cells, notes=notes, coverage=min(one.group.coverage for one in others), about=about)
+        return TableRow(label, cells, notes=notes, coverage=min(one.group.coverage for one in others), about=about)
 
-    def _judge_line(self, rows: Sequence[Own], slots: Sequence[Slot]) -> Line:
+    def _judge_row(self, rows: Sequence[Own], specs: Sequence[ColumnSpec]) -> TableRow:
         assert self.held is not None
-        evaluator = rows[0].group.evaluator
+        evaluator = rows[0].evaluator
         scored = {entry.question.id for own in rows for entry in own.group.scored}
         about = {"judge": evaluator.judge, "evaluator": evaluator.name, "n": str(len(scored))}
-        cells = tuple(judge_cell(rows, slot, self.held.took) for slot in slots)
-        return Line(evaluator.name, cells, notes=self._notes(rows, len(scored)), about=about)
+        cells = tuple(judge_cell(rows, spec, self.held.took) for spec in specs)
+        return TableRow(evaluator.name, cells, notes=self._notes(rows, len(scored)), about=about)
 
     def _notes(self, rows: Sequence[Own], scored: int) -> tuple[int, ...]:
         """The footnote on how a row's numbers were come by, where the paper came by its own otherwise.
@@ -83,7 +83,7 @@ class Lines:
         Where columns are judges, what is the judge's stands at its column.
         """
         assert self.held is not None
-        said = [] if self.by_judge else self._marked(rows[0].group.evaluator)
+        said = [] if self.by_judge else self._marked(rows[0].evaluator)
         drawn = of_drawings(exams.kind(self.layout.exam), [own.group for own in rows])
         return self._footnote([*said, *drawn, *of_questions(scored, self.layout.paper.questions)])
 
@@ -96,26 +96,26 @@ class Lines:
     def _footnote(self, said: Sequence[str]) -> tuple[int, ...]:
         return (self.footnotes.setdefault("; ".join(said), len(self.footnotes) + 1),) if said else ()
 
-    def heads(self, slots: Sequence[Slot]) -> list[Column]:
+    def heads(self, specs: Sequence[ColumnSpec]) -> list[Column]:
         """The columns' heads; a judge's own has the footnote on how it was asked."""
-        known = {own.group.evaluator.name: own.group.evaluator for own in self.held.rows} if self.held else {}
-        asked = [known.get(slot.value.judge or "") for slot in slots]
+        known = {own.evaluator.name: own.evaluator for own in self.held.rows} if self.held else {}
+        asked = [known.get(spec.value.judge or "") for spec in specs]
         notes = [self._footnote(self._marked(one)) if one else () for one in asked]
-        return [replace(slot.column, notes=note) for slot, note in zip(slots, notes, strict=True)]
+        return [replace(spec.column, notes=note) for spec, note in zip(specs, notes, strict=True)]
 
-    def _ordered(self, lines: list[OwnLine], slots: Sequence[Slot]) -> list[OwnLine]:
+    def _ordered(self, lines: list[StoreRow], specs: Sequence[ColumnSpec]) -> list[StoreRow]:
         if self.layout.by_painter:
             return sorted(lines, key=_by_painter)
-        place = next((n for n, slot in enumerate(slots) if slot.column.path == self.layout.order), None)
+        place = next((n for n, spec in enumerate(specs) if spec.column.path == self.layout.order), None)
 
-        def best_first(pair: OwnLine) -> tuple[bool, float, str]:
+        def best_first(pair: StoreRow) -> tuple[bool, float, str]:
             value = None if place is None else pair[1].cells[place].value
             return (value is None, -(value or 0.0), pair[1].label)
 
         return sorted(lines, key=best_first)
 
 
-def _by_painter(pair: OwnLine) -> tuple[str, bool, str, str]:
+def _by_painter(pair: StoreRow) -> tuple[str, bool, str, str]:
     own, line = pair
     if own is None:
         return ("", False, "", line.label)

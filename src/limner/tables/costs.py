@@ -1,0 +1,36 @@
+"""What a run would cost and what was spent, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..running.estimate import Estimate, total
+from ..running.spending import Spent
+from .model import MISSING, Table, simple_table
+
+
+def estimate_table(exam: str, questions: int, found: Sequence[Estimate]) -> Table:
+    """A row for every painter, judge and helper of a run."""
+    rows = []
+    for one in found:
+        cost = "unknown" if one.dollars is None else f"{one.dollars:.2f}"
+        numbers = (one.steps, one.calls, one.tokens_in, one.tokens_out)
+        rows.append([one.who, one.role, *(f"{number:,}" for number in numbers), cost, one.basis])
+    heads = ["who", "role", "steps", "calls", "tokens in", "tokens out", "dollars", "basis"]
+    dollars, unknown = total(found)
+    lacking = f", and what {', '.join(unknown)} costs: add the price to limner.toml" if unknown else ""
+    notes = [f"in all about ${dollars:.2f}{lacking}"]
+    return simple_table(f"{exam}: {questions} questions, still to do", heads, rows, notes, names=2, prose=["basis"])
+
+
+def spend_table(store: str, by: Sequence[str], found: Sequence[Spent]) -> Table:
+    """A row for every group of calls."""
+    rows = []
+    for one in found:
+        numbers = [one.calls, one.attempts, one.failed, one.unpriced, one.tokens_in, one.tokens_out]
+        rows.append([*(one.group[name] or MISSING for name in by), *map(str, numbers), f"{one.dollars:.4f}"])
+    heads = [*by, "calls", "attempts", "failed", "unpriced", "tokens in", "tokens out", "dollars"]
+    unpriced = "unpriced: attempts whose cost nobody knows (no price known, or cut off in flight)"
+    notes = [unpriced] if any(one.unpriced for one in found) else []
+    title = f"spent in {store}: ${sum(one.dollars for one in found):.4f}"
+    return simple_table(title, heads, rows, notes, names=len(by))

@@ -1,0 +1,129 @@
+"""The cells of a table that come from a store: scores, facts, means, and statistics of the exam."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ... import exams
+from ...core.errors import UsageError
+from ...core.exam import Question
+from ...exams import Kind
+from ...scoring import Numbers
+from ...store.records import Marking
+from ..model import Cell, interval_cell, score_cell
+from .columns import ColumnSpec
+from .facts import shown
+from .holdings import Holdings, Own
+
+_HOW: dict[str, Callable[[Sequence[float]], float]] = {
+    "mean": lambda values: sum(values) / len(values),
+    "min": min,
+    "max": max,
+}
+
+
+def painter_cell(own: Own, spec: ColumnSpec, others: Sequence[Own]) -> Cell:
+    """A painter's cell; `others` are the same painter's rows under other judges."""
+    figure = spec.figure
+    if spec.value.judge is not None:
+        under = [one for one in others if one.evaluator.name == spec.value.judge]
+        return _score(under[0], spec) if under else Cell()
+    if figure.score is not None:
+        return _score(own, spec)
+    if figure.fact is not None:
+        known = shown(own.facts, figure.fact) or (own.size if figure.fact == "resolution" else None)
+        return Cell(figure.words.get(known, known)) if known else Cell()
+    if figure.mean is not None:
+        return _number(_mean([own], figure.mean), spec)
+    return Cell()
+
+
+def judge_cell(rows: Sequence[Own], spec: ColumnSpec, took: Mapping[str, float]) -> Cell:
+    """A judge's cell: `rows` are all painters it marked, asked in one way; `took` has the seconds of its calls."""
+    figure = spec.figure
+    if figure.option is not None:
+        said: str = rows[0].evaluator.options.get(figure.option, "")
+        return Cell(figure.words.get(said, said)) if said else Cell()
+    return _number(_mean(rows, figure.mean, took), spec) if figure.mean is not None else Cell()
+
+
+def exam_cell(held: Holdings, spec: ColumnSpec) -> Cell:
+    """A statistic of the stored exam."""
+    if held.exam is None or spec.figure.measure is None:
+        return Cell()
+    where = {**spec.value.where, **spec.figure.where}
+    return _number(measure(spec.figure.measure, held.exam.questions, where, exams.kind(held.exam.kind)), spec)
+
+
+def _score(own: Own, spec: ColumnSpec) -> Cell:
+    standing = own.scores[spec.part.subset]
+    body = standing.numbers
+    if spec.part.tag is not None:
+        body = standing.by.get(spec.part.tag, {}).get(spec.tagged or "", Numbers())
+    name = spec.figure.score or ""
+    return score_cell(body.scores.get(name), body.bounds.get(name), spec.digits, spec.scale)
+
+
+def _number(value: float | None, spec: ColumnSpec) -> Cell:
+    return interval_cell(None if value is None else value * spec.scale, None, None, spec.digits)
+
+
+def _mean(rows: Sequence[Own], what: str, took: Mapping[str, float] | None = None) -> float | None:
+    entries = [entry for own in rows for entry in own.group.entries]
+    if what == "drawing cost":
+        drawings = {entry.drawing.id: entry.drawing for entry in entries}.values()
+        done = sum(drawing.status == "done" for drawing in drawings)
+        # What an imported drawing has cost is not known.
+        costs = [None if drawing.origin == "import" else drawing.cost for drawing in drawings]
+    else:
+        markings = [entry.marking for entry in entries if entry.marking is not None]
+        done = sum(marking.status == "done" for marking in markings)
+        costs = [m.cost if what == "marking cost" else _seconds(m, took or {}) for m in markings]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) / done if done and len(known) == len(costs) else None
+
+
+def _seconds(marking: Marking, took: Mapping[str, float]) -> float | None:
+    """What the marking's calls took; a judge that makes none has the time of its own work.
+
+    The marking's own time is no measure of calls: it counts waiting for a turn, and nothing for replies kept earlier.
+    """
+    if marking.origin != "run":
+        return None
+    return sum(took.get(key, 0.0) for _, key in marking.replies) if marking.replies else marking.seconds
+
+
+def measure(words: str, questions: Sequence[Question[Any]], where: Mapping[str, str], kind: Kind[Any]) -> float | None:
+    """A statistic over the questions that have all the tags; None where there is none of them.
+
+    ``count``, ``share`` (percent of all questions), ``distinct TAG…`` (how many values the tags have together), and
+    ``mean``, ``min`` or ``max`` of ``words`` (of the prompt) or of what the exam's own statistics name.
+
+    Args:
+        words: Which statistic.
+        questions: All questions of the exam.
+        where: Tags and the values they must have.
+        kind: The exam's kind: says which questions count once, and has statistics of its own.
+
+    Raises:
+        UsageError: The exam has no such statistic, or it cannot be computed.
+    """
+    chosen = [question for question in questions if where.items() <= question.tags.items()]
+    if not chosen:
+        return None
+    first, *rest = words.split()
+    if first == "count":
+        return float(len({kind.protocol.cluster(question) for question in chosen}))
+    if first == "share":
+        return 100 * len(chosen) / len(questions)
+    if first == "distinct":
+        return float(len({tuple(q.tags[tag] for tag in rest) for q in chosen if q.tags.keys() >= set(rest)})) or None
+    numbers = {"words": lambda question: len(question.prompt.split()), **kind.statistics}
+    if first not in _HOW or not rest or rest[0] not in numbers:
+        raise UsageError(f"{kind.name} has no statistic {words!r}; there is: {', '.join(numbers)}")
+    try:
+        return _HOW[first]([numbers[rest[0]](question, *rest[1:]) for question in chosen])
+    except Exception as error:
+        broken = f"the statistic {words!r} of the exam {kind.name!r} is broken"
+        raise UsageError(f"{broken}: {type(error).__name__}: {error}") from error
