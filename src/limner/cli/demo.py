@@ -25,7 +25,7 @@ What this shows
 
 
 @click.command("demo")
-@click.option("--store", default="demo-store", show_default=True, metavar="URL", help="Where results go.")
+@click.option("--store", default="demo-store", show_default=True, metavar="URL", help="The store for the results.")
 def demo_command(store: str) -> None:
     """Run the bundled sample exams offline, with controls, and show the scores."""
     from .. import api
@@ -58,7 +58,7 @@ def demo_command(store: str) -> None:
 @click.command("doctor")
 @options.store
 def doctor_command(store: str) -> None:
-    """Look whether this machine and this store are fit for work."""
+    """Check that this machine and this store are ready to use."""
     from ..doctor import examine
 
     fit = True
