@@ -311,7 +311,7 @@ def test_one_failure_leaves_the_others_alone(open_own: Open, store: Store) -> No
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ("python/draw", "is no function: write python/module:function"),
+        ("python/draw", "is not a function: write python/module:function"),
         ("python/:draw", "is no function"),
         ("python/my-module:draw", "is no function"),
         ("python/../x:draw", "is no function"),

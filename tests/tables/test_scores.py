@@ -98,7 +98,7 @@ def test_what_could_not_be_decided_is_shown_as_bounds(capsys: pytest.CaptureFixt
     assert "40%" in out
     assert "90%" in out
     assert "nothing is known of relaxed, semantic, spelling, readability, logic: this judge decides none of it" in out
-    assert "least … most shows what it could be" in out
+    assert "least … most: its lowest and its highest possible value" in out
     assert "95%" not in out
 
 

@@ -115,4 +115,4 @@ def spend_command(by: tuple[str, ...], store: str, as_json: bool) -> None:
         table.add_row(*(row.group[name] or "–" for name in by), *map(str, numbers), f"{row.dollars:.4f}")
     console().print(table)
     if any(row.unpriced for row in rows):
-        click.echo("unpriced: attempts whose cost nobody knows (no price known, or cut off in flight)")
+        click.echo("unpriced: attempts whose cost is not known (no price, or ended before a reply)")

@@ -99,6 +99,6 @@ def new(folder: Path, like: str | None) -> None:
 
     like = like or SHIPPED[0]
     path = write_starter(folder, like)
-    click.echo(f"a small exam like {like} stands in {folder}; edit it, then:")
+    click.echo(f"a small exam like {like} is now in {folder}; edit it, then:")
     click.echo(f"    limner exam check {path}")
     click.echo(f"    limner run {path} --painter control/reference --judge ocr")

@@ -139,7 +139,7 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
     if not exams:
         raise click.UsageError(f"name the exam: limner plot {name} EXAM -o FILE.pdf")
     if given["output"] is None:
-        raise click.UsageError("say where to: -o FILE.svg, FILE.pdf or FILE.png")
+        raise click.UsageError("name the file to write: -o FILE.svg, FILE.pdf or FILE.png")
     which = {key: given[key] for key in ("reading", "score", "store", "by")}
     which |= {key: value for key, value in options.make_which(given).items() if key != "constants"}
     which["on"] = options.make_on(given)

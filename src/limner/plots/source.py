@@ -120,7 +120,7 @@ def load(exam: str, choice: Choice) -> Source:
         raise UsageError(f"{exam} was marked by several evaluators; name one with --judge: {there}")
     (field,) = sides
     if not field.groups:
-        raise UsageError(f"{exam}: no painter has a score yet; `limner scores {exam}` tells why")
+        raise UsageError(f"{exam}: no painter has a score yet; `limner scores {exam}` says why")
     if not field.questions and field.on == "common":
         raise UsageError(f"{exam}: there is no question that all painters have a score for; pick some with --painter")
     field = _with_controls(field)

@@ -93,7 +93,7 @@ def print_question(body: dict[str, Any]) -> None:
             out.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(marking['detail'] or '')}")
             continue
         scores = ", ".join(f"{name} {value:g}" for name, value in marking["scores"].items() if value is not None)
-        out.print(f"[italic]{escape(title)}: {escape(scores or 'no score settled')}[/italic]")
+        out.print(f"[italic]{escape(title)}: {escape(scores or 'no score known')}[/italic]")
         table = Table(show_lines=True)
         table.add_column("criterion", ratio=4)
         table.add_column("mark", justify="right")

@@ -72,7 +72,7 @@ def profile(source: Source) -> Grid:
     known = {name for values in source.field.values for name in values}
     names = [name for name in protocol.dimensions if name in known]
     if not names:
-        why = "no dimension is settled by this judge" if protocol.dimensions else "has no dimensions"
+        why = "this judge decides no dimension" if protocol.dimensions else "has no dimensions"
         raise UsageError(f"{source.exam}: {why}; `limner plot categories` shows scores by category")
     return dimensions(source, names)
 
@@ -109,7 +109,7 @@ def _grid(source: Source, columns: dict[str, list[Cell]], label: str, top: float
     if any(cell.value is None and cell.ends for row in rows for cell in row):
         caption += " · grey: the judge abstained; what the score could be"
     if any(cell.value is None and not cell.ends for row in rows for cell in row):
-        caption += " · empty: no settled score"
+        caption += " · empty: no known score"
     if source.score is MET and label.startswith(MET.name):
         caption += " · met: percent of the criteria decided for all painters"
     return Grid(source.names, tuple(columns), rows, label, top, caption, source.controls)

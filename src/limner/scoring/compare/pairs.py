@@ -48,7 +48,7 @@ def painters(
         UsageError: There is no such score or tag, or the gap is none.
     """
     if gap is not None and not gap > 0:
-        raise UsageError(f"--gap {gap:g}: a gap is more than nothing")
+        raise UsageError(f"--gap {gap:g}: a gap must be above 0")
     kind, groups = find_groups(exam, reading=reading, constants=constants, **which)
     protocol = exams.kind(kind).protocol.tuned(constants or {})
     name = exams.resolve(exam).name if exam.endswith(".toml") else exam
@@ -207,4 +207,4 @@ def _wilson(field: Comparable, at: int, score: Score) -> Interval | None:
 def _why(field: Comparable, score: Score) -> str:
     if not field.questions:
         return "no question in common with the others"
-    return f"{score.name} is not settled: the judge abstained, or what it is computed from is missing"
+    return f"{score.name} is not known: the judge abstained, or what it is computed from is missing"
