@@ -82,7 +82,7 @@ def test_nothing_marked_yet(marked: Marked) -> None:
         (["--exams", "genexam,mmmg", "-O", "reference=none"], "-O goes with one EXAM"),
         (["genexam", "--score", "colour"], "--score colour: there is: strict"),
         (["genexam", "--by", "colour"], "--by colour: there is: difficulty"),
-        (["genexam", "--gap", "-1"], "a gap is more than nothing"),
+        (["genexam", "--gap", "-1"], "a gap must be above 0"),
         (["genexam", "--judge", "nobody"], "no judge 'nobody' in this store"),
     ],
 )

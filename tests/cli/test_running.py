@@ -129,10 +129,10 @@ def test_selection(words: list[str], judge: str, small_exam: SmallExam) -> None:
 WRONG: dict[str, tuple[Callable[[SmallExam], list[str]], int, str]] = {
     "no painter": (lambda exam: ["--judge", "ocr"], 2, "name a painter with --painter"),
     "no judge": (lambda exam: ["--painter", "control/blank"], 2, "name a judge with --judge"),
-    "unknown painter": (lambda exam: ["--painter", "nobody", "--judge", "ocr"], 2, "'nobody' is no painter"),
+    "unknown painter": (lambda exam: ["--painter", "nobody", "--judge", "ocr"], 2, "'nobody' is not a painter"),
     "unknown control": (lambda exam: ["--painter", "control/none", "--judge", "ocr"], 2, "no control 'none'"),
     "no such folder": (lambda exam: ["--painter", "folder/none", "--judge", "ocr"], 2, "no such folder"),
-    "unknown judge": (lambda exam: ["--painter", "control/blank", "--judge", "nobody"], 2, "'nobody' is no judge"),
+    "unknown judge": (lambda exam: ["--painter", "control/blank", "--judge", "nobody"], 2, "'nobody' is not a judge"),
     "unknown provider": (lambda exam: ["--painter", "control/blank", "--judge", "no/body"], 2, "no provider 'no'"),
     "no such replay": (lambda exam: ["--painter", "control/blank", "--judge", "replay/x"], 2, "cannot be read"),
     "unknown variant": (

@@ -83,7 +83,7 @@ def test_one_that_ends_the_program_on_import(monkeypatch: pytest.MonkeyPatch, tm
 def test_two_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
     twice = Registration("other", f"{HERE}:RIGHT", "limner-less", "3.0")
     things = made(monkeypatch, OWN, OTHER, twice)
-    with pytest.raises(UsageError, match=r"the thing 'other' is there twice, from limner-\w+ .+ and limner-\w+ "):
+    with pytest.raises(UsageError, match=r"the thing 'other' is registered twice, by limner-\w+ .+ and limner-\w+ "):
         things.get("other")
     assert things.names() == ["other", "own"]
     assert things.get("own") is GOOD

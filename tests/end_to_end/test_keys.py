@@ -159,7 +159,7 @@ def test_a_key_that_fits_into_no_header_is_refused_without_repeating_it(
             monkeypatch.setenv(provider.key_env, key)
             said = limner("draw", "genexam", "--data", exam.data, "--painter", f"{name}/{PAINTERS[name]}", code=2)
             assert said.err == (
-                f"limner: the environment variable {provider.key_env} holds no key: no key has such letters in it\n"
+                f"limner: the environment variable {provider.key_env} holds no key: keys have no such characters\n"
             )
     assert not echo.echoed
     assert leaks(here) == []

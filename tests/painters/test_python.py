@@ -311,10 +311,10 @@ def test_one_failure_leaves_the_others_alone(open_own: Open, store: Store) -> No
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ("python/draw", "is no function: write python/module:function"),
-        ("python/:draw", "is no function"),
-        ("python/my-module:draw", "is no function"),
-        ("python/../x:draw", "is no function"),
+        ("python/draw", "is not a function: write python/module:function"),
+        ("python/:draw", "is not a function"),
+        ("python/my-module:draw", "is not a function"),
+        ("python/../x:draw", "is not a function"),
         ("python/there_is_no_such_module:draw", "no module 'there_is_no_such_module'"),
         ("python/there.is.no_such_module:draw", "no module 'there.is.no_such_module'"),
     ],

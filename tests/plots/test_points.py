@@ -36,7 +36,7 @@ def test_cost_counts_failed_tries_and_leaves_out_unknown_prices(tmp_path: Path) 
 
 
 def test_imported_drawings_have_no_cost(source: Sources) -> None:
-    with pytest.raises(UsageError, match="no painter with a score has a known cost above nothing"):
+    with pytest.raises(UsageError, match="no painter with a score has a known cost above zero"):
         cost(source("genexam"))
 
 

@@ -126,7 +126,7 @@ def test_the_command_shows_and_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         make(store, good(IMAGES, 0.04), kind="paint", target="a/draws", purposes=(None, None))
     said = limner("spend", "--store", "store")
     assert "spent in store: $0.2900" in said.out
-    assert "unpriced: attempts whose cost nobody knows" in said.out
+    assert "unpriced: attempts whose cost is not known" in said.out
     assert "–" in said.out  # No exam was named for it.
     rows = limner("spend", "--store", "store", "--by", "target", "--json").json()
     assert [(row["group"], row["dollars"], row["attempts"]) for row in rows] == [

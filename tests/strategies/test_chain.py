@@ -77,7 +77,7 @@ def test_a_missing_model_is_named() -> None:
     [
         ("reason", {"style": "r2"}, "there is: o3, r1, r1-7b"),
         ("best-of-2", {"choose": "dice"}, "there is: listwise, pairwise"),
-        ("recaption", {"tokens": "many"}, "wanted is a whole number"),
+        ("recaption", {"tokens": "many"}, "it must be a whole number"),
     ],
 )
 def test_options_are_checked_before_anything_is_drawn(word: str, options: dict[str, str], said: str) -> None:

@@ -26,6 +26,6 @@ def test_numbers_in_the_text() -> None:
     assert f"a reach of {_FILTER_REACH} times" in words
     assert "blur 500, morphology 20, turbulence 8 octaves, convolution 9 by 9" in words
     assert sorted(FILTER_LIMITS.values()) == [8, 9, 20, 500, 500]
-    assert f"hold {len(CORPUS)} pictures" in words
+    assert f"compare {len(CORPUS)} pictures" in words
     assert ", ".join(f"`{name}`" for name in ("x", "y", "width", "height", "cx", "cy", "r", "rx", "ry")) in words
     assert len(GEOMETRY) == 9

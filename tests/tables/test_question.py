@@ -79,4 +79,4 @@ def test_marks_with_their_reasons(capsys: pytest.CaptureFixture[str]) -> None:
 def test_why_there_are_no_marks(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, markings=[marking(status="unreadable", detail="no [JSON]"), marking(evaluator="other")])
     assert "mine marked by judge: unreadable no [JSON]" in out
-    assert "no score settled" in out
+    assert "no score known" in out

@@ -97,8 +97,8 @@ def test_what_could_not_be_decided_is_shown_as_bounds(capsys: pytest.CaptureFixt
     assert "0.0 … 75.0" in out
     assert "40%" in out
     assert "90%" in out
-    assert "nothing is known of relaxed, semantic, spelling, readability, logic: this judge decides none of it" in out
-    assert "least … most shows what it could be" in out
+    assert "no score for relaxed, semantic, spelling, readability, logic: this judge decides too few criteria" in out
+    assert "least … most: its lowest and its highest possible value" in out
     assert "95%" not in out
 
 

@@ -82,7 +82,7 @@ def test_all_commands(folder: Path) -> None:
     assert "6 from store" in said["run"][2]
     assert "3 results imported" in said["import"][1]
     assert json.loads(said["own"][1])["done"] == 2
-    assert "the OCR examiner does not serve flags" in said["ocr"][2]
+    assert "the OCR examiner cannot mark flags" in said["ocr"][2]
     assert "--by dimension: there is: continent" in said["dimension"][2]
 
     perfect, mine = json.loads(said["scores"][1])

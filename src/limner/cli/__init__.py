@@ -11,13 +11,13 @@ import click
 GROUPS: dict[str, dict[str, str]] = {
     "Draw and mark": {
         "run": "Draw what is missing, mark what is unmarked, show the scores.",
-        "draw": "Draw only.",
-        "mark": "Mark stored drawings only.",
-        "import": "Bring in results made by a benchmark's own scorer.",
+        "draw": "Only draw what is missing.",
+        "mark": "Only mark stored drawings.",
+        "import": "Import results of a benchmark's own scorer.",
     },
     "Scores": {
         "scores": "Show scores from a store.",
-        "compare": "Compare painters on common questions, or exams by the order of painters.",
+        "compare": "Compare painters: who is better, and how certain that is.",
         "agree": "Compare judges on the same drawings.",
         "show": "Show one question: prompt, drawings, every mark with its reason.",
         "export": "Write one row per drawing and judge.",
@@ -41,7 +41,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "First steps": {
         "demo": "Run the bundled samples offline, with controls.",
-        "doctor": "Look whether this machine and this store are fit for work.",
+        "doctor": "Check that this machine and this store are ready to use.",
     },
 }
 COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}

@@ -25,9 +25,9 @@ from . import options, running
 @running.retry_failed
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
-    """Say what `limner run` with the same words would still cost; what the store has is subtracted.
+    """Say what `limner run` with the same options would still cost; what is already stored costs nothing.
 
-    Without a painter it is what `limner mark` would cost.
+    Without --painter it says what `limner mark` would cost.
     """
     from .. import api
     from ..core import settings

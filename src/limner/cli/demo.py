@@ -12,21 +12,21 @@ from . import options
 
 NOTES = """
 What this shows
-  Every question is drawn by controls: painters whose right outcome is known. Two built-in examiners, which need no
-  network, read the words in each picture: "ocr" wants them to stand as labels, "ocr/mentions" takes them anywhere.
+  Every question is drawn by controls: painters whose right result is known. Two built-in examiners, which need no
+  network, read the words in each picture: "ocr" accepts words only as labels, "ocr/mentions" accepts them anywhere.
   They decide only what words can prove and abstain from the rest: "decided" is the share of criteria they could
   decide, "met of decided" how many of those are fulfilled. Coverage is something else: the share of questions that
-  have a score at all. What words cannot settle is shown as the least and the most it could be.
+  have a score at all. What words cannot decide is shown as the lowest and the highest value it could have.
 
-  Look at control/text: it draws nothing, it prints the question's words, and the examiner that takes every mention
-  gives it most of what it decides. Under an OCR examiner it can even beat the reference, because it prints the
+  Look at control/text: it draws nothing, it prints the question's words, and the examiner that accepts words anywhere
+  gives it credit for most of what it decides. It can even beat the reference, because it prints the
   prompt's words (on 97 questions of GenExam it does: 13 points to 11). And control/swapped, where two labels have
-  changed places, is marked like the reference by both. That is why judges need examining too.
+  changed places, gets the same marks as the reference from both. That is why judges must be examined too.
 """
 
 
 @click.command("demo")
-@click.option("--store", default="demo-store", show_default=True, metavar="URL", help="Where results go.")
+@click.option("--store", default="demo-store", show_default=True, metavar="URL", help="The store for the results.")
 def demo_command(store: str) -> None:
     """Run the bundled sample exams offline, with controls, and show the scores."""
     from .. import api
@@ -61,7 +61,7 @@ def demo_command(store: str) -> None:
 @click.command("doctor")
 @options.store
 def doctor_command(store: str) -> None:
-    """Look whether this machine and this store are fit for work."""
+    """Check that this machine and this store are ready to use."""
     from ..doctor import examine
 
     fit = True

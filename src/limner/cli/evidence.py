@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 @click.argument("exam")
 @click.option(
     "--probe", "probes", cls=options.Listing, multiple=True, metavar="NAME[=WORD][,NAME]",
-    help="What to measure: {evidence}; a WORD behind the = names what measures it. By default what the exam needs, "
-    "or else ocr.",
+    help="What to measure: {evidence}; a WORD after the = names what measures it. By default what the exam "
+    "needs, or else ocr.",
 )  # fmt: skip
 @click.option(
     "--ocr", cls=options.Listing, metavar="WORD",
-    help="Reads text: {probes.ocr}, or PROVIDER/MODEL; rapidocr by default.",
+    help="What reads text: {probes.ocr}, or PROVIDER/MODEL; rapidocr by default.",
 )  # fmt: skip
 @options.measuring
 @options.painters
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @options.store
 @running.how
 def evidence_command(exam: str, **given: Any) -> None:
-    """Measure stored drawings: text, regions, aesthetics. Run it again to resume; needs the store alone.
+    """Measure stored drawings: text, regions, aesthetics. Run it again to resume. Needs only the store.
 
     --regions and --aesthetics also take FILE.csv or NAME=FILE.csv, a table of values that were measured elsewhere:
     id, painter and count or score.
@@ -133,7 +133,7 @@ def regions_command() -> None:
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def compare(images: tuple[Path, ...], backends: tuple[str, ...], as_json: bool) -> None:
-    """Count with several backends: every image's regions, and how far apart the backends are."""
+    """Count the regions of every image with several backends, and show how much the backends differ."""
     from ..evidence.ocr.rapid import RapidOcr
     from ..evidence.regions.compare import MOVED
     from ..evidence.regions.compare import compare as compared
@@ -182,9 +182,9 @@ def _numbers(found: Regions) -> dict[str, int]:
 @regions_command.command("show")
 @click.argument("image", type=options.FOLDER)
 @click.option("--backend", default="classical", show_default=True, metavar="WORD", help=BACKEND_HELP)
-@click.option("-o", "--output", type=options.FOLDER, required=True, metavar="FILE.png", help="Where the picture goes.")
+@click.option("-o", "--output", type=options.FOLDER, required=True, metavar="FILE.png", help="The picture to write.")
 def show(image: Path, backend: str, output: Path) -> None:
-    """Write a picture of what is counted: masks in blue boxes, lines of text in dashed vermilion ones."""
+    """Write a picture of what is counted: masks in blue boxes, lines of text in dashed red ones."""
     from ..core.errors import DataError, UsageError
     from ..core.images import BadImage
     from ..evidence.ocr.rapid import RapidOcr

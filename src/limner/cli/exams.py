@@ -68,7 +68,7 @@ def exam_command() -> None:
 @click.argument("exam")
 @options.data
 def check(exam: str, data: Path | None) -> None:
-    """Read an exam's data and say everything that is wrong with it, by file, line and id."""
+    """Read an exam's data and list all problems, with file, line and id."""
     from collections import Counter
 
     from ..exams import kind, read, resolve
@@ -88,14 +88,14 @@ def check(exam: str, data: Path | None) -> None:
 
 @exam_command.command("new")
 @click.argument("folder", type=options.FOLDER)
-@click.option("--like", show_default="genexam", metavar="EXAM", help="The exam whose protocol it follows.")
+@click.option("--like", show_default="genexam", metavar="EXAM", help="The exam whose rules and sample to start from.")
 def new(folder: Path, like: str | None) -> None:
-    """Write a small valid exam into FOLDER, to edit."""
+    """Write a small valid exam into FOLDER, for you to edit."""
     from ..exams import SHIPPED
     from ..exams.starter import write_starter
 
     like = like or SHIPPED[0]
     path = write_starter(folder, like)
-    click.echo(f"a small exam like {like} stands in {folder}; edit it, then:")
+    click.echo(f"a small exam like {like} is now in {folder}; edit it, then:")
     click.echo(f"    limner exam check {path}")
     click.echo(f"    limner run {path} --painter control/reference --judge ocr")

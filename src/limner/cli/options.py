@@ -63,38 +63,38 @@ painters = click.option(
 )  # fmt: skip
 painter_args = click.option(
     "--painter-arg", "painter_args", multiple=True, metavar="KEY=VALUE",
-    help="An option of the painters' own, such as quality=high. Repeatable.",
+    help="An option for the painters, such as quality=high. Repeatable.",
 )  # fmt: skip
 strategies = together(
     click.option(
         "--strategy", "strategies", cls=Listing, multiple=True, metavar="NAME[+NAME…]",
-        help="How it is drawn: {strategies}; joined with +, such as rewrite+best-of-4. Repeatable; direct by default.",
+        help="How to draw: {strategies}; join several with +, as in rewrite+best-of-4. Repeatable; direct by default.",
     ),
     click.option(
         "-S", "strategy_options", multiple=True, metavar="KEY=VALUE",
-        help="An option of the strategies, such as planner=openai/gpt-5, chooser=…, critic=…, coder=…, editor=…. "
+        help="An option for the strategies, such as planner=openai/gpt-5, chooser=…, critic=…, coder=…, editor=…. "
         "Repeatable.",
     ),
 )  # fmt: skip
 measuring = together(
     click.option(
         "--regions", cls=Listing, metavar="WORD",
-        help="Counts regions: {probes.regions}, or none; classical by default.",
+        help="What counts regions: {probes.regions}, or none; classical by default.",
     ),
     click.option(
-        "--aesthetics", cls=Listing, metavar="WORD", help="Rates looks: {probes.aesthetics}, or PROVIDER/MODEL.",
+        "--aesthetics", cls=Listing, metavar="WORD", help="What rates looks: {probes.aesthetics}, or PROVIDER/MODEL.",
     ),
 )  # fmt: skip
 devices = click.option(
     "--devices",
     metavar="0,1|cpu",
-    help="Where diffusers/… painters run: one worker on each device. Changes no drawing.",
+    help="Where diffusers/… painters run, with one worker on each device. Does not change drawings.",
 )
 selection = together(
-    click.option("--subset", help="A named list of the exam, such as mini."),
+    click.option("--subset", help="Only the questions of this named list of the exam, such as mini."),
     click.option("--ids", metavar="A,B|@FILE", help="Only these questions."),
     click.option("--where", multiple=True, metavar="TAG=VALUE", help="Only questions with this tag. Repeatable."),
-    click.option("--limit", type=int, metavar="N", help="Only the first N."),
+    click.option("--limit", type=int, metavar="N", help="Only the first N questions."),
 )
 asking = together(
     click.option(
@@ -102,49 +102,49 @@ asking = together(
         help="PROVIDER/MODEL such as openai/gpt-5, or one of {judges}, such as replay/FILE. Repeatable.",
     ),
     click.option("--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="Sent with each judge call."),
-    click.option("--preset", help="The exam's named settings, such as paper; other options go before it."),
-    click.option("--variant", help="How the judge is asked; see `limner exams`."),
-    click.option("--reference", metavar="image|none|caption|both", help="What the judge sees of the reference."),
-    click.option("-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam's own."),
-    click.option("--prompts", type=FOLDER, metavar="DIR", help="Your own wording of the judge's prompts."),
+    click.option("--preset", help="Named settings of the exam, such as paper; options that you give replace them."),
+    click.option("--variant", help="In which way the judge is asked; see `limner exams`."),
+    click.option("--reference", metavar="image|none|caption|both", help="What the judge sees of the reference image."),
+    click.option("-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam. Repeatable."),
+    click.option("--prompts", type=FOLDER, metavar="DIR", help="Folder with your own prompts for the judge."),
     click.option(
         "--wording", multiple=True, metavar="VERSION|HASH",
-        help="Which shipped wording asks, such as 1, or which rules the OCR examiner marks by; the newest by default.",
+        help="Version of the shipped prompts to use, such as 1, or of the OCR examiner's rules; the newest by default.",
     ),
 )  # fmt: skip
 exam_options = click.option(
-    "-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam's own."
+    "-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam. Repeatable."
 )
 told = click.option(
     "-O", "told", multiple=True, metavar="KEY=VALUE",
-    help="Only marks asked for with this option (reference=none), or another number for the scores (n_max=200).",
+    help="Only marks asked for with this option (reference=none), or a number for the scores to use (n_max=200).",
 )  # fmt: skip
 judges = click.option(
     "--judge", "judges", multiple=True, metavar="NAME[?ARG=VALUE]",
-    help="Only this judge; 'openai/gpt-5?reasoning_effort=low' only asked so. Repeatable.",
+    help="Only this judge; 'openai/gpt-5?reasoning_effort=low': only if asked with this argument. Repeatable.",
 )  # fmt: skip
 without = click.option("--without", multiple=True, metavar="PAINTER", help="Leave this painter out. Repeatable.")
 asked = together(
     told,
-    click.option("--variant", help="Only marks asked for in this way."),
+    click.option("--variant", help="Only marks for which the judge was asked in this variant; see `limner exams`."),
     click.option(
-        "--wording", metavar="VERSION|HASH", help="Only marks asked for in this wording of the prompts, such as 1."
+        "--wording", metavar="VERSION|HASH", help="Only marks asked for with this version of the prompts, such as 1."
     ),
 )
 on = together(
     click.option(
         "--on", type=click.Choice(["common", "all"]), default=None,
-        help="Compare painters on the questions all of them have (common, the default), or each on all its own.",
+        help="Compare painters on the questions that all of them have (common, the default), or each on all its own.",
     ),
     click.option("--common/--no-common", "common", default=None, hidden=True),
 )  # fmt: skip
 exclude_flagged = click.option(
     "--exclude-flagged", is_flag=True,
-    help="Leave out drawings that carry words addressed to the examiner; coverage falls.",
+    help="Leave out drawings that contain words addressed to the examiner; this lowers coverage.",
 )  # fmt: skip
 reading = click.option(
     "--reading", type=click.Choice(["careful", "paper", "release"]), default="careful", show_default=True,
-    help="How stored replies are read.",
+    help="By which rules stored replies are turned into marks.",
 )  # fmt: skip
 form = click.option(
     "--format", "form", type=click.Choice(["text", "json", "csv", "md"]), default="text", show_default=True

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 @options.on
 @options.reading
 @options.store
-@click.option("--exam", metavar="NAME", help="The exam's name in the store, where it has several of the kind.")
-@click.option("--published/--no-published", default=True, show_default=True, help="The figures the paper prints.")
-@click.option("--intervals/--no-intervals", default=True, show_default=True, help="Intervals of the store's numbers.")
-@click.option("--section", metavar="TITLE", help="Of a table with sections, only this one, such as Biology.")
+@click.option("--exam", metavar="NAME", help="The exam's name in the store, if it has several exams of this kind.")
+@click.option("--published/--no-published", default=True, show_default=True, help="Show the paper's figures.")
+@click.option("--intervals/--no-intervals", default=True, show_default=True, help="Show intervals.")
+@click.option("--section", metavar="TITLE", help="Only this section of a table that has sections, such as Biology.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "md", "csv", "latex", "html"]),
-    help="By default what the name of --output ends in, or text.",
+    help="By default chosen by the ending of --output, otherwise text.",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 def table_command(name: str | None, **given: Any) -> None:
-    """Show a table as a benchmark's paper has it: the published figures, and beside them those of a store.
+    """Show a table of a benchmark's paper: the published figures, and beside them those of your store.
 
     Without a name it lists the tables.
     """
@@ -99,16 +99,16 @@ def _write(table: Table, form: str | None, output: Path | None) -> None:
 @click.argument("exams", nargs=-1, metavar="EXAM…]")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-    help="Write here; the name ends in .svg, .pdf or .png.",
+    help="The file to write; its name ends in .svg, .pdf or .png.",
 )  # fmt: skip
 @click.option(
-    "--judge", "judges", multiple=True, metavar="NAME[?ARG=VALUE]", help="Whose marks. Repeatable for `judges`."
+    "--judge", "judges", multiple=True, metavar="NAME[?ARG=VALUE]", help="The judge to show. Repeatable for `judges`."
 )
 @options.asked
 @options.on
 @options.reading
-@click.option("--score", metavar="NAME", help="This score; by default the first that most painters have.")
-@click.option("--by", metavar="TAG", help="The categories; by default those of the exam's paper.")
+@click.option("--score", metavar="NAME", help="The score to draw; by default the first that most painters have.")
+@click.option("--by", metavar="TAG", help="The tag whose values are the categories; by default as in the exam's paper.")
 @options.painters
 @options.without
 @click.option(
@@ -117,9 +117,9 @@ def _write(table: Table, form: str | None, output: Path | None) -> None:
 )  # fmt: skip
 @options.store
 def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None:
-    """Draw a plot of an exam's scores for print; several exams stand below each other. Without a name: list them.
+    """Draw a plot of an exam's scores for print, several exams below each other. Without a name, list all plots.
 
-    Needs the store alone. Painters are compared on the questions that all of them have; a line below the plot says
+    Needs only the store. Painters are compared on the questions that all of them have; a line below the plot says
     who judged, by which reading, and on how many questions.
     """
     from ..plots import PlotChoice, find, known, plot
@@ -134,7 +134,7 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
     if not exams:
         raise click.UsageError(f"name the exam: limner plot {name} EXAM -o FILE.pdf")
     if given["output"] is None:
-        raise click.UsageError("say where to: -o FILE.svg, FILE.pdf or FILE.png")
+        raise click.UsageError("name the file to write: -o FILE.svg, FILE.pdf or FILE.png")
     which = {key: given[key] for key in ("reading", "score", "store", "by")}
     which |= {key: value for key, value in options.make_which(given).items() if key != "constants"}
     which["on"] = options.make_on(given)
@@ -146,23 +146,23 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
 
 @click.command("report")
 @click.argument("exams", nargs=-1, metavar="[EXAM]...")
-@click.option("-o", "--output", required=True, type=options.FOLDER, metavar="DIR", help="Where the site goes.")
+@click.option("-o", "--output", required=True, type=options.FOLDER, metavar="DIR", help="The folder for the site.")
 @options.judges
 @options.without
 @options.asked
 @options.on
 @options.reading
-@click.option("--no-images", is_flag=True, help="Small pictures alone: a lighter site, drawings not in full size.")
+@click.option("--no-images", is_flag=True, help="Only small pictures: a smaller site, no drawings in full size.")
 @click.option(
-    "--max-side", type=click.IntRange(320, 8192), metavar="PIXELS", help="Scale full-size pictures down to this."
+    "--max-side", type=click.IntRange(320, 8192), metavar="PIXELS", help="Longest side of full-size pictures."
 )
 @options.store
 def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **given: Any) -> None:
     """Build a site of static pages from a store; all its exams by default.
 
     Leaderboards, painters, every question with all drawings and marks, a gallery, differences, failures. It opens from
-    disk, without a server or a network. Run it again at any time, also while a run goes on: pictures made once are
-    taken again.
+    disk, without a server or a network. Run it again at any time, also while a run goes on: existing pictures are
+    used again.
     """
     from ..site import build
 

@@ -64,15 +64,15 @@ def draw_command(exam: str, **given: Any) -> None:
 @running.repeats
 @running.how
 def mark_command(exam: str, **given: Any) -> None:
-    """Mark stored drawings; the store alone is needed, --data is not looked at. Run it again to resume."""
+    """Mark stored drawings. Needs only the store; --data is not read. Run it again to resume."""
     sys.exit(running.carry_out(exam, given, draw=False))
 
 
 @click.command("import")
 @click.argument("exam")
 @options.data
-@click.option("--results", type=options.FOLDER, required=True, metavar="DIR", help="What the released scorer wrote.")
-@click.option("--images", type=options.FOLDER, metavar="DIR", help="The drawings, <id>.png, where you have them.")
+@click.option("--results", type=options.FOLDER, required=True, metavar="DIR", help="Output of the released scorer.")
+@click.option("--images", type=options.FOLDER, metavar="DIR", help="The drawings, <id>.png, if you have them.")
 @click.option("--regions", type=options.FOLDER, metavar="FILE", help="Region counts, for exams that use them.")
 @click.option("--painter", required=True, metavar="NAME", help="The model that drew.")
 @click.option("--judge", required=True, metavar="NAME", help="The model that marked.")
@@ -89,7 +89,7 @@ def import_command(
     store: str,
     as_json: bool,
 ) -> None:
-    """Bring in results made by a benchmark's own scorer, so that they are scored and compared like any others."""
+    """Import results of a benchmark's own scorer, so that they are scored and compared like any others."""
     from ..running.import_results import import_results
 
     found = import_results(

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from ..running.progress import Progress
     from ..store import Store
 
-retry_failed = click.option("--retry-failed", is_flag=True, help="Try refusals and unreadable replies again too.")
+retry_failed = click.option("--retry-failed", is_flag=True, help="Also retry refusals and unreadable replies.")
 how = options.together(
     click.option(
         "--budget", type=float, metavar="DOLLARS",
-        help="Stop before spending more than this in this command on this store; needs known prices.",
+        help="Stop before this command spends more than this; all prices must be known.",
     ),
-    click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 4096), help="Steps in flight."),
+    click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 4096), help="Tasks at once."),
     retry_failed,
-    click.option("--dry-run", is_flag=True, help="Say what would be done; call and store nothing."),
+    click.option("--dry-run", is_flag=True, help="Only say what would be done; call and store nothing."),
     click.option("--json", "as_json", is_flag=True, help="End with one JSON object on standard output."),
 )  # fmt: skip
-first_seed = click.option("--seed", type=int, metavar="N", help="The first drawing's seed; 0, or the preset's.")
+first_seed = click.option("--seed", type=int, metavar="N", help="Seed of the first drawing; 0, or the preset's.")
 seeds = click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="Drawings per question.")
 repeats = click.option("--repeats", default=1, show_default=True, type=click.IntRange(1), help="Markings per drawing.")
 

@@ -20,8 +20,8 @@ from . import options
 @click.option(
     "--sort", metavar="NAME", help="Order rows by this score, name, coverage or cost; by the main score by default."
 )
-@click.option("--by", multiple=True, metavar="TAG", help="Break down by a tag, or by dimension. Repeatable.")
-@click.option("--analyses", is_flag=True, help="Below the table, what the exam's paper reports beyond its scores.")
+@click.option("--by", multiple=True, metavar="TAG", help="Also scores by this tag, or by dimension. Repeatable.")
+@click.option("--analyses", is_flag=True, help="Also show what the exam's paper reports besides its scores.")
 @options.reading
 @options.asked
 @options.selection
@@ -29,7 +29,7 @@ from . import options
 @options.store
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 def scores_command(exam: str, **given: Any) -> None:
-    """Show scores; needs the store alone."""
+    """Show the scores of a store. Needs only the store."""
     from .. import api
     from ..scoring.groups import stored_exam
     from ..store.open import open_store
@@ -60,25 +60,25 @@ def scores_command(exam: str, **given: Any) -> None:
 
 @click.command("compare")
 @click.argument("exam", required=False)
-@click.option("--exams", metavar="A,B,…", help="Instead of EXAM: how alike these exams order the painters they share.")
+@click.option("--exams", metavar="A,B,…", help="Instead of EXAM: do these exams put painters in the same order?")
 @options.painters
 @options.without
 @options.judges
 @options.on
-@click.option("--score", metavar="NAME", help="By this score; by default the first that is known for all painters.")
-@click.option("--by", metavar="TAG", help="One comparison for each value of this tag.")
-@click.option("--gap", type=float, metavar="X", help="Say how many questions tell a gap of X; by default the one seen.")
+@click.option("--score", metavar="NAME", help="Compare by this score; by default the first known for all painters.")
+@click.option("--by", metavar="TAG", help="Make one comparison for each value of this tag.")
+@click.option("--gap", type=float, metavar="X", help="For the number of questions needed: a difference of X.")
 @options.reading
 @options.asked
 @options.selection
 @options.store
 @options.form
 def compare_command(exam: str | None, **given: Any) -> None:
-    """Compare painters on the questions that all of them have: who is better, and how sure that is.
+    """Compare painters on the questions that all of them have: who is better, and how certain that is.
 
-    Needs the store alone. Under each judge, in each way it was asked, every painter gets its place with its
-    uncertainty, and every two painters their difference with a test. With --exams it shows instead whether exams put
-    painters in the same order.
+    Needs only the store. For each judge, and each way in which it was asked, it shows every painter's place with its
+    uncertainty, and the difference between every two painters with a test. With --exams it shows instead whether
+    exams put painters in the same order.
     """
     from ..scoring import compare
     from ..tables.comparison import across_csv, across_tables, comparison_csv, comparison_tables
@@ -128,20 +128,20 @@ def _refuse(given: dict[str, Any]) -> None:
 @options.without
 @click.option(
     "--judge", "--judges", "judges", multiple=True, metavar="NAME[,NAME…]",
-    help="Only these judges; 'openai/gpt-5?reasoning_effort=low' only asked so. Repeatable.",
+    help="Only these judges; 'openai/gpt-5?reasoning_effort=low': only if asked with this argument. Repeatable.",
 )  # fmt: skip
-@click.option("--score", metavar="NAME", help="By this score; by default the first that all judges settle.")
+@click.option("--score", metavar="NAME", help="Compare by this score; by default the first that all judges decide.")
 @options.reading
 @options.asked
 @options.selection
 @options.store
 @options.form
 def agree_command(exam: str, **given: Any) -> None:
-    """Compare judges on the same drawings: do they mark alike, and do they put painters in the same order?
+    """Compare judges on the same drawings: do they give the same marks, and do they put painters in the same order?
 
-    Needs the store alone. A judge that was asked in several ways, such as AIBench's single and batched, counts as
-    several judges. Shows agreement mark by mark, of scores and of painters' order, how steady each judge is over
-    repeats, and what an image costs in dollars and seconds.
+    Needs only the store. A judge that was asked in several ways, such as AIBench's single and batched, counts as
+    several judges. Shows how far judges agree on marks, on scores and on the order of painters, how steady each
+    judge is over repeats, and what an image costs in dollars and seconds.
     """
     from ..scoring import compare, evaluators_of
     from ..scoring.groups import stored_exam
@@ -177,10 +177,10 @@ def agree_command(exam: str, **given: Any) -> None:
 @options.reading
 @options.asked
 @options.store
-@click.option("--steps", type=options.FOLDER, metavar="FILE.png", help="Also draw how each drawing came about.")
+@click.option("--steps", type=options.FOLDER, metavar="FILE.png", help="Also write a picture of the steps.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
-    """Show one question: its prompt, every drawing, every mark with its reason; needs the store alone."""
+    """Show one question: its prompt, every drawing, every mark with its reason. Needs only the store."""
     from ..tables.question import describe_question, print_question
 
     body = describe_question(
@@ -215,7 +215,7 @@ def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
 @click.option("-o", "--output", type=options.FOLDER, metavar="FILE", help="Standard output by default.")
 @click.option("--images", type=options.FOLDER, metavar="DIR", help="Also write the drawings as DIR/PAINTER/ID.png.")
 def export_command(exam: str, form: str, output: Path | None, images: Path | None, **given: Any) -> None:
-    """Write one row per question, painter and judge; needs the store alone."""
+    """Write one row per question, painter and judge. Needs only the store."""
     from .. import api, exams
     from ..scoring.groups import stored_exam
     from ..store.open import open_store

@@ -122,7 +122,7 @@ class Registry(Generic[T]):
             raise UsageError(f"no {self.thing} {name!r}; installed: {', '.join(self.names())}{hint}")
         if len(found) > 1 and not found[0].own:
             both = " and ".join(map(str, found))
-            raise UsageError(f"the {self.thing} {name!r} is there twice, from {both}: uninstall one of them")
+            raise UsageError(f"the {self.thing} {name!r} is registered twice, by {both}: uninstall one of them")
         return self._load(found[0])
 
     def _load(self, entry: Registration) -> T:

@@ -73,7 +73,7 @@ class Provider(StrictModel):
             raise UsageError(f"{self.base_url} needs a key: set the environment variable {self.key_env}")
         if not (key.isascii() and key.isprintable()) or " " in key:
             # It would fit into no header, and the error about that would repeat it.
-            raise UsageError(f"the environment variable {self.key_env} holds no key: no key has such letters in it")
+            raise UsageError(f"the environment variable {self.key_env} holds no key: keys have no such characters")
         return key
 
 

@@ -97,5 +97,5 @@ def open_judge(
     head, slash, rest = spec.partition("/")
     kind = head if JUDGES.serves(head, settings.providers) else MODEL_KIND
     if kind == MODEL_KIND and not (slash and rest):
-        raise UsageError(f"{spec!r} is no judge: write {', '.join(JUDGES.usages())}")
+        raise UsageError(f"{spec!r} is not a judge: write {', '.join(JUDGES.usages())}")
     return JUDGES.get(kind).open(JudgeInputs(spec, rest, args, exam, variant, settings, images, blobs, ocr, rules))

@@ -64,7 +64,7 @@ def open_painter(
     if rest and kind in settings.providers:
         return _service(name, spec, settings, blobs, options)
     services = [f"{name}/MODEL" for name, p in settings.providers.items() if p.image_shape]
-    raise UsageError(f"{spec!r} is no painter: write {', '.join([*PAINTERS.usages(), *services])}")
+    raise UsageError(f"{spec!r} is not a painter: write {', '.join([*PAINTERS.usages(), *services])}")
 
 
 def with_devices(word: str, options: Mapping[str, Any], devices: str | None) -> Mapping[str, Any]:

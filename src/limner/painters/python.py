@@ -125,7 +125,7 @@ def find(spec: str) -> tuple[Callable[..., Any], str]:
     """
     module, colon, function = spec.removeprefix("python/").partition(":")
     if not colon or not all(part.isidentifier() for part in (*module.split("."), function)):
-        raise UsageError(f"{spec!r} is no function: write python/module:function")
+        raise UsageError(f"{spec!r} is not a function: write python/module:function")
     loaded, source = _load(spec, module)
     if not hasattr(loaded, function):
         raise UsageError(f"{spec}: no function {function!r} in {getattr(loaded, '__file__', None) or module}")

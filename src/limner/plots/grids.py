@@ -64,7 +64,7 @@ def profile(source: StoreSource) -> Grid:
     known = {name for values in source.field.values for name in values}
     names = [name for name in source.protocol.dimensions if name in known]
     if not names:
-        why = "no dimension is settled by this judge" if source.protocol.dimensions else "has no dimensions"
+        why = "this judge decides no dimension" if source.protocol.dimensions else "has no dimensions"
         raise UsageError(f"{source.exam}: {why}; `limner plot categories` shows scores by category")
     return source.shares(names)
 

@@ -42,7 +42,7 @@ def cost(source: StoreSource) -> Points:
     ]
     if not any(point.x.value for point in found):
         raise UsageError(
-            f"{source.exam}: no painter with a score has a known cost above nothing; "
+            f"{source.exam}: no painter with a score has a known cost above zero; "
             "`limner run` notes what drawings of painters with a price cost, imported ones have none"
         )
     caption = source.caption + left_out(len(source.names) - len(found), "price or score not known")

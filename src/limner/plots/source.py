@@ -111,7 +111,7 @@ class StoreSource(Source):
         if any(cell.ends for cell in missing):
             caption += " · grey: the judge abstained; what the score could be"
         if not all(cell.ends for cell in missing):
-            caption += " · empty: no settled score"
+            caption += " · empty: no known score"
         if self.score is MET and label.startswith(MET.name):
             caption += " · met: percent of the criteria decided for all painters"
         return Grid(self.names, tuple(columns), rows, label, top, caption, self.controls)
@@ -151,7 +151,7 @@ def load(exam: str, choice: PlotChoice) -> StoreSource:
         raise UsageError(f"{exam} was marked by several evaluators; name one with --judge: {there}")
     (field,) = sides
     if not field.groups:
-        raise UsageError(f"{exam}: no painter has a score yet; `limner scores {exam}` tells why")
+        raise UsageError(f"{exam}: no painter has a score yet; `limner scores {exam}` says why")
     if not field.questions and field.on == "common":
         raise UsageError(f"{exam}: there is no question that all painters have a score for; pick some with --painter")
     field = _with_controls(field)

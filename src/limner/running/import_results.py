@@ -86,7 +86,7 @@ def import_results(
     questions = {question.id: question for question in whole.questions}
     extra = {} if regions is None else {"regions": Path(regions)}
     if extra and "regions" not in signature(kind.read_results).parameters:
-        raise UsageError(f"the exam {kind.name} has no use for --regions")
+        raise UsageError(f"the exam {kind.name} does not use region counts: leave --regions out")
     found = list(kind.read_results(folder, **extra))
     _check_all(found, questions, kind)
     finder = None if images is None else FolderPainter("images", f"folder/{images}", Path(images))

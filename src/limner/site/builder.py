@@ -133,7 +133,7 @@ def _names(store: Store, wanted: Sequence[str]) -> list[str]:
     with store.reading() as connection:
         found = [row.name for row in connection.execute(sa.select(exam_table).order_by(exam_table.c.created))]
     if not found:
-        raise StoreError(f"{store.url} has no exam yet; `limner run` brings one in")
+        raise StoreError(f"{store.url} has no exam yet; `limner run` adds one")
     return found
 
 
@@ -162,7 +162,7 @@ def _prepare(folder: Path, how: Mapping[str, Any]) -> None:
         before = json.loads(marker.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-            raise UsageError(f"-o {folder}: holds something that is no site of Limner's; name a new folder") from None
+            raise UsageError(f"-o {folder}: contains files that are not a Limner site; name a new folder") from None
         before = {}
     folder.mkdir(parents=True, exist_ok=True)
     if before and before.get("small") != how["small"]:

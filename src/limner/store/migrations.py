@@ -84,7 +84,7 @@ def prepare(readers: sa.Engine, writers: sa.Engine, url: str) -> None:
         cause = getattr(error, "orig", None) or error
         raise StoreError(
             f"the store {url} has version {found} and cannot be brought to version {VERSION}: {cause}; "
-            "nothing is changed. Mend that, or put a copy of the store where it can be written"
+            "nothing was changed. Correct that, or put a copy of the store where it can be written"
         ) from error
     if found is not None and found < VERSION:
         backup = f"; a backup of version {found} is in {kept}" if kept else ""

@@ -232,4 +232,4 @@ def _check(word: str, stage: Stage, used: Mapping[str, str]) -> None:
             raise UsageError(f"--strategy {word}: -S {name}={used[name]}: there is: {', '.join(allowed)}")
     for name in stage.numbers:
         if name in used and not used[name].isdigit():
-            raise UsageError(f"--strategy {word}: -S {name}={used[name]}: wanted is a whole number")
+            raise UsageError(f"--strategy {word}: -S {name}={used[name]}: it must be a whole number")

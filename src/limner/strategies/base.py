@@ -109,7 +109,7 @@ class Studio:
         """
         word = self.options.get(name, str(usual))
         if not word.isdigit() or not low <= int(word) <= high:
-            raise UsageError(f"-S {name}={word}: wanted is a whole number from {low} to {high}")
+            raise UsageError(f"-S {name}={word}: it must be a whole number from {low} to {high}")
         return int(word)
 
 

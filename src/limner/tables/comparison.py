@@ -42,14 +42,14 @@ def _legend(found: Sequence[Comparison]) -> list[str]:
     notes = []
     if any(one.score.name == MET.name for one in found):
         notes.append(
-            "met: percent of criteria met, of those the judge decided for every painter; it stands in where the judge "
+            "met: percent of criteria met, of those the judge decided for every painter; it is used where the judge "
             "leaves the exam's scores open"
         )
     if any(place.rank for place in places):
-        notes.append("place: what 95% of resamples of the questions leave open; [low, high]: 95% interval")
+        notes.append("place: the places held in 95% of resamples of the questions; [low, high]: 95% interval")
     if any(place.pessimistic is not None for place in places):
         notes.append(
-            "worst case: the score on all questions of the exam or selection, with what is missing counted as nothing"
+            "worst case: the score on all questions of the exam or selection, with what is missing counted as zero"
         )
     if any(one.pairs for one in found):
         notes.append(

@@ -30,7 +30,7 @@ def spend_table(store: str, by: Sequence[str], found: Sequence[Spent]) -> Table:
         numbers = [one.calls, one.attempts, one.failed, one.unpriced, one.tokens_in, one.tokens_out]
         rows.append([*(one.group[name] or MISSING for name in by), *map(str, numbers), f"{one.dollars:.4f}"])
     heads = [*by, "calls", "attempts", "failed", "unpriced", "tokens in", "tokens out", "dollars"]
-    unpriced = "unpriced: attempts whose cost nobody knows (no price known, or cut off in flight)"
+    unpriced = "unpriced: attempts whose cost is not known (no price, or ended before a reply)"
     notes = [unpriced] if any(one.unpriced for one in found) else []
     title = f"spent in {store}: ${sum(one.dollars for one in found):.4f}"
     return simple_table(title, heads, rows, notes, names=len(by))

@@ -95,7 +95,7 @@ def print_question(body: dict[str, Any]) -> None:
             out.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(marking['detail'] or '')}")
             continue
         scores = ", ".join(f"{name} {value:g}" for name, value in marking["scores"].items() if value is not None)
-        show([_marks(f"{title}: {scores or 'no score settled'}", marking["marks"], texts)])
+        show([_marks(f"{title}: {scores or 'no score known'}", marking["marks"], texts)])
 
 
 def _marks(title: str, marks: list[dict[str, Any]], criteria: dict[str, Any]) -> Table:

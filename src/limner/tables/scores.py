@@ -32,7 +32,7 @@ def _under_one(rows: Sequence[Standing], protocol: Protocol[Any]) -> Iterator[Ta
     shown, unknown = _known(rows, protocol)
     told = notes(rows)
     if unknown:
-        told.append(f"nothing is known of {', '.join(score.name for score in unknown)}: this judge decides none of it")
+        told.append(f"no score for {', '.join(score.name for score in unknown)}: this judge decides too few criteria")
     yield _table(rows, shown, told)
     for standing in rows:
         for tag in (tag for tag, values in standing.by.items() if values):
@@ -92,8 +92,8 @@ def notes(rows: Sequence[Standing]) -> list[str]:
     known = [interval for row in rows for interval in row.scores.values() if interval.value is not None]
     if any(row.all.bounds for row in rows):
         found.append(
-            "decided: share of criteria this judge could decide. Where it abstains a score is not known: "
-            "least … most shows what it could be"
+            "decided: share of criteria this judge could decide. Where it abstains, a score is shown as "
+            "least … most: its lowest and its highest possible value"
         )
     elif any(interval.low is not None for interval in known):
         found.append("[low, high]: 95% interval over questions")
@@ -138,7 +138,7 @@ def _screening(rows: Sequence[Standing]) -> list[str]:
         found.append("these are left out (--exclude-flagged): they have no score, and coverage falls")
     if unknown and any(row.screened for row in rows):
         found.append(
-            f"{unknown} drawing{'' if unknown == 1 else 's'} not screened for such words: nobody has read their text "
+            f"{unknown} drawing{'' if unknown == 1 else 's'} not screened for such words: OCR has not read their text "
             f"(limner evidence {rows[0].exam} --probe ocr)"
         )
     return found

@@ -114,7 +114,7 @@ def test_how_many_questions_it_would_take(store: Store) -> None:
     assert wide.needed.value is not None
     assert wide.needed.value < pair.needed.value
     assert pair.verdict.startswith("not distinguishable")
-    with pytest.raises(UsageError, match="a gap is more than nothing"):
+    with pytest.raises(UsageError, match="a gap must be above 0"):
         compared(desk, gap=0.0)
 
 

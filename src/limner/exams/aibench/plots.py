@@ -32,7 +32,7 @@ def logic_aesthetics(source: Source) -> Points:
             f"{source.exam} has no aesthetics; `limner evidence {source.exam} --aesthetics WORD` measures it"
         )
     if not found:
-        raise UsageError(f"{source.exam}: this judge does not settle all four levels; mark with a model, not with ocr")
+        raise UsageError(f"{source.exam}: this judge does not decide all four levels; mark with a model, not with ocr")
     caption = source.caption + left_out(len(source.names) - len(found), "without both numbers")
     return Points(tuple(found), "logic, mean of the four levels (of 100)", shown(looks), caption).with_front()
 

@@ -29,7 +29,7 @@ def atoms(source: Source) -> Bands:
             )
         )
     if not any(row for painter in bins for row in painter):
-        raise UsageError(f"{source.exam}: this judge settles none of if, re, sp; mark with a model, not with ocr")
+        raise UsageError(f"{source.exam}: this judge decides none of if, re, sp; mark with a model, not with ocr")
     count = sum(any(abstained(rows, name) for name in SCORES) for rows in source.rows)
     caption = source.caption + (f" · {count} without lines: the judge abstained" if count else "")
     return Bands(source.names, SCORES, tuple(bins), tuple(drawings), caption, "semantic atoms of a question")
@@ -56,7 +56,7 @@ def if_re(source: Source) -> Points:
         if a.value is not None and b.value is not None
     ]
     if not found:
-        raise UsageError(f"{source.exam}: this judge settles neither if nor re; mark with a model, not with ocr")
+        raise UsageError(f"{source.exam}: this judge decides neither if nor re; mark with a model, not with ocr")
     caption = source.caption + left_out(len(source.names) - len(found), "the judge abstained")
     return Points(tuple(found), "instruction faithfulness, IF (of 1)",
                   "reasoning enrichment, RE (of 1)", caption, "semantic precision, SP")  # fmt: skip

@@ -82,9 +82,9 @@ class OcrJudge:
 def _open(given: JudgeInputs) -> OcrJudge:
     protocol = given.exam.protocol
     if given.spec not in ("ocr", "ocr/mentions"):
-        raise UsageError(f"{given.spec!r} is no judge: there is {OCR.usage}")
+        raise UsageError(f"{given.spec!r} is not a judge: there is {OCR.usage}")
     if not protocol.label_kinds:
-        raise UsageError(f"the OCR examiner does not serve {given.exam.name}: none of its criteria is about words")
+        raise UsageError(f"the OCR examiner cannot mark {given.exam.name}: none of its criteria is about words")
     return OcrJudge(protocol, given.blobs, given.ocr, mentions=given.spec != "ocr", rules=given.rules)
 
 

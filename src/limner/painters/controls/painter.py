@@ -127,4 +127,4 @@ def _open(given: PainterInputs) -> ControlPainter:
     return ControlPainter(given.name, given.spec, given.rest, given.exam, given.blobs, given.ocr, given.blank)
 
 
-CONTROL = PainterKind("control/NAME", "rule: six painters with a known right outcome, to examine a judge", _open)
+CONTROL = PainterKind("control/NAME", "fixed rules: six painters with a known right result, to examine a judge", _open)

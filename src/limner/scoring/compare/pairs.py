@@ -48,7 +48,7 @@ def painters(
         UsageError: There is no such score or tag, or the gap is none.
     """
     if gap is not None and not gap > 0:
-        raise UsageError(f"--gap {gap:g}: a gap is more than nothing")
+        raise UsageError(f"--gap {gap:g}: a gap must be above 0")
     kind, groups = find_groups(exam, reading=reading, constants=constants, **which)
     protocol = exams.kind(kind).protocol.tuned(constants or {})
     found = []
@@ -201,4 +201,4 @@ def _wilson(side: Comparable, at: int, score: Score) -> Interval | None:
 def _why(side: Comparable, score: Score) -> str:
     if not side.questions:
         return "no question in common with the others"
-    return f"{score.name} is not settled: the judge abstained, or what it is computed from is missing"
+    return f"{score.name} is not known: the judge abstained, or what it is computed from is missing"

@@ -161,7 +161,7 @@
     const open = drawing.markings.filter((one) => one.marks && !Object.keys(one.scores).length);
     const names = [...new Set(open.map((one) => exam.ways[one.way].name))];
     return html`${names.length > 0 &&
-      html`<p>Marked by <b><${Name}>${names.join(", ")}<//></b>; no score is settled for this drawing alone.</p>`}
+      html`<p>Marked by <b><${Name}>${names.join(", ")}<//></b>; no score is known for this drawing alone.</p>`}
       ${drawing.markings
         .filter((one) => !open.includes(one))
         .map(

@@ -31,7 +31,7 @@
     const category = several && exam.on === "common" ? "all painters have" : "each painter has";
     const notes = [
       some((found) => found[1] != null) && "[low, high] is the 95% interval over questions.",
-      columns.some((column) => column.open) && "Under a place: the places that 95% of resamples leave open.",
+      columns.some((column) => column.open) && "Under a place: the places held in 95% of resamples.",
       some((found) => found[3] != null) && "(n=…): too few questions for an interval.",
       tag && `A category is taken over the questions that ${category} in it.`,
       !tag &&
@@ -39,11 +39,11 @@
         "What is missing or undecided counts as nothing, so refusing gains nothing.",
       rows.some(isControl) && "Controls stand below the others: what they ought to get is known, so they have no place.",
       rows.some((r) => r.numbers && Object.keys(r.numbers.bounds).length) &&
-        "Where the judge abstains a score is not known: least … most shows what it could be.",
+        "Where the judge abstains, a score is shown as least … most: its lowest and its highest possible value.",
       rows.some((r) => r.row && r.row.coverage < 1) &&
         "Coverage: questions with a score, of those in the exam. Failures are left out, never zeros.",
       unknown.length > 0 &&
-        `Nothing is known of ${unknown.map((score) => L.words(score.name)).join(", ")}: this judge decides none of it.`,
+        `No score for ${unknown.map((score) => L.words(score.name)).join(", ")}: this judge decides too few criteria.`,
       withPaper &&
         "Figures from the paper were marked by its own judge, on all its questions. They are no part of the comparison.",
       unmarked.length > 0 &&

@@ -59,7 +59,7 @@ def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> 
     if any(line.covered for line in lines):
         found.append("Covered: questions with a score, of those in the exam; failures are left out, never zeros.")
     if any(cell.least is not None for line in lines for cell in line.cells):
-        found.append("least … most: where the judge abstained a score is not known, only what it could be.")
+        found.append("least … most: the lowest and the highest possible value of a score, where the judge abstained.")
     if any(cell.few is not None for line in lines for cell in line.cells):
         found.append(f"(n=…): fewer than {LEAST} questions are too few for an interval.")
     return found + _remarks(held.rows)
