@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from hypothesis import settings
 from limner.store import Store
 from tests.fakes import ChatServer
 from tests.support import SmallExam, write_exam
+
+# Tables are as wide as they are for anyone who pipes them: xdist tells its workers the width of the terminal.
+os.environ.pop("COLUMNS", None)
 
 # A busy machine must not fail a test, and a failure must come again when it is looked at.
 settings.register_profile("limner", deadline=None, derandomize=True)

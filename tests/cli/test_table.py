@@ -61,7 +61,7 @@ def test_a_store_without_this_exam(here: Path) -> None:
     ("name", "start"),
     [
         ("t.html", "<!DOCTYPE html>"),
-        ("t.tex", "% needs"),
+        ("t.tex", "% Needs"),
         ("t.md", "### GenExam, Table 2"),
         ("t.csv", "table,group,row,source"),
         ("t.txt", "GenExam, Table 2"),

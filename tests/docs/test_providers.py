@@ -78,7 +78,7 @@ def test_every_field_is_told_with_its_default(section: str, model: type[BaseMode
     assert [code(name) for name, _, _ in rows] == list(model.model_fields)
     for name, meaning, default in rows:
         field = model.model_fields[code(name)]
-        assert default == _default(field.default), name
+        assert default == _default(field.get_default(call_default_factory=True)), name
         for value in _choices(field.annotation):
             assert f"`{value}`" in meaning, f"{name}: {value}"
 

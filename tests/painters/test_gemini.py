@@ -218,7 +218,7 @@ LASTING = {
 def test_faults_that_pass_are_tried_again(
     make: Make, server: GeminiServer, store: Store, monkeypatch: pytest.MonkeyPatch, fault: str, kind: str
 ) -> None:
-    monkeypatch.setattr("limner.calls.journal.wait_random_exponential", lambda **_: lambda _: 0.0)
+    monkeypatch.setattr("limner.calls.journal.back_off", lambda _: 0.0)
     server.configure(faults={fault: 1.0}, fault_first=1)
     (painting,) = paint(make(), store, ask(), tries=2)
     assert painting.image == painted(PROMPT, 0, 2)
@@ -261,7 +261,7 @@ def test_a_slow_reply_is_waited_for(make: Make, server: GeminiServer, store: Sto
 def test_the_delay_google_asks_for_is_kept(
     make: Make, server: GeminiServer, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("limner.calls.journal.wait_random_exponential", lambda **_: lambda _: 0.0)
+    monkeypatch.setattr("limner.calls.journal.back_off", lambda _: 0.0)
     server.configure(faults={"minute_retry_info": 1.0}, fault_first=1, retry_delay="0.6s")
     clock = time.monotonic()
     paint(make(), store, ask(), tries=2)
@@ -299,7 +299,7 @@ def test_a_refusal_has_its_price(make: Make, server: GeminiServer, store: Store,
 def test_many_at_once_among_faults_are_all_right(
     make: Make, server: GeminiServer, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("limner.calls.journal.wait_random_exponential", lambda **_: lambda _: 0.0)
+    monkeypatch.setattr("limner.calls.journal.back_off", lambda _: 0.0)
     server.configure(faults={"http_503": 0.2, "busy": 0.1, "drop": 0.1, "malformed_json": 0.1}, thoughts=1, seed=5)
     requests = [ask(n % 3, f"{n}: {PROMPT}") for n in range(30)]
     paintings = paint(make(), store, *requests, tries=20)

@@ -241,7 +241,7 @@ def test_the_wait_for_the_thread_is_no_part_of_a_call(open_own: Open, store: Sto
 def test_a_call_given_up_does_not_meet_the_next_one(
     open_own: Open, store: Store, module: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("limner.calls.journal.wait_random_exponential", lambda **_: lambda _: 0.0)
+    monkeypatch.setattr("limner.calls.journal.back_off", lambda _: 0.0)
     fault = fail(open_own(SLOW, seconds=0.3), store, tries=3, limits={"python": Limits(attempt_s=0.05)})
     assert fault.kind == "timeout"
     assert set(seen(module)) == {1}

@@ -239,9 +239,9 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path, store:
     tiny(store)
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.txt").write_text("all of it")
-    with pytest.raises(UsageError, match="precious: holds something that is no site"):
+    with pytest.raises(UsageError, match="precious: contains files that are not a Limner site"):
         build(tmp_path / "precious", store=store)
-    with pytest.raises(UsageError, match="no site"):
+    with pytest.raises(UsageError, match="not a Limner site"):
         build(tmp_path / "precious" / "thesis.txt", store=store)
     assert [path.name for path in (tmp_path / "precious").iterdir()] == ["thesis.txt"]
 

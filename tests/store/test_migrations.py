@@ -109,7 +109,7 @@ def test_a_step_that_fails_leaves_the_old_store(old: str, monkeypatch: pytest.Mo
 
 def test_without_room_for_a_backup_nothing_is_changed(old: str) -> None:
     backup(old).with_name(backup(old).name + ".part").mkdir()
-    with pytest.raises(StoreError, match=r"has version 1 and cannot be brought to version .*; nothing is changed"):
+    with pytest.raises(StoreError, match=r"has version 1 and cannot be brought to version .*; nothing was changed"):
         Store(old)
     assert version_at(old) == 1
 
@@ -137,7 +137,7 @@ def as_nobody(url: str) -> str:
 @pytest.mark.parametrize(
     ("file", "folder", "words"),
     [
-        (0o444, 0o777, ["has version 1 and cannot be brought to version", "readonly database", "nothing is changed"]),
+        (0o444, 0o777, ["has version 1 and cannot be brought to version", "readonly database", "nothing was changed"]),
         (
             0o666,
             0o555,
