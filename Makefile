@@ -5,6 +5,9 @@ BIN = $(VENV)/bin
 TORCH = 2.13.0
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
+# Compiled files are kept: every test that starts a process would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-all quick lint types lock clean
 
 demo: $(VENV)/.installed
