@@ -45,6 +45,7 @@ def test_everything_public_can_be_had_from_the_package() -> None:
         limner.nothing  # noqa: B018
 
 
+@pytest.mark.slow
 def test_no_module_takes_the_place_of_a_public_function() -> None:
     """After every module is loaded, the functions can still be called; in a process of its own."""
     code = (

@@ -37,6 +37,7 @@ def test_a_machine_that_is_fit(tmp_path: Path) -> None:
     assert not (tmp_path / "store").exists()
 
 
+@pytest.mark.slow
 def test_text_recognition_works() -> None:
     check = doctor._ocr()
     assert (check.state, check.name) == ("ok", "OCR")

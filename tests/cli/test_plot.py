@@ -33,6 +33,7 @@ def test_the_list() -> None:
     assert any("(mmmg only)" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_a_plot_in_every_format(here: Path) -> None:
     starts = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
     for form, start in starts.items():
@@ -41,6 +42,7 @@ def test_a_plot_in_every_format(here: Path) -> None:
         assert (here / "out" / f"map.{form}").read_bytes().startswith(start)
 
 
+@pytest.mark.slow
 def test_options_reach_the_plot(here: Path) -> None:
     words = ["plot", "heatmap", "genexam", "--judge", "one", "-o"]
     limner(*words, "usual.svg")

@@ -193,6 +193,7 @@ def check(scores: Mapping[str, Any], parts: Sequence[Mapping[str, Fraction | Non
             assert scores[name]["value"] is None
 
 
+@pytest.mark.slow
 def test_generated_verdicts_over_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten painters, both regimes, from replies in a file to scores by regime, domain and panel type."""
     monkeypatch.chdir(tmp_path)

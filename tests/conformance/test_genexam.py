@@ -153,6 +153,7 @@ def test_marking_the_sample(tmp_path: Path, drawings: Path) -> None:
         check_store("sample/genexam", store, sets, reading)
 
 
+@pytest.mark.slow
 def test_importing_into_the_sample(tmp_path: Path) -> None:
     sets = {f"painter-{seed}": verdicts(released_rows(SAMPLE), seed) for seed in range(20, 40)}
     store = bring_in("sample/genexam", sets, tmp_path)

@@ -141,6 +141,7 @@ def test_all_worked_examples_through_import(tmp_path: Path) -> None:
             assert found["scores"]["fidelity_release"]["value"] == pytest.approx(sum(values) / len(values), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_all_worked_examples_through_a_judge(tmp_path: Path) -> None:
     """Structured replies, marked drawing by drawing; the printed region counts come from a table."""
     from tests.support import picture
@@ -269,6 +270,7 @@ def test_judges_agree_on_the_order_of_painters() -> None:
     assert [round(pair["shift"], 2) for pair in found] == [-2.22, -2.61, -0.38]
 
 
+@pytest.mark.slow
 def test_self_consistency_by_level(tmp_path: Path) -> None:
     """Table 16's two metrics come from marking the references and breaking down by level."""
     from limner.exams.mmmg.data import read

@@ -146,6 +146,7 @@ def test_groups_of_spend() -> None:
     assert set(re.findall(r"`(\w+)`", told)) == {*GROUPS, *PAID}
 
 
+@pytest.mark.slow
 def test_the_estimate_of_all_of_genexam(tmp_path: Path) -> None:
     annotations = shared("data", "genexam", "annotations", "All_Subjects.jsonl")
     data = tmp_path / "all"
@@ -159,6 +160,7 @@ def test_the_estimate_of_all_of_genexam(tmp_path: Path) -> None:
     _compare("needs the GenExam data", data, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_estimate_where_references_are_absent(tmp_path: Path) -> None:
     data = shared("data", "genexam")
     there = sum(1 for _ in (data / "images").rglob("*.png"))

@@ -51,6 +51,7 @@ def standing() -> Any:
     return found
 
 
+@pytest.mark.slow
 def test_replies_that_are_all_malformed_score_nothing(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_refused_key_or_an_empty_purse_stops_the_run_with_one_message(
     assert limner(*words, "--json").json()["failed"] == 0
 
 
+@pytest.mark.slow
 def test_a_wrong_key_in_a_process_of_its_own(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:

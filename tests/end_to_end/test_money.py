@@ -99,6 +99,7 @@ def test_replies_as_long_as_they_may_be_stay_within_the_budget(
     assert 0.8 * limit < charged(bill) <= limit + 1e-9
 
 
+@pytest.mark.slow
 def test_the_budget_in_a_process_of_its_own(here: Path, exam: SmallExam, judge: BilledChat) -> None:
     write_toml(here, judging(judge))
     judge.configure(faults={"drop": 0.3}, thinking=[0, LONGEST])
@@ -274,6 +275,7 @@ def estimated(*words: str) -> Any:
     return judging
 
 
+@pytest.mark.slow
 def test_after_a_first_run_the_estimate_is_close(here: Path, judge: BilledChat) -> None:
     """Lengths differ from reply to reply, and some have to be asked for again."""
     count = 60
@@ -296,6 +298,7 @@ def test_after_a_first_run_the_estimate_is_close(here: Path, judge: BilledChat) 
     assert (after["steps"], after["calls"], after["dollars"]) == (0, 0, 0.0)
 
 
+@pytest.mark.slow
 def test_spending_is_the_service_s_own_bill_by_exam_and_painter(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:

@@ -119,6 +119,7 @@ def test_a_job_that_outlasts_the_limit_is_followed_by_the_next_run(server: JobSe
     assert tries(store) == [("timeout", None), ("timeout", 0.0), (None, PRICE)]
 
 
+@pytest.mark.slow
 def test_an_attempt_cut_short_leaves_the_job_in_place(server: JobServer, store: Store) -> None:
     painter = make(server.root, store, SPECS[0])
     server.configure(faults={"poll:hang": 1.0}, fault_first=1)
@@ -284,6 +285,7 @@ def test_a_process_killed_while_submitting_pays_once_more_at_most(server: JobSer
     assert paid(server) == [2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [9, 23])
 def test_a_killed_run_pays_again_only_for_what_it_was_submitting(server: JobServer, tmp_path: Path, at: int) -> None:
     folder, prompts = tmp_path / "store", [f"Figure {n}." for n in range(8)]

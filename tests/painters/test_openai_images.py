@@ -326,6 +326,7 @@ for start in range(0, 12, 4):
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_without_paying_again(images: ImageServer, store: Store) -> None:
     words = [sys.executable, "-c", CHILD, str(images.port), store.url]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as child:

@@ -73,7 +73,14 @@ def test_every_plot_is_drawn_here() -> None:
     assert set(DRAW_FUNCTIONS) == set(WAYS)
 
 
-@pytest.mark.parametrize("name", [name for name in EXAMS if name not in ("cost", "judges")])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in ("heatmap", "if-re", "regions") else pytest.mark.slow)
+        for name in EXAMS
+        if name not in ("cost", "judges")
+    ],
+)
 def test_nine_painters(name: str, filled: dict[str, Store]) -> None:
     frame = known()[name].frame(EXAMS[name], PlotChoice(store=filled[EXAMS[name]]))
     for width in WIDTHS:
@@ -100,6 +107,7 @@ def test_twenty_five_painters(name: str, many: dict[str, Store]) -> None:
             assert faults(name, frame, width) == []
 
 
+@pytest.mark.slow
 def test_several_exams_stand_below_each_other(filled: dict[str, Store], tmp_path: Path) -> None:
     store = filled["worldgenbench"]
     path = tmp_path / "new" / "both.svg"

@@ -49,6 +49,7 @@ def test_categories_are_plain_means_with_intervals_around_them(source: Sources) 
     assert any(cell.value is None for row in grid.cells for cell in row), "one painter's judge abstains"
 
 
+@pytest.mark.slow
 def test_the_map_begins_with_all_categories_as_scores_shows_them(source: Sources) -> None:
     grid = heatmap(source("worldgenbench"))
     assert grid.columns[0] == "all"

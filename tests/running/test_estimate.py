@@ -145,6 +145,7 @@ def test_the_total_leaves_out_what_is_not_known_and_says_so() -> None:
     assert total([one("a", 1.5), one("b", None), one("c", 0.25), one("d", None, calls=0)]) == (1.75, ["b"])
 
 
+@pytest.mark.slow
 def test_what_is_measured_on_the_way(exam: SmallExam) -> None:
     """Only what a word names has a line; a model that rates is paid for, drawing by drawing."""
     judged = [*painted(exam), "--judge", "ocr"]

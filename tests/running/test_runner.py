@@ -384,6 +384,7 @@ def test_ctrl_c_finishes_what_is_in_flight_and_the_rest_comes_later(tmp_path: Pa
     assert world.scores() == world.expected()
 
 
+@pytest.mark.slow
 def test_a_second_signal_quits_at_once_and_the_next_run_goes_on(tmp_path: Path, world: World) -> None:
     process = Gated(*world.words, "--concurrency", "2", cwd=tmp_path)
     try:

@@ -157,6 +157,7 @@ def test_a_store_that_cannot_be_written_says_what_to_do(file: int, folder: int, 
         assert (version_at(place), backup(place).exists()) == (1, False)
 
 
+@pytest.mark.slow
 def test_several_processes_may_bring_one_store_forward_at_once(tmp_path: Path) -> None:
     urls = [str(tmp_path / str(n)) for n in range(12)]
     for url in urls:
@@ -169,6 +170,7 @@ def test_several_processes_may_bring_one_store_forward_at_once(tmp_path: Path) -
         assert (version_at(url), version_at(f"sqlite:///{backup(url)}")) == (VERSION, 1)
 
 
+@pytest.mark.slow
 def test_killed_at_any_step_it_is_old_or_new_and_the_next_one_ends_it(old: str, tmp_path: Path) -> None:
     with sqlite3.connect(f"{old}/limner.db") as source:
         source.execute("PRAGMA wal_checkpoint(TRUNCATE)")

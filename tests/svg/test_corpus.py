@@ -34,6 +34,7 @@ def test_looks_as_ever(name: str, sheet: Image.Image) -> None:
     assert difference(thumbnail(CORPUS[name]), kept) < TOLERANCE
 
 
+@pytest.mark.slow
 def test_the_same_twice_to_the_last_bit() -> None:
     for svg in list(CORPUS.values())[::4]:
         assert render(svg, 200) == render(svg, 200)

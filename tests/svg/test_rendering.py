@@ -82,6 +82,7 @@ def test_memory_is_limited() -> None:
         )
 
 
+@pytest.mark.slow
 def test_time_is_limited() -> None:
     heavy = HEAD + '<g opacity=".5"><rect width="100" height="100"/></g>' * 2000 + "</svg>"
     with pytest.raises(BadSvg, match="seconds"):

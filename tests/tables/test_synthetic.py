@@ -12,6 +12,7 @@ from limner.store.records import load_drawings
 from tests.tables import synthetic
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", exams.EXAMS.own())
 @pytest.mark.parametrize("questions", [None, 24])
 def test_every_exam_has_scores(store: Store, kind: str, questions: int | None) -> None:
@@ -27,6 +28,7 @@ def test_every_exam_has_scores(store: Store, kind: str, questions: int | None) -
     assert best > worst
 
 
+@pytest.mark.slow
 def test_everything_that_can_go_wrong(store: Store) -> None:
     ways = ("direct", "rewrite")
     synthetic.fill(

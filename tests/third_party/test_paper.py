@@ -65,6 +65,7 @@ def graphs(site: Path) -> dict[str, Any]:
     return {id: question(data, key)["question"][0]["graph"] for id, key in keys(data).items()}
 
 
+@pytest.mark.slow
 def test_tables(folder: Path) -> None:
     listed, _, shown, as_csv, counted, other = drive(
         folder,
@@ -88,6 +89,7 @@ def test_tables(folder: Path) -> None:
     assert other[0] == 0
 
 
+@pytest.mark.slow
 def test_plots(folder: Path) -> None:
     with_matplotlib()
     listed, _, levels, own, elsewhere = drive(
@@ -107,6 +109,7 @@ def test_plots(folder: Path) -> None:
     assert "atoms shows exams of the kind fepbench; flags is of the kind flags" in elsewhere[2]
 
 
+@pytest.mark.slow
 def test_the_site(folder: Path) -> None:
     _, built = drive(folder, RUN, ["report", "-o", "pages"])
     assert (built[0], built[2]) == (0, "")
@@ -120,6 +123,7 @@ def test_the_site(folder: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [
@@ -147,6 +151,7 @@ def test_a_wrong_file_is_named_and_hurts_nobody_else(
         assert f"{file}: {said}" in own[2]
 
 
+@pytest.mark.slow
 def test_a_broken_plot_statistic_or_view_is_named_and_hurts_nobody_else(folder: Path, torn: Path) -> None:
     with_matplotlib()
     _, _, own, shape, statistic, other, built = drive(

@@ -22,6 +22,7 @@ WAY = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_whole_run(tmp_path: Path) -> None:
     commands = {
         "estimate": ["estimate", *WAY, "--json"],
@@ -60,6 +61,7 @@ def test_a_whole_run(tmp_path: Path) -> None:
     assert 100 < marked["evidence"]["brightness"]["value"] < 255
 
 
+@pytest.mark.slow
 def test_help_and_check_up_tell_of_them(tmp_path: Path) -> None:
     run, evidence, doctor, painter, strategy, judge, probe = drive(
         tmp_path,
@@ -92,6 +94,7 @@ def test_help_and_check_up_tell_of_them(tmp_path: Path) -> None:
     assert "sam2.1-large, stripes" in probe[2]
 
 
+@pytest.mark.slow
 def test_an_image_service(tmp_path: Path) -> None:
     png = base64.b64encode(picture(3)).decode()
     with json_server(lambda path, body: {"png": png, "dollars": 0.25}) as (address, seen):

@@ -62,6 +62,7 @@ def test_transparent_parts_are_white(ocr: RapidOcr) -> None:
     assert words(ocr.read(glass)) == ["Nucleus"]
 
 
+@pytest.mark.slow
 def test_sideways_labels_keep_their_corners(ocr: RapidOcr) -> None:
     image = page(("Population", 20, 20), size=(240, 80)).rotate(90, expand=True)
     (line,) = ocr.read(image)
@@ -76,6 +77,7 @@ def test_blank_and_tiny_images_hold_nothing(ocr: RapidOcr, size: tuple[int, int]
     assert ocr.read(Image.new(mode, size)) == []
 
 
+@pytest.mark.slow
 def test_a_long_strip_is_read(ocr: RapidOcr) -> None:
     image = page(("Nucleus", 20, 20), size=(1600, 80))
     (line,) = ocr.read(image)
@@ -83,6 +85,7 @@ def test_a_long_strip_is_read(ocr: RapidOcr) -> None:
     assert line.bounds[2] < 250
 
 
+@pytest.mark.slow
 def test_every_thread_has_its_own_engine(ocr: RapidOcr) -> None:
     image = page(("Nucleus", 40, 40), size=(320, 160))
     with ThreadPoolExecutor(2) as pool:
@@ -100,6 +103,7 @@ def test_the_version_is_known_without_loading_the_engine() -> None:
     assert "PP-OCRv6-small" in shown
 
 
+@pytest.mark.slow
 def test_reading_is_silent() -> None:
     code = (
         "from PIL import Image, ImageDraw; from limner.evidence.ocr.rapid import RapidOcr;"

@@ -60,6 +60,7 @@ def drawing(width: int = 160, height: int = 120) -> Image.Image:
     return image
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "size"),
     [

@@ -168,6 +168,7 @@ def test_an_option_the_pipeline_does_not_take_stops_the_run(make: MakePool) -> N
     assert str(found) == "OddPipeline takes no guidance"
 
 
+@pytest.mark.slow
 def test_a_worker_that_hangs_is_ended(make: MakePool) -> None:
     pool = make()
     late = told(jobs.submit(pool, HOW, DrawItem("hang", 0), 0.5))

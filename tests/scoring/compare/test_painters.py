@@ -37,6 +37,7 @@ def compared(desk: Desk, **which: Any) -> Comparison:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_differences_are_those_of_the_printed_scores(store: Store, sample: str) -> None:
     """For every main score of every exam: means, averages over criteria and levels, and what is derived from them."""

@@ -119,6 +119,7 @@ def told(table: Table) -> str:
     return said
 
 
+@pytest.mark.slow
 def test_the_caption_tells_the_questions_scored(filled: dict[str, Store], store: Store) -> None:
     common, each = (told(made(filled, "genexam:table2", on=on)) for on in ("common", "all"))
     assert "64 of its 80 questions scored" in common
@@ -140,6 +141,7 @@ def _scored_questions(store: Store) -> list[str]:
         return list(connection.scalars(sa.select(schema.markings.c.drawing)))
 
 
+@pytest.mark.slow
 def test_the_caption_counts_the_questions_the_table_is_about(filled: dict[str, Store]) -> None:
     table = made(filled, "worldgenbench:table1", on="all")
     assert "26 to 28 of this table's 28 questions scored (the exam has 56)" in told(table)
