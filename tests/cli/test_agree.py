@@ -74,6 +74,7 @@ def test_one_judge_is_told_alone(marked: Marked) -> None:
     assert "mark by mark" not in out
 
 
+@pytest.mark.slow
 def test_variants_repeats_cost_and_time(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """One judge asked in two ways, twice each: two raters, with a flip rate, dollars and seconds."""
     monkeypatch.chdir(tmp_path)

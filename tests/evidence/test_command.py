@@ -243,6 +243,7 @@ def plan_of(store: Store, small_exam: SmallExam) -> Callable[[Probe], Runner]:
     return made
 
 
+@pytest.mark.slow
 def test_hangs_end_at_their_limit_and_the_run_with_them(plan_of: Callable[[Probe], Runner]) -> None:
     progress = plan_of(faulty(seconds=0.5, all="hang")).run()
     assert progress.failures == {"probe": 4}

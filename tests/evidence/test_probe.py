@@ -101,6 +101,7 @@ def test_reading_text(run: Run) -> None:
     assert probe.name.startswith("rapidocr/")
 
 
+@pytest.mark.slow
 def test_what_was_read_before_workers_came_is_still_found(run: Run, store: Store) -> None:
     """The journal's name for what is read has not changed."""
     data = page("Nucleus")

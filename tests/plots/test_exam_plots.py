@@ -33,6 +33,7 @@ def test_an_exams_own_plot_takes_the_place_of_the_usual_one(filled: dict[str, St
     assert known()["failures"].frame("mmmg", PlotChoice(store=filled["mmmg"])).columns == tuple(LIMITS)
 
 
+@pytest.mark.slow
 def test_exams_of_another_kind_are_refused(filled: dict[str, Store]) -> None:
     for name, kind in (("atoms", "fepbench"), ("regions", "mmmg"), ("logic-aesthetics", "aibench")):
         with pytest.raises(UsageError, match=f"exams of the kind {kind}; genexam is of the kind genexam"):

@@ -248,6 +248,7 @@ def test_a_service_that_is_down_is_asked_again_by_the_next_run(world: World) -> 
     assert (world.run("--limit", "2")[0], world.asked()) == (0, 2)
 
 
+@pytest.mark.slow
 def test_a_fifth_of_all_requests_may_fail(make_world: Callable[[int], World]) -> None:
     world = make_world(60)
     kinds = ("http_429", "http_500", "http_502", "http_503", "drop", "error_in_200", "prose", "truncated", "empty")

@@ -44,6 +44,7 @@ def shape(page: str) -> list[tuple[str, tuple[str, ...]]]:
     return [(tag, tuple(attrs)) for tag, attrs in Tags(page).tags]
 
 
+@pytest.mark.slow
 @given(anything | st.sampled_from(WORDS))
 def test_no_word_changes_the_shape_of_a_page(word: str) -> None:
     for page in PAGES:

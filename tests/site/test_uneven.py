@@ -88,6 +88,7 @@ def test_under_five_questions_there_is_their_number_and_no_interval(odd: Site) -
     assert rows_of(exam_of(odd.folder))["lab/even"]["ranks"] == {}, "and no places that resampling leaves open"
 
 
+@pytest.mark.slow
 def test_controls_are_not_ranked_among_painters(tmp_path: Path, store: Store) -> None:
     uneven.fill(store, cut=False)
     build(tmp_path / "out", store=store, images=False)
@@ -124,6 +125,7 @@ def test_a_row_says_what_differs_from_the_paper(odd: Site) -> None:
     assert "reading careful instead of paper" in row["differs"]
 
 
+@pytest.mark.slow
 def test_who_is_left_out_is_nowhere_on_the_site(tmp_path: Path, odd: Site) -> None:
     build(tmp_path / "out", store=odd.store, without=["lab/cutter"], images=False)
     exam = exam_of(tmp_path / "out")

@@ -186,6 +186,7 @@ while not wrong.empty():
 """
 
 
+@pytest.mark.slow
 def test_two_processes_write_300_rows_each(tmp_path: Path) -> None:
     url = str(tmp_path / "store")
     ended = subprocess.run([sys.executable, "-c", WRITERS, url], capture_output=True, text=True, timeout=60)

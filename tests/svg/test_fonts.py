@@ -50,6 +50,7 @@ def test_characters_are_those_that_fonttools_finds(path: Path) -> None:
     assert characters(path) == set(font.getBestCmap())
 
 
+@pytest.mark.slow
 def test_characters_of_the_machines_fonts() -> None:
     library = import_module("fontTools.ttLib")
     looked_at = 0

@@ -175,6 +175,7 @@ def test_a_broken_plot_statistic_or_view_is_named_and_hurts_nobody_else(folder: 
     assert all(graphs(folder / "pages").values())
 
 
+@pytest.mark.slow
 def test_a_way_of_drawing_that_is_not_there_breaks_that_exam_alone(folder: Path, torn: Path) -> None:
     code = torn.parent / "__init__.py"
     code.write_text(code.read_text("utf-8").replace('burst, "dots"', 'burst, "oils"'), "utf-8")

@@ -9,6 +9,7 @@ from tools.interval_coverage import CASES, MACRO, Case, covered, table
 NAMES = [case.name for case in (*CASES, MACRO)]
 
 
+@pytest.mark.slow
 def test_most_intervals_hold_the_truth() -> None:
     found = covered(30, exams=200)
     assert [*found] == NAMES
@@ -17,6 +18,7 @@ def test_most_intervals_hold_the_truth() -> None:
             assert found[name] > 0.9, name
 
 
+@pytest.mark.slow
 def test_skewed_scores_on_few_questions_too() -> None:
     assert covered(8, exams=300)["graded, skewed: most near 0"] > 0.92
 

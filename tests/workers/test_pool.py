@@ -114,6 +114,7 @@ def test_a_worker_that_hangs_is_ended_with_all_it_started(pool: Pool) -> None:
     assert ask(pool, "on") == {"word": "on"}
 
 
+@pytest.mark.slow
 def test_the_limit_is_for_one_image_and_does_not_count_the_wait(pool: Pool) -> None:
     hung = begun(pool, "hang", 1.0)
     waiting = [begun(pool, "quick", 5.0) for _ in range(3)]
@@ -196,6 +197,7 @@ def test_each_keeps_to_one_core_unless_told_otherwise(pool: Pool) -> None:
     free.close()
 
 
+@pytest.mark.slow
 def test_a_worker_without_work_ends_and_comes_back() -> None:
     made = Pool(recipe(workers=2), idle_s=0.05)
     first = ask(made, "pid")
@@ -206,6 +208,7 @@ def test_a_worker_without_work_ends_and_comes_back() -> None:
     made.close()
 
 
+@pytest.mark.slow
 def test_a_job_nobody_waits_for_is_not_begun(pool: Pool) -> None:
     hung, dropped = begun(pool, "hang", 1.0), begun(pool, "exit")
     assert dropped.cancel()

@@ -119,6 +119,7 @@ def test_the_time_limit_holds_whatever_it_does(lying: Any, code: str) -> None:
     assert caught.value.late
 
 
+@pytest.mark.slow
 def test_it_holds_though_someone_outside_the_group_keeps_the_pipe(lying: Any, tmp_path: Path) -> None:
     escaped = f"""
 if os.fork() == 0:

@@ -106,6 +106,7 @@ def read(data: bytes, store: Store, word: str = "tesseract") -> list[str]:
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("installed")
 def test_a_page_is_read(store: Store) -> None:
     assert read(page(), store) == ["Cell wall", "Nucleus", "Vacuole"]

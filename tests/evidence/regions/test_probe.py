@@ -43,6 +43,7 @@ def measure(probe: Probe, data: bytes, store: Store) -> Finding:
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_regions_are_masks_and_lines(store: Store) -> None:
     probe = RegionsProbe("classical", {}, OcrProbe())
     probe.check()

@@ -221,6 +221,7 @@ def test_sizes_and_steps_of_the_open_models(store: Store) -> None:
         assert "negative_prompt" not in asked
 
 
+@pytest.mark.slow
 def test_the_sample_by_the_text_examiner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     words = ("--painter", "control/reference", "--judge", "ocr", "--where", "sample=Sample_Biology_2")

@@ -135,6 +135,7 @@ def test_the_presets() -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_service_is_asked_and_read(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     settings = write_settings(tmp_path, chat.base_url)
@@ -157,6 +158,7 @@ def test_a_service_is_asked_and_read(tmp_path: Path, chat: ChatServer, monkeypat
     assert "TemporalOrder(falling action, resolution)" in shown
 
 
+@pytest.mark.slow
 def test_a_judge_that_leaves_items_out_is_asked_again(
     tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,6 +93,7 @@ def test_a_batch_that_does_not_fill_is_drawn_all_the_same(
     assert batches(tmp_path) == [["a"]]
 
 
+@pytest.mark.slow
 def test_devices_share_the_work(make: MakePool, tmp_path: Path) -> None:
     gates = [brush.Gate(tmp_path, name) for name in "01"]
     held = ask(make(1, ("cuda:0", "cuda:1")), "wait 0", "wait 1")
@@ -113,6 +114,7 @@ def test_one_that_fails_does_not_spoil_the_others(make: MakePool) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_replaced(make: MakePool, tmp_path: Path) -> None:
     pool = make(2)
     lost = ask(pool, "a", "die")

@@ -21,6 +21,7 @@ def fill(desk: Desk, skills: dict[str, float], **how: Any) -> None:
             desk.put(painter, question, desk.random(question, skill, painter), **how)
 
 
+@pytest.mark.slow
 def test_the_same_order_and_the_reverse(store: Store) -> None:
     fill(Desk(store, "sample/genexam"), SKILLS)
     fill(Desk(store, "sample/worldgenbench"), SKILLS)

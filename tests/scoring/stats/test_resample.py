@@ -169,6 +169,7 @@ def test_derived_numbers_are_resampled_together() -> None:
     assert bootstrap(parts, derive) == {"sum": Interval(1.0, 1.0, 1.0, 5)}
 
 
+@pytest.mark.slow
 def test_large_exams_are_drawn_in_steps() -> None:
     """Steps bound the memory; how many there are must not leave any resample out."""
     found = bootstrap(plain(*[0.0, 1.0] * 5000), resamples=900)["x"]

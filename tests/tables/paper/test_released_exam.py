@@ -20,6 +20,7 @@ def released() -> Exam[ScoringPointsRubric]:
     return read(shared("data", "genexam"))
 
 
+@pytest.mark.slow
 def test_table_1(released: Exam[ScoringPointsRubric], store: Store) -> None:
     add_exam(store, released)
     (sheet,) = build(find("genexam:table1"), store).sheets
