@@ -76,7 +76,7 @@ def test_every_plot_is_drawn_here() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=() if name in ("heatmap", "if-re", "regions") else pytest.mark.slow)
+        pytest.param(name, marks=() if name in ("if-re", "regions") else pytest.mark.slow)
         for name in EXAMS
         if name not in ("cost", "judges")
     ],

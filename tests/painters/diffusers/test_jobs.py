@@ -23,6 +23,8 @@ from limner.workers import pool as module
 from limner.workers.pool import DEATHS
 from tests.fakes import brush
 
+pytestmark = pytest.mark.slow
+
 HOW = DrawSettings(8, 8)
 MakePool = Callable[..., Pool]
 
