@@ -20,13 +20,13 @@ def draw_into(folder: Path, drawings: Mapping[str, Callable[[], Canvas]], colour
 
     Args:
         folder: Where the images go.
-        drawings: File name without ending, and what draws it.
+        drawings: Path in the folder without ending, and what draws it.
         colours: Size of a palette, which makes files smaller; full colour without it.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, drawing in drawings.items():
         target, image = folder / f"{name}.png", drawing().finish()
+        target.parent.mkdir(parents=True, exist_ok=True)
         (image if colours is None else image.quantize(colours)).save(target, optimize=True)
         written.append(target)
     return written

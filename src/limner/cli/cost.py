@@ -29,7 +29,6 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
 
     Without --painter it says what `limner mark` would cost.
     """
-    from .. import api
     from ..core import settings
     from ..core.errors import UsageError
     from ..running.estimate import estimate, total
@@ -42,23 +41,7 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
         raise UsageError("name a painter with --painter, or a judge with --judge")
     place = open_or_empty(given["store"]) if draw else open_store(given["store"])
     with place as store:
-        plan = api.plan(
-            exam,
-            store,
-            data=given["data"],
-            painters=given["painters"],
-            asking=asking,
-            selection=options.make_selection(given),
-            painter_options=options.typed(given["painter_args"], "--painter-arg"),
-            strategies=given["strategies"],
-            strategy_options=options.pairs(given["strategy_options"], "-S"),
-            measuring=options.make_measuring(given),
-            draw=draw,
-            retry_failed=given["retry_failed"],
-            seeds=given["seeds"],
-            repeats=given["repeats"],
-            **({} if given["seed"] is None else {"first_seed": given["seed"]}),
-        )
+        plan = running.make_plan(exam, store, given, asking, draw)
         running.tell_older(plan, store)
         found = estimate(plan, store, settings.load())
     dollars, unknown = total(found)

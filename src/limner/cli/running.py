@@ -52,26 +52,8 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
         raise UsageError("name a judge with --judge, such as ocr or openai/gpt-5, or a --preset")
 
     def make(store: Store) -> Plan:
-        return api.plan(
-            exam,
-            store,
-            data=given["data"],
-            painters=given["painters"],
-            asking=asking,
-            selection=options.make_selection(given),
-            painter_options=options.typed(given.get("painter_args", ()), "--painter-arg"),
-            devices=given.get("devices"),
-            strategies=given.get("strategies", ()),
-            strategy_options=options.pairs(given.get("strategy_options", ()), "-S"),
-            measuring=options.make_measuring(given),
-            draw=draw,
-            seeds=given.get("seeds", 1),
-            repeats=given.get("repeats", 1),
-            concurrency=given["concurrency"],
-            retry_failed=given["retry_failed"],
-            budget=given["budget"],
-            **({} if given.get("seed") is None else {"first_seed": given["seed"]}),
-        )
+        how = {"concurrency": given["concurrency"], "budget": given["budget"]}
+        return make_plan(exam, store, given, asking, draw, **how)
 
     if draw and not given["dry_run"] and not store_exists(given["store"]):
         # A mistake in the words or the data must not leave an empty store behind.
@@ -113,6 +95,31 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     if progress.interrupted:
         return 130
     return 3 if progress.failed else 0
+
+
+def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, draw: bool, **how: Any) -> Plan:
+    """The plan that a command's arguments ask for; `how` goes to `limner.running.plan.Plan`."""
+    from .. import api
+
+    return api.plan(
+        exam,
+        store,
+        data=given["data"],
+        painters=given["painters"],
+        asking=asking,
+        selection=options.make_selection(given),
+        painter_options=options.typed(given.get("painter_args", ()), "--painter-arg"),
+        devices=given.get("devices"),
+        strategies=given.get("strategies", ()),
+        strategy_options=options.pairs(given.get("strategy_options", ()), "-S"),
+        measuring=options.make_measuring(given),
+        draw=draw,
+        seeds=given.get("seeds", 1),
+        repeats=given.get("repeats", 1),
+        retry_failed=given["retry_failed"],
+        **({} if given.get("seed") is None else {"first_seed": given["seed"]}),
+        **how,
+    )
 
 
 def _tell(plan: Plan, asking: Asking) -> None:

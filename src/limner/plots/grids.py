@@ -27,9 +27,8 @@ def by_tag(source: StoreSource, tag: str, whole: bool = False) -> Grid:
     if not values:
         names = sorted({name for tags in there for name in tags})
         raise UsageError(f"--by {tag}: {source.exam} has questions by {', '.join(names) or 'no tag at all'}")
-    order = {value: place for place, value in enumerate(source.protocol.orders.get(tag, ()))}
     columns: dict[str, list[Quantity]] = {OVERALL: quantities(field, score)} if whole else {}
-    for value in sorted(values, key=lambda value: (order.get(value, len(order)), value)):
+    for value in source.protocol.in_order(tag, values):
         inside = [[e for e in entries if e.question.tags.get(tag) == value] for entries in field.inside]
         columns[plain(value)] = quantities(within(field, inside), score)
     return source.grid(columns, shown(score), score.top)

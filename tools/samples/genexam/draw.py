@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tools.samples.genexam import music, nature, plots, science, structures
 from tools.samples.genexam.canvas import Canvas
-from tools.samples.redraw import images_of
+from tools.samples.redraw import draw_into, images_of, redraw
 
 IMAGES = images_of("genexam")
 
@@ -37,20 +36,14 @@ def image_path(question: str) -> str:
 
 def draw_all(folder: Path) -> list[Path]:
     """Draws every reference into `folder`, one sub-folder a subject, and returns the files written."""
-    written = []
-    for question, drawing in DRAWINGS.items():
-        target = folder / image_path(question)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        drawing().finish().save(target, optimize=True)
-        written.append(target)
-    return written
+    return draw_into(
+        folder, {image_path(question).removesuffix(".png"): drawing for question, drawing in DRAWINGS.items()}
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Draws into the folder named on the command line, or over the bundled images."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    for path in draw_all(Path(given[0]) if given else IMAGES):
-        print(path)
+    redraw(draw_all, IMAGES, arguments)
 
 
 if __name__ == "__main__":
