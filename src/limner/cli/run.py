@@ -99,8 +99,9 @@ def import_command(
         body = {"results": found.results, "images": found.images, "failures": dict(found.failures)}
         click.echo(json.dumps(body))
     else:
-        unread = sum(found.failures.values())
+        unread, unmeasured = found.failures["unreadable"], found.failures["probe"]
         said = f", {unread} of them unreadable" if unread else ""
+        said += f", {unmeasured} with a measurement that failed" if unmeasured else ""
         click.echo(f"{found.results} results imported, {found.images} with their drawing{said}, into {store}")
         for detail in found.details[:5]:
             click.echo(f"note: {detail}", err=True)

@@ -113,15 +113,15 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise DataError(f"cannot be read: {error}", file=path) from error
 
 
-def json_lines(path: Path, problems: Problems) -> Rows:
-    """Line number and object of each line that holds one; the others become problems."""
+def json_lines(path: Path, problems: Problems, broken: Problems | None = None) -> Rows:
+    """Line number and object of each line that holds one; the others become problems, or `broken` if no JSON at all."""
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            problems.add(f"not JSON: {error}", path, number)
+            (problems if broken is None else broken).add(f"not JSON: {error}", path, number)
             continue
         if isinstance(row, dict):
             yield number, row

@@ -32,6 +32,8 @@ class ImportedReply:
         rubric: The rubric it was made with, where the result says so.
         fault: Why there is no reply to be read.
         evidence: What was measured on the drawing, by name.
+        unmeasured: What the other scorer failed to measure: name of the evidence -> why. Faults, never values.
+        notes: What else is to be told of where it stood.
         misfit: Says what about a question contradicts this result, where the result tells less than a whole rubric.
     """
 
@@ -41,6 +43,8 @@ class ImportedReply:
     rubric: Mapping[str, Any] | None = None
     fault: str | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    unmeasured: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     misfit: Callable[[Question[Any]], str | None] | None = None
 
 

@@ -40,7 +40,8 @@ class ImportReport:
     """What an import brought.
 
     Attributes:
-        details: Why a result could not be read, or why its drawing is not there.
+        failures: Results that cannot be read, and evidence that the other scorer failed to measure, by kind.
+        details: Why a result could not be read, or why its drawing or its evidence is not there.
     """
 
     results: int = 0
@@ -167,6 +168,10 @@ class _Importer:
         if fault:
             self.report.failures[fault] += 1
             self.report.details.append(f"{result.file}: {detail}")
+        self.report.details += result.notes
+        for name, why in result.unmeasured.items():
+            self.report.failures["probe"] += 1
+            self.report.details.append(f"{result.file}: {result.question}: {name}: {why}")
         for name, value in result.evidence.items():
             rows.append((evidence, evidence_row(slot, name, "imported", value)))
         return [*rows, (markings, asdict(marking))]

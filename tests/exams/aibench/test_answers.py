@@ -38,13 +38,23 @@ ITEMS = QuestionsRubric.model_validate({"checklist": CHECKLIST}).checklist
         ("<answer>D</answer>", "D"),
         ("a", "A"),
         ("d)", "D"),
+        ("The correct option is A.", "A"),
+        ("The right choice would be option C", "C"),
+        ("The correct option: **D**", "D"),
+        ("答案：A", "A"),
+        ("正确答案为（C）。", "C"),
+        ("B。", "B"),
+        ("Answer: Option B - Branch B", "B"),
     ],
 )
 def test_one_option_is_found(text: str, letter: str) -> None:
     assert careful(text, OPTIONS) == letter
 
 
-@pytest.mark.parametrize(("text", "letter"), [("Yes", "B"), ("no.", "A"), ("Yes, it is shown.", "B"), ("**No**", "A")])
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [("Yes", "B"), ("no.", "A"), ("Yes, it is shown.", "B"), ("**No**", "A"), ("Answer: Option A - No", "A")],
+)
 def test_yes_and_no_in_words(text: str, letter: str) -> None:
     assert careful(text, YES_NO) == letter
 
@@ -65,6 +75,11 @@ def test_yes_and_no_in_words(text: str, letter: str) -> None:
         ("The answer is A. No, the answer is C.", "must choose one option"),
         ("A. Branch B", "must choose one option"),
         ("The encoder, or both of them", "must be one letter"),
+        ("The correct option is not A.", "must be one letter"),
+        ("答案不是A", "must be one letter"),
+        ("答案是A或B。", "must choose one option"),
+        ("A、B", "must choose one option"),
+        ("Answer: Option B - Both of them", "must choose one option"),
     ],
 )
 def test_none_or_several_are_told(text: str, said: str) -> None:
@@ -82,6 +97,30 @@ def test_words_that_speak_against_the_letter() -> None:
     assert careful("A. No", YES_NO) == "A"
     with pytest.raises(Unreadable, match="must choose one option"):
         careful("A. Yes", YES_NO)
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("the answer is C..", "C"),
+        ("...c...", "C"),
+        ("..B is shown", "B"),
+        ("<think>A</think> .D. ", "D"),
+        ("the answer is C .", None),
+        (". A", "A"),
+        ("...", None),
+    ],
+)
+def test_the_release_drops_all_dots_at_both_ends_once(text: str, letter: str | None) -> None:
+    assert release(text) == letter
+
+
+def test_a_minus_is_no_dash() -> None:
+    options = {"A": "-1", "B": "1"}
+    assert careful("A. -1", options) == "A"
+    assert careful("The answer is B - 1", options) == "B"
+    with pytest.raises(Unreadable, match="must choose one option"):
+        careful("B. -1", options)
 
 
 def test_the_b_of_based_on() -> None:

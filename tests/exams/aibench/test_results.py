@@ -57,11 +57,66 @@ def test_answers_in_several_steps(tmp_path: Path) -> None:
     assert len(found.replies) == 5
 
 
+def test_of_the_snapshots_of_a_drawing_the_last_counts(tmp_path: Path) -> None:
+    early = {"prompt_id": "V/q", "steps": [{"task": "visual_qa", "details": [{**DETAILS[0], "pred": "A"}]}]}
+    answered = {"prompt_id": "V/q", "steps": RECORD["steps"][:1]}
+    file = write(tmp_path / "out.jsonl", early, {**RECORD, "prompt_id": "V/2"}, answered, RECORD)
+    found = {one.question: one for one in read_results(file)}
+    assert list(found) == ["V/q", "V/2"]
+    assert found["V/q"].replies[0] == ("component/1", "B")
+    assert found["V/q"].evidence == {"aesthetics": 51.25}
+    write(file, RECORD, answered)
+    (last,) = read_results(file)
+    # So the release counts it, too: an earlier rating is not in the last record.
+    assert last.evidence == {}
+
+
+def test_an_earlier_snapshot_is_not_looked_at(tmp_path: Path) -> None:
+    write(tmp_path / "out.jsonl", {"prompt_id": "V/q", "steps": "?"}, RECORD)
+    (found,) = read_results(tmp_path)
+    assert len(found.replies) == 5
+
+
+def test_results_in_several_files_stay_several(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write(tmp_path / f"{name}.jsonl", RECORD)
+    assert [one.file.name for one in read_results(tmp_path)] == ["a.jsonl", "b.jsonl"]
+
+
+def test_a_zero_for_an_image_that_did_not_come_is_a_fault(tmp_path: Path) -> None:
+    nested = {"prompt_id": "V/q", "steps": [*RECORD["steps"][:1], {"task": "aesthetic", "score": {"score": 0.0}}]}
+    real = {"prompt_id": "V/2", "steps": [*RECORD["steps"][:1], {"task": "aesthetic", "score": 0.0}]}
+    wrapped = {"prompt_id": "V/3", "steps": [*RECORD["steps"][:1], {"task": "aesthetic", "score": {"score": 41.5}}]}
+    write(tmp_path / "out.jsonl", nested, real, wrapped)
+    failed, zero, rated = read_results(tmp_path)
+    assert (failed.evidence, failed.fault) == ({}, None)
+    assert "no rating" in failed.unmeasured["aesthetics"]
+    assert (zero.evidence, zero.unmeasured) == ({"aesthetics": 0.0}, {})
+    assert (rated.evidence, rated.unmeasured) == ({"aesthetics": 41.5}, {})
+
+
+def test_lines_that_are_no_json_are_passed_over_and_told(tmp_path: Path) -> None:
+    half = json.dumps(RECORD)[:60]
+    file = write(tmp_path / "out.jsonl", half, RECORD, "{", {**RECORD, "prompt_id": "V/2"})
+    first, second = read_results(file)
+    assert [one.question for one in (first, second)] == ["V/q", "V/2"]
+    assert [note.partition(": not JSON")[0] for note in first.notes] == [f"{file}:1", f"{file}:3"]
+    assert second.notes == ()
+
+
+def test_a_file_of_nothing_but_broken_lines_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "out.jsonl", "{", "no")
+    with pytest.raises(DataError, match="2 problems") as caught:
+        list(read_results(file))
+    assert f"{file}:1: not JSON" in str(caught.value)
+
+
 def test_another_answer_key_or_another_checklist(tmp_path: Path) -> None:
     other, unknown = copy.deepcopy(RECORD), copy.deepcopy(RECORD)
     other["steps"][0]["details"][0] |= {"gt": "A", "is_correct": False}
     unknown["steps"][0]["details"][2]["qid"] = 9
-    write(tmp_path / "out.jsonl", other, unknown)
+    write(tmp_path / "a.jsonl", other)
+    write(tmp_path / "b.jsonl", unknown)
     first, second = read_results(tmp_path)
     assert first.misfit is not None
     assert second.misfit is not None
@@ -88,12 +143,11 @@ def with_detail(**fields: Any) -> dict[str, Any]:
         (with_detail(qid=2), "question 2 stands there twice"),
         (with_detail(is_correct=False), "question component/1: is_correct disagrees with pred and gt"),
         (with_detail(gt=None), r"gt: Input should be a valid string"),
-        ("{", "not JSON"),
         ("[]", "a JSON object is wanted"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, line: dict[str, Any] | str, said: str) -> None:
-    file = write(tmp_path / "out.jsonl", RECORD, line)
+    file = write(tmp_path / "out.jsonl", {**RECORD, "prompt_id": "V/other"}, line)
     with pytest.raises(DataError, match=said) as caught:
         list(read_results(file))
     assert f"{file}:2:" in str(caught.value)

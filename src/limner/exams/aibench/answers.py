@@ -16,33 +16,41 @@ LETTERS = frozenset("ABCD")
 NONE = "no answer, which counts as wrong"
 _TAG = re.compile(r"</?\w+>|\\(?:boxed|text|textbf|mathbf|mathrm)\b")
 _ORNAMENT = re.compile(r"""[*_`"'“”‘’$#{}\[\]\\]""")
+_DASH = re.compile(r"^\s+[-–—]\s")
 _BLANKS = re.compile(r"\s+")
 _ONE = r"\(?\s*([A-D])\b\)?"
 _HEAD = re.compile(
     r"(?i:(?:the )?(?:(?:correct |final |best )?(?:answer|option|choice|letter))[ :]*)?\(?([A-Da-d])"
-    r"(?:\)|[.:,](?=\s|$)|\s*(?:\n|$)|\s+[-–—]\s|\s+(?:because|since|as)\b)"
+    r"(?:\)|[.:,](?=\s|$)|[。：，、]|\s*(?:\n|$)|\s+[-–—]\s|\s+(?:because|since|as)\b)"
 )
 _SAID = (
     re.compile(
-        r"\b(?i:answers?)(?i:\s+(?:is|would be|should be|must be|to (?:this|the) question|the|therefore|option|choice|"
-        rf"letter|correct))*\s*[:=]?\s*{_ONE}"
+        r"\b(?i:answers?)(?:\s*[:：=]|(?i:\s+(?:is|would be|should be|must be|to (?:this|the) question|the|therefore|"
+        rf"option|choice|letter|correct)))*\s*{_ONE}"
     ),
+    re.compile(
+        r"\b(?i:(?:correct|right|best) (?:option|choice|letter|one))(?:\s*[:：=]|(?i: (?:is|would be|should be|must be)))"
+        rf"(?i:\s+(?:option|choice|letter))?\s*{_ONE}"
+    ),
+    re.compile(r"答案\s*(?:应该?是|是|为|选)?\s*[:：]?\s*[(（]?([A-D])(?![A-Za-z])"),
     re.compile(rf"\b(?i:choose|select|pick|go with|going with)(?i:\s+(?:option|choice|letter|answer))?\s*:?\s*{_ONE}"),
     re.compile(rf"(?:\n|\b(?i:so|thus|hence|therefore)\b[,:]?)\s*{_ONE}\s*\.?\s*$"),
     re.compile(r"\b([A-D])\)? (?i:is (?:the )?(?:correct|right|best))\b"),
 )
 """How a letter is said to be the answer: at the head of the reply, or in these words."""
-_MORE = re.compile(r"\s*(?:,|/|&|and\b|or\b)?\s*\(?[A-D](?:\)|[.,:/]|\s*$|\s+(?:and|or)\b)")
+_MORE = re.compile(r"\s*(?:,|/|&|and\b|or\b|[，、和或])?\s*\(?[A-D](?:\)|[.,:/。，、]|\s*$|\s+(?:and|or)\b)")
 """A second letter right behind the first."""
 
 
 def release(text: str) -> str | None:
     """The first letter of the reply, else its last, where that is A to D: so the B of "Based on" is an answer.
 
-    >>> release("b."), release("The answer is C."), release("Based on the figure, yes"), release("(A)")
+    All dots at both ends are dropped first, and what is left is not stripped again.
+
+    >>> release("b."), release("The answer is C.."), release("Based on the figure, yes"), release("(A)")
     ('B', 'C', 'B', None)
     """
-    plain = _spoken(text).strip().removesuffix(".").upper()
+    plain = _spoken(text).strip().strip(".").upper()
     return next((letter for letter in (plain[:1], plain[-1:]) if letter in LETTERS), None)
 
 
@@ -63,10 +71,10 @@ def careful(text: str, options: Mapping[Any, str]) -> str:
     if head := _HEAD.match(body):
         places.append(head)
     stated = {found[1].upper() for found in places}
-    if head:
-        # "A. Yes" where A is the no: the words speak against the letter.
-        rest = {letter for letter, words in options.items() if _plain(words) == _plain(body[head.end() :])}
-        stated |= set() if stated & rest else rest
+    # "A. Yes" where A is the no: the words speak against the letter.
+    behind = {_plain(_DASH.sub("", body[found.end() :])) for found in places}
+    rest = {letter for letter, words in options.items() if _plain(words) in behind - {""}}
+    stated |= set() if stated & rest else rest
     if not stated:
         said = {_plain(body), _yes_or_no(body)}
         stated = {letter for letter, words in options.items() if _plain(words) in said}
@@ -135,7 +143,7 @@ def _blank(found: re.Match[str]) -> str:
 
 
 def _plain(words: str) -> str:
-    return " ".join(_ORNAMENT.sub("", words).casefold().split()).strip(" .,:;!")
+    return " ".join(_ORNAMENT.sub("", words).casefold().split()).strip(" .,:;!。：，、")
 
 
 def _yes_or_no(body: str) -> str | None:

@@ -1,19 +1,22 @@
-"""Reads what the released scorer writes: JSON lines, one record a drawing, with every answer and the rating."""
+"""Reads what the released scorer writes: JSON lines, a record of a drawing after every task; the last one counts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from ...core.data_files import Id, Problems, files_under, json_lines, parse_row
 from ...core.errors import DataError
+from ...core.evidence import AESTHETICS
 from ...core.exam import Question
 from .. import ImportedReply
 from .data import LEVELS, Number
 
+NO_IMAGE = "the released scorer could not fetch the image and wrote a zero, which is no rating"
 _SHORT = {name.partition(":")[0]: ours for name, ours in LEVELS.items()}
 
 
@@ -39,17 +42,31 @@ class Step(BaseModel):
     task: str
     details: tuple[Detail, ...] = ()
     score: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] | None = None
+    failed: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unwrapped(cls, step: Any) -> Any:
+        """Where the link to an image failed, a mapping with a zero in it stands in place of the rating."""
+        nested = step.get("score") if isinstance(step, dict) else None
+        if not isinstance(nested, dict):
+            return step
+        value = nested.get("score")
+        return {**step, "score": value or None, "failed": not value}
 
 
 class Record(BaseModel):
-    """One drawing."""
+    """One drawing, as it stood after a task."""
 
     prompt_id: Id = Field(min_length=1, max_length=200)
     steps: tuple[Step, ...]
 
 
 def read_results(path: Path) -> Iterator[ImportedReply]:
-    """Every record of the file, or of the ``*.jsonl`` files in the folder, `path`.
+    """The last record of every drawing in the file, or in each of the ``*.jsonl`` files in the folder, `path`.
+
+    As the release does, lines that are no JSON (what a run that was ended left half written) are passed over; they are
+    told in the notes of a result of their file.
 
     Raises:
         DataError: With file, line and id of everything that is wrong.
@@ -59,19 +76,35 @@ def read_results(path: Path) -> Iterator[ImportedReply]:
         raise DataError("no *.jsonl result in this folder", file=path)
     found, problems = list[ImportedReply](), Problems()
     for file in files:
-        for line, row in json_lines(file, problems):
-            record = parse_row(Record, row, problems, file, line, "prompt_id")
-            if record is not None:
-                found.append(_reply(record, file, line, problems))
+        broken = Problems()
+        here = [_reply(record, file, line, problems) for line, record in _last(file, problems, broken)]
+        if here and broken.found:
+            here[0] = replace(here[0], notes=tuple(f"{problem}; passed over" for problem in broken.found))
+        else:
+            problems.found += broken.found
+        found += here
     if not found and not problems.found:
         problems.add("no result in this file", files[0])
     problems.settle()
     yield from found
 
 
+def _last(file: Path, problems: Problems, broken: Problems) -> Iterator[tuple[int, Record]]:
+    """Line and record of what was last written of each drawing."""
+    rows: dict[Any, tuple[int, dict[str, Any]]] = {}
+    for line, row in json_lines(file, problems, broken):
+        id = row.get("prompt_id")
+        rows[id if isinstance(id, str) else line] = line, row
+    for line, row in rows.values():
+        record = parse_row(Record, row, problems, file, line, "prompt_id")
+        if record is not None:
+            yield line, record
+
+
 def _reply(record: Record, file: Path, line: int, problems: Problems) -> ImportedReply:
     details = [detail for step in record.steps if step.task == "visual_qa" for detail in step.details]
-    ratings = [step.score for step in record.steps if step.task == "aesthetic" and step.score is not None]
+    looks = [step for step in record.steps if step.task == "aesthetic"]
+    ratings = [step.score for step in looks if step.score is not None]
     key: dict[str, str] = {}
     for detail in details:
         if detail.key is None or detail.key in key:
@@ -81,9 +114,15 @@ def _reply(record: Record, file: Path, line: int, problems: Problems) -> Importe
             problems.add(f"question {detail.key}: is_correct disagrees with pred and gt", file, line, record.prompt_id)
         key[detail.key or ""] = detail.gt
     replies = tuple((detail.key or "", detail.pred or "") for detail in details)
-    evidence: dict[str, Any] = {"aesthetics": ratings[-1]} if ratings else {}
-    fault = None if details else "the record has no answers"
-    return ImportedReply(record.prompt_id, replies, file, fault=fault, evidence=evidence, misfit=_misfit(key))
+    return ImportedReply(
+        record.prompt_id,
+        replies,
+        file,
+        fault=None if details else "the record has no answers",
+        evidence={AESTHETICS: ratings[-1]} if ratings else {},
+        unmeasured={AESTHETICS: NO_IMAGE} if not ratings and any(step.failed for step in looks) else {},
+        misfit=_misfit(key),
+    )
 
 
 def _misfit(key: dict[str, str]) -> Callable[[Question[Any]], str | None]:
