@@ -24,3 +24,14 @@ def shared(*parts: str) -> Path:
     path = SHARED.joinpath(*parts)
     need("shared", path.exists(), f"the material for tests, shared/{'/'.join(parts)}, is not beside the repository")
     return path
+
+
+def released(exam: str) -> Path:
+    """The exam's whole released data, which nobody may put into the repository.
+
+    It is what the variable ``LIMNER_DATA_<EXAM>`` names, such as ``LIMNER_DATA_AIBENCH``, or ``shared/data/<exam>``.
+    """
+    variable = f"LIMNER_DATA_{exam.upper()}"
+    path = Path(os.environ.get(variable) or SHARED / "data" / exam)
+    need(f"{exam}-data", path.exists(), f"the released data of {exam} is not here: {variable} may say where it is")
+    return path

@@ -49,6 +49,15 @@ Words = Annotated[str, AfterValidator(_printable)]
 """Text for people: no control characters but line ends and tabs, so that terminals and databases can take it."""
 
 
+def without_controls(text: object) -> object:
+    """A text with a space in place of each control character, for data taken from the sources of papers.
+
+    >>> without_controls("a\\x0cb\\n")
+    'a b\\n'
+    """
+    return _CONTROL.sub(" ", text) if isinstance(text, str) else text
+
+
 def _id(value: str) -> str:
     parts = value.split("/")
     if value != value.strip() or any(part in ("", ".", "..") for part in parts) or "\\" in value:

@@ -70,6 +70,28 @@ def test_ids_may_be_numbers_or_words_and_start_anew_at_each_level(tmp_path: Path
     assert [one.key for one in question.rubric.checklist] == ["component/1", "topology/1", "topology/1b", "phase/p-2"]
 
 
+def test_stray_control_characters_are_spaces(tmp_path: Path) -> None:
+    # A model that writes "\\beta" into JSON with one backslash makes a backspace of it.
+    first = {**CHECKLIST[0], "question": "Is \x08eta there?", "options": {"A": "\x0crac", "B": "Yes\x9d"}}
+    write(tmp_path / FILE, changed(method_text="one\x0ctwo\tthree\nfour", checklist=[first]))
+    (question,) = read(tmp_path).questions
+    assert question.prompt == "one two\tthree\nfour"
+    assert question.rubric.checklist[0].question == "Is  eta there?"
+    assert question.rubric.checklist[0].options == {"A": " rac", "B": "Yes "}
+
+
+def test_ids_of_questions_as_the_release_writes_them(tmp_path: Path) -> None:
+    checklist = [{**one, "id": f"{ROW['id']}_{n}"} for n, one in enumerate(CHECKLIST, 1)]
+    write(tmp_path / FILE, changed(checklist=checklist))
+    (question,) = read(tmp_path).questions
+    assert question.rubric.checklist[2].key == "topology/CVPR_2025/2506.07857v1_3"
+
+
+def test_a_right_answer_in_small_letters_or_with_blanks(tmp_path: Path) -> None:
+    write(tmp_path / FILE, changed(checklist=[{**CHECKLIST[0], "correct_option": " b\n"}]))
+    assert read(tmp_path).questions[0].rubric.checklist[0].correct_option == "B"
+
+
 def test_a_longer_row_is_no_fault(tmp_path: Path) -> None:
     write(tmp_path / FILE, changed(title="More", checklist=[{**CHECKLIST[0], "rationale": "Because."}]))
     assert len(read(tmp_path).questions) == 1
@@ -109,7 +131,7 @@ WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
     "same id": (changed(method_text="Other"), "id CVPR_2025/2506.07857v1: this id stands already in line 1"),
     "no method": (changed(id="V/2", method_text=...), "id V/2: method_text: Field required"),
     "empty method": (changed(id="V/2", method_text=""), "method_text: .*at least 1 character"),
-    "control character": (changed(id="V/2", method_text="a\x0cb"), "the control character U\\+000C"),
+    "control character in a path": (changed(id="V/2", image="a\x0cb.png"), "the control character U\\+000C"),
     "no checklist": (changed(id="V/2", checklist=...), "id V/2: checklist: Field required"),
     "empty checklist": (changed(id="V/2", checklist=[]), "checklist: .*at least 1 item"),
     "checklist of another type": (changed(id="V/2", checklist="A"), "checklist: "),

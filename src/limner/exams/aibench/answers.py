@@ -29,8 +29,8 @@ _SAID = (
         rf"option|choice|letter|correct)))*\s*{_ONE}"
     ),
     re.compile(
-        r"\b(?i:(?:correct|right|best) (?:option|choice|letter|one))(?:\s*[:：=]|(?i: (?:is|would be|should be|must be)))"
-        rf"(?i:\s+(?:option|choice|letter))?\s*{_ONE}"
+        r"\b(?i:(?:correct|right|best) (?:option|choice|letter|one))(?:\s*[:：=]|(?i: (?:is|would be|should be|must be"
+        rf")))(?i:\s+(?:option|choice|letter))?\s*{_ONE}"
     ),
     re.compile(r"答案\s*(?:应该?是|是|为|选)?\s*[:：]?\s*[(（]?([A-D])(?![A-Za-z])"),
     re.compile(rf"\b(?i:choose|select|pick|go with|going with)(?i:\s+(?:option|choice|letter|answer))?\s*:?\s*{_ONE}"),

@@ -7,7 +7,15 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from ...core.data_files import FrozenModel, Id, Words, absent_references, find_reference, read_questions
+from ...core.data_files import (
+    FrozenModel,
+    Id,
+    Words,
+    absent_references,
+    find_reference,
+    read_questions,
+    without_controls,
+)
 from ...core.exam import Exam, Question, Reference
 
 FILE = "AIBench.jsonl"
@@ -21,6 +29,10 @@ LEVELS = {
 """The release's names of the levels, and ours."""
 
 OptionLetter = Literal["A", "B", "C", "D"]
+RightLetter = Annotated[OptionLetter, BeforeValidator(lambda v: v.strip().upper() if isinstance(v, str) else v)]
+"""The right answer; written small or with blanks around it, the release takes it, too."""
+SourceText = Annotated[Words, BeforeValidator(without_controls)]
+"""Text that comes from LaTeX, at times by way of a model: a stray control character is read as a space."""
 Number = Annotated[Id, Field(min_length=1, max_length=100), BeforeValidator(lambda v: str(v) if type(v) is int else v)]
 """A checklist question's id; the release numbers them."""
 
@@ -35,9 +47,9 @@ class ChoiceQuestion(FrozenModel):
         "Level 3: Phase Architecture",
         "Level 4: Global Semantics",
     ]
-    question: Words = Field(min_length=1)
-    options: dict[OptionLetter, Annotated[Words, Field(min_length=1)]] = Field(min_length=2)
-    correct_option: OptionLetter
+    question: SourceText = Field(min_length=1)
+    options: dict[OptionLetter, Annotated[SourceText, Field(min_length=1)]] = Field(min_length=2)
+    correct_option: RightLetter
 
     @property
     def dimension(self) -> str:
@@ -82,7 +94,7 @@ class MethodRow(QuestionsRubric):
     """One row of the release's file."""
 
     id: Id = Field(min_length=1, max_length=200)
-    method_text: Words = Field(min_length=1)
+    method_text: SourceText = Field(min_length=1)
     image: Words | None = None
     image_url: Words | None = None
 
