@@ -132,7 +132,7 @@ def test_which_letter_says_yes() -> None:
 def test_the_presets() -> None:
     assert AIBENCH.presets is not None
     presets = tomllib.loads(AIBENCH.presets.read_text("utf-8"))
-    assert list(presets) == ["paper"]
+    assert list(presets) == ["paper", "release"]
     assert presets["paper"] == {
         "judge": "openrouter/qwen/qwen3-vl-235b-a22b-instruct",
         "variant": "single",
@@ -140,6 +140,9 @@ def test_the_presets() -> None:
         "judge_args": {"temperature": 0, "max_tokens": 1024},
         "draw_options": {"latex": "keep"},
     }
+    # As the release's example settings have it.
+    sent = {"temperature": 0, "max_tokens": 128}
+    assert presets["release"] == {**presets["paper"], "reading": "release", "judge_args": sent}
 
 
 def test_known_painters_draw_at_the_papers_least_size_by_themselves() -> None:
