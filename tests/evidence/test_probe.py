@@ -137,7 +137,10 @@ def test_the_ocr_engine_is_not_loaded_here() -> None:
     ("evidence", "backend", "paper"),
     [
         ("regions", "imported", True),
-        ("regions", "sam2.1-large/0123456789ab/release/bfloat16 lines=rapidocr/3#aa", True),
+        ("regions", "sam2.1-large/0123456789ab/release/float32 lines=rapidocr/3#aa", True),
+        ("regions", "sam2.1-large/0123456789ab/release/float32 compiled lines=rapidocr/3#aa", True),
+        ("regions", "sam2.1-large/0123456789ab/release/bfloat16 lines=rapidocr/3#aa", False),
+        ("regions", "sam2.1-large/0123456789ab/release/bfloat16 compiled lines=rapidocr/3#aa", False),
         ("regions", "sam2.1-large/0123456789ab/points=8/bfloat16 lines=rapidocr/3#aa", False),
         ("regions", "sam2.1-tiny/0123456789ab/release/float32 lines=x", False),
         ("regions", "classical/close=7", False),

@@ -17,7 +17,7 @@ TABLE = "csv:"
 MODEL = "model:"
 """Begins the backend of values that a chat model gave."""
 _PAPER = {
-    REGIONS: re.compile(r"imported|sam2\.1-large/[0-9a-f]+/release/.*"),
+    REGIONS: re.compile(r"imported|sam2\.1-large/[0-9a-f]+/release/float32\b.*"),
     AESTHETICS: re.compile(r"imported|(?:csv:)?unipercept\b.*"),
 }
 

@@ -229,6 +229,10 @@ def test_who_counted_the_regions_is_told() -> None:
     (said,) = told(paper, "imported")
     assert said.startswith("regions counted by sam2.1-large on 1 of 2 drawings: the paper's model and settings, though")
     assert "not the paper's readability" in told("sam2.1-large/0123456789ab/points=16 layers=0/float32 lines=x")[0]
+    (half,) = told(paper.replace("float32", "bfloat16"))
+    assert half.endswith(
+        "not the paper's readability, which takes SAM 2.1 large in float32, with the release's settings"
+    )
 
 
 def test_replies_that_are_none_or_too_many() -> None:

@@ -78,8 +78,8 @@ class SamCounter:
 
     @property
     def paper(self) -> bool:
-        """Whether the weights are SAM 2.1 large, as far as shapes and names tell, and the settings the release's."""
-        return self._settings == RELEASE and self._model_name == "sam2.1-large"
+        """Whether the weights are SAM 2.1 large, as far as shapes and names tell, settings and precision the release's."""
+        return self._settings == RELEASE and self._model_name == "sam2.1-large" and self._precision == "float32"
 
     def check(self) -> None:
         """Packages and weights must be there."""

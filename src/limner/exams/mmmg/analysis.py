@@ -57,6 +57,8 @@ def counted(rows: Sequence[Row]) -> list[str]:
     for who, drawings, papers in measurers((row.evidence for row in rows), REGIONS):
         of = "" if drawings == len(rows) else f" on {drawings} of {len(rows)} drawings"
         said = "not the paper's readability, which takes SAM 2.1 large"
+        if who == "sam2.1-large":
+            said += " in float32, with the release's settings"
         if papers:
             said = "the paper's model and settings, though lines of text are read by another engine than the paper's"
         found.append(f"regions counted by {who}{of}: {said}")

@@ -2,6 +2,7 @@
 
 Endpoints are resolved once, in the full reference graph, so that what is shown is always a part of it. The least
 distance is then simply what is missing. The order of the items does not matter, and one more yes never lowers it.
+The release resolves endpoints otherwise, so this is no bound on its fidelity, neither from above nor from below.
 """
 
 from __future__ import annotations
