@@ -183,8 +183,8 @@ def test_prompts_too_long_for_qwen_image() -> None:
     assert limit is not None
     longer = sum(len(json.loads(line)["prompt"]) > limit for line in lines)
     told = " ".join((ROOT / "docs" / "providers" / "dashscope.md").read_text("utf-8").split())
-    assert f"takes {limit} characters" in told
-    assert f"of GenExam's {len(lines):,} prompts, {longer} are longer" in told
+    assert f"`qwen-image` reads {limit} characters" in told
+    assert f"Of GenExam's {len(lines):,} prompts, {longer} are longer than {limit} characters" in told
 
 
 def _published(file: Path, table: str) -> list[dict[str, str]]:

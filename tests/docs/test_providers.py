@@ -164,7 +164,8 @@ def test_sizes_and_longest_prompts(name: str) -> None:
 
 def _sizes(facts: PainterFacts) -> tuple[str, ...]:
     sizes = [f"`{facts.sizes[aspect]}`" if aspect in facts.sizes else NOTHING for aspect in _ASPECTS]
-    return (*sizes, NOTHING if facts.prompt_limit is None else f"{facts.prompt_limit:,}")
+    beyond = {"cut": ", then cut", "refused": ", beyond refused", None: ""}[facts.over_limit]
+    return (*sizes, NOTHING if facts.prompt_limit is None else f"{facts.prompt_limit:,}{beyond}")
 
 
 _ASPECTS: tuple[Literal["square", "landscape", "portrait"], ...] = ("square", "landscape", "portrait")

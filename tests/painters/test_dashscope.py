@@ -15,7 +15,8 @@ from tests.painters.job_support import KEY, KEY_VARIABLE, ask, fail, make, paid,
 
 OLD, NEW, SYNC = "dashscope/qwen-image-plus", "dashscope/wan2.6-t2i", "dashscope/qwen-image-max"
 SIZES = PainterFacts(image_price=0.05, sizes={"square": "1328*1328", "landscape": "1664*928", "portrait": "928*1664"})
-MESSAGE = {"role": "user", "content": [{"text": "A cell with its parts."}]}
+PROMPT = "A cell with its parts."
+MESSAGE = {"role": "user", "content": [{"text": PROMPT}]}
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +174,21 @@ def test_a_model_of_another_endpoint_is_a_bad_request(server: JobServer, store: 
     assert "wan2.6-t2i does not exist" in fault.detail
 
 
-def test_a_prompt_over_the_limit_is_not_sent(server: JobServer, store: Store) -> None:
-    painter = make(server.root, store, OLD, facts=PainterFacts(prompt_limit=10))
+def test_a_prompt_over_a_limit_that_refuses_is_not_sent(server: JobServer, store: Store) -> None:
+    painter = make(server.root, store, OLD, facts=PainterFacts(prompt_limit=10, over_limit="refused"))
     assert fail(painter, store).kind == "bad_request"
     assert server.counts()["total"] == 0
+
+
+@pytest.mark.parametrize("over", ["cut", None])
+def test_a_prompt_over_any_other_limit_is_sent_whole(server: JobServer, store: Store, over: Any) -> None:
+    facts = PainterFacts(prompt_limit=10, over_limit=over)
+    painting = paint(make(server.root, store, OLD, facts=facts), store)
+    assert painting.notes["body"]["input"]["prompt"] == PROMPT
+    told = {"sent": len(PROMPT), "read": 10} if over == "cut" else None
+    assert painting.notes.get("prompt_cut") == told
+
+
+def test_a_prompt_within_the_limit_is_not_called_cut(server: JobServer, store: Store) -> None:
+    facts = PainterFacts(prompt_limit=len(PROMPT), over_limit="cut")
+    assert "prompt_cut" not in paint(make(server.root, store, OLD, facts=facts), store).notes

@@ -133,7 +133,7 @@ def test_an_error_about_the_moderation_field_is_no_refusal(images: ImageServer, 
 
 
 def test_a_prompt_beyond_the_limit_costs_no_call(images: ImageServer, store: Store) -> None:
-    studio = Studio(OpenAIImages, images, store, "gpt-image-2", facts={"prompt_limit": 20})
+    studio = Studio(OpenAIImages, images, store, "gpt-image-2", facts={"prompt_limit": 20, "over_limit": "refused"})
     assert studio.fail(PROMPT).kind == "bad_request"
     assert studio.asked() == 0
 

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
-from limner.calls import Fault
+from limner.calls import Calls, Fault
 from limner.core.errors import UsageError
 from limner.core.settings import PainterFacts
+from limner.painters import Painting, PaintRequest
 from tests.strategies.support import Brush, Mind, draw, made, said_by_studio, sha
 
 PROMPT = "Draw a flower with 'Petal', 'Sepal' and 'Ovary'."
@@ -79,10 +82,36 @@ def test_a_picture_for_who_takes_none_is_refused(tmp_path: Path) -> None:
 
 def test_a_prior_that_is_too_long_for_the_painter_is_said_so(tmp_path: Path) -> None:
     brush = Brush(edits=False)
-    brush.facts = PainterFacts(prompt_limit=300)  # type: ignore[attr-defined]
+    brush.facts = PainterFacts(prompt_limit=300, over_limit="refused")  # type: ignore[attr-defined]
     with pytest.raises(Fault, match="brush takes 300"):
         draw(made("svg-prior", Mind(lambda *_: GOOD)), tmp_path, brush, PROMPT)
     assert brush.drawn == []
+
+
+@pytest.mark.parametrize("over", ["cut", None])
+def test_a_prior_beyond_a_limit_that_does_not_refuse_is_sent(tmp_path: Path, over: Any) -> None:
+    brush = Brush(edits=False)
+    brush.facts = PainterFacts(prompt_limit=300, over_limit=over)  # type: ignore[attr-defined]
+    draw(made("svg-prior", Mind(lambda *_: GOOD)), tmp_path, brush, PROMPT)
+    (sent,) = brush.drawn
+    assert len(sent.prompt) > 300
+
+
+class HalfReader(Brush):
+    """Draws from the first characters of a prompt alone."""
+
+    async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
+        painting = await super().paint(request, calls)
+        told = {"prompt_cut": {"sent": len(request.prompt), "read": 10}} if len(request.prompt) > 10 else {}
+        return replace(painting, notes=told)
+
+
+@pytest.mark.parametrize("word", ["best-of-2", "edit"])
+def test_what_a_service_did_not_read_is_told_of_the_whole_drawing(tmp_path: Path, word: str) -> None:
+    painting = draw(made(word, Mind(said_by_studio), Brush("editor")), tmp_path, HalfReader(), PROMPT)
+    assert painting.notes["prompt_cut"] == {"sent": len(PROMPT), "read": 10}
+    plain = draw(made(word, Mind(said_by_studio), Brush("editor")), tmp_path / "plain", Brush(), PROMPT)
+    assert "prompt_cut" not in plain.notes
 
 
 def test_several_svgs_are_several_tries_of_the_coder(tmp_path: Path) -> None:

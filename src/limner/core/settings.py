@@ -103,7 +103,9 @@ class PainterFacts(StrictModel):
         kind: Such as ``diffusion`` or ``unified``.
         parameters: Its size in words, such as ``12B``.
         sizes: Width and height as the service writes them, by aspect.
-        prompt_limit: The longest prompt it takes, in characters.
+        prompt_limit: The longest prompt it reads, in characters, as its documentation says.
+        over_limit: What its documentation says of a longer one: ``refused``, which is then not sent, or ``cut``. Where
+            nothing is said, it is sent and the service decides.
         encoder_tokens: How many tokens of a prompt its text encoder reads.
         image_input: Whether it starts from pictures; as the provider says, where nothing is said here.
         prompt_group: Which drawing prompt it gets from exams that have two; ``aibench_group`` is an older name.
@@ -117,6 +119,7 @@ class PainterFacts(StrictModel):
     resolution: str | None = None
     sizes: dict[Literal["square", "landscape", "portrait"], str] = Field(default_factory=dict)
     prompt_limit: int | None = None
+    over_limit: Literal["refused", "cut"] | None = None
     encoder_tokens: int | None = Field(default=None, gt=0)
     image_input: bool | None = None
     prompt_group: Literal["closed", "open"] | None = None
@@ -124,6 +127,10 @@ class PainterFacts(StrictModel):
     image_bound: float | None = Field(default=None, ge=0)
     priced_on: str | None = None
     source: str | None = None
+
+    def beyond_limit(self, prompt: str) -> Literal["refused", "cut"] | None:
+        """What is known to happen to this prompt for its length; None for one that fits, or where nobody knows."""
+        return self.over_limit if self.prompt_limit is not None and len(prompt) > self.prompt_limit else None
 
 
 class Measures(StrictModel):

@@ -17,6 +17,7 @@ from ..core.images import BadImage, PreparedImage, Preparer, decode
 from ..core.registry import Registry
 from ..core.settings import ModelFacts, PainterFacts, Settings
 from ..store import Blobs
+from ..store.records import PROMPT_CUT
 from ..transport.http import fetch
 from .base import Aspect, Painting, PaintRequest, refuse_pictures
 
@@ -152,10 +153,11 @@ class ApiPainter(ABC):
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
         refuse_pictures(self, request, self.most_pictures)
-        limit = self.facts.prompt_limit
-        if limit is not None and len(request.prompt) > limit:
-            raise Fault("bad_request", f"the prompt has {len(request.prompt)} characters; {self.target} takes {limit}")
+        length, limit, beyond = len(request.prompt), self.facts.prompt_limit, self.facts.beyond_limit(request.prompt)
+        if beyond == "refused":
+            raise Fault("bad_request", f"the prompt has {length} characters; {self.target} takes {limit}")
         body = self.body(request)
+        cut = {PROMPT_CUT: {"sent": length, "read": limit}} if beyond == "cut" else {}
         # Without seeds, a further drawing of the same prompt is the same request made once more.
         repeat = 0 if self.provider.seeds else request.seed
         call = Request("paint", self.target, body, repeat)
@@ -174,7 +176,7 @@ class ApiPainter(ABC):
         data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
         sent = outcome.payload.get("prompt") or request.prompt
         price = outcome.payload.get("price", outcome.cost)
-        return Painting(data, sent, (outcome.key,), price, {"body": body})
+        return Painting(data, sent, (outcome.key,), price, {"body": body} | cut)
 
     async def follow_link(self, link: str, drawn: ServiceImage, attempt: Attempt) -> ServiceImage:
         """The same with the image behind a link, which is paid for by now: should that fail, the next try goes on here.

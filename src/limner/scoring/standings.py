@@ -11,7 +11,7 @@ from ..core.evaluator import Evaluated, Evaluator
 from ..core.evidence import backends
 from ..core.protocol import Protocol, Reading, Score
 from ..evidence.kinds import evidence_names
-from ..store.records import row_name
+from ..store.records import PROMPT_CUT, row_name
 from .comparable import Comparable, On, comparables
 from .entries import NOT_APPLICABLE, Entry, Group
 from .numbers import Numbers, columns, numbers, pessimistic
@@ -244,10 +244,22 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         by={tag: _breakdown(side.basis(group), protocol, tag) for tag in by},
         cost=_cost(group.entries),
         analyses=protocol.analyses(rows),
-        remarks=tuple(protocol.remarks(rows)),
+        remarks=(*protocol.remarks(rows), *_cut(scored)),
         evidence=_measured(scored),
         **_screening(applicable),
     )
+
+
+def _cut(entries: Sequence[Entry]) -> list[str]:
+    """What is told where services have read a part of the prompts alone."""
+    drawings = {entry.drawing.id: entry.drawing for entry in entries}
+    found = [cut for drawing in drawings.values() if (cut := (drawing.notes or {}).get(PROMPT_CUT))]
+    if not found:
+        return []
+    read = " or ".join(f"{length:,}" for length in sorted({cut["read"] for cut in found}))
+    sent = max(cut["sent"] for cut in found)
+    few = f"{len(found)} of {len(drawings)} drawings were made from the beginning of their prompt alone"
+    return [f"{few}: the service reads {read} characters and cuts off the rest, of up to {sent:,} that were sent"]
 
 
 def _measured(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:

@@ -18,6 +18,8 @@ from .store import Store, now
 
 CONTROL = "control/"
 """What the specs of controls begin with."""
+PROMPT_CUT = "prompt_cut"
+"""In a drawing's notes: how many characters of its prompt were ``sent``, and how many of them the service ``read``."""
 
 
 def label(painter: str, options: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from ..core.errors import StoreError, UsageError
 from ..core.prompts import Prompts
 from ..painters import Painter, Painting, PaintRequest
 from ..store import Blobs
+from ..store.records import PROMPT_CUT
 from .base import STRATEGIES, Canvas, Drawer, Guess, OpenModel, Stage, StagePlace, Studio, joined
 from .best_of import MOST
 from .draw import DIRECT
@@ -104,7 +105,7 @@ class Strategy:
             image = blobs.get(canvas.image)
         except StoreError as error:
             raise Fault("missing", str(error)) from error
-        notes = {**canvas.notes, "steps": studio.steps}
+        notes = {**canvas.notes, **({PROMPT_CUT: studio.cut} if studio.cut else {}), "steps": studio.steps}
         return Painting(image, canvas.prompt_sent, tuple(studio.calls_made), studio.cost, notes)
 
     async def _chain(self, request: PaintRequest, studio: Studio) -> Canvas:

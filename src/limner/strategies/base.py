@@ -17,6 +17,7 @@ from ..core.registry import Registry
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..painters import Painter, PaintRequest
 from ..store import Blobs
+from ..store.records import PROMPT_CUT
 
 T = TypeVar("T")
 OpenModel = ChatModel | ReplayModel
@@ -44,6 +45,7 @@ class Studio:
         options: The strategy's own options, as words.
         steps: How the picture came about, step by step, as plain JSON.
         calls_made: Keys of the calls made or found.
+        cut: What is told of the longest prompt that a service has read in part; see `limner.store.records.PROMPT_CUT`.
     """
 
     painter: Painter
@@ -57,6 +59,7 @@ class Studio:
     steps: list[dict[str, Any]] = field(default_factory=list)
     calls_made: list[str] = field(default_factory=list)
     cost: float | None = 0.0
+    cut: dict[str, Any] = field(default_factory=dict)
 
     def note(self, step: str, **what: Any) -> None:
         """Remember a step: ``text``, ``image`` (a content hash), ``call`` and whatever else tells it."""
@@ -95,6 +98,7 @@ class Studio:
         """
         painting = await (painter or self.painter).paint(request, self.calls)
         self.paid(painting.cost, *painting.calls)
+        self.cut = max(self.cut, painting.notes.get(PROMPT_CUT, {}), key=lambda cut: cut.get("sent", 0))
         try:
             sha256, _ = await asyncio.to_thread(self.blobs.put, painting.image)
         except BadImage as error:

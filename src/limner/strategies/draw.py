@@ -60,7 +60,7 @@ async def svg_prior(request: PaintRequest, studio: Studio) -> Canvas:
     else:
         prompt = studio.prompts.fill("svg_prior_text", prompt=request.prompt, svg=source)
         facts = facts_of(studio.painter)
-        if facts is not None and facts.prompt_limit is not None and len(prompt) > facts.prompt_limit:
+        if facts is not None and facts.beyond_limit(prompt) == "refused":
             raise Fault(
                 "bad_request",
                 f"prompt and SVG have {len(prompt)} characters; {studio.painter.name} takes {facts.prompt_limit}",

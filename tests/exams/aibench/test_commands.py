@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from limner.exams import read, resolve
 from tests.cli.invoke import limner
 from tests.exams.aibench.rows import CHECKLIST, ROW, write
 from tests.fakes import ChatServer
+from tests.fakes.jobs_client import JobServer
 from tests.support import JUDGE, picture, write_settings
 
 EXAM = read(resolve("sample/aibench"))
@@ -262,3 +263,36 @@ def test_a_folder_of_drawings_with_slashes_in_their_ids(tmp_path: Path) -> None:
     assert (said["done"], said["failed"]) == (2, 0)
     (row,) = limner("export", "aibench", "--store", tmp_path / "store").lines()
     assert json.loads(json.dumps(row["scores"]))["component"] == 50
+
+
+@pytest.fixture(scope="module")
+def dashscope() -> Iterator[JobServer]:
+    with JobServer() as server:
+        yield server
+
+
+@pytest.mark.parametrize(("model", "limit"), [("wan2.6-t2i", "2,100"), ("qwen-image", "800")])
+def test_method_texts_go_whole_to_services_that_cut_them(
+    tmp_path: Path, dashscope: JobServer, monkeypatch: pytest.MonkeyPatch, model: str, limit: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DASHSCOPE_API_KEY", "sk-any")
+    dashscope.reset()
+    lines = f'[providers.dashscope]\nimage_url = "{dashscope.root}"\nlink_hosts = ["*"]\n'
+    (tmp_path / "limner.toml").write_text(lines, "utf-8")
+    long = "We encode. " * 1640
+    data = write(tmp_path / "AIBench.jsonl", {**ROW, "method_text": long}, {**ROW, "id": "ICLR_2025/2"})
+    replay = write(tmp_path / "r.jsonl", *({"id": id, "reply": "B"} for id in (ROW["id"], "ICLR_2025/2")))
+    words = ("--data", data, "--painter", f"dashscope/{model}", "--judge", f"replay/{replay}")
+    limner("run", "aibench", *words, "--painter-arg", "poll_pause_s=0.001", "--store", tmp_path / "store")
+    sent = [json.dumps(body) for body in dashscope.requests() if "poll" not in body]
+    assert len(sent) == 2
+    assert sum(long.strip() in body for body in sent) == 1
+    (found,) = limner("scores", "aibench", "--store", tmp_path / "store", "--format", "json").json()
+    (told,) = [remark for remark in found["remarks"] if "prompt" in remark]
+    assert told.startswith("1 of 2 drawings were made from the beginning of their prompt alone: the service reads ")
+    assert f"reads {limit} characters and cuts off the rest, of up to 18," in told
+    shown = limner("scores", "aibench", "--store", tmp_path / "store").out
+    assert "1 of 2 drawings were made from the beginning of their prompt alone" in " ".join(shown.split())
+    page = limner("show", "aibench", ROW["id"], "--store", tmp_path / "store", "--json").json()
+    assert f"{page['drawings'][0]['notes']['prompt_cut']['read']:,}" == limit

@@ -78,7 +78,7 @@ class SamCounter:
 
     @property
     def paper(self) -> bool:
-        """Whether the weights are SAM 2.1 large, as far as shapes and names tell, settings and precision the release's."""
+        """Whether weights are those of SAM 2.1 large, as far as names tell, settings and precision the release's."""
         return self._settings == RELEASE and self._model_name == "sam2.1-large" and self._precision == "float32"
 
     def check(self) -> None:
