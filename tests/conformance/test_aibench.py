@@ -100,6 +100,9 @@ FORMS: dict[str, tuple[str | None, str | None]] = {
     "The answer is {0}": (SAME, SAME),
     "The answer is {0}.": (SAME, SAME),
     "The correct answer is {0}.": (SAME, SAME),
+    "The answer is {0}..": (SAME, SAME),
+    "The correct option is {0}.": (SAME, SAME),
+    "答案：{0}": (SAME, SAME),
     "I choose {0}.": (SAME, SAME),
     "Looking at the picture, the answer is {0}": (SAME, SAME),
     "Option {0}": (SAME, SAME),
@@ -111,6 +114,7 @@ FORMS: dict[str, tuple[str | None, str | None]] = {
     "Based on the given image, option {0} is correct.": ("B", SAME),
     "Answer: {0}": ("A", SAME),
     "answer: {0}": ("A", SAME),
+    "Answer: Option {0} - as the arrow shows": ("A", SAME),
     "Clearly, the answer is {0}.": ("C", SAME),
     "Definitely, I choose {0}.": ("D", SAME),
     "Considering all of it, the correct option is, I think, unclear ({0} or none)": ("C", None),
@@ -188,9 +192,9 @@ def test_both_readers(text: str, by_release: str | None, by_care: str | None) ->
 
 
 def told(text: str) -> str | None:
-    """The release's rule in other words: cut out thinking and the last dot; the first character, else the last."""
+    """The release's rule in other words: no thinking, no dots at both ends; the first character, else the last."""
     plain: str = "".join(re.split(r"<think>[\s\S]*?</think>", text)).strip()
-    plain = (plain[:-1] if plain[-1:] == "." else plain).upper()
+    plain = re.sub(r"\A\.+|\.+\Z", "", plain).upper()
     ends: list[str] = [plain[:1], plain[-1:]]
     return next((end for end in ends if re.fullmatch("[A-D]", end)), None)
 
