@@ -240,6 +240,28 @@ def test_importing_results(tmp_path: Path) -> None:
         assert len(found["remarks"]) == 1
 
 
+def test_importing_what_the_released_script_writes_by_default(tmp_path: Path) -> None:
+    data = write(tmp_path / "AIBench.jsonl", ROW, {**ROW, "id": "ICLR_2025/2"})
+    lines: list[dict[str, Any] | str] = []
+    for id, score in ((ROW["id"], 60.0), ("ICLR_2025/2", {"score": 0.0})):
+        steps: list[dict[str, Any]] = []
+        for step in ({"task": "visual_qa", "score": 1.0, "details": details()}, {"task": "aesthetic", "score": score}):
+            steps = [*steps, step]
+            lines.append({"prompt_id": id, "steps": steps, "ts": 1.5, "stage": "success", "latency_sec": 2.0})
+    results = write(tmp_path / "eval_records.jsonl", *lines, '{"prompt_id": "CVPR_20')
+    to = ("--painter", "wan", "--judge", "qwen", "--store", tmp_path / "store")
+    said = limner("import", "aibench", "--data", data, "--results", results, *to, code=3)
+    assert "2 results imported, 0 with their drawing, 1 with a measurement that failed" in said.out
+    assert f"note: {results}:5: not JSON" in said.err
+    assert f"note: {results}: ICLR_2025/2: aesthetics: " in said.err
+    (found,) = limner("scores", "aibench", "--store", tmp_path / "store", "--format", "json").json()
+    assert (found["scores"]["aesthetics"]["value"], found["scores"]["aesthetics"]["n"]) == (60.0, 1)
+    assert found["scores"]["component"]["value"] == 100
+    assert found["remarks"] == ["aesthetics is known of 1 of 2 drawings: overall counts the mean of those"]
+    again = limner("import", "aibench", "--data", data, "--results", results, *to, "--json", code=3).json()
+    assert again == {"results": 2, "images": 0, "failures": {"probe": 1}}
+
+
 def test_results_of_another_checklist_are_refused(tmp_path: Path) -> None:
     data = write(tmp_path / "AIBench.jsonl", ROW)
     other = [{**one, "gt": "A", "pred": "A"} for one in details()]
