@@ -86,7 +86,8 @@ def test_rows_agree_with_each_other() -> None:
     for name, painter in KNOWN.painters.items():
         assert name in KNOWN.models, f"{name} draws, and has no row of its own"
         if painter.image_price is not None or painter.image_bound is not None:
-            assert painter.priced_on and painter.source, name
+            assert painter.priced_on, name
+            assert painter.source, name
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A service of one's own making on loopback: every request gets the JSON that a function gives for its path and body."""
+"""A service of one's own making on loopback: every request gets the JSON that a function gives for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refreshing the catalogue: from a file, an address, a service's own list; kept whole, and laid over what is shipped."""
+"""Refreshing the catalogue: from a file, an address, a service's own list; laid over what is shipped."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_what_is_no_catalogue_changes_nothing(body: str, told: str, tmp_path: Pa
 
 
 def test_no_such_source() -> None:
-    with pytest.raises(UsageError, match="no file, no address and no service; services are: .*openai"):
+    with pytest.raises(UsageError, match=r"no file, no address and no service; services are: .*openai"):
         said("nowhere.toml")
 
 
