@@ -44,7 +44,7 @@ def models_table(rows: Mapping[str, ModelFacts], known: Settings, day: date) -> 
         )
     notes = ["in and out: dollars per million tokens; an image: dollars each, or the most it can cost"]
     notes += ["?: not every fact was found in pages of its maker or its service"] if unsure else []
-    return simple_table(f"{len(rows)} models, as of {day}", HEADS, cells, notes)
+    return simple_table(f"{len(rows)} models, as of {day}", HEADS, cells, notes, prose=["successor"])
 
 
 def models_body(rows: Mapping[str, ModelFacts], known: Settings, day: date) -> list[dict[str, Any]]:
