@@ -96,11 +96,11 @@ CATALOGUE_HEAD = ("model", "maker", "released", "gone on", "successor", "called 
 
 def sizes(facts: PainterFacts) -> tuple[str, ...]:
     """What is asked for by aspect, and the longest prompt."""
-    told = [f"`{facts.sizes[aspect]}`" if aspect in facts.sizes else NOTHING for aspect in _ASPECTS]
+    told = [f"`{facts.sizes[aspect]}`" if aspect in facts.sizes else NOTHING for aspect in ASPECTS]
     return (*told, NOTHING if facts.prompt_limit is None else f"{facts.prompt_limit:,}")
 
 
-_ASPECTS: tuple[Literal["square", "landscape", "portrait"], ...] = ("square", "landscape", "portrait")
+ASPECTS: tuple[Literal["square", "landscape", "portrait"], ...] = ("square", "landscape", "portrait")
 
 
 def size_rows(name: str) -> list[tuple[str, ...]]:

@@ -29,6 +29,7 @@ from limner.transport import http
 from limner.transport.openai_client import CREDITS, REFUSALS, kind_of, retry_after
 from tests.docs.blocks import PAGES, blocks
 from tests.docs.tables import (
+    ASPECTS,
     CATALOGUE_HEAD,
     KNOWN,
     MODEL_HEAD,
@@ -149,7 +150,7 @@ def test_options_of_pipelines_are_those_of_the_code() -> None:
     for other, name in pipelines.ALIASES.items():
         assert other in ("device",) or f"`{other}`" in rows[name][1]
     (sizes,) = table(page("diffusers"), "painter", "square", "landscape", "portrait").rows
-    assert tuple(code(size) for size in sizes[1:]) == tuple(pipelines.SIZES[aspect] for aspect in _ASPECTS)
+    assert tuple(code(size) for size in sizes[1:]) == tuple(pipelines.SIZES[aspect] for aspect in ASPECTS)
     usual = pipelines.parse({}, "diffusers/x")
     assert (code(rows["dtype"][2]), rows["batch_size"][2]) == (usual.dtype, str(usual.batch_size))
     assert code(rows["offload"][2]) == usual.offload

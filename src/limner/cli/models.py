@@ -44,4 +44,4 @@ def update_command(source: str) -> None:
     for change in changes:
         click.echo(str(change))
     where = f"; kept in {catalogue.refreshed_file()}" if changes else ""
-    click.echo(f"{len(changes)} facts are new{where}")
+    click.echo(f"{len(changes)} {'fact is' if len(changes) == 1 else 'facts are'} new{where}")
