@@ -16,6 +16,10 @@ from tests.support import SmallExam, write_exam
 # Tables are as wide as they are for anyone who pipes them: xdist tells its workers the width of the terminal.
 os.environ.pop("COLUMNS", None)
 
+# Models come and go: a day on which those that tests name are there, and no catalogue that a user has refreshed.
+os.environ["LIMNER_TODAY"] = "2026-03-23"
+os.environ["LIMNER_CONFIG"] = "/nonexistent/limner"
+
 # A busy machine must not fail a test, and a failure must come again when it is looked at.
 settings.register_profile("limner", deadline=None, derandomize=True)
 settings.register_profile("quick", settings.get_profile("limner"), max_examples=25)

@@ -29,7 +29,7 @@ def found(store: str | Path) -> dict[str, Check]:
 @pytest.mark.usefixtures("no_ocr")
 def test_a_machine_that_is_fit(tmp_path: Path) -> None:
     checks = found(tmp_path / "store")
-    assert list(checks) == ["python", "store", "file system", "disk", "OCR", "settings", *REGISTRIES]
+    assert list(checks) == ["python", "store", "file system", "disk", "OCR", "settings", "models", *REGISTRIES]
     assert checks["store"].detail.endswith("none yet; the first run makes it")
     assert "genexam" in checks["exams"].detail
     assert "folder" in checks["painters"].detail

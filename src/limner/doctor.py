@@ -49,6 +49,7 @@ def examine(store: str) -> Iterator[Check]:
         "disk": lambda: _disk(store),
         "OCR": _ocr,
         "settings": _settings,
+        "models": lambda: _models(store),
     }
     looks |= {name: partial(_look_up, name) for name in REGISTRIES}
     for name, look in looks.items():
@@ -159,6 +160,24 @@ def _settings() -> Check:
     if lack:
         words.append(f"not for: {', '.join(lack)}")
     return Check("settings", "ok" if have else "note", "; ".join(words))
+
+
+def _models(store: str) -> Check:
+    """Models of presets, of the user's settings and of the store that are gone or going."""
+    from . import exams
+    from .core import catalogue, settings
+    from .store import Store, version_at
+    from .store.records import models_used
+    from .store.schema import VERSION
+
+    known, day = settings.load(), catalogue.today()
+    used = {str(preset["judge"]) for kind in exams.each() for preset in kind.all_presets.values() if "judge" in preset}
+    if version_at(store) == VERSION:
+        with Store(store, create=False) as opened:
+            used |= models_used(opened)
+    found = catalogue.warnings(sorted(used), known.models, day)
+    detail = "; ".join(found.values()) or f"none of the {len(used)} models of presets and store is gone or going"
+    return Check("models", "note" if found else "ok", detail)
 
 
 def _look_up(name: str) -> Check:

@@ -106,6 +106,10 @@ def blocks(page: Path) -> Iterator[Block]:
             section = line[3:] if line.startswith("## ") else section
 
 
+TODAY = "2026-11-16"
+"""The day on which the pages' commands are run: models come and go."""
+
+
 class Session:
     """Runs a page's blocks one after another in one folder, without any key and at a fixed width."""
 
@@ -113,7 +117,9 @@ class Session:
         self.folder = folder
         here = str(Path(sys.executable).parent)
         path = os.pathsep.join([here, os.environ.get("PATH", "")])
-        self._env = environment({"PATH": path, "COLUMNS": str(WIDTH), "PYTHONUTF8": "1", "NO_COLOR": "1"} | more)
+        self._env = environment(
+            {"PATH": path, "COLUMNS": str(WIDTH), "PYTHONUTF8": "1", "NO_COLOR": "1", "LIMNER_TODAY": TODAY} | more
+        )
         self._services = ExitStack()
 
     def __enter__(self) -> Self:

@@ -8,7 +8,21 @@ import tempfile
 from pathlib import Path
 
 from tests.docs.blocks import PAGES, ROOT, Session, blocks, demo_table
-from tests.docs.tables import PROVIDERS, provider_rows, rewrite, service_rows
+from tests.docs.tables import (
+    CATALOGUE_HEAD,
+    MODEL_HEAD,
+    PAINTER_HEAD,
+    PROVIDERS,
+    SETTINGS,
+    SIZE_HEAD,
+    catalogue_rows,
+    model_price_rows,
+    painter_price_rows,
+    provider_rows,
+    rewrite,
+    service_rows,
+    size_rows,
+)
 
 
 def refresh(page: Path) -> None:
@@ -53,10 +67,17 @@ def copy_table() -> None:
 
 
 def list_providers() -> None:
-    """Put the shipped providers and the registered image services into the tables of their page."""
+    """Put the shipped providers, image services and models into the tables of their pages."""
     index = PROVIDERS / "index.md"
     rewrite(index, ("provider", "draws", "marks", "key variable"), provider_rows())
     rewrite(index, ("`image_shape`", "whose it is"), service_rows())
+    rewrite(ROOT / "docs" / "models.md", CATALOGUE_HEAD, catalogue_rows())
+    for name in SETTINGS.providers:
+        page = PROVIDERS / f"{name}.md"
+        rewrite(page, SIZE_HEAD, size_rows(name))
+        for head, rows in ((MODEL_HEAD, model_price_rows(name)), (PAINTER_HEAD, painter_price_rows(name))):
+            if rows:
+                rewrite(page, head, rows)
 
 
 if __name__ == "__main__":

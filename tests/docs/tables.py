@@ -7,14 +7,18 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from limner.core.settings import SHIPPED, Settings
+from limner.core import catalogue
+from limner.core.settings import SHIPPED, PainterFacts, Settings
 from limner.painters import SERVICES
 from tests.docs.blocks import ROOT
 
 PROVIDERS = ROOT / "docs" / "providers"
-KNOWN: dict[str, Any] = tomllib.loads(SHIPPED.read_text("utf-8"))
+KNOWN: dict[str, Any] = {
+    **tomllib.loads(SHIPPED.read_text("utf-8")),
+    **tomllib.loads(catalogue.SHIPPED.read_text("utf-8")),
+}
 SETTINGS = Settings.model_validate(KNOWN)
 NOTHING = "–"
 
@@ -82,6 +86,69 @@ def service_rows() -> list[tuple[str, ...]]:
     """The rows of the table of image services, as they are registered; other packages' aside."""
     rows: list[tuple[str, ...]] = [(f"`{name}`", SERVICES.about(name)) for name in SERVICES.own()]
     return rows
+
+
+MODEL_HEAD = ("model", "input", "output", "priced on", "source")
+PAINTER_HEAD = ("painter", "per image", "at most", "priced on", "source")
+SIZE_HEAD = ("painter", "square", "landscape", "portrait", "longest prompt")
+CATALOGUE_HEAD = ("model", "maker", "released", "gone on", "successor", "called in the papers")
+
+
+def sizes(facts: PainterFacts) -> tuple[str, ...]:
+    """What is asked for by aspect, and the longest prompt."""
+    told = [f"`{facts.sizes[aspect]}`" if aspect in facts.sizes else NOTHING for aspect in ASPECTS]
+    beyond = {"cut": ", then cut", "refused": ", beyond refused", None: ""}[facts.over_limit]
+    return (*told, NOTHING if facts.prompt_limit is None else f"{facts.prompt_limit:,}{beyond}")
+
+
+ASPECTS: tuple[Literal["square", "landscape", "portrait"], ...] = ("square", "landscape", "portrait")
+
+
+def size_rows(name: str) -> list[tuple[str, ...]]:
+    """A provider's painters with their sizes, and what is asked of any other."""
+    shape = SETTINGS.providers[name].image_shape
+    usual = dict(SERVICES.get(shape).painter.sizes) if shape else {}
+    mine = [(f"`{spec}`", *sizes(facts)) for spec, facts in SETTINGS.painters.items() if spec.startswith(f"{name}/")]
+    return [*mine, ("any other", *sizes(PainterFacts.model_validate({"sizes": usual})))]
+
+
+def model_price_rows(name: str) -> list[tuple[str, ...]]:
+    """A provider's models that are paid by tokens."""
+    return [
+        (
+            f"`{spec}`",
+            f"{facts.input_price:.2f}",
+            f"{facts.output_price:.2f}",
+            facts.priced_on or "",
+            facts.source or "",
+        )
+        for spec, facts in SETTINGS.models.items()
+        if spec.startswith(f"{name}/") and facts.input_price is not None
+    ]
+
+
+def painter_price_rows(name: str) -> list[tuple[str, ...]]:
+    """A provider's painters whose images have a price or a bound."""
+    return [
+        (f"`{spec}`", _price(facts.image_price), _price(facts.image_bound), facts.priced_on or "", facts.source or "")
+        for spec, facts in SETTINGS.painters.items()
+        if spec.startswith(f"{name}/") and (facts.image_price, facts.image_bound) != (None, None)
+    ]
+
+
+def catalogue_rows() -> list[tuple[str, ...]]:
+    """Every model of the catalogue."""
+    rows: list[tuple[str, ...]] = []
+    for name, facts in SETTINGS.models.items():
+        heir = f"`{facts.successor}`" if facts.successor else NOTHING
+        told = (facts.maker or NOTHING, str(facts.released or NOTHING), str(facts.shutdown or NOTHING), heir)
+        unsure = "" if facts.confirmed else " ?"
+        rows.append((f"`{name}`{unsure}", *told, ", ".join(facts.paper_names) or NOTHING))
+    return rows
+
+
+def _price(dollars: float | None) -> str:
+    return NOTHING if dollars is None else f"{dollars:.2f}" if round(dollars, 2) == dollars else f"{dollars:g}"
 
 
 def rewrite(page: Path, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

@@ -139,7 +139,7 @@ def _commands(group: click.Group) -> Iterator[click.Command]:
         command = group.get_command(context, name)
         if isinstance(command, click.Group):
             yield from _commands(command)
-        elif command is not None:
+        if command is not None:
             yield command
 
 

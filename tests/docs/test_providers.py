@@ -29,15 +29,24 @@ from limner.transport import http
 from limner.transport.openai_client import CREDITS, REFUSALS, kind_of, retry_after
 from tests.docs.blocks import PAGES, blocks
 from tests.docs.tables import (
+    ASPECTS,
+    CATALOGUE_HEAD,
     KNOWN,
+    MODEL_HEAD,
     NOTHING,
+    PAINTER_HEAD,
     PROVIDERS,
     SETTINGS,
+    SIZE_HEAD,
     Table,
+    catalogue_rows,
     code,
+    model_price_rows,
     number,
+    painter_price_rows,
     provider_rows,
     service_rows,
+    size_rows,
     table,
     tables,
 )
@@ -64,6 +73,10 @@ def words(file: Path) -> str:
 def test_every_provider_has_its_page_and_its_row() -> None:
     assert list(table(INDEX, "provider", "draws").rows) == provider_rows()
     assert {file.stem for file in PROVIDERS.glob("*.md")} == {*NAMES, "diffusers", "index", "python"}
+
+
+def test_every_model_of_the_catalogue_has_its_row() -> None:
+    assert list(table(PROVIDERS.parent / "models.md", *CATALOGUE_HEAD).rows) == catalogue_rows()
 
 
 def test_every_image_service_has_its_row() -> None:
@@ -137,7 +150,7 @@ def test_options_of_pipelines_are_those_of_the_code() -> None:
     for other, name in pipelines.ALIASES.items():
         assert other in ("device",) or f"`{other}`" in rows[name][1]
     (sizes,) = table(page("diffusers"), "painter", "square", "landscape", "portrait").rows
-    assert tuple(code(size) for size in sizes[1:]) == tuple(pipelines.SIZES[aspect] for aspect in _ASPECTS)
+    assert tuple(code(size) for size in sizes[1:]) == tuple(pipelines.SIZES[aspect] for aspect in ASPECTS)
     usual = pipelines.parse({}, "diffusers/x")
     assert (code(rows["dtype"][2]), rows["batch_size"][2]) == (usual.dtype, str(usual.batch_size))
     assert code(rows["offload"][2]) == usual.offload
@@ -153,22 +166,7 @@ def _leaves(body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 @each_provider
 def test_sizes_and_longest_prompts(name: str) -> None:
-    found = table(page(name), "painter", "square", "landscape", "portrait", "longest prompt")
-    rows = {row[0]: row[1:] for row in found.rows}
-    other = rows.pop("any other")
-    usual = SIZES.get(str(SETTINGS.providers[name].image_shape), {})
-    assert other == _sizes(PainterFacts.model_validate({"sizes": usual}))
-    mine = {spec: facts for spec, facts in SETTINGS.painters.items() if spec.startswith(f"{name}/")}
-    assert {code(cell): told for cell, told in rows.items()} == {spec: _sizes(facts) for spec, facts in mine.items()}
-
-
-def _sizes(facts: PainterFacts) -> tuple[str, ...]:
-    sizes = [f"`{facts.sizes[aspect]}`" if aspect in facts.sizes else NOTHING for aspect in _ASPECTS]
-    beyond = {"cut": ", then cut", "refused": ", beyond refused", None: ""}[facts.over_limit]
-    return (*sizes, NOTHING if facts.prompt_limit is None else f"{facts.prompt_limit:,}{beyond}")
-
-
-_ASPECTS: tuple[Literal["square", "landscape", "portrait"], ...] = ("square", "landscape", "portrait")
+    assert list(table(page(name), *SIZE_HEAD).rows) == size_rows(name)
 
 
 @each_provider
@@ -198,13 +196,10 @@ def test_prices_are_those_shipped(page: Path) -> None:
 
 @each_provider
 def test_no_known_price_is_left_out(name: str) -> None:
-    models = {code(cell) for each in _priced(page(name), "model", "input") for cell in each.column("model")}
-    painters = {code(cell) for each in _priced(page(name), "painter", "per image") for cell in each.column("painter")}
-    mine = f"{name}/"
-    assert models == {m for m, facts in SETTINGS.models.items() if m.startswith(mine) and facts.input_price is not None}
-    priced = {p for p, f in SETTINGS.painters.items() if (f.image_price, f.image_bound) != (None, None)}
-    assert painters == {spec for spec in priced if spec.startswith(mine)}
-    if not models | painters:
+    models, painters = model_price_rows(name), painter_price_rows(name)
+    for head, rows in ((MODEL_HEAD, models), (PAINTER_HEAD, painters)):
+        assert [row for each in _priced(page(name), *head) for row in each.rows] == rows
+    if not models and not painters:
         assert re.search(r"^## Prices\n\nNone", page(name).read_text("utf-8"), re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""A service of one's own making on loopback: every POST gets the JSON that a function gives for its path and body."""
+"""A service of one's own making on loopback: every request gets the JSON that a function gives for it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,13 @@ def json_server(reply: Reply, port: int = 0) -> Iterator[tuple[str, list[tuple[s
     seen: list[tuple[str, dict[str, Any], str | None]] = []
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._answer({})
+
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+        def _answer(self, body: dict[str, Any]) -> None:
             seen.append((self.path, body, self.headers.get("Authorization")))
             data = json.dumps(reply(self.path, body)).encode()
             self.send_response(200)

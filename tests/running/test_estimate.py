@@ -75,12 +75,14 @@ def test_what_is_asked_once_for_a_question_counts_once(exam: SmallExam) -> None:
 
 def test_prices_that_are_not_known_are_named(exam: SmallExam, tmp_path: Path) -> None:
     write_settings(tmp_path, "http://127.0.0.1:9/v1", priced=False)
-    words = [*painted(exam), "--painter", "dashscope/qwen-image", "--judge", JUDGE, "--judge", "openai/gpt-5"]
+    words = [*painted(exam), "--painter", "openrouter/openai/nobody", "--judge", JUDGE, "--judge", "openai/gpt-5"]
     body = limner("estimate", *words, "--json").json()
-    assert body["unknown_prices"] == ["dashscope/qwen-image", JUDGE]
+    assert body["unknown_prices"] == ["openrouter/openai/nobody", JUDGE]
     assert [step["dollars"] is None for step in body["steps"]] == [False, True, True, False]
     said = limner("estimate", *words).out
-    assert f"in all about ${body['dollars']:.2f}, and what dashscope/qwen-image, {JUDGE} costs: add the price" in said
+    assert (
+        f"in all about ${body['dollars']:.2f}, and what openrouter/openai/nobody, {JUDGE} costs: add the price" in said
+    )
     assert "unknown" in said
     assert "no price" in said
 
@@ -159,8 +161,26 @@ def test_what_is_measured_on_the_way(exam: SmallExam) -> None:
         < rated["dollars"]
         < 6 * (2 * PICTURE_TOKENS * 1.25 + 500 * 10) / 1e6
     )
+    Path("limner.toml").write_text('[evidence]\naesthetics = "openai/gpt-5"\n')
+    try:
+        assert steps("sample/aibench", "--painter", "control/reference", "--judge", "ocr")["model:openai/gpt-5"][
+            "dollars"
+        ]
+    finally:
+        Path("limner.toml").unlink()
     unknown = steps(*judged, "--aesthetics", "openai/nobody")
     assert unknown["model:openai/nobody"]["dollars"] is None
     limner("draw", *painted(exam))
     limner("evidence", "genexam", "--regions", "classical", "--limit", "2")
     assert steps(*judged, "--regions", "classical")["classical"]["steps"] == 4
+
+
+def test_edits_cost_what_their_pictures_cost(exam: SmallExam) -> None:
+    """An editor that charges by tokens is paid for the picture it starts from; one with a price for edits, that."""
+    words = ["genexam", "--data", str(exam.data), "--painter", "openai/gpt-image-2", "-S", "critic=openai/gpt-5"]
+    words += ["-S", "chooser=openai/gpt-5", "--strategy", "edit", "-S", "rounds=1", "--judge", "ocr"]
+    edited = next(step for step in limner("estimate", *words, "--json").json()["steps"] if step["role"] == "editor")
+    assert edited["dollars"] == pytest.approx(6 * (0.40 + 7000 * 8.0 / 1e6))
+    Path("limner.toml").write_text('[painters."openai/gpt-image-2"]\nedit_price = 0.2\n')
+    edited = next(step for step in limner("estimate", *words, "--json").json()["steps"] if step["role"] == "editor")
+    assert edited["dollars"] == pytest.approx(6 * 0.2)

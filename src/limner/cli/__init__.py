@@ -31,6 +31,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "estimate": "Say what a run would still cost.",
         "spend": "Say what was spent, by painter, judge and exam.",
     },
+    "Models": {
+        "models": "Show what is known of models: dates, prices, successors; refresh it.",
+    },
     "Exams": {
         "exams": "List installed exams.",
         "exam": "Check an exam's data, or start an exam of your own.",

@@ -42,6 +42,7 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
     place = open_or_empty(given["store"]) if draw else open_store(given["store"])
     with place as store:
         plan = running.make_plan(exam, store, given, asking, draw)
+        running.tell_models(plan, asking)
         running.tell_older(plan, store)
         found = estimate(plan, store, settings.load())
     dollars, unknown = total(found)

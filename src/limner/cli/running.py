@@ -63,11 +63,13 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     with place as store:
         plan = make(store)
         _tell(plan, asking)
+        tell_models(plan, asking)
         tell_older(plan, store)
         runner = Runner(plan, store)
         if given["dry_run"]:
             to_draw, to_mark = runner.backlog.counts()
-            _say(given, {"drawings": to_draw, "markings": to_mark, "questions": len(plan.exam.questions)})
+            counts = {"drawings": to_draw, "markings": to_mark, "questions": len(plan.exam.questions)}
+            _say(given, counts, runner.unpriced() if given["budget"] is not None else None)
             return 0
         with shown() as watch:
             runner.watch = watch
@@ -139,6 +141,23 @@ def _tell(plan: Plan, asking: Asking) -> None:
         click.echo(f"differs from preset {asking.preset}: {word}", err=True)
 
 
+def tell_models(plan: Plan, asking: Asking) -> None:
+    """Warn of models that are gone or going; a preset's judge is never replaced unasked."""
+    from .. import exams
+    from ..core import catalogue, settings
+
+    usual = None if asking.judges else exams.kind(plan.exam.kind).preset(asking.preset).get("judge")
+    models, day = settings.load().models, catalogue.today()
+    for name, word in catalogue.warnings(plan.models, models, day).items():
+        click.echo(f"warning: {word}", err=True)
+        if name == usual and (heir := catalogue.successor_of(name, models, day)) is not None:
+            click.echo(
+                f"preset {asking.preset} asks {name}: with --judge {heir} another evaluator marks, and its scores "
+                "stand apart from those of the paper's judge",
+                err=True,
+            )
+
+
 def tell_older(plan: Plan, store: Store) -> None:
     """Say where a judge has marked under an older wording, and how to go on with that one."""
     if not plan.judges:
@@ -150,13 +169,18 @@ def tell_older(plan: Plan, store: Store) -> None:
         click.echo(f"note: {one}", err=True)
 
 
-def _say(given: dict[str, Any], counts: dict[str, int]) -> None:
+def _say(given: dict[str, Any], counts: dict[str, int], unpriced: list[str] | None) -> None:
+    """What is to be done, and with a budget whose price nobody knows."""
     if given["as_json"]:
-        click.echo(json.dumps(counts))
+        click.echo(json.dumps(counts if unpriced is None else {**counts, "unpriced": unpriced}))
     else:
         click.echo(
             f"to do for {counts['questions']} questions: {counts['drawings']} drawings, {counts['markings']} markings"
         )
+        for why in unpriced or ():
+            click.echo(f"--budget cannot be kept: {why}")
+        if unpriced == []:
+            click.echo("--budget can be kept: every price is known")
 
 
 def close(given: dict[str, Any], progress: Progress) -> None:

@@ -22,8 +22,19 @@ class Priced(Protocol):
         ...
 
 
-def price_of(one: Costly) -> tuple[float | None, str]:
-    """Dollars for one image, marking or measurement, and how that is known."""
+@runtime_checkable
+class PricedEditor(Priced, Protocol):
+    """A painter whose images may cost more that start from pictures."""
+
+    def edit_price(self, pictures: float) -> tuple[float | None, str]:
+        """Dollars for one image that starts from so many pictures, and how that is known; None where it is not."""
+        ...
+
+
+def price_of(one: Costly, pictures: float = 0) -> tuple[float | None, str]:
+    """Dollars for one image, marking or measurement that starts from so many pictures, and how that is known."""
+    if pictures and isinstance(one, PricedEditor):
+        return one.edit_price(pictures)
     if isinstance(one, Priced):
         return one.price()
     return (0.0, "free") if one.unpriced() is None else (None, "no price")

@@ -1,4 +1,4 @@
-"""Settings: named services, prices and measures from the shipped providers.toml, then the user's limner.toml on top."""
+"""Settings: named services and the catalogue of models as shipped, what the user refreshed, then limner.toml on top."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
+from . import catalogue
+from .catalogue import ModelFacts, PainterFacts
 from .data_files import StrictModel, read_toml
 from .errors import DataError, UsageError
 from .redaction import name_key
 from .registry import names
+
+__all__ = ["OWN", "Measures", "ModelFacts", "PainterFacts", "Provider", "Settings", "load", "parse_value"]
 
 SHIPPED = Path(__file__).parent / "providers.toml"
 OWN = "limner.toml"
@@ -77,62 +81,6 @@ class Provider(StrictModel):
         return key
 
 
-class ModelFacts(StrictModel):
-    """What is known of one model: dollars per million tokens, with date and source.
-
-    Attributes:
-        max_output_tokens: The most it writes in one reply, where no argument limits it.
-        image_tokens: The most one picture is counted as.
-        image_input_price: Dollars per million tokens of pictures sent to an image model, where not `input_price`.
-    """
-
-    input_price: float | None = Field(default=None, ge=0)
-    output_price: float | None = Field(default=None, ge=0)
-    max_output_tokens: int | None = Field(default=None, gt=0)
-    image_tokens: int = Field(default=3000, ge=0)
-    image_input_price: float | None = Field(default=None, ge=0)
-    priced_on: str | None = None
-    source: str | None = None
-
-
-class PainterFacts(StrictModel):
-    """What is known of one painter: what tables group by, what it takes, what it costs.
-
-    Attributes:
-        access: Whether its weights are ``closed`` or ``open``.
-        kind: Such as ``diffusion`` or ``unified``.
-        parameters: Its size in words, such as ``12B``.
-        sizes: Width and height as the service writes them, by aspect.
-        prompt_limit: The longest prompt it reads, in characters, as its documentation says.
-        over_limit: What its documentation says of a longer one: ``refused``, which is then not sent, or ``cut``. Where
-            nothing is said, it is sent and the service decides.
-        encoder_tokens: How many tokens of a prompt its text encoder reads.
-        image_input: Whether it starts from pictures; as the provider says, where nothing is said here.
-        prompt_group: Which drawing prompt it gets from exams that have two; ``aibench_group`` is an older name.
-        image_price: Dollars per image; where tokens are charged, see `ModelFacts`.
-        image_bound: The most one image can cost, where tokens are charged.
-    """
-
-    access: Literal["closed", "open"] | None = None
-    kind: str | None = None
-    parameters: str | None = None
-    resolution: str | None = None
-    sizes: dict[Literal["square", "landscape", "portrait"], str] = Field(default_factory=dict)
-    prompt_limit: int | None = None
-    over_limit: Literal["refused", "cut"] | None = None
-    encoder_tokens: int | None = Field(default=None, gt=0)
-    image_input: bool | None = None
-    prompt_group: Literal["closed", "open"] | None = None
-    image_price: float | None = Field(default=None, ge=0)
-    image_bound: float | None = Field(default=None, ge=0)
-    priced_on: str | None = None
-    source: str | None = None
-
-    def beyond_limit(self, prompt: str) -> Literal["refused", "cut"] | None:
-        """What is known to happen to this prompt for its length; None for one that fits, or where nobody knows."""
-        return self.over_limit if self.prompt_limit is not None and len(prompt) > self.prompt_limit else None
-
-
 class Measures(StrictModel):
     """How drawings are measured where no option says otherwise; see `limner.evidence.backends`.
 
@@ -188,7 +136,8 @@ def load(own: Path | None = None) -> Settings:
     Args:
         own: The user's file; by default ``limner.toml`` in the working folder, where there is one.
     """
-    merged = _read(SHIPPED)
+    merged = _overlay(_read(SHIPPED), _read(catalogue.SHIPPED))
+    merged = _overlay(merged, catalogue.refreshed_rows())
     path = own if own is not None else Path.cwd() / OWN
     if own is not None or path.is_file():
         merged = _overlay(merged, _read(path))

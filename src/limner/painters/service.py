@@ -32,6 +32,7 @@ class ServiceImage:
     Attributes:
         picture_tokens: How many of the tokens in are those of pictures sent along.
         counted: Whether an earlier try has counted what the image cost.
+        edited: Whether it was made from pictures.
     """
 
     image: bytes
@@ -42,6 +43,7 @@ class ServiceImage:
     prompt: str | None = None
     cost: float | None = None
     counted: bool = False
+    edited: bool = False
 
 
 class ApiPainter(ABC):
@@ -137,18 +139,39 @@ class ApiPainter(ABC):
         if self.bound is not None:
             return None
         place = f'[painters."{self.target}"] in limner.toml'
+        if (option := self._unbound_option()) is not None:
+            known = ", ".join(self.facts.bound_for[option])
+            why = f"nobody knows what {self.target} can cost with this {option}, only with {known}"
+            return f"{why}: add image_price under {place}"
         return f"{self.target} has no price: add image_price (or image_bound) under {place}"
 
     @property
     def bound(self) -> float | None:
         """The most one image can cost; None when nobody knows."""
-        return self.facts.image_price if self.facts.image_price is not None else self.facts.image_bound
+        if self.facts.image_price is not None:
+            return self.facts.image_price
+        return self.facts.image_bound if self._unbound_option() is None else None
+
+    def _unbound_option(self) -> str | None:
+        """The option that was given a value for which the bound does not hold."""
+        for option, values in self.facts.bound_for.items():
+            given = self.options.get(option)
+            for value in given.values() if isinstance(given, Mapping) else () if given is None else (given,):
+                if str(value) not in values:
+                    return option
+        return None
 
     def price(self) -> tuple[float | None, str]:
         """Dollars for one image, and how that is known; see `limner.core.prices.Priced`."""
         if self.facts.image_price is not None:
             return self.facts.image_price, "price list"
         return (self.bound, "upper bound") if self.bound is not None else (None, "no price")
+
+    def edit_price(self, pictures: float) -> tuple[float | None, str]:
+        """The same for an image that starts from so many pictures; see `limner.core.prices.PricedEditor`."""
+        most = self._bound(pictures)
+        known = "price list" if self.facts.image_price is not None else "upper bound"
+        return (most, known) if most is not None else (None, "no price")
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
@@ -165,7 +188,7 @@ class ApiPainter(ABC):
         async def perform(attempt: Attempt) -> Result:
             drawn = await self.send(body, attempt)
             try:
-                return await self._keep(drawn)
+                return await self._keep(replace(drawn, edited=bool(request.images)))
             except Fault:
                 # What it left to go on from led to no image: looked at once more by a later try, then given up.
                 if left := attempt.progress:
@@ -192,11 +215,13 @@ class ApiPainter(ABC):
             await attempt.save({**(attempt.progress or {}), "counted": True} if keep else {})
             raise
 
-    def _bound(self, pictures: int) -> float | None:
+    def _bound(self, pictures: float) -> float | None:
         """The most one image can cost that starts from so many pictures."""
+        if pictures and self.facts.edit_price is not None:
+            return self.facts.edit_price
         if self.facts.image_price is not None or self.bound is None:
             return self.bound
-        tokens = pictures * self._settings.models.get(self.target, ModelFacts()).image_tokens
+        tokens = round(pictures * self._settings.models.get(self.target, ModelFacts()).image_tokens)
         more = self._settings.price(self.target, tokens, 0, of_pictures=tokens)
         return None if more is None and pictures else self.bound + (more or 0.0)
 
@@ -222,6 +247,8 @@ class ApiPainter(ABC):
     def _price(self, drawn: ServiceImage) -> float | None:
         if drawn.cost is not None:
             return drawn.cost
+        if drawn.edited and self.facts.edit_price is not None:
+            return self.facts.edit_price
         if self.facts.image_price is not None:
             return self.facts.image_price
         if drawn.tokens_in is None or drawn.tokens_out is None:

@@ -59,7 +59,7 @@ def estimate(plan: Plan, store: Store, settings: Settings) -> list[Estimate]:
         else:
             found += _by_strategy(arm, prompts, each, store, settings)
     measurements = [probe for probe, _ in backlog.missing_evidence()]
-    for probe in (probe for probe in plan.probes if probe.evidence in plan.anew):
+    for probe in (one for one in plan.probes if one.evidence in plan.anew or price_of(one)[1] != "free"):
         stored = sum(one is probe for one in measurements)
         found.append(_by_price(short(probe.name), "probe", probe, len(slots) + stored))
     markings = list(backlog.missing_markings())
@@ -75,10 +75,19 @@ def total(estimates: Iterable[Estimate]) -> tuple[float, list[str]]:
 
 
 def _by_price(
-    name: str, role: str, one: Costly, steps: int, calls: int | None = None, each: float | None = None
+    name: str,
+    role: str,
+    one: Costly,
+    steps: int,
+    calls: int | None = None,
+    each: float | None = None,
+    pictures: float = 0,
 ) -> Estimate:
-    """What makes one call for each step, or as many as are told, if it is not free; `each` is what calls have cost."""
-    price, basis = price_of(one)
+    """What makes one call for each step, or as many as are told, if it is not free.
+
+    `each` is what calls have cost, `pictures` how many a call starts from.
+    """
+    price, basis = price_of(one, pictures)
     calls = steps if calls is None else calls
     if basis == "free":
         return Estimate(name, role, steps, 0, 0, 0, 0.0, basis)
@@ -130,15 +139,17 @@ def _by_strategy(
     steps, totals = len(prompts), dict[str, list[float]]()
     for prompt in prompts:
         for guess in arm.strategy.guesses(len(prompt.encode()) // BYTES_PER_TOKEN):
-            sums = totals.setdefault(guess.who, [0.0, 0.0, 0.0])
+            sums = totals.setdefault(guess.who, [0.0, 0.0, 0.0, 0.0])
             sums[0] += guess.calls
             sums[1] += guess.calls * (guess.tokens_in + guess.pictures * PICTURE_TOKENS)
             sums[2] += guess.calls * guess.tokens_out
+            sums[3] += guess.calls * guess.pictures
     painters = {"painter": arm.painter, "editor": arm.strategy.editor or arm.painter}
     found = []
-    for role, (calls, sent, written) in totals.items():
+    for role, (calls, sent, written, pictures) in totals.items():
         if (painter := painters.get(role)) is not None:
-            found.append(_by_price(painter.name, role, painter, steps, round(calls)))
+            shown = pictures / calls if calls else 0
+            found.append(_by_price(painter.name, role, painter, steps, round(calls), pictures=shown))
             continue
         model = arm.strategy.models[role]
         if (known := mean_use(store, model.name)) is not None:

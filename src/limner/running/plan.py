@@ -71,6 +71,16 @@ class Plan:
         """Every painter with every strategy it is to draw by."""
         return self.chosen_arms or [Arm(painter) for painter in self.painters]
 
+    @property
+    def models(self) -> list[str]:
+        """The names of all models that would be called: those of painters, editors, strategies and judges."""
+        found = [judge.name for judge in self.judges]
+        for arm in self.arms:
+            painters = [arm.painter, *([arm.strategy.editor] if arm.strategy.editor is not None else [])]
+            found += [painter.spec for painter in painters]
+            found += [model.name for model in arm.strategy.models.values()]
+        return list(dict.fromkeys(found))
+
 
 @dataclass(frozen=True)
 class Slot:

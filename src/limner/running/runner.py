@@ -53,15 +53,22 @@ class Runner:
             UsageError: A key is not there, or a budget cannot be kept.
         """
         Budget(self.plan.budget)
-        arms = self.plan.arms
-        for arm in arms:
+        for arm in self.plan.arms:
             arm.strategy.fits(arm.painter)
-        strategies = {arm.strategy.name: arm.strategy for arm in arms}.values()
-        everyone: list[Painter | Strategy | Judge | Probe] = [*{id(arm.painter): arm.painter for arm in arms}.values()]
-        for one in [*everyone, *strategies, *self.plan.judges, *self.plan.probes]:
+        for one in self._everyone():
             one.check()
-            if self.plan.budget is not None and (why := one.unpriced()) is not None:
-                raise UsageError(f"--budget cannot be kept: {why}")
+        if self.plan.budget is not None and (unpriced := self.unpriced()):
+            raise UsageError(f"--budget cannot be kept: {'; '.join(unpriced)}")
+
+    def unpriced(self) -> list[str]:
+        """For whose calls nobody knows what they can cost, and why."""
+        return list(dict.fromkeys(why for one in self._everyone() if (why := one.unpriced()) is not None))
+
+    def _everyone(self) -> list[Painter | Strategy | Judge | Probe]:
+        arms = self.plan.arms
+        painters = {id(arm.painter): arm.painter for arm in arms}.values()
+        strategies = {arm.strategy.name: arm.strategy for arm in arms}.values()
+        return [*painters, *strategies, *self.plan.judges, *self.plan.probes]
 
     @property
     def _steps(self) -> int:

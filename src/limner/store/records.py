@@ -224,6 +224,12 @@ def load_setups(store: Store) -> dict[str, dict[str, Any]]:
         return {row.id: row.body for row in connection.execute(sa.select(setups))}
 
 
+def models_used(store: Store) -> set[str]:
+    """The names of all models that were ever called."""
+    with store.reading() as connection:
+        return set(connection.scalars(sa.select(calls.c.target).distinct()))
+
+
 def load_replies(store: Store, keys: Iterable[str]) -> dict[str, str]:
     """The accepted reply texts of the given calls."""
     return {key: result.get("text", "") for key, result in load_results(store, keys).items()}

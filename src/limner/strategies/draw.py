@@ -85,5 +85,5 @@ SVG = Stage(
 SVG_PRIOR = Stage(
     "svg-prior", "a model's SVG goes to the painter, as a picture or as text", "drawing", ("coder",),
     {"prior": "image or text; by default whichever the painter takes"}, {"prior": ("auto", "image", "text")},
-    draw=svg_prior, guess=lambda tokens, options, n: [_coder(tokens), Guess("painter", 1)],
+    draw=svg_prior, guess=lambda tokens, options, n: [_coder(tokens), Guess("painter", 1, pictures=1)],
 )  # fmt: skip

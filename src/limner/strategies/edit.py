@@ -67,7 +67,7 @@ def _guess(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
     rounds = int(options.get("rounds", ROUNDS))
     return [
         Guess("critic", rounds, tokens + 300, 250, pictures=1),
-        Guess("editor", rounds),
+        Guess("editor", rounds, pictures=1),
         *choices(tokens, options, rounds + 1),
     ]
 

@@ -124,6 +124,27 @@ async def fetch(url: str, hosts: tuple[str, ...]) -> bytes:
         raise Fault("network", f"the linked image: {type(error).__name__}: {error}") from error
 
 
+async def download(url: str, most: int) -> bytes:
+    """What stands at an address that the user gave, sent without any key.
+
+    Raises:
+        Fault: It does not answer, answers with anything but success, or is longer than `most` bytes.
+    """
+    client = _client(asyncio.get_running_loop())
+    try:
+        async with client.stream("GET", url, timeout=httpx2.Timeout(LINK_TIMEOUT_S, connect=CONNECT_S)) as reply:
+            if reply.status_code != 200:
+                raise Fault("server", f"{url} answers with {reply.status_code}")
+            data = bytearray()
+            async for chunk in reply.aiter_bytes():
+                data += chunk
+                if len(data) > most:
+                    raise Fault("server", f"what {url} sends is over {most:,} bytes")
+            return bytes(data)
+    except httpx2.HTTPError as error:
+        raise Fault("network", f"{url}: {type(error).__name__}: {error}") from error
+
+
 def is_allowed(url: str, hosts: tuple[str, ...]) -> bool:
     """Whether a link a service gave may be followed."""
     try:

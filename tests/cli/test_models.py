@@ -1,0 +1,72 @@
+"""`limner models`, and what is said of models before they are called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.invoke import limner
+from tests.support import SmallExam
+
+
+@pytest.fixture(autouse=True)
+def _late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIMNER_TODAY", "2026-11-16")
+    monkeypatch.setenv("LIMNER_CONFIG", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+
+
+def test_models_are_shown_found_and_refused() -> None:
+    shown = limner("models", "--find", "gpt-image-1", "--format", "md").out
+    row = next(line for line in shown.splitlines() if line.startswith("| openai/gpt-image-1 "))
+    cells = ["2025-04-23", "2026-10-23 (gone)", "openai/gpt-image-2.5-sunburst", "5.00", "40.00", "≤ 0.42"]
+    assert [cell.strip() for cell in row.split("|")][2:8] == cells
+    rows = limner("models", "--format", "json").json()
+    assert len(rows) > 100
+    states = {row["model"]: row["state"] for row in rows}
+    assert (states["openai/o1"], states["openai/o3"], states["openai/gpt-6-sol"]) == ("gone", "ending", "current")
+    gone = limner("models", "--gone", "--format", "json").json()
+    assert {row["model"] for row in gone} == {name for name, state in states.items() if state != "current"}
+    assert "no such model" in limner("models", "--find", "nobody", code=2).err
+
+
+def test_an_update_is_told_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "news.toml").write_text('[models."openai/o3"]\nshutdown = 2026-11-01\n')
+    said = limner("models", "update", "news.toml").out
+    assert "openai/o3: shutdown is 2026-11-01 (was 2026-12-11)\n1 fact is new; kept in " in said
+    (row,) = limner("models", "--find", "openai/o3", "--format", "json").json()
+    assert row["state"] == "gone"
+    assert "is neither TOML nor JSON" in limner("models", "update", __file__, code=1).err
+
+
+def test_a_run_warns_and_a_presets_judge_is_never_replaced(small_exam: SmallExam) -> None:
+    words = ("genexam", "--data", small_exam.data, "--painter", f"mine=folder/{small_exam.drawings}")
+    for command in (("run", *words, "--preset", "paper", "--dry-run"), ("estimate", *words, "--preset", "paper")):
+        said = limner(*command).err
+        assert "warning: openai/gpt-5-2025-08-07 will be gone on 2026-12-11" in said
+        assert "with --judge openai/gpt-5.6-sol another evaluator marks" in said
+    named = limner("run", *words, "--judge", "openai/gpt-5", "--dry-run").err
+    assert "warning: openai/gpt-5 will be gone" in named
+    assert "another evaluator" not in named
+    assert limner("run", *words, "--judge", "ocr", "--dry-run").err == ""
+    drawn = limner("draw", "genexam", "--data", small_exam.data, "--painter", "openai/gpt-image-1", "--dry-run").err
+    assert "warning: openai/gpt-image-1 is gone since 2026-10-23" in drawn
+
+
+def test_a_dry_run_says_whether_a_budget_can_be_kept(small_exam: SmallExam) -> None:
+    words = ("run", "genexam", "--data", small_exam.data, "--dry-run", "--budget", "5")
+    known = (*words, "--painter", "openai/gpt-image-2", "--judge", "openai/gpt-6-sol")
+    assert "--budget can be kept: every price is known" in limner(*known).out
+    assert limner(*known, "--json").json()["unpriced"] == []
+    lacking = limner(*words, "--painter", "openai/nobody", "--judge", "openai/no-one", "--json").json()["unpriced"]
+    assert [why.split()[0] for why in lacking] == ["openai/nobody", "openai/no-one"]
+    dear = (*words, "--painter", "openai/gpt-image-2.5-flare", "--painter-arg", "quality=max", "--judge", "ocr")
+    assert "can cost with this quality, only with low, medium, high" in limner(*dear).out
+    big = (*words, "--painter", "openai/gpt-image-2", "--painter-arg", "size=3840x2160", "--judge", "ocr")
+    assert "can cost with this size" in limner(*big).out
+
+
+def test_the_doctor_tells_which_models_go() -> None:
+    said = limner("doctor", code=None).out
+    assert "openai/o3 will be gone on 2026-12-11" in said

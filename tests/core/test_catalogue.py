@@ -1,0 +1,163 @@
+"""The catalogue of models: complete, dated, and said aloud before a model is gone."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner import exams
+from limner.core import catalogue, settings
+from limner.core.catalogue import ModelFacts, state_of, successor_of, warnings
+from limner.core.errors import DataError, UsageError
+from limner.exams import paper
+from limner.models.chat import ChatModel
+from tests.docs.blocks import PAGES
+
+DAY = date(2026, 11, 16)
+KNOWN = settings.load()
+PRESETS = [
+    (kind.name, name, preset) for kind in exams.each() for name, preset in kind.all_presets.items() if "judge" in preset
+]
+SERVICES = (*KNOWN.providers, "diffusers")
+PLACEHOLDERS = {"lab/reader-2", "lab/sketcher-2"}
+"""Models of the reader's own that the pages make up."""
+
+
+@pytest.mark.parametrize(("exam", "name", "preset"), PRESETS, ids=[f"{exam}-{name}" for exam, name, _ in PRESETS])
+def test_the_judge_of_every_preset_has_a_row_and_keeps_a_budget(exam: str, name: str, preset: dict[str, str]) -> None:
+    provider, _, model = preset["judge"].partition("/")
+    assert preset["judge"] in KNOWN.models, f"{exam} --preset {name}"
+    nowhere = None
+    judge = ChatModel(provider, model, dict(preset.get("judge_args", {})), KNOWN, nowhere)  # type: ignore[arg-type]
+    assert judge.unpriced() is None
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "", name.casefold())
+
+
+NAMES = {_plain(name) for facts in KNOWN.models.values() for name in facts.paper_names}
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in exams.each()])
+def test_every_model_of_the_papers_tables_has_a_row(kind: str) -> None:
+    """A row of a paper may add to a model's name how it was used, or that it was rewritten for."""
+    for row in paper.rows(kind):
+        if row["model"] and row["model_group"] not in ("human reference", "ground truth"):
+            assert any(name in _plain(row["model"]) for name in NAMES), row["model"]
+
+
+METRICS = {"human experts", "PickScore", "AesR1", "UniPercept", "improved aesthetic predictor"}
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in exams.each()])
+def test_every_model_that_marked_in_the_papers_has_a_row(kind: str) -> None:
+    for judge in {row["judge"] for row in paper.rows(kind)} - METRICS - {""}:
+        assert any(name in _plain(judge) for name in NAMES), judge
+
+
+def test_models_in_the_pages_have_rows() -> None:
+    told = set[str]()
+    for page in PAGES:
+        for word in re.findall(r"[\w.-]+(?:/[\w.-]+)+", page.read_text("utf-8")):
+            service, _, model = word.partition("/")
+            if service in KNOWN.providers and service != "local" and model and not model.endswith(".md"):
+                told.add(word.rstrip("."))
+    named = {name for name in told if not re.search(r"\.(toml|py|md|png|sh)$|/(v1|MODEL|REPO_OR_PATH)$", name)}
+    assert named - PLACEHOLDERS <= KNOWN.models.keys()
+
+
+def test_rows_agree_with_each_other() -> None:
+    for name, facts in KNOWN.models.items():
+        if facts.successor is not None:
+            assert facts.successor in KNOWN.models, name
+            assert successor_of(name, KNOWN.models, DAY) is not None
+        if facts.shutdown is not None:
+            assert facts.successor, f"{name} ends, and nobody comes after it"
+            assert facts.released is None or facts.released < facts.shutdown
+        assert (facts.input_price is None) == (facts.output_price is None)
+        assert facts.input_price is None or (facts.priced_on and facts.source), name
+    for name, painter in KNOWN.painters.items():
+        assert name in KNOWN.models, f"{name} draws, and has no row of its own"
+        if painter.image_price is not None or painter.image_bound is not None:
+            assert painter.priced_on, name
+            assert painter.source, name
+
+
+@pytest.mark.parametrize(
+    ("name", "ends"),
+    [
+        ("openai/gpt-image-1", "2026-10-23"), ("openai/o1", "2026-10-23"), ("openai/gpt-image-1.5", "2026-12-01"),
+        ("openai/gpt-image-1-mini", "2026-12-01"), ("openai/gpt-5", "2026-12-11"), ("openai/o3", "2026-12-11"),
+        ("openai/gpt-4o", "2027-01-14"), ("gemini/gemini-3-pro-image-preview", "2026-06-25"),
+    ],
+)  # fmt: skip
+def test_ends_that_were_announced(name: str, ends: str) -> None:
+    assert str(KNOWN.models[name].shutdown) == ends
+
+
+@given(st.dates(date(2020, 1, 1), date(2030, 1, 1)), st.integers(-400, 400))
+def test_a_model_goes_from_current_to_ending_to_gone(ends: date, days: int) -> None:
+    state = state_of(ModelFacts(shutdown=ends), ends - timedelta(days))
+    assert state == ("gone" if days <= 0 else "ending" if days <= catalogue.ENDING_DAYS else "current")
+
+
+def test_successors_are_followed_and_never_in_a_circle() -> None:
+    gone = date(2026, 1, 1)
+    models = {
+        "a": ModelFacts(shutdown=gone, successor="b"),
+        "b": ModelFacts(shutdown=gone, successor="c"),
+        "c": ModelFacts(shutdown=gone, successor="a"),
+    }
+    assert successor_of("a", models, DAY) is None
+    assert successor_of("a", {**models, "c": ModelFacts()}, DAY) == "c"
+    assert successor_of("nobody", models, DAY) is None
+
+
+def test_what_is_said_of_a_model_that_goes() -> None:
+    said = warnings(["openai/gpt-5", "openai/gpt-image-1", "openai/gpt-6-sol", "lab/unknown"], KNOWN.models, DAY)
+    assert said == {
+        "openai/gpt-5": "openai/gpt-5 will be gone on 2026-12-11; its successor is openai/gpt-5.6-sol",
+        "openai/gpt-image-1": "openai/gpt-image-1 is gone since 2026-10-23; its successor is "
+        "openai/gpt-image-2.5-sunburst",
+    }
+    (unsure,) = warnings(["gemini/gemini-2.5-pro"], KNOWN.models, DAY).values()
+    assert "not confirmed" in unsure
+
+
+def test_the_user_has_the_last_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIMNER_CONFIG", str(tmp_path))
+    (tmp_path / "models.json").write_text('{"models": {"openai/o3": {"input_price": 7.0, "output_price": 9.0}}}')
+    own = tmp_path / "limner.toml"
+    own.write_text('[models."openai/o3"]\noutput_price = 1.0\n')
+    facts = settings.load(own).models["openai/o3"]
+    assert (facts.input_price, facts.output_price, str(facts.shutdown)) == (7.0, 1.0, "2026-12-11")
+
+
+@pytest.mark.parametrize("body", ["{", "[]", '{"models": 3}', "\x00", "[" * 100_000])
+def test_a_spoilt_file_of_refreshed_rows_is_named(body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIMNER_CONFIG", str(tmp_path))
+    (tmp_path / "models.json").write_text(body)
+    with pytest.raises(DataError, match=r"models\.json.*update once more"):
+        settings.load()
+
+
+def test_another_day_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIMNER_TODAY", "2027-02-03")
+    assert catalogue.today() == date(2027, 2, 3)
+    monkeypatch.setenv("LIMNER_TODAY", "tomorrow")
+    with pytest.raises(UsageError, match="2026-11-16"):
+        catalogue.today()
+    monkeypatch.delenv("LIMNER_TODAY")
+    assert catalogue.today() >= DAY
+
+
+def test_the_shipped_files_keep_to_their_kinds() -> None:
+    assert set(tomllib.loads(catalogue.SHIPPED.read_text("utf-8"))) == {"models", "painters"}
+    assert set(tomllib.loads(settings.SHIPPED.read_text("utf-8"))) == {"providers"}

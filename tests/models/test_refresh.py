@@ -1,0 +1,133 @@
+"""Refreshing the catalogue: from a file, an address, a service's own list; laid over what is shipped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner.core import catalogue, settings
+from limner.core.errors import DataError, UsageError
+from limner.core.settings import Provider, Settings
+from limner.models import refresh
+from tests.fakes.json_server import json_server
+
+NEWS = """
+[models."openai/o3"]
+shutdown = 2027-05-01
+input_price = 3.0
+output_price = 8.0
+
+[models."lab/new"]
+maker = "Lab"
+successor = "lab/newer"
+
+[painters."lab/new"]
+image_price = 0.5
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LIMNER_CONFIG", str(tmp_path / "config"))
+    return tmp_path / "config"
+
+
+def said(source: str | Path, known: Settings | None = None) -> list[str]:
+    return [str(change) for change in refresh.update(str(source), known or settings.load())]
+
+
+@pytest.mark.parametrize("form", ["toml", "json"])
+def test_a_file_is_taken_over_field_by_field(form: str, tmp_path: Path, folder: Path) -> None:
+    import tomllib
+
+    file = tmp_path / f"news.{form}"
+    file.write_text(NEWS if form == "toml" else json.dumps(tomllib.loads(NEWS), default=str))
+    assert said(file) == [
+        "openai/o3: shutdown is 2027-05-01 (was 2026-12-11)",
+        "openai/o3: input_price is 3.0 (was 2.0)",
+        "lab/new: maker is Lab",
+        "lab/new: successor is lab/newer",
+        "lab/new: image_price is 0.5",
+    ]
+    now = settings.load()
+    assert (now.models["openai/o3"].input_price, now.models["openai/o3"].max_output_tokens) == (3.0, 100000)
+    assert now.painters["lab/new"].image_price == 0.5
+    assert said(file) == []
+    (file2 := tmp_path / "more.toml").write_text('[models."lab/new"]\nreleased = 2026-01-01\n')
+    said(file2)
+    kept = settings.load().models["lab/new"]
+    assert (kept.maker, str(kept.released)) == ("Lab", "2026-01-01")
+    assert [path.name for path in folder.iterdir()] == ["models.json"]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("= 3", "neither TOML nor JSON"),
+        ("{" * 5, "neither TOML nor JSON"),
+        ('{"a":' * 100_000, "neither TOML nor JSON"),
+        ("x = 1", "names no model"),
+        ("models = 3", "a table for every model"),
+        ('[models."a/b"]\ninput_price = -1', r'models."a/b".input_price: .*greater than or equal to 0'),
+        ('[models."a/b"]\nprice = 1', r'models."a/b".price: '),
+        ('[models."a/b"]\nshutdown = "soon"', r'models."a/b".shutdown: '),
+    ],
+)
+def test_what_is_no_catalogue_changes_nothing(body: str, told: str, tmp_path: Path, folder: Path) -> None:
+    (file := tmp_path / "news.toml").write_text(body)
+    with pytest.raises(DataError, match=told):
+        said(file)
+    assert not folder.exists()
+
+
+def test_no_such_source() -> None:
+    with pytest.raises(UsageError, match=r"no file, no address and no service; services are: .*openai"):
+        said("nowhere.toml")
+
+
+def service(root: str) -> Settings:
+    shipped = settings.load()
+    here = Provider(base_url=f"{root}/v1", key_env="LAB_API_KEY")
+    return shipped.model_copy(update={"providers": {**shipped.providers, "openai": here}})
+
+
+def test_a_services_own_list_tells_when_its_models_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [
+        {"id": "gpt-5", "object": "model", "shutdown_date": "2026-12-20"},
+        {"id": "gpt-6-sol", "object": "model", "shutdown_date": None},
+        {"id": "o9", "object": "model", "shutdown_date": "2030-01-02"},
+        {"id": "plain"},
+        "odd",
+    ]
+    monkeypatch.setenv("LAB_API_KEY", "sk-canary-for-the-list")
+    with json_server(lambda path, body: {"object": "list", "data": listed}) as (root, seen):
+        assert said("openai", service(root)) == [
+            "openai/gpt-5: shutdown is 2026-12-20 (was 2026-12-11)",
+            "openai/o9: shutdown is 2030-01-02",
+        ]
+    assert [(path, key) for path, _, key in seen] == [("/v1/models", "Bearer sk-canary-for-the-list")]
+    assert str(settings.load().models["openai/gpt-5"].shutdown) == "2026-12-20"
+    assert "canary" not in catalogue.refreshed_file().read_text()
+
+
+@pytest.mark.parametrize("body", [{}, {"data": 3}, []])
+def test_a_service_that_lists_nothing(body: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_API_KEY", "sk-canary-for-the-list")
+    with json_server(lambda path, _: body) as (root, _), pytest.raises(UsageError, match="does not list its models"):
+        said("openai", service(root))
+
+
+def test_an_address_is_asked_without_any_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-for-the-list")
+    rows = {"models": {"lab/new": {"maker": "Lab"}}}
+    with json_server(lambda path, _: rows) as (root, seen):
+        assert said(f"{root}/models.json") == ["lab/new: maker is Lab"]
+        assert seen == [("/models.json", {}, None)]
+        monkeypatch.setattr(refresh, "MOST_BYTES", 10)
+        with pytest.raises(UsageError, match="over 10 bytes"):
+            said(f"{root}/models.json")
+    with pytest.raises(UsageError, match="cannot be fetched"):
+        said("http://127.0.0.1:9/models.toml")
