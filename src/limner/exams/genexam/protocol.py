@@ -42,7 +42,7 @@ class GenExam(Protocol[ScoringPointsRubric]):
         return found + [Criterion(name, RATINGS[name][-1], "rating", 2) for name in RATINGS]
 
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """The main template, the piece on the reference, and the captioner's where one is asked for; or the release's."""
+        """The main template, the piece on the reference, the captioner's where one is asked for; or the release's."""
         if variant.released:
             return variant.released
         how = variant.options.get("reference", "image")
