@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tools.ledger import LedgerRow, LedgerSection
 
 from limner.core.prompts import Prompts
 from limner.exams import SHIPPED, kind
@@ -13,7 +14,6 @@ from limner.exams.released import release_of
 from limner.exams.wordings import wordings
 from limner.judges import make_variant
 from tools import ledger
-from tools.ledger import LedgerRow, LedgerSection
 
 each_exam = pytest.mark.parametrize("name", SHIPPED)
 

@@ -7,6 +7,7 @@ names the fields of a text that the release fills with `str.format`, ``replace``
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -110,10 +111,12 @@ def _template(text: str, given: ReleasedText) -> Template:
     """The text with the places of its fields.
 
     Raises:
-        ValueError: It is empty, a field is missing or unknown, or one asks for more than to be filled in.
+        ValueError: It is empty or cannot be sent, or a field is missing, unknown or asks for more than to be filled.
     """
     if not text.strip():
         raise ValueError("the text is empty")
+    if re.search("[\ud800-\udfff]", text):
+        raise ValueError("half of a surrogate pair stands in it, which cannot be sent")
     if given.format:
         pieces = _formatted(text, given.format)
     else:
