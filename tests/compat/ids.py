@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +37,10 @@ def setup(given: Json) -> str:
 COMPUTED: dict[str, Callable[[Json], str]] = {"request": request_key, "slot": slot, "marking": marking, "setup": setup}
 
 
-def asked(how: Json, store: Store) -> Json:
+def asked(how: Json, store: Store, wording: Sequence[str] = ()) -> Json:
     """The setup that a way of asking a judge comes to: exam, judge, args, variant, options, preset."""
-    asking = api.Asking([how["judge"]], how["args"], how["variant"], how["options"], how["preset"])
+    words = (how["judge"],), how["args"], how["variant"], how["options"], how["preset"]
+    asking = api.Asking(*words, wording=wording)
     (judge,) = api.plan(how["exam"], store, asking=asking, draw=False).judges
     return dict(judge.setup)
 

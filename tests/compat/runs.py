@@ -23,6 +23,8 @@ V1 = Path(__file__).parent / "v1"
 INPUTS = V1 / "inputs"
 STORE = "store"
 SEED = 5
+WORDING = "1"
+"""The prompts that version 0.1 asked in; newer ones ask anew, and are told apart."""
 JUDGE, SECOND = "studio/eye", "studio/mind"
 
 
@@ -136,7 +138,10 @@ def count_rows(store: Path) -> dict[str, int]:
 
 
 def take_up(run: Run, studio: Server, easel: Server, store: str = STORE, *more: str) -> dict[str, Any]:
-    """Run the command again in the working folder; what it said, and how many requests it made of each service."""
+    """Run the command again in the working folder; what it said, and how many requests it made of each service.
+
+    It goes on with the prompts that it was begun with.
+    """
     servers = {"studio": studio, "easel": easel}
     plans = {"studio": run.studio, "easel": run.easel}
     before = {}
@@ -145,6 +150,7 @@ def take_up(run: Run, studio: Server, easel: Server, store: str = STORE, *more: 
         kept = {key: value for key, value in plans[name].items() if key not in ("faults", "latency_s")}
         server.configure(**{"seed": SEED, **kept})
         before[name] = server.counts()["total"]
-    said = limner(*run.words, "--store", store, "--json", *more, code=None)
+    wording = ["--wording", WORDING] if run.words[0] in ("run", "mark") else []
+    said = limner(*run.words, *wording, "--store", store, "--json", *more, code=None)
     made = {name: server.counts()["total"] - before[name] for name, server in servers.items()}
     return {"code": said.code, "said": said.json(), "requests": made}

@@ -26,6 +26,22 @@ def test_every_way_of_asking_comes_to_the_same_setup(to_read: Path, monkeypatch:
     assert len({row["asked"]["exam"] for row in rows}) == 5
     with Store(runs.STORE) as store:
         for row in rows:
-            found = ids.asked(row["asked"], store)
+            found = ids.asked(row["asked"], store, [runs.WORDING])
             assert found == row["given"], row["asked"]
             assert ids.setup(found) == row["id"]
+
+
+def test_newer_prompts_change_the_wordings_hash_and_nothing_else(
+    to_read: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of GenExam and MMMG were worded anew; in the other exams a plain run finds what was marked."""
+    monkeypatch.chdir(to_read)
+    rows = [row for row in ids.read(KEPT, "setup") if "asked" in row]
+    anew = set()
+    with Store(runs.STORE) as store:
+        for row in rows:
+            found, kept = ids.asked(row["asked"], store), row["given"]
+            assert {**found, "templates": None} == {**kept, "templates": None}
+            if found != kept:
+                anew.add(row["asked"]["exam"].removeprefix("sample/"))
+    assert anew == {"genexam", "mmmg"}

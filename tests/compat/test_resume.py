@@ -44,6 +44,17 @@ def test_finished_runs_make_no_request_and_all_say_what_they_said(
     intended.check(seen, entries)
 
 
+def test_a_run_with_newer_prompts_says_what_there_is_under_the_older(
+    to_run: Path, studio: StudioServer, easel: ImageServer
+) -> None:
+    before = studio.counts()["total"], easel.counts()["total"]
+    (run,) = (run for run in RUNS if run.name == "effort-low")
+    said = limner(*run.words, "--store", STORE, "--dry-run")
+    assert f"{runs.JUDGE}: markings in the store under wording {runs.WORDING}: 8; to make them again" in said.err
+    assert f"--wording {runs.WORDING} goes on with the older one" in said.err
+    assert (studio.counts()["total"], easel.counts()["total"]) == before
+
+
 def journal(store: Path, target: str) -> tuple[dict[str, Any], dict[tuple[str, int], Any]]:
     """The calls to a target and their attempts, by key."""
     with closing(sqlite3.connect(store / "limner.db")) as database:

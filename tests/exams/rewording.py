@@ -32,10 +32,10 @@ def listed(kind: Kind[Any], number: int, folder: Path) -> str:
 
 
 def reworded(kind: Kind[Any], folder: Path, template: str) -> Kind[Any]:
-    """The exam with a second version, in which this template ends with another sentence."""
+    """The exam as if its newest wording were the first, with a second, in which this template ends otherwise."""
     prompts = folder / "prompts"
-    shutil.copytree(kind.prompts, prompts)
-    shutil.copytree(kind.prompts, prompts / "v1", ignore=shutil.ignore_patterns(LIST))
+    shutil.copytree(kind.prompts, prompts, ignore=shutil.ignore_patterns("v[0-9]*"))
+    shutil.copytree(kind.prompts, prompts / "v1", ignore=shutil.ignore_patterns(LIST, "v[0-9]*"))
     path = prompts / f"{template}.md"
     path.write_text(path.read_text("utf-8") + "\nBe fair.\n", "utf-8")
     newer = replace(kind, prompts=prompts)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from limner.exams.genexam import GENEXAM
+from limner.exams.wordings import wordings
 from limner.judges.ocr.judge import RULES, choose_rules
 from tests.cli.invoke import limner
 from tests.exams.rewording import reworded
@@ -57,13 +58,14 @@ def test_a_run_tells_and_goes_on_with_the_newest(newer: list[str], chat: ChatSer
 
 def test_a_run_goes_on_with_the_older_one_where_it_is_chosen(newer: list[str], chat: ChatServer) -> None:
     asked = chat.counts()["total"]
-    for word in ("1", "5680db", "5680db6d6f7e"):
+    first = wordings(GENEXAM)[-1].hash(("mark-release", "reference-image", "shape"))
+    for word in ("1", first[:6], first):
         said = limner("run", *newer, "--wording", word, "--json")
         assert (said.json()["done"], said.json()["stored"], notes(said)) == (0, 8, [])
     assert limner("mark", "genexam", "--judge", JUDGE, "--wording", "1", "--json").json()["stored"] == 8
     assert chat.counts()["total"] == asked
     wrong = limner("run", *newer, "--wording", "3", code=2)
-    assert re.search(r"genexam has no wording '3'; there is: 1 \(5680db6d6f7e\), 2 \([0-9a-f]{12}\)", wrong.err)
+    assert re.search(rf"genexam has no wording '3'; there is: 1 \({first}\), 2 \([0-9a-f]{{12}}\)", wrong.err)
     assert "; rules of the OCR examiner: labels-2" in wrong.err
 
 

@@ -52,6 +52,12 @@ def test_the_papers_settings_differ_in_the_wording_alone() -> None:
     assert of_marks(exams.kind("genexam"), asked(setup), "paper") == [OURS]
 
 
+def test_the_releases_own_wording_is_named_with_its_file() -> None:
+    setup = {**GENEXAM, "templates": "0123456789ab", "prompts": "release"}
+    said = of_marks(exams.kind("genexam"), asked(setup), "paper")
+    assert said == ["prompts in the release's own wording (eval_prompt.py, 0123)"]
+
+
 def test_the_users_own_wording_is_another() -> None:
     setup = {**GENEXAM, "templates": "0123456789"}
     assert of_marks(exams.kind("genexam"), asked(setup), "paper") == ["prompts in another wording (0123)"]

@@ -106,7 +106,10 @@ asking = together(
     click.option("--variant", help="In which way the judge is asked; see `limner exams`."),
     click.option("--reference", metavar="image|none|caption|both", help="What the judge sees of the reference image."),
     click.option("-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam. Repeatable."),
-    click.option("--prompts", type=FOLDER, metavar="DIR", help="Folder with your own prompts for the judge."),
+    click.option(
+        "--prompts", metavar="DIR|release:FOLDER",
+        help="Folder with your own prompts for the judge, or release: and your clone of the exam's release.",
+    ),
     click.option(
         "--wording", multiple=True, metavar="VERSION|HASH",
         help="Version of the shipped prompts to use, such as 1, or of the OCR examiner's rules; the newest by default.",

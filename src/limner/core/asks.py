@@ -20,6 +20,11 @@ class Variant:
     prompts: Prompts
     options: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def released(self) -> tuple[str, ...]:
+        """The templates of the release's own wording, where the judge is asked in that."""
+        return tuple(self.prompts.released)
+
 
 class Unreadable(ValueError):
     """A reply that breaks its contract. The message can be told to the model."""

@@ -13,7 +13,7 @@ from .errors import UsageError
 
 BETWEEN = " · "
 """Stands between a judge and what sets it apart."""
-FACTS = ("variant", "options", "args", "templates", "rules", "engine")
+FACTS = ("variant", "options", "args", "prompts", "templates", "rules", "engine")
 """What a label tells first; whatever else a setup has comes after."""
 WORDS = {"templates": "wording"}
 SHORT = 4

@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import UsageError
 
 
-class Prompts:
-    """Markdown templates with ``{{name}}`` fields: the shipped ones, or a user's own wording."""
+@dataclass(frozen=True)
+class Template:
+    """A text with fields whose places are known, whatever braces it has.
 
-    def __init__(self, shipped: Path, own: Path | None = None) -> None:
-        self.shipped, self.own = shipped, own
-        self._read: dict[str, str] = {}
+    Attributes:
+        text: As it stands where it comes from; its hash is made of this.
+        pieces: Words and fields' names in turn, words first and last.
+    """
+
+    text: str
+    pieces: tuple[str, ...]
+
+    def fill(self, fields: Mapping[str, str]) -> str:
+        """The text with its fields filled in."""
+        return "".join(fields[piece] if n % 2 else piece for n, piece in enumerate(self.pieces))
+
+
+class Prompts:
+    """Markdown templates with ``{{name}}`` fields: the shipped ones, or a user's own wording.
+
+    Attributes:
+        released: The templates of the authors' release; where there are some, the protocol asks by these alone.
+    """
+
+    def __init__(self, shipped: Path, own: Path | None = None, released: Mapping[str, Template] | None = None) -> None:
+        self.shipped, self.own, self.released = shipped, own, dict(released or {})
+        self._read = {name: template.text for name, template in self.released.items()}
         if own is not None and not own.is_dir():
             raise UsageError(f"--prompts {own}: no such folder")
 
@@ -39,11 +62,19 @@ class Prompts:
             digest.update(name.encode() + b"\0" + self.text(name).encode() + b"\0")
         return digest.hexdigest()[:12]
 
-    def fill(self, name: str, **fields: str) -> str:
-        """The template with its fields filled in; a field the template lacks is an error."""
+    def fill(self, name: str, *, spare: Collection[str] = (), **fields: str) -> str:
+        """The template with its fields filled in.
+
+        Args:
+            name: The template's.
+            spare: Fields that the template may lack, since they hold nothing but more of our wording.
+            **fields: What is filled in; a field that the template lacks is an error.
+        """
+        if name in self.released:
+            return self.released[name].fill(fields)
         text = self.text(name)
         for field_name in fields:
-            if f"{{{{{field_name}}}}}" not in text:
+            if field_name not in spare and f"{{{{{field_name}}}}}" not in text:
                 raise UsageError(f"prompt template {name}.md lacks the field {{{{{field_name}}}}}")
         # One pass over the template, so that a value which itself holds "{{…}}" stays as it is.
         pieces = text.split("{{")

@@ -111,18 +111,18 @@ def _hashes(kind: Kind[Any], wording: Wording, setup: Mapping[str, Any]) -> set[
 def wording_name(kind: Kind[Any], setup: Mapping[str, Any]) -> str | None:
     """What the wording of a way of asking is called, the same for ever; None where it has none, as imported replies.
 
-    ``1`` is the first version that was shipped so; ``own 3f2a`` a user's, by its hash; ``labels-2`` the OCR examiner's
-    rules.
+    ``1`` is the first version that was shipped so; ``own 3f2a`` a user's, by its hash; ``release 3f2a`` that of a clone
+    of the release; ``labels-2`` the OCR examiner's rules.
     """
     if "rules" in setup:
         return str(setup["rules"])
     if "templates" not in setup:
         return None
     shipped = versions(kind, setup)
-    return str(shipped[0]) if shipped else f"own {str(setup['templates'])[:SHORTEST]}"
+    return str(shipped[0]) if shipped else f"{setup.get('prompts', 'own')} {str(setup['templates'])[:SHORTEST]}"
 
 
 def wording_names(kind: Kind[Any], setup: Mapping[str, Any]) -> tuple[str, ...]:
-    """All that the wording of a way of asking can be called: its name, and every version it was shipped in."""
-    name = wording_name(kind, setup)
-    return tuple(dict.fromkeys([*([name] if name else []), *map(str, versions(kind, setup))]))
+    """All that the wording of a way of asking can be called: its name, every version it was shipped in, ``release``."""
+    names = [wording_name(kind, setup), *map(str, versions(kind, setup)), setup.get("prompts")]
+    return tuple(dict.fromkeys(name for name in names if name))

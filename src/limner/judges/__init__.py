@@ -14,6 +14,7 @@ from ..core.prompts import Prompts
 from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
 from ..exams import Kind, wordings
+from ..exams.released import PREFIX, read_release, release_folder
 from ..store import Blobs
 from .base import JUDGES, Judge, JudgeInputs, JudgeKind, JudgeResult, Subject
 from .model import ModelJudge
@@ -52,31 +53,59 @@ def make_variant(
     exam: Kind[Any],
     name: str | None,
     options: Mapping[str, str],
-    prompts: Path | None = None,
+    prompts: Path | str | None = None,
     wording: str | None = None,
 ) -> Variant:
-    """How to ask, checked against what the exam knows: in its newest wording, or in the one that `wording` chooses."""
-    protocol = exam.protocol
+    """How to ask, checked against what the exam knows: in its newest wording, or in the one that `wording` chooses.
+
+    `prompts` is a folder of the user's own wording, or ``release:FOLDER`` for that of a clone of the release.
+    """
+    protocol, clone = exam.protocol, release_folder(prompts)
+    if clone is not None:
+        return _released_variant(exam, name, options, clone, wording)
+    own = Path(prompts) if prompts is not None else None
     chosen = name or protocol.variants[0]
     if chosen not in protocol.variants:
         raise UsageError(f"{exam.name} has no variant {chosen!r}; there is: {', '.join(protocol.variants)}")
-    full = {option: values[0] for option, values in protocol.options.items()}
-    for option, value in options.items():
-        allowed = protocol.options.get(option)
-        if allowed is None:
-            known = ", ".join(protocol.options) or "none"
-            raise UsageError(f"{exam.name} has no option {option!r}; there is: {known}")
-        if value not in allowed:
-            raise UsageError(f"{option}={value}: {exam.name} takes {', '.join(allowed)}")
-        full[option] = value
-    variant = Variant(chosen, exam.load_prompts(prompts), full)
+    variant = Variant(chosen, exam.load_prompts(own), _all_options(exam, options))
     if wording is None:
         return variant
     try:
         shipped = wordings.choose(exam, wording, protocol.templates(variant))
     except UsageError as error:
         raise UsageError(f"{error}; rules of the OCR examiner: {', '.join(RULES)}") from error
-    return replace(variant, prompts=Prompts(shipped.folder, prompts))
+    return replace(variant, prompts=Prompts(shipped.folder, own))
+
+
+def _all_options(exam: Kind[Any], given: Mapping[str, str]) -> dict[str, str]:
+    """The exam's options of asking, with what is given in place of the usual values."""
+    known = exam.protocol.options
+    for option, value in given.items():
+        if option not in known:
+            raise UsageError(f"{exam.name} has no option {option!r}; there is: {', '.join(known) or 'none'}")
+        if value not in known[option]:
+            raise UsageError(f"{option}={value}: {exam.name} takes {', '.join(known[option])}")
+    return {option: given.get(option, values[0]) for option, values in known.items()}
+
+
+def _released_variant(
+    exam: Kind[Any], name: str | None, options: Mapping[str, str], clone: Path, wording: str | None
+) -> Variant:
+    """How the release asks, in the wording of the user's clone; whatever contradicts that is refused."""
+    release, prompts = read_release(exam, clone)
+    said = f"--prompts {PREFIX}{clone}"
+    if wording is not None:
+        raise UsageError(f"{said} and --wording {wording} choose two wordings; leave one out")
+    full = _all_options(exam, {**release.options, **options})
+    wrong = [f"-O {option}={full[option]}" for option, value in release.options.items() if full[option] != value]
+    if name not in (None, release.variant):
+        wrong.append(f"--variant {name}")
+    if wrong:
+        right = [f"--variant {release.variant}", *(f"-O {key}={value}" for key, value in release.options.items())]
+        raise UsageError(
+            f"{said}: the release asks by {' '.join(right)}, not by {' '.join(wrong)}; take it out or alter it"
+        )
+    return Variant(release.variant, prompts, full)
 
 
 def open_judge(

@@ -11,6 +11,7 @@ from ..core.errors import Lacking
 from ..core.exam import Question
 from ..core.protocol import Protocol
 from ..evidence.probe import OcrProbe
+from ..exams.released import RELEASE
 from ..models import Answer, ChatModel, Context, ReplayModel, complete, open_model
 from ..store import Blobs
 from .base import JudgeInputs, JudgeKind, JudgeResult, Subject
@@ -38,6 +39,8 @@ class ModelJudge:
             "options": dict(variant.options),
             "templates": variant.prompts.hash(*protocol.templates(variant)),
         }
+        if variant.released:
+            self.setup["prompts"] = RELEASE
         if self._reads_text:
             self.setup["engine"] = probe.name
 

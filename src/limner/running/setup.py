@@ -38,7 +38,7 @@ class Asking:
         judges: ``ocr``, ``replay/FILE`` or ``provider/model``.
         args: Arguments sent along with every judge call.
         preset: ExamSource settings of the exam, such as ``paper``; whatever is given here goes before it.
-        prompts: A folder of the user's own wording.
+        prompts: A folder of the user's own wording, or ``release:FOLDER``: that of the user's clone of the release.
         wording: Which shipped wording asks, by version or hash, and which rules the OCR examiner marks by, by name; the
             newest by default.
     """
@@ -48,7 +48,7 @@ class Asking:
     variant: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     preset: str | None = None
-    prompts: Path | None = None
+    prompts: Path | str | None = None
     wording: Sequence[str] = ()
 
 

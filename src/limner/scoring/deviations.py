@@ -8,6 +8,7 @@ from typing import Any
 
 from ..core.evaluator import Evaluator
 from ..exams import Kind
+from ..exams.released import RELEASE, release_of
 from ..exams.wordings import versions, wordings
 from ..painters.diffusers.options import ALIASES
 from .entries import Group
@@ -89,9 +90,12 @@ def _marked(preset: Preset, evaluator: Evaluator, reading: str) -> list[str]:
 
 
 def _wording(kind: Kind[Any], evaluator: Evaluator) -> list[str]:
-    """Whose words the judge was asked in: never the paper's own."""
+    """Whose words the judge was asked in: ours, the user's, or those of the release's file."""
     if evaluator.wording is None:
         return []
+    if evaluator.setup.get("prompts") == RELEASE:
+        file = release.file if (release := release_of(kind)) else "file"
+        return [f"prompts in the release's own wording ({file}, {evaluator.wording[:4]})"]
     shipped, newest = versions(kind, evaluator.setup), wordings(kind)[-1].version
     if not shipped:
         return [f"prompts in another wording ({evaluator.wording[:4]})"]

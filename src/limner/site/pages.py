@@ -193,7 +193,7 @@ def _exam_foot(foot: Provenance) -> str:
 
 def _judge_foot(table: JudgeTable) -> str:
     setup = dict(table.evaluator.setup)
-    facts = {"Variant": setup.get("variant"), "Templates": setup.get("templates"), "Setup": table.id[:12]}
+    facts = {key.title(): setup.get(key) for key in ("variant", "prompts", "templates")} | {"Setup": table.id[:12]}
     facts["Markings"] = f"{table.markings}, {_days(table.first, table.last)}"
     body = text(json.dumps(setup, indent=1, ensure_ascii=False, sort_keys=True))
     return f"<h3>Judge <bdi>{text(table.evaluator.name)}</bdi></h3>{_facts(facts)}<pre>{body}</pre>"

@@ -106,7 +106,7 @@ def notes(rows: Sequence[Standing]) -> list[str]:
         named = [row.name for row in rows if remark in row.remarks]
         found.append(remark if len(named) == len(rows) else f"{', '.join(named)}: {remark}")
     setup = rows[0].setup
-    shown = {k: setup[k] for k in ("variant", "options", "args", "templates") if setup.get(k)}
+    shown = {k: setup[k] for k in ("variant", "options", "args", "prompts", "templates") if setup.get(k)}
     if shown:
         found.append("asked: " + ", ".join(f"{key} {_words(value)}" for key, value in shown.items()))
     return found

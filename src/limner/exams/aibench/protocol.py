@@ -49,8 +49,8 @@ class AIBench(Protocol[QuestionsRubric]):
         return [labels.criterion(item) for item in question.rubric.checklist]
 
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """What the solver is told of itself, and the question or questions."""
-        return ("system", "solve-all" if variant.name == "batched" else "solve")
+        """What the solver is told of itself, and the question or questions; or the release's."""
+        return variant.released or ("system", "solve-all" if variant.name == "batched" else "solve")
 
     def drawing_prompt(self, question: Question[QuestionsRubric], group: str | None, options: Mapping[str, str]) -> str:
         """The method text with a short instruction, or with a longer one for open models."""
@@ -59,15 +59,16 @@ class AIBench(Protocol[QuestionsRubric]):
 
     def asks(self, question: Question[QuestionsRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
         """The drawing as it is, then one question with its options; or all questions at once when batched."""
-        system, items = variant.prompts.text("system").strip(), question.rubric.checklist
+        items, prompts, released = question.rubric.checklist, variant.prompts, variant.released
+        system = prompts.fill("released-system") if released else prompts.text("system").strip()
         if variant.name == "batched":
             listed = "\n\n".join(f"{n}. {item.question}\n{_options(item)}" for n, item in enumerate(items, 1))
-            text = variant.prompts.fill("solve-all", questions=listed, count=str(len(items)))
+            text = prompts.fill("solve-all", spare=["count"], questions=listed, count=str(len(items)))
             contract = Contract(partial(answers.check_all, items=items), answers.shape(items), required=False)
             return [Ask(ALL, (Picture(image), Text(text)), tuple(self.criteria(question)), contract, system)]
         found = []
         for item, criterion in zip(items, self.criteria(question), strict=True):
-            text = variant.prompts.fill("solve", question=item.question, options=_options(item))
+            text = prompts.fill("released" if released else "solve", question=item.question, options=_options(item))
             one = Contract(partial(answers.careful, options=item.options), required=False)
             found.append(Ask(item.key, (Picture(image), Text(text)), (criterion,), one, system))
         return found

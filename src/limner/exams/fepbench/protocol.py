@@ -96,11 +96,13 @@ class FEPBench(Protocol[Atoms]):
         if variant.name == "ocr":
             lines = [" ".join(line["text"].split()) for line in evidence["ocr"]["value"]]
             fields["lines"] = "\n".join(f"- {line}" for line in lines) or "- (none)"
+        # Where the recogniser's lines are told, they are more than wording.
+        spare = ["drawing"] if variant.name == "paper" else []
         shown = {"drawing": fill(f"drawing-{variant.name}", **fields).strip()}
         shown |= {modality: _lines(atoms.of(modality)) for modality in MODALITIES}
         layout = json.dumps(atoms.layout.model_dump(), ensure_ascii=False)
-        verify = Text(fill("verify", **shown, layout=layout)), Picture(image)
-        unexpected = Text(fill("unexpected", **shown, prompt=question.prompt)), Picture(image)
+        verify = Text(fill("verify", spare=spare, **shown, layout=layout)), Picture(image)
+        unexpected = Text(fill("unexpected", spare=spare, **shown, prompt=question.prompt)), Picture(image)
         split = self.criteria(question)
         gold, rest = (tuple(c for c in split if (c.kind == "unexpected") == last) for last in (False, True))
         return [

@@ -11,7 +11,7 @@ from ...core.json_reader import loads
 from ...core.marks import Criterion, Mark, values
 from ...core.protocol import Evidence, Protocol, Reading, Score
 from .data import ScoringPointsRubric
-from .replies import RATINGS, read_marks, release_loads
+from .replies import RATINGS, check, read_marks, release_loads
 
 MAX_SIDE = 768
 
@@ -42,7 +42,9 @@ class GenExam(Protocol[ScoringPointsRubric]):
         return found + [Criterion(name, RATINGS[name][-1], "rating", 2) for name in RATINGS]
 
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """The main template, the piece on the reference, and the captioner's where one is asked for."""
+        """The main template, the piece on the reference, the captioner's where one is asked for; or the release's."""
+        if variant.released:
+            return variant.released
         how = variant.options.get("reference", "image")
         names = (f"mark-{variant.name}", f"reference-{how}", "shape")
         return (*names, "caption") if how in ("caption", "both") else names
@@ -59,26 +61,12 @@ class GenExam(Protocol[ScoringPointsRubric]):
     ) -> list[Ask]:
         """One ask: the text, then the drawing, then (by option) the reference."""
         how = variant.options.get("reference", "image")
-        weighted = variant.name == "paper"
-        readability = RATINGS["readability"][1 if variant.name == "paper" else 0]
-        points = [
-            f"{n}. {p.question}" + (f" (weight {p.score:g})" if weighted else "")
-            for n, p in enumerate(question.rubric.scoring_points, 1)
-        ]
-        fields = {"caption": evidence["caption"]} if how in ("caption", "both") else {}
-        text = variant.prompts.fill(
-            f"mark-{variant.name}",
-            reference=variant.prompts.fill(f"reference-{how}", **fields).strip(),
-            prompt=question.prompt,
-            points="\n".join(points),
-            shape=variant.prompts.fill("shape", count=str(len(points)), readability=readability).strip(),
-        )
+        text = _released(question, variant) if variant.released else _worded(question, evidence, variant, how)
         shown: list[Part] = [Text(text), Picture(image, MAX_SIDE, "high")]
         if how in ("image", "both"):
             shown.append(_reference(question))
-        contract = Contract(
-            lambda reply: read_marks(len(question.rubric.scoring_points), reply, loads, both_names=True)
-        )
+        count, released = len(question.rubric.scoring_points), bool(variant.released)
+        contract = Contract(lambda reply: check(count, reply, released=released))
         return [Ask("mark", tuple(shown), tuple(self.criteria(question)), contract)]
 
     def marks(self, question: Question[ScoringPointsRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
@@ -111,6 +99,31 @@ class GenExam(Protocol[ScoringPointsRubric]):
                 relaxed = semantic * 0.7 + spelling * 0.1 / 2 + readability * 0.1 / 2 + logic * 0.1 / 2
                 found["relaxed"] = round(round(relaxed, 3) * 100, 1)
         return found
+
+
+def _worded(question: Question[ScoringPointsRubric], evidence: Evidence, variant: Variant, how: str) -> str:
+    """What the judge is told in our wording."""
+    paper, fill = variant.name == "paper", variant.prompts.fill
+    points = [
+        f"{n}. {p.question}" + (f" (weight {p.score:g})" if paper else "")
+        for n, p in enumerate(question.rubric.scoring_points, 1)
+    ]
+    caption = {"caption": evidence["caption"]} if how in ("caption", "both") else {}
+    ours = {"count": str(len(points)), "readability": RATINGS["readability"][1 if paper else 0]}
+    return fill(
+        f"mark-{variant.name}",
+        spare=("shape",) if caption else ("reference", "shape"),
+        reference=fill(f"reference-{how}", **caption).strip(),
+        prompt=question.prompt,
+        points="\n".join(points),
+        shape=fill("shape", spare=[*ours], **ours).strip(),
+    )
+
+
+def _released(question: Question[ScoringPointsRubric], variant: Variant) -> str:
+    """What the release's script tells the judge: the points as Python writes a list."""
+    points = [point.question for point in question.rubric.scoring_points]
+    return variant.prompts.fill("released", prompt=question.prompt, scoring_points=str(points))
 
 
 def _reference(question: Question[ScoringPointsRubric]) -> Picture:

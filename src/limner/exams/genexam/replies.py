@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...core.asks import Unreadable, text_in
+from ...core.json_reader import loads
 from ...core.marks import Mark
 
 RATINGS = {
@@ -53,6 +54,20 @@ def read_marks(count: int, text: str, parse: Callable[[str], object], both_names
             raise Unreadable(f'the rating "{called[0]}" is missing')
         marks.append(_mark(name, f'the rating "{spoken}"', ratings[spoken], "score", 2))
     return marks
+
+
+def check(count: int, text: str, *, released: bool) -> list[Mark]:
+    """The marks in a reply that keeps the contract; one to the release's own wording may keep to its reader's alone.
+
+    Raises:
+        Unreadable: The reply does not keep the contract; says how.
+    """
+    try:
+        return read_marks(count, text, loads, both_names=True)
+    except Unreadable:
+        if not released:
+            raise
+        return read_marks(count, text, release_loads, both_names=False)
 
 
 def _mark(criterion: str, place: str, entry: Any, key: str, top: int) -> Mark:

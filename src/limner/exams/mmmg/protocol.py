@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -48,25 +49,31 @@ class Mmmg(Protocol[GraphRubric]):
         return [Criterion(*each, labels=(each[1],) if each[2] == "entity" else ()) for each in kinds]
 
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """The main template, what the relations mean, and the form of the reply."""
-        return "mark", f"relations-{variant.options['template']}", f"reply-{variant.name}"
+        """The main template, what the relations mean, and the form of the reply; or the release's."""
+        return variant.released or ("mark", f"relations-{variant.options['template']}", f"reply-{variant.name}")
 
     def asks(self, question: Question[GraphRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
         """One ask: the text, then the drawing as it is."""
-        main, relations, form = self.templates(variant)
-        items, free, rubric = _items(question), variant.name == "free-text", question.rubric
-        text = variant.prompts.fill(
-            main,
-            relations=variant.prompts.text(relations).strip(),
-            entities=_listed(rubric.elements, free),
-            dependencies=_listed(rubric.dependencies, free),
-            annotation=rubric.annotation or "(There is no explanation.)",
-            reply=variant.prompts.text(form).strip(),
-        )
+        items, free = _items(question), variant.name == "free-text"
+        text = _released(question, variant) if variant.released else self._worded(question, variant)
         # What is still not as asked after the last try is kept: the readings differ in what they make of it.
         parse = partial(some if free else complete, items)
         contract, name = Contract(parse, None if free else SCHEMA, required=False), FREE if free else STRUCTURED
         return [Ask(name, (Text(text), Picture(image)), tuple(self.criteria(question)), contract)]
+
+    def _worded(self, question: Question[GraphRubric], variant: Variant) -> str:
+        """What the judge is told in our wording."""
+        (main, relations, form), rubric = self.templates(variant), question.rubric
+        free, prompts = variant.name == "free-text", variant.prompts
+        return prompts.fill(
+            main,
+            spare=("relations", "reply"),
+            relations=prompts.text(relations).strip(),
+            entities=_listed(rubric.elements, free),
+            dependencies=_listed(rubric.dependencies, free),
+            annotation=rubric.annotation or "(There is no explanation.)",
+            reply=prompts.text(form).strip(),
+        )
 
     def marks(self, question: Question[GraphRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
         """The reply's answers, read as `reading` says."""
@@ -117,6 +124,14 @@ class Mmmg(Protocol[GraphRubric]):
         other = {name: number for name, number in self.constants.items() if number != usual[name]}
         said = [f"{name} is {number:g} instead of {usual[name]:g}" for name, number in other.items()]
         return said + analysis.remarks(rows)
+
+
+def _released(question: Question[GraphRubric], variant: Variant) -> str:
+    """What the release's script tells the judge: the graph as JSON, its explanation in the next line."""
+    rubric = question.rubric
+    graph = {"elements": rubric.elements, "dependencies": rubric.dependencies}
+    told = f"{json.dumps(graph, ensure_ascii=False)}\n{rubric.annotation}"
+    return variant.prompts.fill("released", graph=told)
 
 
 def _items(question: Question[GraphRubric]) -> Items:

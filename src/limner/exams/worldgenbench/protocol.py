@@ -47,8 +47,8 @@ class WorldGenBench(Protocol[ChecklistRubric]):
         """One ask: the rules, the drawing as it is, the checklist. What was to be drawn is not told."""
         entries, prompts = question.rubric.checklist, variant.prompts
         listed = [f"{n}. Item: {e.item}\n   Explanation: {e.explanation}" for n, e in enumerate(entries, 1)]
-        reply = prompts.fill(_reply_template(variant), count=str(len(entries))).strip()
-        checklist = prompts.fill("checklist", checklist="\n".join(listed), reply=reply)
+        reply = prompts.fill(_reply_template(variant), spare=["count"], count=str(len(entries))).strip()
+        checklist = prompts.fill("checklist", spare=["reply"], checklist="\n".join(listed), reply=reply)
         shown = (Text(prompts.fill("mark")), Picture(image), Text(checklist))
         name = "explain" if _explains(variant) else "mark"
         schema = object_schema({"answers": list_schema(_ANSWER)}) if _explains(variant) else None

@@ -1,0 +1,305 @@
+"""``--prompts release:FOLDER``: the judge gets the very words of the clone, and every table says so."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner.core.asks import Ask, Picture, Text, Unreadable
+from limner.core.errors import DataError, UsageError
+from limner.core.exam import Question
+from limner.core.prompts import Prompts
+from limner.exams import kind
+from limner.exams.genexam import GENEXAM
+from limner.exams.genexam.replies import release_loads
+from limner.exams.released import ReleasedText, _template, read_release, release_folder, release_of
+from limner.exams.wordings import wording_name, wording_names
+from limner.judges import make_variant
+from tests.cli.invoke import limner
+from tests.exams import clones
+from tests.exams.aibench.rows import question as choices
+from tests.exams.genexam.replies import RATINGS, SHA, question, reply
+from tests.exams.mmmg.cases import question as graph
+from tests.fakes import ChatServer
+from tests.needs import need
+from tests.support import JUDGE, SmallExam, write_settings
+
+DRAWING = "1" * 64
+QUESTIONS: dict[str, Question[Any]] = {"genexam": question(0.5, 0.5), "mmmg": graph(), "aibench": choices()}
+each_release = pytest.mark.parametrize("name", QUESTIONS)
+
+
+def asks(name: str, folder: Path, **how: Any) -> list[Ask]:
+    exam = kind(name)
+    way = make_variant(exam, how.get("variant"), how.get("options", {}), f"release:{folder}")
+    return exam.protocol.asks(QUESTIONS[name], DRAWING, {}, way)
+
+
+def told(ask: Ask) -> str:
+    (text,) = (part.text for part in ask.shown if isinstance(part, Text))
+    return text
+
+
+def test_genexams_judge_gets_the_clones_words(tmp_path: Path) -> None:
+    (ask,) = asks("genexam", clones.clone(tmp_path, "genexam"))
+    scope: dict[str, str] = {}
+    exec(clones.GENEXAM, scope)
+    points = ["Is part 1 there?", "Is part 2 there?"]
+    assert told(ask) == scope["prompt_for_eval"].format(prompt="Draw a thing.", scoring_points=points)
+    assert ask.shown[1:] == (Picture(DRAWING, 768, "high"), Picture(SHA, 768, "high"))
+    assert ask.system is None
+
+
+def test_mmmgs_judge_gets_the_clones_words(tmp_path: Path) -> None:
+    (ask,) = asks("mmmg", clones.clone(tmp_path, "mmmg"))
+    scope: dict[str, str] = {}
+    exec(clones.MMMG, scope)
+    head, tail = scope["instruction_prompt"].split("[ELEM_DEPEND]")
+    text = told(ask)
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    body, _, annotation = text.removeprefix(head).removesuffix(tail).partition("\n")
+    rubric = graph().rubric
+    assert json.loads(body) == {"elements": [*rubric.elements], "dependencies": [*rubric.dependencies]}
+    assert annotation == rubric.annotation
+    assert ask.shown[1:] == (Picture(DRAWING),)
+    assert ask.name == "checklist"
+
+
+def test_aibenchs_judge_gets_the_clones_words(tmp_path: Path) -> None:
+    found = asks("aibench", clones.clone(tmp_path, "aibench"))
+    items = choices().rubric.checklist
+    assert len(found) == len(items)
+    for ask, item in zip(found, items, strict=True):
+        options = "\n".join(f"{letter}. {item.options[letter]}" for letter in sorted(item.options))
+        assert told(ask) == f"Asked: {item.question}\nChoices:\n{options}\n\nSay which, by its letter."
+        assert ask.system == "You answer questions."
+        assert ask.shown[0] == Picture(DRAWING)
+
+
+@each_release
+def test_the_words_alone_tell_wordings_apart(name: str, tmp_path: Path) -> None:
+    """The same words from another folder are the same wording; another letter is another."""
+    exam, file = kind(name), clones.FILES[name][0]
+    one, same = clones.clone(tmp_path / "a", name), clones.clone(tmp_path / "b", name)
+    other = clones.clone(tmp_path / "c", name)
+    (other / file).write_text(
+        clones.FILES[name][1].replace("Task", "Job").replace("Describe", "Tell").replace("Asked", "Told")
+    )
+    hashes = []
+    for folder in (one, same, other):
+        way = make_variant(exam, None, {}, f"release:{folder}")
+        hashes.append(way.prompts.hash(*exam.protocol.templates(way)))
+    assert hashes[0] == hashes[1] != hashes[2]
+    shipped = make_variant(exam, None, {})
+    assert shipped.prompts.hash(*exam.protocol.templates(shipped)) not in hashes
+    setup = {"judge": "x", "templates": hashes[0], "prompts": "release"}
+    assert wording_name(exam, setup) == f"release {hashes[0][:4]}"
+    assert wording_names(exam, setup) == (f"release {hashes[0][:4]}", "release")
+
+
+@each_release
+def test_the_way_of_asking_is_the_releases(name: str, tmp_path: Path) -> None:
+    exam, release, folder = kind(name), release_of(kind(name)), clones.clone(tmp_path, name)
+    assert release is not None
+    way = make_variant(exam, None, {}, f"release:{folder}")
+    assert way.name == release.variant
+    assert {**way.options, **release.options} == dict(way.options)
+    assert make_variant(exam, release.variant, release.options, f"release:{folder}").options == way.options
+    other = next(variant for variant in exam.protocol.variants if variant != release.variant)
+    with pytest.raises(
+        UsageError, match=f"the release asks by --variant {release.variant}.*, not by --variant {other}"
+    ):
+        make_variant(exam, other, {}, f"release:{folder}")
+    for option, values in exam.protocol.options.items():
+        wrong = next(value for value in values if value != release.options[option])
+        with pytest.raises(UsageError, match=f"not by -O {option}={wrong}"):
+            make_variant(exam, None, {option: wrong}, f"release:{folder}")
+    with pytest.raises(UsageError, match="and --wording 1 choose two wordings; leave one out"):
+        make_variant(exam, None, {}, f"release:{folder}", "1")
+
+
+@pytest.mark.parametrize("name", ["fepbench", "worldgenbench"])
+def test_exams_without_a_released_wording(name: str, tmp_path: Path) -> None:
+    assert release_of(kind(name)) is None
+    with pytest.raises(UsageError, match=f"{name}: the authors have released no wording of their judge; --prompts DIR"):
+        make_variant(kind(name), None, {}, f"release:{tmp_path}")
+
+
+def test_folders_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match=r"no such folder; clone https://github\.com/OpenGVLab/GenExam there"):
+        make_variant(GENEXAM, None, {}, f"release:{tmp_path / 'none'}")
+    with pytest.raises(UsageError, match="release:FOLDER: name the folder"):
+        make_variant(GENEXAM, None, {}, "release:")
+    with pytest.raises(DataError, match=r"eval_prompt\.py: cannot be read: No such file"):
+        make_variant(GENEXAM, None, {}, f"release:{tmp_path}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert release_folder("release:~/clone") == tmp_path / "clone"
+    assert release_folder(tmp_path) is release_folder(None) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{prompt}", "nothing in the text is filled with scoring_points"),
+        ("{prompt} {scoring_points} {answer}", r"nothing is known to fill the place \{answer\} with"),
+        ("{prompt.x} {scoring_points}", r"nothing is known to fill the place \{prompt.x\} with"),
+        ("{prompt!r} {scoring_points}", "says how it is to be formatted"),
+        ("{prompt:>9} {scoring_points}", "says how it is to be formatted"),
+        ("{prompt} {scoring_points} {", "prompt_for_eval: "),
+        ("  ", "the text is empty"),
+        ("{prompt} {scoring_points} \ud800", "half of a surrogate pair"),
+    ],
+)
+def test_texts_that_cannot_be_filled(tmp_path: Path, text: str, said: str) -> None:
+    folder = clones.clone(tmp_path, "genexam", f"\n\nprompt_for_eval = {text!a}\n")
+    with pytest.raises(DataError, match=said) as caught:
+        read_release(GENEXAM, folder)
+    assert (caught.value.file, caught.value.line) == (folder / "eval_prompt.py", 3)
+    assert "check out the release's file anew, or write your own" in str(caught.value)
+
+
+FIELDS = st.dictionaries(st.sampled_from(["prompt", "points"]), st.text(), min_size=2)
+WORDS = st.lists(st.sampled_from(["{{", "}}", "{prompt}", "{points}", "a", "\n", "[X]", "{{prompt}}"]), max_size=12)
+
+
+@given(WORDS, FIELDS)
+def test_texts_are_filled_as_python_fills_them(words: list[str], fields: dict[str, str]) -> None:
+    text = "".join([*words, "{prompt}{points}"])
+    assert _template(text, ReleasedText("x", ["prompt", "points"])).fill(fields) == text.format(**fields)
+
+
+@given(WORDS, st.text(), st.text())
+def test_nameless_places_and_marks_too(words: list[str], one: str, other: str) -> None:
+    plain = [word for word in words if "prompt" not in word and "points" not in word]
+    text = "".join([*plain, "{}", *plain, "{}"])
+    fields = {"prompt": one, "points": other}
+    assert _template(text, ReleasedText("x", ["prompt", "points"])).fill(fields) == text.format(one, other)
+    text = "".join([*words, "[X]"])
+    assert _template(text, ReleasedText("x", replace={"[X]": "points"})).fill(fields) == text.replace("[X]", other)
+
+
+PLAIN = {"answers": [{"answer": 1}, {"answer": 0}], "global_evaluation": {name: {"score": 2} for name in RATINGS}}
+"""A reply without anything that we ask for beyond the marks."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(PLAIN),
+        f"Thinking aloud.\n```json\n{json.dumps(PLAIN, indent=4)}\n```",
+        repr(PLAIN),
+        json.dumps(PLAIN)[:-1] + ', "description": "one", "description": "two"}',
+    ],
+)
+def test_a_reply_in_the_releases_own_form(text: str, tmp_path: Path) -> None:
+    """The last one is a reply that the released reader takes and the careful one does not: it is no fault."""
+    (ask,) = asks("genexam", clones.clone(tmp_path, "genexam"))
+    assert [mark.value for mark in ask.contract.parse(text)] == [1, 0, 2, 2, 2]
+    assert release_loads(text)
+    with pytest.raises(Unreadable):
+        ask.contract.parse(text.replace('"answer"', '"reply"').replace("'answer'", "'reply'"))
+
+
+def test_mmmgs_reply_in_the_releases_own_form(tmp_path: Path) -> None:
+    (ask,) = asks("mmmg", clones.clone(tmp_path, "mmmg"))
+    rubric = graph().rubric
+    lines = [f"*   {name}: [yes]" for name in rubric.elements]
+    lines += [f"*   {name}: [no]  [It cannot be seen.]" for name in rubric.dependencies]
+    text = "\n".join(["**Image Description:**", "A plant.", "** Element Evaluation: **", *lines])
+    assert len(ask.contract.parse(text)) == len(lines)
+
+
+def test_own_templates_need_no_more_than_the_question(tmp_path: Path) -> None:
+    """A prompt that says itself how to reply needs none of our pieces; what is asked about it must have."""
+    (tmp_path / "mark-release.md").write_text("Draw: {{prompt}}\nAsk: {{points}}\nReply as you like.", "utf-8")
+    way = make_variant(GENEXAM, None, {}, tmp_path)
+    (ask,) = GENEXAM.protocol.asks(question(1.0), DRAWING, {}, way)
+    assert told(ask) == "Draw: Draw a thing.\nAsk: 1. Is part 1 there?\nReply as you like."
+    (tmp_path / "mark-release.md").write_text("Draw: {{prompt}}", "utf-8")
+    with pytest.raises(UsageError, match=r"mark-release\.md lacks the field \{\{points\}\}"):
+        GENEXAM.protocol.asks(question(1.0), DRAWING, {}, make_variant(GENEXAM, None, {}, tmp_path))
+    (tmp_path / "mark-release.md").write_text("{{prompt}} {{points}}", "utf-8")
+    captioned = make_variant(GENEXAM, None, {"reference": "caption"}, tmp_path)
+    with pytest.raises(UsageError, match=r"lacks the field \{\{reference\}\}"):
+        GENEXAM.protocol.asks(question(1.0), DRAWING, {"caption": "It."}, captioned)
+
+
+def test_a_run_asks_in_the_clones_words_and_every_note_says_so(
+    small_exam: SmallExam, tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_settings(tmp_path, chat.base_url)
+    clones.clone(tmp_path, "genexam")
+    words = ["genexam", "--painter", f"mine=folder/{small_exam.drawings}", "--data", str(small_exam.data)]
+    words += ["--limit", "1", "--judge", JUDGE]
+    limner("run", *words)
+    points = small_exam.rows[0]["scoring_points"]
+    chat.configure(reply=json.dumps(reply([1] * len(points), [2, 2, 2])))
+    asked = chat.counts()["total"]
+    said = limner("run", *words, "--prompts", "release:genexam", "--json").json()
+    assert (said["done"], chat.counts()["total"]) == (1, asked + 1)
+    assert limner("run", *words, "--prompts", "release:./genexam", "--json").json()["done"] == 0
+    rows = {row["setup"].get("prompts"): row for row in limner("scores", "genexam", "--format", "json").json()}
+    assert {*rows} == {None, "release"}
+    assert rows["release"]["evaluator"] == "judge · prompts release"
+    assert "prompts" not in rows[None]["setup"]
+    assert (
+        "asked: variant release, options reference=image, prompts release, templates "
+        in limner("scores", "genexam").out
+    )
+    hash = rows["release"]["setup"]["templates"][:4]
+    noted = f"prompts in the release's own wording (eval_prompt.py, {hash})"
+    assert noted in limner("table", "genexam:table2", "--wording", "release").out
+    only = limner("scores", "genexam", "--wording", "release", "--format", "json").json()
+    assert [row["setup"]["prompts"] for row in only] == ["release"]
+    deviating = limner("run", *words, "--preset", "release", "--prompts", "release:genexam", "--dry-run")
+    assert "prompts from release:genexam" in deviating.err
+
+
+def test_a_run_with_a_bad_clone_ends_with_file_line_and_fix(small_exam: SmallExam, tmp_path: Path) -> None:
+    folder = clones.clone(tmp_path, "genexam", "x = 'a'\nprompt_for_eval = f'{x}'\n")
+    words = ["genexam", "--painter", "control/blank", "--data", str(small_exam.data), "--judge", JUDGE]
+    said = limner("run", *words, "--prompts", f"release:{folder}", code=1)
+    file = folder / "eval_prompt.py"
+    assert f"{file}:2: prompt_for_eval is made with an f-string, and nothing here is run; write it" in said.err
+
+
+VARIABLE = "LIMNER_RELEASES"
+
+
+@each_release
+def test_the_real_clone(name: str) -> None:
+    """With a folder of clones, called as the repositories are: Limner has the very texts that Python has."""
+    release = release_of(kind(name))
+    assert release is not None
+    folder = Path(os.environ.get(VARIABLE, "none")) / release.repository.rpartition("/")[2]
+    need("releases", folder.is_dir(), f"{VARIABLE} names no folder with a clone of {release.repository}")
+    _, prompts = read_release(kind(name), folder)
+    tree = ast.parse((folder / release.file).read_text("utf-8"))
+    for template, one in release.templates.items():
+        owner, _, attribute = one.variable.rpartition(".")
+        scope: dict[str, Any] = {}
+        for node in tree.body:
+            named = [getattr(target, "id", "") for target in getattr(node, "targets", [])]
+            if getattr(node, "name", None) == owner or attribute in named:
+                exec(compile(ast.Module([node], []), release.file, "exec"), scope)
+        truth = getattr(scope[owner](), attribute) if owner else scope[attribute]
+        assert prompts.text(template) == truth
+        marked = {field: f"<{field}>" for field in [*one.format, *one.replace.values()]}
+        if one.format:
+            truth = truth.format(*marked.values(), **marked)
+        for mark, field in one.replace.items():
+            truth = truth.replace(mark, marked[field])
+        assert prompts.fill(template, **marked) == truth
+        assert len(truth) > 20
+    assert isinstance(prompts, Prompts)
+    for ask in asks(name, folder):
+        assert told(ask)
