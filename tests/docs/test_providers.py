@@ -26,7 +26,7 @@ from limner.painters.diffusers import options as pipelines
 from limner.painters.jobs import LONGEST_PAUSE_S, POLLING
 from limner.painters.services import bfl, chat_images, dashscope, gemini
 from limner.transport import http
-from limner.transport.openai_client import CREDITS, REFUSALS, kind_of, retry_after
+from limner.transport.kinds import CREDITS, REFUSALS, kind_of, retry_after
 from tests.docs.blocks import PAGES, blocks
 from tests.docs.tables import (
     KNOWN,

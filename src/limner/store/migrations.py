@@ -25,9 +25,17 @@ def _kinds_of_evaluators(connection: sa.Connection) -> None:
     connection.execute(sa.text("ALTER TABLE setups ADD COLUMN kind VARCHAR(20) DEFAULT 'judge' NOT NULL"))
 
 
+def _doubted_usage(connection: sa.Connection) -> None:
+    """Attempts say why their service's word on the cost is not credible: so far none was doubted."""
+    connection.execute(sa.text("ALTER TABLE attempts ADD COLUMN doubt TEXT"))
+
+
 # A migration is plain SQL that both databases understand, and never uses the tables of `schema`: those are the newest
 # version's. What it adds stands in `schema` too, a new column as the last of its table.
-MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {2: _kinds_of_evaluators}
+MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
+    2: _kinds_of_evaluators,
+    3: _doubted_usage,
+}
 """The version a migration leads to -> the migration, from the version before."""
 
 
