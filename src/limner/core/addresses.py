@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urljoin, urlsplit, urlunsplit
 
 PUBLIC = frozenset({"api-version", "api_version", "version"})
 """What a query may say in the open: everything else in it is taken for a key."""
@@ -18,6 +18,18 @@ def join_path(base: str, path: str) -> str:
     parts, (way, _, query) = urlsplit(base), path.partition("?")
     both = "&".join(word for word in (parts.query, query) if word)
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") + way, both, ""))
+
+
+def lead_on(url: str, to: str) -> str:
+    """Where an address leads that stands at another, whole or as a path; what is none stays as it is.
+
+    >>> lead_on("https://host/a/b", "/c"), lead_on("https://host/a", "//[")
+    ('https://host/c', '//[')
+    """
+    try:
+        return urljoin(url, to)
+    except ValueError:
+        return to
 
 
 def bare(url: str) -> str:

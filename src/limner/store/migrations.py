@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..core.errors import StoreError
+from ..core.terminal import printable
 from .schema import VERSION, meta, metadata
 
 LOCK = int.from_bytes(b"limner")
@@ -96,7 +97,7 @@ def prepare(readers: sa.Engine, writers: sa.Engine, url: str) -> None:
         ) from error
     if found is not None and found < VERSION:
         backup = f"; a backup of version {found} is in {kept}" if kept else ""
-        print(f"the store {url} is brought from version {found} to {VERSION}{backup}", file=sys.stderr)
+        print(printable(f"the store {url} is brought from version {found} to {VERSION}{backup}"), file=sys.stderr)
 
 
 def back_up(file: Path, version: int) -> Path:

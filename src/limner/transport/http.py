@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
-from urllib.parse import urljoin
 
 import httpx2
 
 from ..calls import Fault, Kind
-from ..core.addresses import bare
+from ..core.addresses import bare, lead_on
 from ..core.images import MAX_BYTES
 from ..core.json_text import TooComplex, parse_json
 from ..core.redaction import redacted, without_secrets
@@ -105,7 +104,7 @@ async def exchange(
 
 def redirected(reply: httpx2.Response) -> Fault:
     """The fault of a service that sends a request elsewhere: prompt, pictures and key go where the user said."""
-    to = bare(urljoin(str(reply.url), reply.headers.get("location", "")))
+    to = bare(lead_on(str(reply.url), reply.headers.get("location", "")))
     detail = f"{reply.status_code}: the service sends requests on to {to}, where Limner does not follow"
     return Fault("bad_request", redacted(f"{detail}; should that be right, make it the base_url in limner.toml"))
 

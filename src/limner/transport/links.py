@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import httpx2
 
 from ..calls import Fault
-from ..core.addresses import bare
+from ..core.addresses import bare, lead_on
 from ..core.images import MAX_BYTES
 from .bounded import BadPacking, TooLarge, read_bounded
 from .http import CONNECT_S, client
@@ -33,7 +33,7 @@ async def fetch(url: str, hosts: tuple[str, ...]) -> bytes:
         found = await _step(url)
         if isinstance(found, bytes):
             return found
-        if urlsplit(url).scheme == "https" and urlsplit(found).scheme == "http":
+        if url.lower().startswith("https:") and found.lower().startswith("http:"):
             raise Fault("image", f"the link leads from https to {bare(found)[:80]!r}, which is not encrypted")
         url = found
     raise Fault("image", f"the link leads on more than {HOPS} times, at last to {bare(url)[:80]!r}")
@@ -45,7 +45,7 @@ async def _step(url: str) -> bytes | str:
     try:
         async with client(asyncio.get_running_loop()).stream("GET", url, timeout=limit) as reply:
             if reply.status_code in (301, 302, 303, 307, 308) and "location" in reply.headers:
-                return urljoin(url, reply.headers["location"])
+                return lead_on(url, reply.headers["location"])
             if reply.status_code in (403, 404, 410):
                 raise Fault("missing", f"the link to the image has expired ({reply.status_code})")
             if reply.status_code != 200:
