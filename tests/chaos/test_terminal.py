@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from tests.chaos.server import Misbehaving, Seen, chat_reply, says
+from tests.chaos.server import Answer, Misbehaving, Seen, chat_reply, says
 from tests.cli.invoke import limner
 from tests.core.test_terminal import BIDI, controls
 from tests.fakes.truth import count_points, verdict
@@ -25,21 +27,25 @@ COMMANDS = (
 )  # fmt: skip
 
 
-def spoil(folder: Path, words: str) -> list[str]:
-    """Put the words into ids, prompts and tags of an exam's data; returns the ids."""
-    file = folder / "annotations" / "All_Subjects.jsonl"
-    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    for row in rows:
-        row["prompt"] += words
-        row["taxonomy"] = f"{row['taxonomy']}{words}"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return [row["id"] for row in rows]
+def spoil(store: Path, words: str) -> str:
+    """Put the words into the ids, prompts and tags that a store has; returns an id."""
+    with closing(sqlite3.connect(store / "limner.db")) as database, database:
+        for hash, body in database.execute("SELECT hash, body FROM questions").fetchall():
+            changed = json.loads(body)
+            changed["prompt"] += words
+            changed["tags"] = {name + words: value + words for name, value in changed["tags"].items()}
+            if "id" in changed:
+                changed["id"] += words
+            database.execute("UPDATE questions SET body = ? WHERE hash = ?", (json.dumps(changed), hash))
+        database.execute("UPDATE questions SET id = id || ?", (words,))
+        database.execute("UPDATE drawings SET question_id = question_id || ?", (words,))
+        return str(database.execute("SELECT id FROM questions ORDER BY position DESC").fetchone()[0])
 
 
 def all_shown(here: Path, words: str) -> list[str]:
     """What every command says of a store that is full of the words."""
 
-    def behave(seen: Seen) -> object:
+    def behave(seen: Seen) -> Answer:
         text = seen.json["messages"][0]["content"][0]["text"]
         if seen.number == 0:
             return says({"error": {"message": f"no {words}", "code": words}}, 400)
@@ -50,20 +56,15 @@ def all_shown(here: Path, words: str) -> list[str]:
 
     here.mkdir(parents=True)
     exam = write_exam(here, 2)
-    ids = spoil(exam.data, words)
     store = ("--store", str(here / "store"))
-    with Misbehaving(behave) as server:  # type: ignore[arg-type]
-        toml = (
-            f'[providers.fake]\nbase_url = "{server.url}"\n[models."fake/judge"]\ninput_price = 1\noutput_price = 1\n'
-        )
-        Path("limner.toml").write_text(toml, "utf-8")
-        name = f"mine{words}=folder/{exam.drawings}".replace("=", "_", 0)
-        run = limner(
-            "run", "genexam", "--data", exam.data, "--painter", name, "--judge", "fake/judge", *store, code=None
-        )
+    with Misbehaving(behave) as server:
+        Path("limner.toml").write_text(f'[providers.fake]\nbase_url = "{server.url}"\n', "utf-8")
+        painter = ("--painter", f"mine{words}=folder/{exam.drawings}")
+        run = limner("run", "genexam", "--data", exam.data, *painter, "--judge", "fake/judge", *store, code=None)
+    id = spoil(here / "store", words)
     found = [run.out + run.err]
     for command in COMMANDS:
-        said = limner(*(word.format(id=ids[1]) for word in command), *store, code=None)
+        said = limner(*(word.format(id=id) for word in command), *store, code=None)
         found.append(said.out + said.err)
     return found
 

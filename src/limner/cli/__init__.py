@@ -95,7 +95,8 @@ def main() -> NoReturn:
         say(f"limner: {error}", err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        error.message = printable(error.message)
+        # In its own frame of usage and hints, which are Limner's words.
+        vars(error)["message"] = printable(error.message)
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):

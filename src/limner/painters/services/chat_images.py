@@ -79,7 +79,8 @@ class ChatImages(OneReplyPainter):
             raise error_within(choice["error"], raw)
         usage = told_part(reply, "usage")
         names = {"tokens_in": "prompt_tokens", "tokens_out": "completion_tokens", "cost": "cost"}
-        drawn = replace(drawn, **{field: usage.get(name) for field, name in names.items()})
+        counts: dict[str, Any] = {field: usage.get(name) for field, name in names.items()}
+        drawn = replace(drawn, **counts)
         if usage.get("is_byok"):
             drawn = replace(drawn, upstream_cost=told_part(usage, "cost_details").get("upstream_inference_cost"))
         message = choice.get("message") or {}

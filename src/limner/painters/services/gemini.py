@@ -91,7 +91,7 @@ class Gemini(OneReplyPainter):
         """See `limner.painters.sync.OneReplyPainter`."""
         usage = told_part(reply, "usageMetadata")
         made = usage.get("candidatesTokenCount", 0) if usage else None
-        counts = {"tokens_in": usage.get("promptTokenCount"), "tokens_out": made}
+        counts: dict[str, Any] = {"tokens_in": usage.get("promptTokenCount"), "tokens_out": made}
         drawn = replace(drawn, **counts, thought_tokens=usage.get("thoughtsTokenCount"))
         candidate = (reply.get("candidates") or [{}])[0]
         # What the model draws while it thinks is a draft.

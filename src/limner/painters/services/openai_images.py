@@ -62,7 +62,7 @@ class OpenAIImages(OneReplyPainter):
             raise Fault("server", "no image in the reply", cost=None, result=dict(drawn.raw))
         usage = told_part(reply, "usage")
         shown = told_part(usage, "input_tokens_details").get("image_tokens")
-        counts = {"tokens_in": usage.get("input_tokens"), "tokens_out": usage.get("output_tokens")}
+        counts: dict[str, Any] = {"tokens_in": usage.get("input_tokens"), "tokens_out": usage.get("output_tokens")}
         return where, replace(drawn, **counts, picture_tokens=shown, prompt=first.get("revised_prompt") or None)
 
 
