@@ -50,7 +50,7 @@ async def read_bounded(reply: httpx2.Response, most: int) -> bytearray:
     return body
 
 
-class Plain:
+class Unpacked:
     """A body as it is."""
 
     whole = True
@@ -94,10 +94,10 @@ class Unpacker:
         self.whole = self._inflate.eof
 
 
-def _unpacker(encoding: str) -> Plain | Unpacker:
+def _unpacker(encoding: str) -> Unpacked | Unpacker:
     how = encoding.strip().lower()
     if how in ("", "identity"):
-        return Plain()
+        return Unpacked()
     if how in ("gzip", "x-gzip"):
         return Unpacker(31)
     if how == "deflate":
