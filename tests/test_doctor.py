@@ -11,6 +11,7 @@ import pytest
 from limner import doctor
 from limner.doctor import REGISTRIES, Check, examine, is_network
 from limner.store import Store, version_at
+from limner.store.schema import VERSION
 from tests.store.versions import make_version_1
 
 Part = namedtuple("Part", "mountpoint fstype")
@@ -47,7 +48,9 @@ def test_text_recognition_works() -> None:
 @pytest.mark.usefixtures("no_ocr")
 def test_a_store_that_is_there(tmp_path: Path) -> None:
     Store(tmp_path / "store").close()
-    assert found(tmp_path / "store")["store"].detail.endswith("opens; version 2; ways of asking judges in it: 0")
+    assert found(tmp_path / "store")["store"].detail.endswith(
+        f"opens; version {VERSION}; ways of asking judges in it: 0"
+    )
 
 
 @pytest.mark.usefixtures("no_ocr")
@@ -55,7 +58,7 @@ def test_an_older_store_is_told_and_left_as_it_is(tmp_path: Path) -> None:
     make_version_1(str(tmp_path))
     check = found(tmp_path)["store"]
     assert check.state == "note"
-    assert "has version 1; the first command that opens it brings it to 2, with a backup" in check.detail
+    assert f"has version 1; the first command that opens it brings it to {VERSION}, with a backup" in check.detail
     assert (version_at(tmp_path), list(tmp_path.glob("*backup*"))) == (1, [])
 
 

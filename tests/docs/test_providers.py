@@ -25,8 +25,8 @@ from limner.painters.base import PaintRequest
 from limner.painters.diffusers import options as pipelines
 from limner.painters.jobs import LONGEST_PAUSE_S, POLLING
 from limner.painters.services import bfl, chat_images, dashscope, gemini
-from limner.transport import http
-from limner.transport.openai_client import CREDITS, REFUSALS, kind_of, retry_after
+from limner.transport import links
+from limner.transport.kinds import CREDITS, REFUSALS, kind_of, retry_after
 from tests.docs.blocks import PAGES, blocks
 from tests.docs.tables import (
     ASPECTS,
@@ -305,7 +305,7 @@ def test_kinds_named_are_kinds() -> None:
     [
         ("index", f"{TRIES} tries in all"),
         ("index", f"up to {retry_after('99999'):g} seconds"),
-        ("index", f"at most {http.LINK_TIMEOUT_S:g} seconds, and up to {MAX_BYTES // 2**20} MiB"),
+        ("index", f"at most {links.LINK_TIMEOUT_S:g} seconds, and up to {MAX_BYTES // 2**20} MiB"),
         ("local", f"tries each call {TRIES} times"),
         ("local", SETTINGS.providers["local"].base_url),
         ("dashscope", f"pauses grow to {LONGEST_PAUSE_S:g}"),

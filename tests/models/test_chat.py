@@ -284,7 +284,6 @@ def raw() -> Iterator[Raw]:
         ({"choices": ["words"]}, "application/json"),
         ({"choices": [{"message": "words"}]}, "application/json"),
         ({"choices": [{"message": {"content": ["words"]}}]}, "application/json"),
-        ({"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "?", "completion_tokens": 1}}, "json"),
         ({"choices": [{"finish_reason": "error", "error": {"code": 500, "message": "x"}}]}, "application/json"),
     ],
 )  # fmt: skip

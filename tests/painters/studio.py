@@ -137,7 +137,7 @@ LINK_FAULTS: dict[str, tuple[str, int]] = {
     "junk_link": ("image", 1),
     "oversize_link": ("image", 1),
     "expired_link": ("missing", 1),
-    "moved_link": ("server", 3),
+    "moved_link": ("image", 1),
 }
 """Faults of links, the kinds they must come out as, and how often the link may have been followed in three tries."""
 

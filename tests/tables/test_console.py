@@ -9,7 +9,7 @@ from limner.tables.console import NARROWEST, PLAIN_WIDTH, console, escape
 
 def test_escape() -> None:
     assert escape("plain ✓ line\n") == "plain ✓ line\n"
-    assert escape("[b]\x00\x07\x9b") == "\\[b]" + "\N{REPLACEMENT CHARACTER}" * 3
+    assert escape("[b]\x00\x07\x9b") == r"\[b]\u0000\u0007\u009b"
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def test_names_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]) -> None
         "[bold]",
         "[red]x[/red]",
         "stop=['[a]']",
-        "\N{REPLACEMENT CHARACTER}[31mexam",
+        r"\u001b[31mexam",
     ):
         assert name in out
     assert "\x1b" not in out

@@ -5,12 +5,14 @@ from .budget import Budget, BudgetReached
 from .journal import Attempt, Calls, Outcome, Result
 from .keys import Request, canonical, digest, purpose
 from .rate_limit import Limits
+from .usage import Bill, bill
 
 __all__ = [
     "KINDS",
     "PASSING",
     "STOPPING",
     "Attempt",
+    "Bill",
     "Budget",
     "BudgetReached",
     "Calls",
@@ -20,6 +22,7 @@ __all__ = [
     "Outcome",
     "Request",
     "Result",
+    "bill",
     "canonical",
     "digest",
     "purpose",

@@ -13,6 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..core.faults import RETRIED_NEXT_RUN
+from ..core.redaction import without_secrets
 from ..store import Store
 from ..store.schema import attempts, calls
 from .keys import Request, current
@@ -125,7 +126,7 @@ def claim(
         }  # fmt: skip
         fresh = {
             "key": request.key, "kind": request.kind, "target": request.target,
-            "request": {"body": request.body, "repeat": request.repeat, "round": request.round},
+            "request": without_secrets({"body": request.body, "repeat": request.repeat, "round": request.round}),
             "created": at, "exam": exam, "painter": painter,
         }  # fmt: skip
         if store.is_new(connection, calls, fresh | ours):

@@ -16,12 +16,14 @@ import sqlalchemy as sa
 
 from ..core.errors import StoreError
 from ..core.faults import PASSING, Fault
+from ..core.redaction import without_secrets
 from ..store import Store, now
 from ..store.schema import attempts, calls
 from .budget import Budget
 from .claims import LEASE_S, Busy, Claimed, Settled, claim, this_process
 from .keys import Request
 from .rate_limit import Limits, RateLimit
+from .usage import doubt_of
 
 DETAIL = 2000
 """Of a fault's words so many characters are kept."""
@@ -40,10 +42,15 @@ def back_off(tries: int) -> float:
 
 @dataclass(frozen=True)
 class Result:
-    """What one attempt brought: plain JSON (images by hash), and what it cost (None: unknown)."""
+    """What one attempt brought: plain JSON (images by hash), and what it cost (None: unknown).
+
+    Attributes:
+        doubt: Why the service's word on the cost is not credible: then the attempt counts at its bound.
+    """
 
     payload: dict[str, Any]
     cost: float | None = 0.0
+    doubt: str | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,7 @@ class Attempt:
 
     async def save(self, progress: dict[str, Any]) -> None:
         """Remember something to go on from after a crash, such as a service's job id."""
-        self.progress = progress
+        self.progress = progress = without_secrets(progress)
         await self._calls._change(self._key, self._token, progress=progress)
 
 
@@ -79,6 +86,7 @@ class Tally:
     stored: int = 0
     spent: float = 0.0
     unpriced: int = 0
+    doubted: int = 0
 
 
 class Calls:
@@ -194,10 +202,12 @@ class Calls:
             try:
                 async with asyncio.timeout(limit.limits.attempt_s):
                     result = await perform(attempt)
-                cost = result.cost
+                doubt = result.doubt or doubt_of(result.cost)
+                cost = bound if doubt else result.cost
             except (Fault, TimeoutError) as error:
                 fault = error if isinstance(error, Fault) else _too_slow(limit)
-                cost = fault.cost
+                fault.doubt = fault.doubt or doubt_of(fault.cost)
+                cost = fault.cost = bound if fault.doubt else fault.cost
                 later = time.monotonic() + (fault.retry_after or 0.0)
                 last = n == held.tries + self.tries or later - began > limit.limits.call_s
                 again = fault.kind in PASSING and not last
@@ -215,10 +225,12 @@ class Calls:
                 await asyncio.shield(self._settle(row, held.token, "failed", broken))
                 raise
             else:
-                row = _row(request.key, n, started, clock, None) | {"result": result.payload, "cost": cost}
+                payload: dict[str, Any] = without_secrets(result.payload)
+                told = {"result": payload, "cost": cost, "doubt": doubt}
+                row = _row(request.key, n, started, clock, None) | told
                 if not await self._settle(row, held.token, "done", None):
                     return None
-                return Outcome(request.key, result.payload, cost, stored=False)
+                return Outcome(request.key, payload, cost, stored=False)
             finally:
                 self.budget.settle(reserved, cost)
         raise AssertionError("the last try either returns or raises")
@@ -232,6 +244,7 @@ class Calls:
     async def _settle(self, row: dict[str, Any], token: str, status: str, fault: Fault | None) -> bool:
         """Store an attempt and what it makes of the call; False when the claim is no longer ours."""
         self.tally.made += 1
+        self.tally.doubted += row["doubt"] is not None
         if row["cost"] is None:
             self.tally.unpriced += 1
         else:
@@ -275,4 +288,5 @@ def _row(key: str, n: int, started: float, clock: float, fault: Fault | None) ->
     row = {"call": key, "n": n, "started": started, "seconds": time.perf_counter() - clock}
     if fault is None:
         return row | {"fault": None, "detail": None}
-    return row | {"fault": fault.kind, "detail": fault.detail[:DETAIL], "cost": fault.cost, "result": fault.result}
+    told = {"cost": fault.cost, "result": without_secrets(fault.result), "doubt": fault.doubt}
+    return row | {"fault": fault.kind, "detail": fault.detail[:DETAIL], **told}

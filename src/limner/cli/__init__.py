@@ -8,6 +8,8 @@ from typing import NoReturn
 
 import click
 
+from .say import say
+
 GROUPS: dict[str, dict[str, str]] = {
     "Draw and mark": {
         "run": "Draw what is missing, mark what is unmarked, show the scores.",
@@ -88,21 +90,24 @@ def limner() -> None:
 def main() -> NoReturn:
     """Run the command line; errors meant for users become one message and an exit code."""
     from limner.core.errors import LimnerError
+    from limner.core.terminal import printable
 
     try:
         limner.main(prog_name="limner", standalone_mode=False)
     except LimnerError as error:
-        click.echo(f"limner: {error}", err=True)
+        say(f"limner: {error}", err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
+        # In its own frame of usage and hints, which are Limner's words.
+        vars(error)["message"] = printable(error.message)
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("limner: interrupted; run the same command again to go on", err=True)
+        say("limner: interrupted; run the same command again to go on", err=True)
         sys.exit(130)
     except click.exceptions.Exit as request:
         sys.exit(request.exit_code)
     except OSError as error:
-        click.echo(f"limner: {error}", err=True)
+        say(f"limner: {error}", err=True)
         sys.exit(1)
     sys.exit(0)

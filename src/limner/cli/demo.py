@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from . import options
+from .say import say
 
 NOTES = """
 What this shows
@@ -51,10 +52,10 @@ def demo_command(store: str) -> None:
             failed, interrupted = failed + progress.failed, progress.interrupted
             if interrupted:
                 break
-    click.echo(NOTES)
-    click.echo(f"Results: {Path(store).absolute() if '://' not in store else store}")
-    click.echo(f"Next:    limner scores {exam} --by subject --store {store}")
-    click.echo(f"         limner show {exam} Sample_Biology_1 --painter control/swapped --store {store}")
+    say(NOTES)
+    say(f"Results: {Path(store).absolute() if '://' not in store else store}")
+    say(f"Next:    limner scores {exam} --by subject --store {store}")
+    say(f"         limner show {exam} Sample_Biology_1 --painter control/swapped --store {store}")
     sys.exit(130 if interrupted else 3 if failed else 0)
 
 
@@ -67,5 +68,5 @@ def doctor_command(store: str) -> None:
     fit = True
     for check in examine(store):
         fit = fit and check.state != "bad"
-        click.echo(f"{check.state:>4}  {check.name}: {check.detail}")
+        say(f"{check.state:>4}  {check.name}: {check.detail}")
     sys.exit(0 if fit else 1)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options, running
+from .say import say
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -69,7 +70,7 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
     wanted = Measuring(probes, given["ocr"], given["regions"], given["aesthetics"], words)
     if brought and not probes and not wanted.named:
         if given["as_json"]:
-            click.echo(json.dumps({"values": brought}))
+            say(json.dumps({"values": brought}))
         return 0
     how = {name: given[name] for name in ("painters", "concurrency", "retry_failed", "budget")}
     plan = api.plan(exam, store, selection=selection, measuring=wanted, draw=False, **how)
@@ -79,13 +80,13 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
     runner = Runner(plan, store)
     runner.check()
     for probe in plan.probes:
-        click.echo(f"{probe.evidence}: {probe.name}", err=True)
+        say(f"{probe.evidence}: {probe.name}", err=True)
     if given["dry_run"]:
         counts = {probe.evidence: 0 for probe in plan.probes}
         for probe, _ in runner.backlog.missing_evidence():
             counts[probe.evidence] += 1
         told = ", ".join(f"{count} {name}" for name, count in counts.items())
-        click.echo(json.dumps(counts) if given["as_json"] else f"to measure: {told}")
+        say(json.dumps(counts) if given["as_json"] else f"to measure: {told}")
         return 0
     with running.shown() as watch:
         runner.watch = watch
@@ -113,7 +114,7 @@ def _bring(exam: str, name: str, word: str, store: Store, selection: Selection, 
     found = read_table(name, path, drawings, label)
     if not dry:
         found.save(store).result()
-    click.echo(f"{name}: {len(found.values)} values from {path}, as {found.backend}", err=True)
+    say(f"{name}: {len(found.values)} values from {path}, as {found.backend}", err=True)
     return len(found.values)
 
 
@@ -170,7 +171,7 @@ def compare(images: tuple[Path, ...], backends: tuple[str, ...], as_json: bool) 
     if not as_json:
         for row in rows:
             for word, reason in row["failed"].items():
-                click.echo(f"{row['image']}: {word}: {reason}", err=True)
+                say(f"{row['image']}: {word}: {reason}", err=True)
     if any(row["failed"] for row in rows):
         sys.exit(3)
 
@@ -200,9 +201,9 @@ def show(image: Path, backend: str, output: Path) -> None:
     found = counter.count(picture, RapidOcr().read(picture))
     overlay(picture, found).save(output)
     said = f"{found.count} regions: {found.masks} masks, {found.lines} lines of text"
-    click.echo(f"{said}; readability {_readability(found.count):.2f}")
-    click.echo(f"counted by {counter.name}")
-    click.echo(f"drawn in {output}")
+    say(f"{said}; readability {_readability(found.count):.2f}")
+    say(f"counted by {counter.name}")
+    say(f"drawn in {output}")
 
 
 def _opened(word: str) -> RegionCounter:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from . import options
+from .say import say
 
 
 @click.command("exams")
@@ -22,24 +23,24 @@ def exams_command() -> None:
         try:
             found = kind(name)
         except UsageError as error:
-            click.echo(f"{name}: {error}")
+            say(f"{name}: {error}")
             continue
         protocol = found.protocol
-        click.echo(f"{name}: {found.title}")
+        say(f"{name}: {found.title}")
         for score in protocol.scored:
-            click.echo(f"    {score.name} (0-{score.top:g}): {score.about}")
-        click.echo(f"    variants: {', '.join(protocol.variants)}")
+            say(f"    {score.name} (0-{score.top:g}): {score.about}")
+        say(f"    variants: {', '.join(protocol.variants)}")
         for option, values in {**protocol.options, **protocol.draw_options}.items():
-            click.echo(f"    -O {option}={'|'.join(values)}")
+            say(f"    -O {option}={'|'.join(values)}")
         for constant, number in protocol.constants.items():
-            click.echo(f"    -O {constant}={number:g} with scores, show and export")
+            say(f"    -O {constant}={number:g} with scores, show and export")
         shipped = wordings(found)
         if shipped[-1].date is not None:
-            click.echo(f"    wordings: {', '.join(f'{one.version} ({one.date})' for one in shipped)}")
+            say(f"    wordings: {', '.join(f'{one.version} ({one.date})' for one in shipped)}")
         for preset, body in found.all_presets.items():
-            click.echo(f"    --preset {preset}: {_words(body)}")
+            say(f"    --preset {preset}: {_words(body)}")
         if found.sample is not None:
-            click.echo(f"    bundled sample: sample/{name}")
+            say(f"    bundled sample: sample/{name}")
 
 
 def _words(body: Mapping[str, Any]) -> str:
@@ -75,15 +76,15 @@ def check(exam: str, data: Path | None) -> None:
 
     named = resolve(exam, data)
     found = read(named)
-    click.echo(f"{found.name}: {len(found.questions)} questions, all well-formed")
+    say(f"{found.name}: {len(found.questions)} questions, all well-formed")
     for tag in kind(found.kind).protocol.breakdowns:
         counts = Counter(question.tags.get(tag, "(none)") for question in found.questions)
         shown = ", ".join(f"{value} {count}" for value, count in counts.most_common(12))
-        click.echo(f"    {tag}: {shown}" + (" …" if len(counts) > 12 else ""))
+        say(f"    {tag}: {shown}" + (" …" if len(counts) > 12 else ""))
     for name, ids in found.subsets.items():
-        click.echo(f"    subset {name}: {len(ids)}")
+        say(f"    subset {name}: {len(ids)}")
     for note in found.notes:
-        click.echo(f"note: {note}")
+        say(f"note: {note}")
 
 
 @exam_command.command("new")
@@ -96,6 +97,6 @@ def new(folder: Path, like: str | None) -> None:
 
     like = like or SHIPPED[0]
     path = write_starter(folder, like)
-    click.echo(f"a small exam like {like} is now in {folder}; edit it, then:")
-    click.echo(f"    limner exam check {path}")
-    click.echo(f"    limner run {path} --painter control/reference --judge ocr")
+    say(f"a small exam like {like} is now in {folder}; edit it, then:")
+    say(f"    limner exam check {path}")
+    say(f"    limner run {path} --painter control/reference --judge ocr")

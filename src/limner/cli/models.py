@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from .say import say
+
 
 @click.group("models", invoke_without_command=True)
 @click.option("--find", metavar="WORD", help="Only models whose name or maker has the word in it.")
@@ -42,6 +44,6 @@ def update_command(source: str) -> None:
 
     changes = update(source, settings.load())
     for change in changes:
-        click.echo(str(change))
+        say(str(change))
     where = f"; kept in {catalogue.refreshed_file()}" if changes else ""
-    click.echo(f"{len(changes)} {'fact is' if len(changes) == 1 else 'facts are'} new{where}")
+    say(f"{len(changes)} {'fact is' if len(changes) == 1 else 'facts are'} new{where}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options
+from .say import say
 
 if TYPE_CHECKING:
     from ..tables.model import Table
@@ -43,9 +44,9 @@ def table_command(name: str | None, **given: Any) -> None:
     if name is None:
         width = max(map(len, known()))
         for key, layout in known().items():
-            click.echo(f"{key:{width}}  {layout.title}")
+            say(f"{key:{width}}  {layout.title}")
         for error in wrong().values():
-            click.echo(f"limner: {error}", err=True)
+            say(f"limner: {error}", err=True)
         return
     layout = find(name)
     choice = TableChoice(
@@ -62,7 +63,7 @@ def table_command(name: str | None, **given: Any) -> None:
     table, found = _built(layout, choice, given["store"], named)
     _write(table, given["form"], given["output"])
     if not found:
-        click.echo(f"limner: {given['store']} has nothing marked for {layout.key}; published figures only", err=True)
+        say(f"limner: {given['store']} has nothing marked for {layout.key}; published figures only", err=True)
 
 
 def _built(layout: Layout, choice: TableChoice, url: str, named: bool) -> tuple[Table, bool]:
@@ -128,7 +129,7 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
         plots = known()
         width = max(map(len, plots))
         for key, each in plots.items():
-            click.echo(f"{key:{width}}  {each.about}" + (f" ({each.only} only)" if each.only else ""))
+            say(f"{key:{width}}  {each.about}" + (f" ({each.only} only)" if each.only else ""))
         return
     find(name)
     if not exams:
@@ -141,7 +142,7 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
     if given["by"] and name not in ("categories", "heatmap"):
         raise click.UsageError("--by goes with categories and heatmap")
     plot(name, exams, given["output"], PlotChoice(**which), given["width"])
-    click.echo(f"{given['output']}: {name} of {', '.join(exams)}")
+    say(f"{given['output']}: {name} of {', '.join(exams)}")
 
 
 @click.command("report")
@@ -170,7 +171,7 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **give
 
     def watch(words: str) -> None:
         if loud:
-            click.echo(f"\r\033[K{words}", err=True, nl=False)
+            say(words, err=True, nl=False, over=True)
 
     built = build(
         output,
@@ -184,13 +185,13 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **give
         **options.make_which(given),
     )
     if loud:
-        click.echo("\r\033[K", err=True, nl=False)
+        say(err=True, nl=False, over=True)
     for image, why in list(built.unshown.items())[:5]:
-        click.echo(f"image {image[:12]} cannot be shown: {why}", err=True)
+        say(f"image {image[:12]} cannot be shown: {why}", err=True)
     if len(built.unshown) > 5:
-        click.echo(f"and {len(built.unshown) - 5} more images cannot be shown", err=True)
+        say(f"and {len(built.unshown) - 5} more images cannot be shown", err=True)
     for said in built.broken:
-        click.echo(f"limner: {said}", err=True)
+        say(f"limner: {said}", err=True)
     counts = {"exam": built.exams, "drawing": built.drawings, "new picture": built.pictures}
     told = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
-    click.echo(f"{built.index}: {told}, {built.seconds:.1f} s")
+    say(f"{built.index}: {told}, {built.seconds:.1f} s")

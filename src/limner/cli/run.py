@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from . import options, running
+from .say import say
 
 
 @click.command("run")
@@ -97,14 +98,14 @@ def import_command(
     )
     if as_json:
         body = {"results": found.results, "images": found.images, "failures": dict(found.failures)}
-        click.echo(json.dumps(body))
+        say(json.dumps(body))
     else:
         unread, unmeasured = found.failures["unreadable"], found.failures["probe"]
         said = f", {unread} of them unreadable" if unread else ""
         said += f", {unmeasured} with a measurement that failed" if unmeasured else ""
-        click.echo(f"{found.results} results imported, {found.images} with their drawing{said}, into {store}")
+        say(f"{found.results} results imported, {found.images} with their drawing{said}, into {store}")
         for detail in found.details[:5]:
-            click.echo(f"note: {detail}", err=True)
+            say(f"note: {detail}", err=True)
         if len(found.details) > 5:
-            click.echo(f"… and {len(found.details) - 5} more", err=True)
+            say(f"… and {len(found.details) - 5} more", err=True)
     sys.exit(3 if found.failures else 0)

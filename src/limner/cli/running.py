@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options
+from .say import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,9 +137,9 @@ def _tell(plan: Plan, asking: Asking) -> None:
             notes += [f"{painter.name}: files for the same id: {', '.join(names)}" for names in same[:5]]
             notes += [f"{painter.name}: … and {len(same) - 5} more ids with several files"] if len(same) > 5 else []
     for note in notes:
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     for word in preset_deviations(plan.exam.kind, asking):
-        click.echo(f"differs from preset {asking.preset}: {word}", err=True)
+        say(f"differs from preset {asking.preset}: {word}", err=True)
 
 
 def tell_models(plan: Plan, asking: Asking) -> None:
@@ -149,9 +150,9 @@ def tell_models(plan: Plan, asking: Asking) -> None:
     usual = None if asking.judges else exams.kind(plan.exam.kind).preset(asking.preset).get("judge")
     models, day = settings.load().models, catalogue.today()
     for name, word in catalogue.warnings(plan.models, models, day).items():
-        click.echo(f"warning: {word}", err=True)
+        say(f"warning: {word}", err=True)
         if name == usual and (heir := catalogue.successor_of(name, models, day)) is not None:
-            click.echo(
+            say(
                 f"preset {asking.preset} asks {name}: with --judge {heir} another evaluator marks, and its scores "
                 "stand apart from those of the paper's judge",
                 err=True,
@@ -166,21 +167,19 @@ def tell_older(plan: Plan, store: Store) -> None:
     from ..running.older_wordings import older_wordings
 
     for one in older_wordings(plan, store, settings.load()):
-        click.echo(f"note: {one}", err=True)
+        say(f"note: {one}", err=True)
 
 
 def _say(given: dict[str, Any], counts: dict[str, int], unpriced: list[str] | None) -> None:
     """What is to be done, and with a budget whose price nobody knows."""
     if given["as_json"]:
-        click.echo(json.dumps(counts if unpriced is None else {**counts, "unpriced": unpriced}))
+        say(json.dumps(counts if unpriced is None else {**counts, "unpriced": unpriced}))
     else:
-        click.echo(
-            f"to do for {counts['questions']} questions: {counts['drawings']} drawings, {counts['markings']} markings"
-        )
+        say(f"to do for {counts['questions']} questions: {counts['drawings']} drawings, {counts['markings']} markings")
         for why in unpriced or ():
-            click.echo(f"--budget cannot be kept: {why}")
+            say(f"--budget cannot be kept: {why}")
         if unpriced == []:
-            click.echo("--budget can be kept: every price is known")
+            say("--budget can be kept: every price is known")
 
 
 def close(given: dict[str, Any], progress: Progress) -> None:
@@ -190,18 +189,18 @@ def close(given: dict[str, Any], progress: Progress) -> None:
     body = {
         "done": progress.done, "stored": progress.stored, "failed": progress.failed,
         "failures": dict(progress.failures), "not_applicable": progress.not_applicable,
-        "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced,
+        "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced, "doubted_calls": progress.doubted,
         "interrupted": progress.interrupted, "store": hidden(str(given["store"])),
     }  # fmt: skip
     if given["as_json"]:
-        click.echo(json.dumps(body))
+        say(json.dumps(body))
         return
     for detail in progress.details:
-        click.echo(f"failed: {detail}", err=True)
+        say(f"failed: {detail}", err=True)
     if progress.failed > len(progress.details):
-        click.echo(f"… and {progress.failed - len(progress.details)} more failures", err=True)
+        say(f"… and {progress.failed - len(progress.details)} more failures", err=True)
     if progress.interrupted:
-        click.echo("interrupted; run the same command again to go on", err=True)
+        say("interrupted; run the same command again to go on", err=True)
 
 
 @contextmanager
@@ -214,16 +213,18 @@ def shown() -> Iterator[Callable[[Progress], None]]:
     from rich.live import Live
     from rich.text import Text
 
+    from ..core.terminal import printable
+
     latest: list[Progress] = []
     with Live(console=Console(stderr=True), refresh_per_second=4, transient=False) as live:
 
         def watch(progress: Progress) -> None:
             latest[:] = [progress]
-            live.update(Text(describe(progress)))
+            live.update(Text(printable(describe(progress))))
 
         yield watch
         if latest:
-            live.update(Text(describe(latest[0])))
+            live.update(Text(printable(describe(latest[0]))))
 
 
 class _Plain:
@@ -235,7 +236,7 @@ class _Plain:
     def __call__(self, progress: Progress) -> None:
         if time.monotonic() >= self._next or progress.settled >= progress.total:
             self._next = time.monotonic() + 10
-            click.echo(describe(progress), err=True)
+            say(describe(progress), err=True)
 
 
 def describe(progress: Progress) -> str:
@@ -250,6 +251,8 @@ def describe(progress: Progress) -> str:
     parts += [f"{progress.failed} failed", f"{rate:.1f}/s", f"${progress.spent:.4f}"]
     if progress.unpriced:
         parts[-1] += f" + {progress.unpriced} unpriced"
+    if progress.doubted:
+        parts[-1] += f" ({progress.doubted} at their bound: usage not credible)"
     left = progress.total - progress.settled
     if rate and left > 0:
         parts.append(f"{_time(left / rate)} left")

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from . import options
+from .say import say
 
 
 @click.command("scores")
@@ -191,14 +192,14 @@ def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
         **options.make_which(given),
     )
     if as_json:
-        click.echo(json.dumps(body, ensure_ascii=False, indent=2))
+        say(json.dumps(body, ensure_ascii=False, indent=2))
     else:
         print_question(body)
     if given["steps"] is not None:
         from ..tables.question import write_steps
 
         for file in write_steps(body, given["store"], given["steps"]):
-            click.echo(f"steps: {file}", err=True)
+            say(f"steps: {file}", err=True)
 
 
 @click.command("export")
@@ -233,4 +234,4 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
         rows = list(export_rows(stored_exam(exam, store).name, exams.kind(kind).protocol, groups, given["reading"]))
         write_rows(rows, form, output)
         if images is not None:
-            click.echo(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)
+            say(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from .errors import StoreError
 from .images import BadImage
+from .redaction import redacted
 
 Kind = Literal[
     "network", "timeout", "rate_limit", "server", "interrupted",
@@ -35,6 +36,7 @@ class Fault(Exception):
         retry_after: Seconds the service asked to wait.
         calls: Keys of the calls that led here.
         cost: What was paid all the same; None when unknown.
+        doubt: Why the service's word on that is not credible.
     """
 
     def __init__(
@@ -46,12 +48,13 @@ class Fault(Exception):
         calls: tuple[str, ...] = (),
         cost: float | None = 0.0,
         result: dict[str, object] | None = None,
+        doubt: str | None = None,
     ) -> None:
         # Services' own words end up here; no database takes half a character pair or a NUL.
-        self.detail = detail.encode("utf-8", "replace").decode().replace("\0", "")
+        self.detail = redacted(detail.encode("utf-8", "replace").decode().replace("\0", ""))
         super().__init__(f"{kind}: {self.detail}")
         self.kind, self.retry_after = kind, retry_after
-        self.calls, self.cost, self.result = calls, cost, result
+        self.calls, self.cost, self.result, self.doubt = calls, cost, result, doubt
 
 
 @contextmanager

@@ -11,8 +11,8 @@ import math
 import re
 
 from .asks import Unreadable
+from .json_text import MAX_DEPTH
 
-MAX_DEPTH = 50
 MAX_DIGITS = 500
 
 _DOUBLE, _SINGLE = "“”", "‘’"

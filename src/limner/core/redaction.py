@@ -5,17 +5,31 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from .addresses import secret_parts
 
 LEAST = 8
-"""Characters of the shortest value that is taken for a secret."""
+"""Characters of the shortest value that is taken for a secret by its variable's name."""
+LEAST_TOLD = 6
+"""Characters of the shortest secret that the settings tell: shorter ones stand in ordinary words."""
+HIDDEN = "***"
 _LIKE_A_KEY = re.compile(r"KEY(_|$)|TOKEN(_|$)|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 _LOGIN = re.compile(r"(?<=://)[^/\s@]+:[^/\s@]+(?=@)")
+_MASKED = re.compile(r"[\w.-]*\*{3,}[\w-]*")
 _named: set[str] = set()
+_parts: set[str] = set()
 
 
 def name_key(variable: str) -> None:
     """Say that an environment variable holds a key, whatever it is called."""
     _named.add(variable)
+
+
+def name_address(url: str) -> None:
+    """Say that an address is used: its login and its query are keys."""
+    _parts.update(secret_parts(url))
 
 
 def is_key(variable: str) -> bool:
@@ -26,19 +40,61 @@ def is_key(variable: str) -> bool:
 def secrets(environ: Mapping[str, str] | None = None) -> list[str]:
     """The keys that this process knows, the longest first."""
     given = os.environ if environ is None else environ
-    found = {value.strip() for name, value in given.items() if is_key(name)}
-    return sorted((value for value in found if len(value) >= LEAST), key=len, reverse=True)
+    found = {value for value in _parts if len(value) >= LEAST_TOLD}
+    for name, value in given.items():
+        if is_key(name) and len(value.strip()) >= (LEAST_TOLD if name in _named else LEAST):
+            found.add(value.strip())
+    return sorted(found, key=lambda value: (-len(value), value))
 
 
 def without_key(text: str, key: str | None) -> str:
     """A text without the key, whole or with its middle masked."""
     if key:
-        text = text.replace(key, "***")
-    return re.sub(r"[\w.-]*\*{3,}[\w-]*", "***", text)
+        text = text.replace(key, HIDDEN)
+    return _MASKED.sub(HIDDEN, text)
 
 
 def redacted(text: str) -> str:
-    """A text without any key this process knows, and without the logins in addresses."""
-    for secret in secrets():
-        text = text.replace(secret, "***")
-    return without_key(_LOGIN.sub("***", text), None)
+    """A message without any key this process knows, and without the logins in addresses; masked words go too."""
+    return without_key(_LOGIN.sub(HIDDEN, _without(text, tuple(secrets()))), None)
+
+
+def without_secrets(value: Any) -> Any:
+    """Data without any key this process knows, whole or with its middle masked; other asterisks stay as they are.
+
+    Args:
+        value: Plain JSON, or one text.
+    """
+    known = tuple(secrets())
+    return _walked(value, known) if known else value
+
+
+def _walked(value: Any, known: tuple[str, ...]) -> Any:
+    if isinstance(value, str):
+        return _without(value, known)
+    if isinstance(value, list | tuple):
+        return [_walked(item, known) for item in value]
+    if isinstance(value, Mapping):
+        return {_walked(key, known): _walked(item, known) for key, item in value.items()}
+    return value
+
+
+def _without(text: str, known: tuple[str, ...]) -> str:
+    for secret in known:
+        if secret in text:
+            text = text.replace(secret, HIDDEN)
+    if HIDDEN in text:
+        for ends in _ends(known):
+            text = ends.sub(HIDDEN, text)
+    return text
+
+
+@lru_cache(maxsize=8)
+def _ends(known: tuple[str, ...]) -> list[re.Pattern[str]]:
+    """Finds each secret with its middle masked, as complaints about keys show them."""
+    found = []
+    for secret in known:
+        heads = "|".join(re.escape(secret[:n]) for n in range(min(12, len(secret)), 2, -1))
+        tails = "|".join(re.escape(secret[-n:]) for n in range(min(12, len(secret)), 2, -1))
+        found.append(re.compile(rf"(?:{heads})\*{{3,}}(?:{tails})?|\*{{3,}}(?:{tails})"))
+    return found

@@ -10,10 +10,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from . import catalogue
+from .addresses import bare, join_path
 from .catalogue import ModelFacts, PainterFacts
 from .data_files import StrictModel, read_toml
 from .errors import DataError, UsageError
-from .redaction import name_key
+from .redaction import name_address, name_key
 from .registry import names
 
 __all__ = ["OWN", "Measures", "ModelFacts", "PainterFacts", "Provider", "Settings", "load", "parse_value"]
@@ -59,6 +60,9 @@ class Provider(StrictModel):
         """Wherever a key comes from, it is to be told to nobody."""
         if self.key_env is not None:
             name_key(self.key_env)
+        for url in (self.base_url, self.image_url):
+            if url is not None:
+                name_address(url)
 
     @field_validator("image_shape")
     @classmethod
@@ -68,13 +72,17 @@ class Provider(StrictModel):
             raise ValueError(f"no image service {shape!r}; there is: {', '.join(known)}")
         return shape
 
+    def address(self, path: str) -> str:
+        """Where chat calls go: the path below `base_url`, whose login and query go along."""
+        return join_path(self.base_url, path)
+
     def key(self) -> str | None:
         """The key from the environment, or None for a service that needs none."""
         if self.key_env is None:
             return None
         key = os.environ.get(self.key_env, "").strip()
         if not key:
-            raise UsageError(f"{self.base_url} needs a key: set the environment variable {self.key_env}")
+            raise UsageError(f"{bare(self.base_url)} needs a key: set the environment variable {self.key_env}")
         if not (key.isascii() and key.isprintable()) or " " in key:
             # It would fit into no header, and the error about that would repeat it.
             raise UsageError(f"the environment variable {self.key_env} holds no key: keys have no such characters")
@@ -185,5 +193,5 @@ def parse_value(word: str) -> Any:
     """
     try:
         return json.loads(word)
-    except ValueError:
+    except (ValueError, RecursionError):
         return word

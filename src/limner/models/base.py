@@ -15,6 +15,8 @@ BYTES_PER_TOKEN, PICTURE_TOKENS = 4, 800
 
 TURNS = 3
 """How often a model is asked in all before a reply counts as unreadable."""
+RESENT = 50_000
+"""Characters of an unreadable reply that are sent back with the objection."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +92,25 @@ async def complete(
         cost = None if cost is None or price is None else cost + price
         try:
             value = await asyncio.to_thread(contract.parse, text) if contract.heavy else contract.parse(text)
-        except Unreadable as error:
-            said.append((text, objection(str(error))))
+        except (Unreadable, RecursionError) as error:
+            wrong = str(error) if isinstance(error, Unreadable) else "it is nested too deep"
+            said.append((shortened(text), objection(wrong)))
             continue
         return Answer(Reply(context.ask, text, key), turn, cost, value=value)
     faults = "; ".join(f"try {n}: {wrong}" for n, (_, wrong) in enumerate(said, 1)).replace("\n", " ")
     if not contract.required:
-        return Answer(Reply(context.ask, said[-1][0], keys[-1]), len(said), cost, faults)
+        return Answer(Reply(context.ask, text, keys[-1]), len(said), cost, faults)
     raise Fault("unreadable", faults, calls=tuple(keys), cost=cost)
+
+
+def shortened(text: str) -> str:
+    """A reply as it is sent back with the objection: beyond all length only its beginning.
+
+    >>> shortened("fine"), shortened("x" * 60_000)[49_998:]
+    ('fine', 'xx … (10000 characters more)')
+    """
+    over = len(text) - RESENT
+    return text if over <= 0 else f"{text[:RESENT]} … ({over} characters more)"
 
 
 def objection(reason: str) -> str:

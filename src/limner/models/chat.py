@@ -6,12 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ..calls import Attempt, Calls, Fault, Kind, Outcome, Request, Result
+from ..calls import Attempt, Bill, Calls, Fault, Kind, Outcome, Request, Result, bill
+from ..calls.usage import Incredible, billed_cost, told_tokens, told_usage
 from ..core.asks import Part, Picture, Text
 from ..core.faults import picture_faults
 from ..core.images import Preparer
 from ..core.settings import ModelFacts, Settings
-from ..transport.openai_client import chat_completion, kind_of
+from ..transport.http import TEXT_REPLY_BYTES, exchange
+from ..transport.kinds import kind_of
 from .base import Context
 
 LIMITS = ("max_completion_tokens", "max_tokens")
@@ -79,7 +81,7 @@ class ChatModel:
         bound = None if written is None else self._prices.price(self.name, sent, written)
 
         async def perform(_attempt: Attempt) -> Result:
-            return await self._send(messages, extra)
+            return await self._send(messages, extra, bound)
 
         request = Request("chat", self.name, body, context.repeat, context.round)
         return await calls.do(request, perform, bound=bound, tokens=sent)
@@ -96,33 +98,43 @@ class ChatModel:
         known = type(limit) is int and type(replies) is int and limit > 0 and replies > 0
         return sent, limit * replies if known else None
 
-    async def _send(self, messages: list[dict[str, Any]], extra: dict[str, Any]) -> Result:
+    async def _send(self, messages: list[dict[str, Any]], extra: dict[str, Any], bound: float | None) -> Result:
         sizes: list[dict[str, Any]] = []
         wire = [{"role": m["role"], "content": [await self._wire(p, sizes) for p in m["content"]]} for m in messages]
-        raw = await chat_completion(self._provider, self._model, {"messages": wire, **extra})
+        # Servers without a key may want one all the same, whichever it is.
+        head = {"Authorization": f"Bearer {self._provider.key() or 'none'}"}
+        body, url = {"model": self._model, "messages": wire, **extra}, self._provider.address("/chat/completions")
+        how: dict[str, Any] = {"timeout": self._provider.timeout_s, "most": TEXT_REPLY_BYTES}
+        raw = without_nothing(await exchange("POST", url, headers=head, body=body, **how))
         try:
-            return self._result(raw, sizes)
+            return self._result(raw, sizes, bill(lambda: self._told_price(raw), bound))
         except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise Fault("server", f"the reply does not fit the API: {raw}"[:500], cost=None, result=raw) from error
 
-    def _result(self, raw: dict[str, Any], sizes: list[dict[str, Any]]) -> Result:
-        usage = raw.get("usage") or {}
-        sent, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        cost = _billed_cost(usage)
-        if cost is None and sent is not None and written is not None:
-            cost = self._prices.price(self.name, sent, written)
+    def _told_price(self, raw: dict[str, Any]) -> float | None:
+        """Dollars for a reply by what the service tells: an amount goes before the price list."""
+        usage = told_usage(raw)
+        sent, written = told_tokens(usage, "prompt_tokens"), told_tokens(usage, "completion_tokens")
+        if sent == 0:
+            raise Incredible("prompt_tokens is 0")
+        if (cost := billed_cost(usage)) is not None:
+            return cost
+        return None if sent is None or written is None else self._prices.price(self.name, sent, written)
+
+    def _result(self, raw: dict[str, Any], sizes: list[dict[str, Any]], paid: Bill) -> Result:
+        told: dict[str, Any] = {"cost": paid.cost, "doubt": paid.doubt, "result": raw}
         choices = raw.get("choices")
         error = raw.get("error") or (choices[0].get("error") if choices else None)
         if error or not choices:
-            raise Fault(_kind(error), f"no answer in the reply: {error or raw}"[:500], cost=cost, result=raw)
+            raise Fault(_kind(error), f"no answer in the reply: {error or raw}"[:500], **told)
         message = choices[0].get("message") or {}
         reason = choices[0].get("finish_reason")
         if message.get("refusal") or reason == "content_filter":
-            raise Fault("refusal", message.get("refusal") or "content filter", cost=cost, result=raw)
+            raise Fault("refusal", message.get("refusal") or "content filter", **told)
         text = _text(message.get("content"))
         if reason == "length":
-            raise Fault("truncated", "the reply hit the token limit; raise it with --judge-arg", cost=cost, result=raw)
-        return Result({"text": text, "images": sizes, "raw": raw}, cost)
+            raise Fault("truncated", "the reply hit the token limit; raise it with --judge-arg", **told)
+        return Result({"text": text, "images": sizes, "raw": raw}, paid.cost, paid.doubt)
 
     async def _wire(self, part: dict[str, Any], sizes: list[dict[str, Any]]) -> dict[str, Any]:
         if part["type"] == "text":
@@ -136,14 +148,11 @@ class ChatModel:
         return {"type": "image_url", "image_url": url}
 
 
-def _billed_cost(usage: Mapping[str, Any]) -> float | None:
-    """Dollars, where the service itself tells them: its word goes before the price list."""
-    told: list[Any] = [usage.get("cost")]
-    if usage.get("is_byok"):
-        # What the user's own key is charged elsewhere comes on top.
-        told.append((usage.get("cost_details") or {}).get("upstream_inference_cost"))
-    known = all(isinstance(one, int | float) and not isinstance(one, bool) and one >= 0 for one in told)
-    return float(sum(told)) if known else None
+def without_nothing(value: Any) -> Any:
+    """A reply without the fields that are null, as it is kept."""
+    if isinstance(value, dict):
+        return {key: without_nothing(item) for key, item in value.items() if item is not None}
+    return [without_nothing(item) for item in value] if isinstance(value, list) else value
 
 
 def _kind(error: Any) -> Kind:

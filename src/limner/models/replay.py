@@ -14,6 +14,7 @@ from typing import Any
 from ..calls import Attempt, Calls, Fault, Request, Result
 from ..core.asks import Part
 from ..core.errors import DataError, UsageError
+from ..core.json_text import parse_json
 from .base import Context
 
 
@@ -71,8 +72,8 @@ class ReplayModel:
 
 def _entry(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        entry = parse_json(line)
+    except ValueError as error:
         raise DataError(f"not JSON: {error}", file=path, line=number) from error
     if not (isinstance(entry, dict) and isinstance(entry.get("id"), str)):
         raise DataError('a line must be an object with a text "id"', file=path, line=number)

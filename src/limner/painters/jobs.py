@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ..calls import PASSING, STOPPING, Attempt, Fault, Kind
-from ..transport.http import exchange, is_allowed
+from ..core.addresses import bare
+from ..transport.http import TEXT_REPLY_BYTES, exchange
+from ..transport.links import is_allowed
 from .service import ApiPainter, ServiceImage
 
 POLL_TIMEOUT_S = 60.0
@@ -28,11 +30,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FinishedJob:
-    """What a finished job says: the link, the prompt as drawn, and dollars where it tells them."""
+    """What a finished job says: the link, the prompt as drawn, and dollars as it tells them."""
 
     link: str
     prompt: str | None = None
-    cost: float | None = None
+    cost: Any = None
 
 
 class FailedJob(Fault):
@@ -54,7 +56,11 @@ class JobPainter(ApiPainter):
 
     @abstractmethod
     def poll_url(self, reply: dict[str, Any]) -> str | None:
-        """Where to poll, by the reply to the submission; None when it names no job, being the outcome itself."""
+        """Where to poll, by the reply to the submission; None when it names no job, being the outcome itself.
+
+        Either a whole address, as the service gave it, or a path below the service's own: that one is kept without
+        the login and the query which go with it.
+        """
 
     @abstractmethod
     def read(self, reply: dict[str, Any]) -> FinishedJob | None:
@@ -69,7 +75,8 @@ class JobPainter(ApiPainter):
         submits = not attempt.progress
         if submits:
             head, limit = self.headers(submit=True), self.provider.timeout_s
-            first = await exchange("POST", self.submit_url(), headers=head, body=body, timeout=limit, kinds=self.kind)
+            most: dict[str, Any] = {"timeout": limit, "most": TEXT_REPLY_BYTES}
+            first = await exchange("POST", self.submit_url(), headers=head, body=body, kinds=self.kind, **most)
             # Cancelled halfway through this, the job would be paid for and lost.
             await asyncio.shield(attempt.save({"poll": read_reply(self.poll_url, first), "submitted": first}))
         job = attempt.progress or {}
@@ -93,12 +100,15 @@ class JobPainter(ApiPainter):
             if (found := read_reply(self.read, submitted)) is None:
                 raise FailedJob("server", f"{self.target} gave neither a job nor an image", cost=None)
             return submitted, found
+        if poll.startswith("/"):
+            poll = self.address(poll)
         if not is_allowed(poll, self.poll_hosts) or urlsplit(poll).scheme != urlsplit(self.url).scheme:
-            raise Fault("image", f"the job is at {poll[:80]!r}, which is not among {', '.join(self.poll_hosts)}")
+            raise Fault("image", f"the job is at {bare(poll)[:80]!r}, which is not among {', '.join(self.poll_hosts)}")
 
         async def ask() -> tuple[dict[str, Any], FinishedJob] | None:
             head = self.headers(submit=False)
-            newest = await exchange("GET", poll, headers=head, timeout=POLL_TIMEOUT_S, kinds=self._poll_kind)
+            most: dict[str, Any] = {"timeout": POLL_TIMEOUT_S, "most": TEXT_REPLY_BYTES}
+            newest = await exchange("GET", poll, headers=head, kinds=self._poll_kind, **most)
             reply = submitted | newest
             return None if (found := read_reply(self.read, reply)) is None else (reply, found)
 

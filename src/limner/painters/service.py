@@ -10,7 +10,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from ..calls import PASSING, Attempt, Calls, Fault, Request, Result
+from ..calls import PASSING, Attempt, Bill, Calls, Fault, Request, Result, bill
+from ..calls.usage import told_dollars, told_tokens
+from ..core.addresses import join_path
 from ..core.errors import UsageError
 from ..core.faults import picture_faults
 from ..core.images import BadImage, PreparedImage, Preparer, decode
@@ -18,32 +20,40 @@ from ..core.registry import Registry
 from ..core.settings import ModelFacts, PainterFacts, Settings
 from ..store import Blobs
 from ..store.records import PROMPT_CUT
-from ..transport.http import fetch
+from ..transport.links import fetch
 from .base import Aspect, Painting, PaintRequest, refuse_pictures
 
 PICTURE_BYTES = 64 * 2**20
 """How much of prepared pictures a painter holds: a few are started from again and again."""
+TOLD = ("tokens_in", "tokens_out", "thought_tokens", "picture_tokens", "cost", "upstream_cost")
+"""What services tell of the cost."""
 
 
 @dataclass(frozen=True)
 class ServiceImage:
-    """What a service sent: the image, the rest of its reply, and token counts or dollars where it gives them.
+    """What a service sent: the image, the rest of its reply, and token counts or dollars as it gives them.
+
+    Counts and dollars are taken over as they stand in the reply, whatever that is: they are checked before they count.
 
     Attributes:
+        thought_tokens: How many tokens were written beside those out.
         picture_tokens: How many of the tokens in are those of pictures sent along.
+        upstream_cost: Dollars that come on top of the cost.
         counted: Whether an earlier try has counted what the image cost.
         edited: Whether it was made from pictures.
     """
 
     image: bytes
     raw: Mapping[str, Any] = field(default_factory=dict)
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    picture_tokens: int = 0
+    tokens_in: Any = None
+    tokens_out: Any = None
+    picture_tokens: Any = None
     prompt: str | None = None
-    cost: float | None = None
+    cost: Any = None
     counted: bool = False
     edited: bool = False
+    thought_tokens: Any = None
+    upstream_cost: Any = None
 
 
 class ApiPainter(ABC):
@@ -76,12 +86,16 @@ class ApiPainter(ABC):
         self.group: str | None = self.facts.prompt_group
         edits = self.provider.image_input if self.facts.image_input is None else self.facts.image_input
         self.edits = self.most_pictures > 0 and edits
-        self.url = (self.provider.image_url or self.provider.base_url).rstrip("/")
+        self.url = join_path(self.provider.image_url or self.provider.base_url, "")
         host = urlsplit(self.url).hostname or ""
         self.hosts = (host, *self.provider.link_hosts)
         self.poll_hosts = (host, *self.provider.poll_hosts)
         self._settings, self._blobs = settings, blobs
         self._pictures = Preparer(lambda sha256: blobs.get(sha256), PICTURE_BYTES)
+
+    def address(self, path: str) -> str:
+        """Where image calls go: the path below the service's address, whose login and query go along."""
+        return join_path(self.url, path)
 
     @classmethod
     def takes(cls) -> frozenset[str]:
@@ -210,7 +224,8 @@ class ApiPainter(ABC):
         try:
             return replace(drawn, image=await fetch(link, self.hosts))
         except Fault as fault:
-            fault.cost, fault.result = self._cost(drawn), dict(drawn.raw)
+            paid = self.bill(drawn)
+            fault.cost, fault.doubt, fault.result = paid.cost, paid.doubt, dict(drawn.raw)
             keep = fault.kind in PASSING or (fault.kind == "image" and not drawn.counted)
             await attempt.save({**(attempt.progress or {}), "counted": True} if keep else {})
             raise
@@ -226,34 +241,44 @@ class ApiPainter(ABC):
         return None if more is None and pictures else self.bound + (more or 0.0)
 
     async def _keep(self, drawn: ServiceImage) -> Result:
-        cost = self._cost(drawn)
+        paid = self.bill(drawn)
         try:
             # The header alone would let half an image pass.
             await asyncio.to_thread(decode, drawn.image)
             sha256, _ = await asyncio.to_thread(self._blobs.put, drawn.image)
         except BadImage as error:
-            raise Fault("image", f"what {self.target} sent is no image: {error}", cost=cost) from error
+            detail = f"what {self.target} sent is no image: {error}"
+            raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt) from error
         payload: dict[str, Any] = {"image": sha256, "raw": dict(drawn.raw)}
         if drawn.prompt:
             payload["prompt"] = drawn.prompt
         if drawn.counted:
-            payload["price"] = self._price(drawn)
-        return Result(payload, cost)
+            told = self.bill(replace(drawn, counted=False))
+            payload["price"] = self.bound if told.doubt else told.cost
+        return Result(payload, paid.cost, paid.doubt)
 
-    def _cost(self, drawn: ServiceImage) -> float | None:
-        """What this try adds to the bill."""
-        return 0.0 if drawn.counted else self._price(drawn)
+    def bill(self, drawn: ServiceImage, *, drew: bool = True) -> Bill:
+        """What this try adds to the bill: nothing where an earlier one has counted it.
 
-    def _price(self, drawn: ServiceImage) -> float | None:
-        if drawn.cost is not None:
-            return drawn.cost
-        if drawn.edited and self.facts.edit_price is not None:
+        Args:
+            drawn: With what the service told of the cost.
+            drew: Whether there is an image: where there is none, the price of one does not count.
+        """
+        return Bill(0.0) if drawn.counted else bill(lambda: self._told_price(drawn, drew), self.bound)
+
+    def _told_price(self, drawn: ServiceImage, drew: bool) -> float | None:
+        told = {name: getattr(drawn, name) for name in TOLD}
+        sent, written, thought, pictures = (told_tokens(told, name) for name in TOLD[:4])
+        cost, upstream = (told_dollars(told, name) for name in TOLD[4:])
+        if cost is not None:
+            return cost + (upstream or 0.0)
+        if drew and drawn.edited and self.facts.edit_price is not None:
             return self.facts.edit_price
-        if self.facts.image_price is not None:
+        if drew and self.facts.image_price is not None:
             return self.facts.image_price
-        if drawn.tokens_in is None or drawn.tokens_out is None:
+        if sent is None or written is None:
             return None
-        return self._settings.price(self.target, drawn.tokens_in, drawn.tokens_out, of_pictures=drawn.picture_tokens)
+        return self._settings.price(self.target, sent, written + (thought or 0), of_pictures=pictures or 0)
 
 
 def wanted_options(options: Mapping[str, Any], known: frozenset[str], spec: str) -> dict[str, Any]:

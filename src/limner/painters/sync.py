@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from ..calls import Attempt, Fault, Kind
-from ..transport.http import error_message, exchange
-from ..transport.openai_client import kind_of
+from ..transport.http import exchange
+from ..transport.kinds import error_message, kind_of
 from .service import ApiPainter, ServiceImage
 
 LONGEST = 20_000
@@ -60,7 +60,7 @@ class OneReplyPainter(ApiPainter):
             Fault: There is no reply, or an error in it.
         """
         path, sent = await self.wire(body)
-        url, limit = self.url + path, self.provider.timeout_s
+        url, limit = self.address(path), self.provider.timeout_s
         reply = await exchange("POST", url, headers=self.headers(), timeout=limit, **sent)
         if reply.get("error"):
             raise self.error(reply)
@@ -88,7 +88,8 @@ class OneReplyPainter(ApiPainter):
             return replace(drawn, image=decode_base64(where))
         except ValueError as error:
             detail = f"what {self.target} sent as an image is no base64: {error}"
-            raise Fault("image", detail, cost=self._cost(drawn), result=raw) from error
+            paid = self.bill(drawn)
+            raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt, result=raw) from error
 
 
 def error_within(error: Any, raw: dict[str, Any]) -> Fault:
@@ -101,9 +102,10 @@ def error_within(error: Any, raw: dict[str, Any]) -> Fault:
     return Fault(kind, f"{code}: {error_message(error)}" if code else error_message(error), cost=None, result=raw)
 
 
-def number_or_none(value: Any) -> Any:
-    """A count or an amount as a service gives it; None for anything else."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+def told_part(reply: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A part of a reply that tells what it cost; empty where there is none, or something else."""
+    part = reply.get(name)
+    return part if isinstance(part, Mapping) else {}
 
 
 def decode_base64(text: str) -> bytes:

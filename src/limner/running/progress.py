@@ -22,6 +22,7 @@ class Progress:
     details: list[str] = field(default_factory=list)
     spent: float = 0.0
     unpriced: int = 0
+    doubted: int = 0
     started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
 

@@ -107,6 +107,7 @@ class Runner:
 
     def _account(self, calls: Calls) -> None:
         self.progress.spent, self.progress.unpriced = calls.tally.spent, calls.tally.unpriced
+        self.progress.doubted = calls.tally.doubted
 
     async def _fill(self, slot: Slot, calls: Calls) -> None:
         """Draw, measure and mark one slot, as far as that is not done."""

@@ -22,6 +22,7 @@ class Spent:
     Attributes:
         unpriced: Attempts whose cost nobody knows: no price, or cut off in flight.
         failed: Attempts that brought nothing, paid or not.
+        doubted: Attempts whose usage is not credible: counted at the most they can have cost, and without tokens.
     """
 
     group: dict[str, str | None]
@@ -32,6 +33,7 @@ class Spent:
     dollars: float
     tokens_in: int
     tokens_out: int
+    doubted: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -41,7 +43,9 @@ class Spent:
 def _told(*places: tuple[str, str]) -> Any:
     """A number of tokens as the service told it, wherever the reply has it; an accepted reply stands under ``raw``."""
     replies = attempts.c.result["raw"], attempts.c.result
-    return sa.func.coalesce(*(reply[group][name].as_float() for reply in replies for group, name in places), 0.0)
+    told = sa.func.coalesce(*(reply[group][name].as_float() for reply in replies for group, name in places), 0.0)
+    # What is not credible need not even be a number.
+    return sa.case((attempts.c.doubt.is_(None), told), else_=0.0)
 
 
 TOKENS_IN = _told(("usage", "prompt_tokens"), ("usage", "input_tokens"), ("usageMetadata", "promptTokenCount"))
@@ -63,6 +67,7 @@ def spent(store: Store, by: Sequence[str] = ("kind", "target", "exam")) -> list[
             sa.func.coalesce(sa.func.sum(attempts.c.cost), 0.0),
             sa.func.sum(TOKENS_IN),
             sa.func.sum(TOKENS_OUT),
+            sa.func.count(attempts.c.doubt),
         )
         .select_from(calls.join(attempts, attempts.c.call == calls.c.key))
         .where(calls.c.kind.in_(PAID))
@@ -73,8 +78,8 @@ def spent(store: Store, by: Sequence[str] = ("kind", "target", "exam")) -> list[
     found = []
     for row in rows:
         group = dict(zip(by, row[: len(by)], strict=True))
-        made, tried, failed, unpriced, dollars, sent, written = row[len(by) :]
-        found.append(Spent(group, made, tried, failed, unpriced, dollars, round(sent), round(written)))
+        made, tried, failed, unpriced, dollars, sent, written, doubted = row[len(by) :]
+        found.append(Spent(group, made, tried, failed, unpriced, dollars, round(sent), round(written), doubted))
     return sorted(found, key=lambda one: (-one.dollars, -one.calls, str(one.group)))
 
 

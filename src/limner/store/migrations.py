@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..core.errors import StoreError
+from ..core.terminal import printable
 from .schema import VERSION, meta, metadata
 
 LOCK = int.from_bytes(b"limner")
@@ -25,9 +26,17 @@ def _kinds_of_evaluators(connection: sa.Connection) -> None:
     connection.execute(sa.text("ALTER TABLE setups ADD COLUMN kind VARCHAR(20) DEFAULT 'judge' NOT NULL"))
 
 
+def _doubted_usage(connection: sa.Connection) -> None:
+    """Attempts say why their service's word on the cost is not credible: so far none was doubted."""
+    connection.execute(sa.text("ALTER TABLE attempts ADD COLUMN doubt TEXT"))
+
+
 # A migration is plain SQL that both databases understand, and never uses the tables of `schema`: those are the newest
 # version's. What it adds stands in `schema` too, a new column as the last of its table.
-MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {2: _kinds_of_evaluators}
+MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
+    2: _kinds_of_evaluators,
+    3: _doubted_usage,
+}
 """The version a migration leads to -> the migration, from the version before."""
 
 
@@ -88,7 +97,7 @@ def prepare(readers: sa.Engine, writers: sa.Engine, url: str) -> None:
         ) from error
     if found is not None and found < VERSION:
         backup = f"; a backup of version {found} is in {kept}" if kept else ""
-        print(f"the store {url} is brought from version {found} to {VERSION}{backup}", file=sys.stderr)
+        print(printable(f"the store {url} is brought from version {found} to {VERSION}{backup}"), file=sys.stderr)
 
 
 def back_up(file: Path, version: int) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-VERSION = 2
+VERSION = 3
 """Goes up with every change to a table; `migrations` leads older stores there."""
 metadata = MetaData()
 
@@ -147,4 +147,6 @@ attempts = Table(
     Column("cost", Float),
     Column("fault", String(40)),
     Column("detail", Text),
+    # Why what the service says of the cost is not credible: `cost` is then the most it can have been.
+    Column("doubt", Text),
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from typing import TYPE_CHECKING
+
+from ..core.terminal import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,14 +15,12 @@ PLAIN_WIDTH = 160
 """How wide tables are where there is no terminal, as in a file or a pipe."""
 NARROWEST = 40
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
 
 def escape(text: str) -> str:
-    """Text from data or a model as it can stand on a terminal: no markup, no control characters."""
+    """Text from data or a model as it can stand on a terminal: no markup, no control characters, no keys."""
     from rich.markup import escape as plain
 
-    return plain(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text))
+    return plain(printable(text))
 
 
 def console() -> Console:

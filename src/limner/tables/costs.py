@@ -32,5 +32,10 @@ def spend_table(store: str, by: Sequence[str], found: Sequence[Spent]) -> Table:
     heads = [*by, "calls", "attempts", "failed", "unpriced", "tokens in", "tokens out", "dollars"]
     unpriced = "unpriced: attempts whose cost is not known (no price, or ended before a reply)"
     notes = [unpriced] if any(one.unpriced for one in found) else []
+    if doubted := sum(one.doubted for one in found):
+        notes.append(
+            f"{doubted} {'reply tells' if doubted == 1 else 'replies tell'} a usage that is not credible: "
+            "counted at the most it can have cost"
+        )
     title = f"spent in {store}: ${sum(one.dollars for one in found):.4f}"
     return simple_table(title, heads, rows, notes, names=len(by))

@@ -12,6 +12,8 @@ from typing import Any
 
 from ..core.images import inspect
 from ..core.protocol import Protocol
+from ..core.redaction import without_secrets
+from ..core.terminal import printable
 from ..scoring import Group, comparables
 from ..store import Blobs
 
@@ -57,6 +59,7 @@ def _measured(evidence: Mapping[str, Any]) -> dict[str, Any]:
 
 def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -> None:
     """Write rows to a file, or to standard output."""
+    rows = without_secrets(rows)
     if form == "jsonl":
         data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
     else:
@@ -70,7 +73,8 @@ def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -
             frame.write_parquet(buffer)
         data = buffer.getvalue()
     if output is None:
-        sys.stdout.buffer.write(data)
+        # Parquet is no text, and never meant for a terminal.
+        sys.stdout.buffer.write(data if form == "parquet" else printable(data.decode()).encode())
         sys.stdout.buffer.flush()
     else:
         output.parent.mkdir(parents=True, exist_ok=True)

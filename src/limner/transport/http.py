@@ -1,24 +1,32 @@
-"""One HTTP exchange of an image service: JSON out, JSON in, faults by kind; links fetched under limits."""
+"""One HTTP exchange with a service, for judges, models and painters alike: JSON out, JSON in, faults by kind.
+
+What comes is bounded in bytes and depth, nothing is redirected, no cookie is kept, and no key is in what is given out.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx2
 
 from ..calls import Fault, Kind
+from ..core.addresses import bare, lead_on
 from ..core.images import MAX_BYTES
-from .openai_client import kind_of, retry_after
+from ..core.json_text import TooComplex, parse_json
+from ..core.redaction import redacted, without_secrets
+from .bounded import ENCODINGS, BadPacking, TooLarge, read_bounded
+from .kinds import error_message, kind_of, retry_after
 
 CONNECT_S = 30.0
-LINK_TIMEOUT_S = 120.0
+IMAGE_REPLY_BYTES = MAX_BYTES * 4 // 3 + 2**22
+"""Bytes of a reply that may hold an image as base64."""
+TEXT_REPLY_BYTES = 2**24
+"""Bytes of a reply that holds none."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +38,13 @@ class Form:
 
 
 @lru_cache(maxsize=4)
-def _client(_loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
+def client(_loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
     """One client per event loop, so that connections are shared."""
     limits = httpx2.Limits(max_connections=512, max_keepalive_connections=128)
-    return httpx2.AsyncClient(limits=limits, follow_redirects=False)
+    # A cookie would be a key that one service gave and that goes along to whatever else is on its host.
+    none = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+    packing = {"Accept-Encoding": ENCODINGS}
+    return httpx2.AsyncClient(limits=limits, follow_redirects=False, headers=packing, cookies=none)
 
 
 async def exchange(
@@ -45,6 +56,7 @@ async def exchange(
     form: Form | None = None,
     timeout: float = 600.0,
     kinds: Callable[[int, Any], Kind] = kind_of,
+    most: int = IMAGE_REPLY_BYTES,
 ) -> dict[str, Any]:
     """Send a request and return the JSON object that comes back, without the key should the service repeat it.
 
@@ -56,133 +68,101 @@ async def exchange(
         form: Fields and files to send instead.
         timeout: Seconds to wait for the reply.
         kinds: Tells the kind of fault by status and body, where a service has its own words.
+        most: Bytes the reply may have.
 
     Raises:
         Fault: By what the body says first, by status second, with the body as its result; a cost of None where the
             service may have charged.
     """
-    client = _client(asyncio.get_running_loop())
     limit = httpx2.Timeout(timeout, connect=CONNECT_S)
+    sent: dict[str, Any] = {"json": body} if form is None else {"data": form.fields, "files": form.files}
+    open_client = client(asyncio.get_running_loop())
     try:
-        sent: dict[str, Any] = {"json": body} if form is None else {"data": form.fields, "files": form.files}
-        reply = await client.request(method, url, headers=dict(headers), timeout=limit, **sent)
+        async with open_client.stream(method, url, headers=dict(headers), timeout=limit, **sent) as reply:
+            if 300 <= reply.status_code < 400:
+                raise redirected(reply)
+            status, wait = reply.status_code, retry_after(reply.headers.get("retry-after"))
+            content = await _content(reply, most)
     except httpx2.TimeoutException as error:
         raise Fault("timeout", f"no reply within {timeout:g} s ({type(error).__name__})", cost=None) from error
-    except httpx2.HTTPError as error:
-        raise Fault("network", f"{type(error).__name__}: {error}", cost=None) from error
-    content = _without_key(reply.content, headers)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise Fault("network", redacted(f"{type(error).__name__}: {error}"), cost=None) from error
+    if status >= 400:
+        found = _error_body(content)
+        result = found if isinstance(found, dict) else {"error": found}
+        raise Fault(kinds(status, found), f"{status}: {error_message(found)}", retry_after=wait, result=result)
     try:
-        # A key may stand in JSON in more than one spelling: looked for once more in what was read.
-        found = _scrubbed(json.loads(content), _secrets(headers))
-    except (ValueError, RecursionError) as error:
-        if reply.status_code < 400:
-            raise Fault("server", f"{reply.status_code}: the reply is not JSON", cost=None) from error
-        found = {"message": content[:300].decode("utf-8", "replace")}
-    if reply.status_code >= 400:
-        wait = retry_after(reply.headers.get("retry-after"))
-        kind, result = kinds(reply.status_code, found), found if isinstance(found, dict) else {"error": found}
-        raise Fault(kind, f"{reply.status_code}: {error_message(found)}", retry_after=wait, result=result)
+        found = without_secrets(parse_json(content))
+    except TooComplex as error:
+        raise Fault("unreadable", f"{status}: the reply is {error}", cost=None) from error
+    except ValueError as error:
+        raise Fault("server", f"{status}: the reply is not JSON: {_words(content)}", cost=None) from error
     if not isinstance(found, dict):
         raise Fault("server", "the reply is not a JSON object", cost=None)
     return found
 
 
-def error_message(body: Any) -> str:
-    """The message in an error body, in one short line."""
-    inner = body.get("error", body) if isinstance(body, Mapping) else body
-    message = inner.get("message") or inner.get("detail") if isinstance(inner, Mapping) else None
-    return " ".join(str(message or inner).split())[:400]
+def redirected(reply: httpx2.Response) -> Fault:
+    """The fault of a service that sends a request elsewhere: prompt, pictures and key go where the user said."""
+    to = bare(lead_on(str(reply.url), reply.headers.get("location", "")))
+    detail = f"{reply.status_code}: the service sends requests on to {to}, where Limner does not follow"
+    return Fault("bad_request", redacted(f"{detail}; should that be right, make it the base_url in limner.toml"))
 
 
-async def fetch(url: str, hosts: tuple[str, ...]) -> bytes:
-    """The image behind a link, within limits of host, size and type.
+async def _content(reply: httpx2.Response, most: int) -> bytes:
+    """The body; of an error's as much as may come.
 
     Raises:
-        Fault: ``image`` for a link that must not be followed or leads to no image, ``expired`` links as ``missing``.
+        Fault: It is larger, or packed in a way that cannot be read.
     """
-    if not is_allowed(url, hosts):
-        raise Fault("image", f"the link leads to {url[:80]!r}, which is not among {', '.join(hosts)}")
-    client = _client(asyncio.get_running_loop())
+    failed = reply.status_code >= 400
     try:
-        async with client.stream("GET", url, timeout=httpx2.Timeout(LINK_TIMEOUT_S, connect=CONNECT_S)) as reply:
-            if reply.status_code in (403, 404, 410):
-                raise Fault("missing", f"the link to the image has expired ({reply.status_code})")
-            if reply.status_code != 200:
-                raise Fault("server", f"the link to the image gives {reply.status_code}")
-            kind = reply.headers.get("content-type", "image/").split(";")[0].strip()
-            if not kind.startswith(("image/", "application/octet-stream", "binary/octet-stream")):
-                raise Fault("image", f"the link leads to {kind}, not to an image")
-            data = bytearray()
-            async for chunk in reply.aiter_bytes():
-                data += chunk
-                if len(data) > MAX_BYTES:
-                    raise Fault("image", f"the linked image is over {MAX_BYTES:,} bytes")
-            return bytes(data)
-    except httpx2.TimeoutException as error:
-        raise Fault("timeout", "the linked image did not arrive in time") from error
-    except httpx2.HTTPError as error:
-        raise Fault("network", f"the linked image: {type(error).__name__}: {error}") from error
+        return bytes(await read_bounded(reply, most))
+    except TooLarge as error:
+        if failed:
+            return error.head
+        raise Fault("unreadable", f"{reply.status_code}: {error}", cost=None) from error
+    except BadPacking as error:
+        if failed:
+            return str(error).encode()
+        raise Fault("server", f"{reply.status_code}: {error}", cost=None) from error
 
 
-async def download(url: str, most: int) -> bytes:
+async def download(url: str, most: int, timeout: float = 120.0) -> bytes:
     """What stands at an address that the user gave, sent without any key.
 
     Raises:
         Fault: It does not answer, answers with anything but success, or is longer than `most` bytes.
     """
-    client = _client(asyncio.get_running_loop())
+    limit, place = httpx2.Timeout(timeout, connect=CONNECT_S), bare(url)
     try:
-        async with client.stream("GET", url, timeout=httpx2.Timeout(LINK_TIMEOUT_S, connect=CONNECT_S)) as reply:
+        async with client(asyncio.get_running_loop()).stream("GET", url, timeout=limit) as reply:
+            if 300 <= reply.status_code < 400:
+                raise redirected(reply)
             if reply.status_code != 200:
-                raise Fault("server", f"{url} answers with {reply.status_code}")
-            data = bytearray()
-            async for chunk in reply.aiter_bytes():
-                data += chunk
-                if len(data) > most:
-                    raise Fault("server", f"what {url} sends is over {most:,} bytes")
-            return bytes(data)
-    except httpx2.HTTPError as error:
-        raise Fault("network", f"{url}: {type(error).__name__}: {error}") from error
+                raise Fault("server", f"{place} answers with {reply.status_code}")
+            return await _content(reply, most)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise Fault("network", redacted(f"{place}: {type(error).__name__}: {error}")) from error
 
 
-def is_allowed(url: str, hosts: tuple[str, ...]) -> bool:
-    """Whether a link a service gave may be followed."""
+def _error_body(content: bytes) -> Any:
+    """What an error says; complaints about a key show its ends around asterisks."""
     try:
-        parts = urlsplit(url)
-        host, _ = (parts.hostname or "").lower(), parts.port
+        return _complaint(without_secrets(parse_json(content)))
     except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and any(_fits(host, allowed) for allowed in hosts)
+        return {"message": _words(content)}
 
 
-def _without_key(content: bytes, headers: Mapping[str, str]) -> bytes:
-    """What a service said, without the key, whole or with its middle masked."""
-    for secret in (word.encode() for word in _secrets(headers)):
-        content = content.replace(secret, b"***")
-        if b"***" in content:
-            heads = b"|".join(re.escape(secret[:n]) for n in range(12, 2, -1))
-            tails = b"|".join(re.escape(secret[-n:]) for n in range(12, 2, -1))
-            content = re.sub(rb"(?:%s)\*{3,}(?:%s)?|\*{3,}(?:%s)" % (heads, tails, tails), b"***", content)
-    return content
-
-
-def _secrets(headers: Mapping[str, str]) -> list[str]:
-    """What may be a key among the headers' values."""
-    return [word for word in (value.rpartition(" ")[2] for value in headers.values()) if len(word) >= 12]
-
-
-def _scrubbed(value: Any, secrets: list[str]) -> Any:
+def _complaint(value: Any) -> Any:
     if isinstance(value, str):
-        for secret in secrets:
-            value = value.replace(secret, "***")
-        return value
+        return redacted(value)
     if isinstance(value, list):
-        return [_scrubbed(item, secrets) for item in value]
+        return [_complaint(item) for item in value]
     if isinstance(value, dict):
-        return {_scrubbed(key, secrets): _scrubbed(item, secrets) for key, item in value.items()}
+        return {_complaint(key): _complaint(item) for key, item in value.items()}
     return value
 
 
-def _fits(host: str, allowed: str) -> bool:
-    name = allowed.lower()
-    return host.endswith(name[1:]) if name.startswith("*.") else host == name
+def _words(content: bytes) -> str:
+    return redacted(content[: 2**16].decode("utf-8", "replace"))[:300]

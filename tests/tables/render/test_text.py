@@ -108,7 +108,7 @@ def test_names_are_shown_as_they_are() -> None:
     assert "\x07" not in body
     for name in (NASTY[0], NASTY[1], NASTY[2], NASTY[4]):
         assert name in body
-    assert "\N{REPLACEMENT CHARACTER}[31mred\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}next" in body
+    assert "\\u001b[31mred\\u0007\\u000anext" in body
 
 
 def test_plain_text_ends_its_lines() -> None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...core.asks import Unreadable, text_in
-from ...core.json_reader import loads
+from ...core.json_reader import check_length, loads
+from ...core.json_text import TooComplex, check_depth
 from ...core.marks import Mark
 
 RATINGS = {
@@ -22,13 +23,19 @@ RATINGS = {
 def release_loads(text: str) -> object:
     """A reply as the release takes it: JSON or a Python literal, bare or in the last ``json`` fence."""
     body = text.split("```json")[-1].split("```")[0].strip()
+    check_length(body)
     try:
-        return json.loads(body)
+        found: object = json.loads(body)
     except (ValueError, RecursionError):
         try:
-            return ast.literal_eval(body)
+            found = ast.literal_eval(body)
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
             raise Unreadable("neither JSON nor a Python literal") from error
+    try:
+        check_depth(found)
+    except TooComplex as error:
+        raise Unreadable(str(error)) from error
+    return found
 
 
 def read_marks(count: int, text: str, parse: Callable[[str], object], both_names: bool) -> list[Mark]:

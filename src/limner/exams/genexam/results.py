@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...core.errors import DataError
+from ...core.json_text import parse_json
 from .. import ImportedReply
 
 REPLY_KEYS = ("description", "answers", "global_evaluation")
@@ -23,8 +24,8 @@ def read_results(folder: Path) -> Iterator[ImportedReply]:
         raise DataError("no *.json result in this folder", file=folder)
     for file in files:
         try:
-            body = json.loads(file.read_bytes())
-        except (OSError, ValueError, RecursionError) as error:
+            body = parse_json(file.read_bytes())
+        except (OSError, ValueError) as error:
             # The name still tells which question it was.
             name = file.relative_to(folder).with_suffix("").as_posix()
             yield ImportedReply(name, (), file, fault=f"not readable as JSON: {error}")

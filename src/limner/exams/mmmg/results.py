@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ...core.errors import DataError
+from ...core.json_text import parse_json
 from .. import ImportedReply
 from .data import LEVELS
 from .replies import FREE
@@ -35,8 +35,8 @@ def read_results(folder: Path, regions: Path | None = None) -> Iterator[Imported
         key = _NUMBERED.sub("", match["key"])
         evidence = {"regions": counts[key]} if key in counts else {}
         try:
-            text = _reply(json.loads(file.read_bytes()), match["judge"])
-        except (OSError, ValueError, RecursionError) as error:
+            text = _reply(parse_json(file.read_bytes()), match["judge"])
+        except (OSError, ValueError) as error:
             yield ImportedReply(key, (), file, fault=str(error), evidence=evidence)
         else:
             yield ImportedReply(key, ((FREE, text),), file, evidence=evidence)
@@ -56,8 +56,8 @@ def read_regions(file: Path) -> dict[str, int]:
         DataError: The file cannot be read, or a count is no whole number.
     """
     try:
-        body = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
+        body = parse_json(file.read_bytes())
+    except (OSError, ValueError) as error:
         raise DataError(f"cannot be read: {error}", file=file) from error
     if not isinstance(body, dict):
         raise DataError('an object {key: {"region_count": n}} is wanted', file=file)

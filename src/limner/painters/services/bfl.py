@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from ...calls import Kind
 from ...core.errors import UsageError
-from ...transport.openai_client import kind_of
+from ...transport.kinds import kind_of
 from ..base import PaintRequest
 from ..jobs import FailedJob, FinishedJob, JobPainter
 from ..service import Service
@@ -43,12 +43,12 @@ class BflPainter(JobPainter):
 
     def submit_url(self) -> str:
         """The URL that takes jobs for this model."""
-        return f"{self.url}/v1/{quote(self.model, safe='')}"
+        return self.address(f"/v1/{quote(self.model, safe='')}")
 
     def poll_url(self, reply: dict[str, Any]) -> str | None:
         """Where to poll: the job lives in one region, whose address the reply gives."""
         job, url = reply["id"], reply.get("polling_url")
-        return str(url or f"{self.url}/v1/get_result?id={quote(job, safe='')}")
+        return str(url or f"/v1/get_result?id={quote(job, safe='')}")
 
     def read(self, reply: dict[str, Any]) -> FinishedJob | None:
         """The outcome; whether a job that ended without an image is charged is not documented."""
@@ -58,12 +58,16 @@ class BflPainter(JobPainter):
             raise FailedJob(ENDS[status], f"{status}: {why}"[:500] if why else status, cost=None)
         if status != "Ready" or result is None:
             return None
-        cost = reply.get("cost")
-        return FinishedJob(str(result["sample"]), result.get("prompt"), None if cost is None else cost * CREDIT)
+        return FinishedJob(str(result["sample"]), result.get("prompt"), _dollars(reply.get("cost")))
 
     def kind(self, status: int, body: Any) -> Kind:
         """By status alone: refusals come as a job's end, and complaints about a field quote its name and value."""
         return kind_of(status, None)
+
+
+def _dollars(credits: Any) -> Any:
+    """In dollars, where it is a number at all."""
+    return credits * CREDIT if isinstance(credits, int | float) and not isinstance(credits, bool) else credits
 
 
 def _measures(size: str | None, target: str) -> dict[str, int | str]:

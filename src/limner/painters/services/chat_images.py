@@ -10,7 +10,7 @@ from typing import Any
 from ...calls import Fault, Kind
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
-from ..sync import OneReplyPainter, error_within, number_or_none
+from ..sync import OneReplyPainter, error_within, told_part
 
 RATIOS: dict[Aspect, str] = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
 CONFIG = ("image_size", "quality", "background", "moderation", "output_format", "output_compression")
@@ -77,20 +77,19 @@ class ChatImages(OneReplyPainter):
         choice = reply["choices"][0]
         if choice.get("error"):
             raise error_within(choice["error"], raw)
-        usage = reply.get("usage") or {}
-        sent, written, cost = (
-            number_or_none(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "cost")
-        )
-        if cost is not None and usage.get("is_byok"):
-            cost += number_or_none((usage.get("cost_details") or {}).get("upstream_inference_cost")) or 0
+        usage = told_part(reply, "usage")
+        names = {"tokens_in": "prompt_tokens", "tokens_out": "completion_tokens", "cost": "cost"}
+        counts: dict[str, Any] = {field: usage.get(name) for field, name in names.items()}
+        drawn = replace(drawn, **counts)
+        if usage.get("is_byok"):
+            drawn = replace(drawn, upstream_cost=told_part(usage, "cost_details").get("upstream_inference_cost"))
         message = choice.get("message") or {}
         if images := message.get("images"):
-            return images[0]["image_url"]["url"], replace(drawn, tokens_in=sent, tokens_out=written, cost=cost)
+            return images[0]["image_url"]["url"], drawn
         kind, detail = why_no_image(choice, message)
         # No image, but all the same there may be a bill for what was read and written.
-        if cost is None and sent is not None and written is not None:
-            cost = self._settings.price(self.target, sent, written)
-        raise Fault(kind, detail, cost=cost, result=raw)
+        paid = self.bill(drawn, drew=False)
+        raise Fault(kind, detail, cost=paid.cost, doubt=paid.doubt, result=raw)
 
 
 def why_no_image(choice: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[Kind, str]:

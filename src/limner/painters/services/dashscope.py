@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ...calls import Kind
-from ...transport.openai_client import kind_of
+from ...transport.kinds import kind_of
 from ..base import PaintRequest
 from ..jobs import FailedJob, FinishedJob, JobPainter
 from ..service import Service
@@ -60,11 +60,11 @@ class DashScopePainter(JobPainter):
 
     def submit_url(self) -> str:
         """The URL that takes jobs."""
-        return f"{self.url}/api/v1/services/aigc/{self._endpoint}"
+        return self.address(f"/api/v1/services/aigc/{self._endpoint}")
 
     def poll_url(self, reply: dict[str, Any]) -> str | None:
         """Where to poll."""
-        return f"{self.url}/api/v1/tasks/{quote(reply['output']['task_id'], safe='')}"
+        return f"/api/v1/tasks/{quote(reply['output']['task_id'], safe='')}"
 
     def read(self, reply: dict[str, Any]) -> FinishedJob | None:
         """The outcome; only images are charged, never a job that failed."""

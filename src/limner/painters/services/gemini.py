@@ -10,11 +10,10 @@ from typing import Any
 from urllib.parse import quote
 
 from ...calls import Fault, Kind
-from ...transport.http import error_message
-from ...transport.openai_client import retry_after
+from ...transport.kinds import error_message, retry_after
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
-from ..sync import OneReplyPainter
+from ..sync import OneReplyPainter, told_part
 
 RATIOS: dict[Aspect, str] = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
 THINKING = {"thinking_level": "thinkingLevel", "thinking_budget": "thinkingBudget"}
@@ -90,20 +89,21 @@ class Gemini(OneReplyPainter):
 
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
         """See `limner.painters.sync.OneReplyPainter`."""
-        usage = reply.get("usageMetadata") or {}
-        sent = usage.get("promptTokenCount")
-        made = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
+        usage = told_part(reply, "usageMetadata")
+        made = usage.get("candidatesTokenCount", 0) if usage else None
+        counts: dict[str, Any] = {"tokens_in": usage.get("promptTokenCount"), "tokens_out": made}
+        drawn = replace(drawn, **counts, thought_tokens=usage.get("thoughtsTokenCount"))
         candidate = (reply.get("candidates") or [{}])[0]
         # What the model draws while it thinks is a draft.
         parts = [p for p in (candidate.get("content") or {}).get("parts") or [] if not p.get("thought")]
         images = [p["inlineData"]["data"] for p in parts if "inlineData" in p]
         if images and candidate.get("finishReason") not in REFUSALS:
             # Never a link, whatever it says.
-            return "data:," + images[-1], replace(drawn, tokens_in=sent, tokens_out=made if usage else None)
+            return "data:," + images[-1], drawn
         kind, detail = why_no_image(reply, candidate, " ".join(p["text"] for p in parts if p.get("text")))
         # No image, but all the same there may be a bill for what was read and written.
-        cost = None if sent is None else self._settings.price(self.target, sent, made)
-        raise Fault(kind, detail, cost=cost, result=dict(drawn.raw))
+        paid = self.bill(drawn, drew=False)
+        raise Fault(kind, detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw))
 
 
 def fault_of(fault: Fault) -> Fault:

@@ -10,7 +10,7 @@ from ...calls import Fault
 from ...transport.http import Form
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
-from ..sync import OneReplyPainter, number_or_none
+from ..sync import OneReplyPainter, told_part
 
 SIZES: dict[Aspect, str] = {"square": "1024x1024", "landscape": "1536x1024", "portrait": "1024x1536"}
 NATIVE = (
@@ -60,11 +60,10 @@ class OpenAIImages(OneReplyPainter):
         where = first.get("b64_json") or first.get("url")
         if not where:
             raise Fault("server", "no image in the reply", cost=None, result=dict(drawn.raw))
-        usage = reply.get("usage") or {}
-        sent, made = number_or_none(usage.get("input_tokens")), number_or_none(usage.get("output_tokens"))
-        shown = number_or_none((usage.get("input_tokens_details") or {}).get("image_tokens")) or 0
-        counts = {"tokens_in": sent, "tokens_out": made, "picture_tokens": shown}
-        return where, replace(drawn, **counts, prompt=first.get("revised_prompt") or None)
+        usage = told_part(reply, "usage")
+        shown = told_part(usage, "input_tokens_details").get("image_tokens")
+        counts: dict[str, Any] = {"tokens_in": usage.get("input_tokens"), "tokens_out": usage.get("output_tokens")}
+        return where, replace(drawn, **counts, picture_tokens=shown, prompt=first.get("revised_prompt") or None)
 
 
 def _word(value: Any) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...core.terminal import printable
 from ..model import Table
 
 FORMATS = ("text", "md", "csv", "latex", "html")
@@ -48,8 +49,8 @@ def show(
 
         show_text(tables())
     elif form == "json" and body is not None:
-        print(json.dumps(body(), ensure_ascii=False, indent=2, allow_nan=False), flush=True)
+        print(printable(json.dumps(body(), ensure_ascii=False, indent=2, allow_nan=False)), flush=True)
     elif form == "csv" and records is not None:
-        print(records(), end="", flush=True)
+        print(printable(records()), end="", flush=True)
     else:
-        print("".join(rendered(table, form) for table in tables()), end="", flush=True)
+        print(printable("".join(rendered(table, form) for table in tables())), end="", flush=True)

@@ -7,7 +7,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterator
 
-from .parts import clean
+from ...core.terminal import DIRECTION, visible
 
 _SIGNS = {
     "×": "times", "·": "cdot", "↓": "downarrow", "↑": "uparrow", "←": "leftarrow", "→": "rightarrow",
@@ -44,7 +44,7 @@ _WIDTHS = {letter: width for width, letters in _EMS.items() for letter in letter
 
 def shown(text: str) -> str:
     """The text as it is set: one line, no control characters, accents on their letters."""
-    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", clean(unicodedata.normalize("NFC", text)))
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", visible(unicodedata.normalize("NFC", text), DIRECTION))
 
 
 def escape(text: str) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import groupby
 
+from ...core.redaction import without_secrets
+from ...core.terminal import visible
 from ..model import Cell, Column, Sheet, TableRow, covered
 
 PUBLISHED = "published"
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def clean(text: str) -> str:
-    """One line without control characters: names come from data and may hold anything."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    """One line without control characters or keys: names come from data and may hold anything."""
+    return visible(str(without_secrets(text)))
 
 
 def spans(columns: Sequence[Column]) -> list[tuple[str, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from limner.transport.openai_client import kind_of, retry_after
+from limner.transport.kinds import kind_of, retry_after
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,19 @@
+"""The one way the command line says a line; tables have their own in `limner.tables.render`."""
+
+from __future__ import annotations
+
+import click
+
+
+def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = False) -> None:
+    """Print a text of whatever origin.
+
+    Args:
+        text: What to say.
+        err: To standard error.
+        nl: Whether the line ends.
+        over: Whether to write over the line that stands there, as a terminal can.
+    """
+    from ..core.terminal import printable
+
+    click.echo(("\r\033[K" if over else "") + printable(text), err=err, nl=nl)

@@ -1,0 +1,165 @@
+"""Logins and queries of addresses are keys: they are sent, and stand in no store, message or table."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner.calls import Fault
+from limner.core.addresses import bare, join_path
+from limner.core.errors import UsageError
+from limner.core.redaction import redacted, without_secrets
+from limner.core.settings import Provider
+from limner.store import Store
+from tests.chaos.asking import SHAPES, ask, fault_of, paint
+from tests.chaos.server import Answer, Misbehaving, Seen, chat_reply, says
+from tests.support import picture
+
+LOGIN, QUERY = "painter:hunter2-of-the-lake", "subscription=QzXvKwJyGhTnRbLm"
+WORDS = ("hunter2-of-the-lake", "QzXvKwJyGhTnRbLm", base64.b64encode(LOGIN.encode()).decode()[:-4])
+
+
+def address(server: Misbehaving) -> str:
+    return f"http://{LOGIN}@{server.host}/v1?{QUERY}"
+
+
+def stored(store: Store) -> bytes:
+    assert store.file is not None
+    files = [file for file in store.file.parent.rglob("*") if file.is_file()]
+    return b"".join(file.read_bytes() for file in files)
+
+
+def test_the_message_about_a_missing_key_shows_neither() -> None:
+    provider = Provider(base_url=f"https://{LOGIN}@host/v1?{QUERY}", key_env="NO_SUCH_KEY_HERE")
+    with pytest.raises(UsageError) as caught:
+        provider.key()
+    assert str(caught.value) == "https://host/v1 needs a key: set the environment variable NO_SUCH_KEY_HERE"
+
+
+def repeats(seen: Seen) -> str:
+    """What a careless service says: where it was asked, and how."""
+    return f"{seen.path} {seen.headers.get('authorization', '')} {LOGIN}"
+
+
+def good(seen: Seen, url: str) -> Answer:
+    """An answer for every wire format, with all secrets in it."""
+    image, said = base64.b64encode(picture(3)).decode(), repeats(seen)
+    path = seen.path.partition("?")[0]
+    if path == "/files/1":
+        return Answer(picture(3), media="image/png")
+    link = f"{url}/files/1"
+    if "get_result" in path:
+        return says({"id": "7", "status": "Ready", "result": {"sample": link}, "said": said})
+    if "/tasks/" in path:
+        return says({"output": {"task_status": "SUCCEEDED", "results": [{"url": link}]}, "said": said})
+    if "aigc" in path:
+        return says({"output": {"task_id": "7", "task_status": "PENDING"}, "said": said})
+    if "generateContent" in path:
+        parts = [{"inlineData": {"data": image}}]
+        return says({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}], "said": said})
+    if path.endswith("/images/generations"):
+        return says({"data": [{"b64_json": image}], "said": said})
+    if path.endswith("/chat/completions"):
+        message = {"content": said, "images": [{"image_url": {"url": f"data:image/png;base64,{image}"}}]}
+        return says({**chat_reply(), "choices": [{"message": message, "finish_reason": "stop"}]})
+    return says({"id": "7", "said": said})
+
+
+PATHS = {
+    "chat": ["/v1/chat/completions"],
+    "openai-images": ["/v1/images/generations"],
+    "chat-images": ["/v1/chat/completions"],
+    "gemini": ["/v1/models/m:generateContent"],
+    "dashscope": ["/v1/api/v1/services/aigc/text2image/image-synthesis", "/v1/api/v1/tasks/7"],
+    "bfl": ["/v1/v1/m", "/v1/v1/get_result?id=7"],
+}
+
+
+@pytest.mark.parametrize("client", ["chat", *SHAPES])
+def test_a_query_and_a_login_go_with_every_request_and_are_kept_nowhere(store: Store, client: str) -> None:
+    with Misbehaving(lambda seen: good(seen, server.url)) as server:
+        if client == "chat":
+            assert "***" in ask(store, address(server))
+        else:
+            assert paint(store, address(server), client) == picture(3)
+        sent = [seen for seen in server.seen if not seen.path.startswith("/files")]
+    expected = []
+    for path in PATHS[client]:
+        way, _, own = path.partition("?")
+        expected.append(f"{way}?{QUERY}" + (f"&{own}" if own else ""))
+    assert [seen.path for seen in sent] == expected
+    login = base64.b64encode(LOGIN.encode()).decode()
+    assert {seen.headers["authorization"] for seen in sent} == {f"Basic {login}"}
+    data = stored(store)
+    assert b"***" in data
+    assert [word for word in WORDS if word.encode() in data] == []
+
+
+@pytest.mark.parametrize("client", ["chat", *SHAPES])
+@pytest.mark.parametrize("status", [200, 307, 400, 500])
+def test_no_fault_repeats_them(store: Store, client: str, status: int) -> None:
+    def behave(seen: Seen) -> Answer:
+        said = repeats(seen)
+        body: Any = {"error": {"message": said, "code": 500}, "message": said, "code": said}
+        return says(body, status, location=f"http://{LOGIN}@{server.host}/x?{QUERY}")
+
+    with Misbehaving(behave) as server:
+        if client in ("bfl", "dashscope") and status == 200:
+            pytest.skip("a job that never ends is told by its time")
+        fault = fault_of(store, address(server), client)
+    said = str(fault).encode() + stored(store)
+    assert [word for word in WORDS if word.encode() in said] == []
+
+
+def test_what_cannot_be_reached_is_told_without_them(store: Store) -> None:
+    fault = fault_of(store, f"http://{LOGIN}@127.0.0.1:9/v1?{QUERY}", "chat")
+    assert fault.kind == "network"
+    assert not any(word in str(fault) for word in WORDS)
+
+
+def test_a_version_in_a_query_is_no_secret() -> None:
+    Provider(base_url="https://host/openai?api-version=2024-10-21")
+    assert without_secrets({"text": "on 2024-10-21"}) == {"text": "on 2024-10-21"}
+
+
+def test_data_keeps_its_own_asterisks_and_messages_lose_masked_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef")
+    said = "stars **** and sk-0***cdef and sk-0123456789abcdef"
+    assert without_secrets([said]) == ["stars **** and *** and ***"]
+    assert redacted("a word****here") == "a ***"
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "url"),
+    [
+        ("https://h/v1", "/chat", "https://h/v1/chat"),
+        ("https://h/v1/", "/chat", "https://h/v1/chat"),
+        ("https://h/v1/?k=a/", "/chat", "https://h/v1/chat?k=a/"),
+        ("https://u:p@h:8/v1?k=a&b=c", "/jobs?id=1", "https://u:p@h:8/v1/jobs?k=a&b=c&id=1"),
+        ("https://h/v1#part", "/chat", "https://h/v1/chat"),
+    ],
+)
+def test_paths_go_below_an_address(base: str, path: str, url: str) -> None:
+    assert join_path(base, path) == url
+
+
+def test_addresses_are_shown_bare() -> None:
+    assert bare("https://u:p@h:8/v1?k=a#b") == "https://h:8/v1"
+    assert bare("http://[") == "an address that is none"
+
+
+def test_exported_rows_pass_the_same_redaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from limner.tables.export import write_rows
+
+    monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef")
+    write_rows([{"id": "q", "detail": "with sk-0123456789abcdef"}], "jsonl", tmp_path / "rows.jsonl")
+    assert json.loads((tmp_path / "rows.jsonl").read_text())["detail"] == "with ***"
+
+
+def test_a_fault_of_any_origin_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef")
+    assert Fault("server", "no sk-0123456789abcdef").detail == "no ***"

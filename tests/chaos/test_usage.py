@@ -1,0 +1,128 @@
+"""Usage that cannot be true: the reply counts at its bound and is flagged, and the budget holds."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner.calls import Budget, BudgetReached, Calls
+from limner.calls.usage import bill, told_dollars, told_tokens
+from limner.core.asks import Text
+from limner.running.spending import mean_use, spent
+from limner.store import Store
+from limner.store.schema import attempts
+from tests.chaos.asking import CONTEXT, ask, chat, paint
+from tests.chaos.server import Misbehaving, chat_reply, says
+from tests.chaos.server import chat as chat_service
+from tests.support import picture
+
+BAD: list[Any] = [
+    {"prompt_tokens": -1_000_000, "completion_tokens": 5},
+    {"prompt_tokens": 12, "completion_tokens": -3_000_000},
+    {"prompt_tokens": 10**15, "completion_tokens": 5},
+    {"prompt_tokens": 10**400, "completion_tokens": 5},
+    {"prompt_tokens": 2.5, "completion_tokens": 5},
+    {"prompt_tokens": "12", "completion_tokens": 5},
+    {"prompt_tokens": True, "completion_tokens": 5},
+    {"prompt_tokens": [12], "completion_tokens": 5},
+    {"prompt_tokens": 0, "completion_tokens": 0},
+    {"prompt_tokens": 12, "completion_tokens": 5_000_000},
+    {"prompt_tokens": 12, "completion_tokens": 5, "cost": -240.0},
+    {"prompt_tokens": 12, "completion_tokens": 5, "cost": 1e12},
+    {"prompt_tokens": 12, "completion_tokens": 5, "cost": "free"},
+    {"prompt_tokens": float("nan"), "completion_tokens": float("inf")},
+    "lots",
+    [1, 2],
+]
+
+
+def rows(store: Store) -> list[Any]:
+    with store.reading() as connection:
+        return list(connection.execute(sa.select(attempts)))
+
+
+@pytest.mark.parametrize("usage", BAD, ids=lambda usage: json.dumps(usage)[:40])
+def test_a_reply_is_priced_at_its_bound_and_flagged(store: Store, usage: Any) -> None:
+    with Misbehaving(chat_service("fine", usage)) as server:
+        assert ask(store, server.url) == "fine"
+    (row,) = rows(store)
+    assert row.doubt.startswith("usage not credible: ")
+    assert row.cost == pytest.approx((16 + len("Mark it.") + 100) * 1000 / 1e6)
+    (one,) = spent(store)
+    assert (one.doubted, one.dollars, one.unpriced) == (1, row.cost, 0)
+    assert (one.tokens_in, one.tokens_out) == (0, 0)
+    assert mean_use(store, "fake/m") is None
+
+
+def test_honest_usage_is_not_doubted(store: Store) -> None:
+    with Misbehaving(chat_service("fine", {"prompt_tokens": 12, "completion_tokens": 3.0})) as server:
+        ask(store, server.url)
+    (row,) = rows(store)
+    assert (row.doubt, row.cost) == (None, pytest.approx(0.015))
+
+
+@pytest.mark.parametrize("usage", BAD[:4])
+def test_the_budget_holds(store: Store, usage: Any) -> None:
+    """Each call is bound at 0.125 dollars; the service says that it pays us, or that each cost a fortune."""
+
+    async def spend(base_url: str, limit: float) -> Budget:
+        model, budget = chat(store, base_url), Budget(limit)
+        calls = Calls(store, tries=1, budget=budget)
+        for number in range(80):
+            try:
+                await model.turn((Text(f"{number:09}"),), (), CONTEXT, calls)
+            except BudgetReached:
+                return budget
+        raise AssertionError("80 calls were made")
+
+    with Misbehaving(chat_service("fine", usage)) as server:
+        budget = asyncio.run(spend(server.url, 1.0))
+        assert len(server.seen) == 8
+    assert budget.spent == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "usage", [{"input_tokens": -5, "output_tokens": 9}, {"input_tokens": 5, "output_tokens": 1e300}]
+)
+def test_painters_are_priced_at_their_bound_too(store: Store, usage: Any) -> None:
+    image = base64.b64encode(picture(3)).decode()
+    with Misbehaving(lambda _seen: says({"data": [{"b64_json": image}], "usage": usage})) as server:
+        paint(store, server.url, "openai-images")
+    (row,) = rows(store)
+    assert (row.cost, bool(row.doubt)) == (0.5, True)
+
+
+def test_a_fault_with_usage_that_cannot_be_is_flagged_too(store: Store) -> None:
+    reply = chat_reply("x", {"prompt_tokens": -1, "completion_tokens": 5})
+    reply["choices"][0]["finish_reason"] = "length"
+    with Misbehaving(lambda _seen: says(reply)) as server, pytest.raises(Exception, match="token limit"):
+        ask(store, server.url)
+    (row,) = rows(store)
+    assert (row.fault, bool(row.doubt)) == ("truncated", True)
+    assert row.cost > 0
+
+
+@given(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.lists(st.integers())))
+def test_whatever_is_told_gives_money_that_can_be(value: Any) -> None:
+    told = {"tokens": value, "cost": value}
+    for price in (lambda: told_dollars(told, "cost"), lambda: told_tokens(told, "tokens")):
+        found = bill(price, 0.1)
+        assert (found.cost is None) or (found.doubt is None and 0 <= found.cost <= 2.0)
+
+
+def test_spend_tells_how_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from limner.tables.costs import spend_table
+    from limner.tables.render.text import plain
+
+    with Store(tmp_path / "s") as store, Misbehaving(chat_service("fine", BAD[0])) as server:
+        ask(store, server.url)
+        said = plain(spend_table("s", ("kind",), spent(store, ("kind",))))
+    assert "1 reply tells a usage that is not credible: counted at the most it can have cost" in said
