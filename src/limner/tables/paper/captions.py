@@ -36,6 +36,8 @@ def caption(
         alone = [judge for judge in dict.fromkeys(marked) if not set(judge.split(" + ")) <= {*marked} - {judge}]
         by = f", judge {' and '.join(alone)}" if alone and layout.rows == "painters" else ""
         found.append(f"Published figures: {layout.paper.cite}{by}.")
+        if layout.board is not None:
+            found.append(f"{layout.board.title[0].upper()}{layout.board.title[1:]}: {layout.board.note}")
     if held is None or held.exam is None or (layout.rows != "exam" and not held.rows):
         return found
     said = f"{STORE}: exam {held.exam.name}, {_scored(layout, held, sections)}"
