@@ -102,13 +102,14 @@ def _write(table: Table, form: str | None, output: Path | None) -> None:
     help="The file to write; its name ends in .svg, .pdf or .png.",
 )  # fmt: skip
 @click.option(
-    "--judge", "judges", multiple=True, metavar="NAME[?ARG=VALUE]", help="The judge to show. Repeatable for `judges`."
+    "--judge", "judges", multiple=True, metavar="NAME[?ARG=VALUE]", help="The judge to show. Repeatable for `judges` and `by-judge`."
 )
 @options.asked
 @options.on
 @options.reading
 @click.option("--score", metavar="NAME", help="The score to draw; by default the first that most painters have.")
 @click.option("--by", metavar="TAG", help="The tag whose values are the categories; by default as in the exam's paper.")
+@click.option("--question", metavar="ID", help="Of `drawings`: the question; by default the first that all have.")
 @options.painters
 @options.without
 @click.option(
@@ -135,11 +136,13 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
         raise click.UsageError(f"name the exam: limner plot {name} EXAM -o FILE.pdf")
     if given["output"] is None:
         raise click.UsageError("name the file to write: -o FILE.svg, FILE.pdf or FILE.png")
-    which = {key: given[key] for key in ("reading", "score", "store", "by")}
+    which = {key: given[key] for key in ("reading", "score", "store", "by", "question")}
     which |= {key: value for key, value in options.make_which(given).items() if key != "constants"}
     which["on"] = options.make_on(given)
     if given["by"] and name not in ("categories", "heatmap"):
         raise click.UsageError("--by goes with categories and heatmap")
+    if given["question"] and name != "drawings":
+        raise click.UsageError("--question goes with drawings")
     plot(name, exams, given["output"], PlotChoice(**which), given["width"])
     click.echo(f"{given['output']}: {name} of {', '.join(exams)}")
 
