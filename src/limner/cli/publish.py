@@ -62,7 +62,8 @@ def table_command(name: str | None, **given: Any) -> None:
     table, found = _built(layout, choice, given["store"], named)
     _write(table, given["form"], given["output"])
     if not found:
-        click.echo(f"limner: {given['store']} has nothing marked for {layout.key}; published figures only", err=True)
+        rest = "published figures only" if any(True for sheet in table.flat for _ in sheet.rows()) else "nothing to show"
+        click.echo(f"limner: {given['store']} has nothing marked for {layout.key}; {rest}", err=True)
 
 
 def _built(layout: Layout, choice: TableChoice, url: str, named: bool) -> tuple[Table, bool]:

@@ -97,8 +97,8 @@ def _sheet(layout: Layout, sections: Sequence[Section | None], own: StoreRows | 
     groups: list[RowBlock] = []
     for section in sections:
         judges = own.judges if own else []
-        if printed_too:
-            judges = published_cells.judges(published_cells.published(layout, section))
+        if printed_too and (printed := published_cells.published(layout, section)):
+            judges = published_cells.judges(printed)
         found = specs(layout, section, judges)
         columns = columns or (own.heads(found) if own else [spec.column for spec in found])
         published = published_cells.published_rows(layout, section, found) if printed_too else []
