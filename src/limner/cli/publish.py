@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ..tables.model import Table
     from ..tables.paper import Layout, TableChoice
 
+ALONE = {"by": ("categories", "heatmap"), "question": ("drawings",), "data": ("data",)}
+"""Options of `plot` that only some plots have."""
+
 
 @click.command("table")
 @click.argument("name", required=False, metavar="[EXAM:TABLE]")
@@ -110,6 +113,7 @@ def _write(table: Table, form: str | None, output: Path | None) -> None:
 @options.reading
 @click.option("--score", metavar="NAME", help="The score to draw; by default the first that most painters have.")
 @click.option("--by", metavar="TAG", help="The tag whose values are the categories; by default as in the exam's paper.")
+@click.option("--data", type=options.FOLDER, metavar="DIR", help="Of `data`: the exam's data folder, if not the store's.")
 @click.option("--question", metavar="ID", help="Of `drawings`: the question; by default the first that all have.")
 @options.painters
 @options.without
@@ -137,13 +141,12 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
         raise click.UsageError(f"name the exam: limner plot {name} EXAM -o FILE.pdf")
     if given["output"] is None:
         raise click.UsageError("name the file to write: -o FILE.svg, FILE.pdf or FILE.png")
-    which = {key: given[key] for key in ("reading", "score", "store", "by", "question")}
+    which = {key: given[key] for key in ("reading", "score", "store", "by", "question", "data")}
     which |= {key: value for key, value in options.make_which(given).items() if key != "constants"}
     which["on"] = options.make_on(given)
-    if given["by"] and name not in ("categories", "heatmap"):
-        raise click.UsageError("--by goes with categories and heatmap")
-    if given["question"] and name != "drawings":
-        raise click.UsageError("--question goes with drawings")
+    for option, plots in ALONE.items():
+        if given[option] and name not in plots:
+            raise click.UsageError(f"--{option} goes with {' and '.join(plots)}")
     plot(name, exams, given["output"], PlotChoice(**which), given["width"])
     click.echo(f"{given['output']}: {name} of {', '.join(exams)}")
 

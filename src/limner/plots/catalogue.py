@@ -12,6 +12,8 @@ from typing import Any
 from ..core.errors import LimnerError, UsageError
 from ..core.plot_data import Plot
 from ..exams import each
+from .data_panels import data
+from .data_set import data_sheet
 from .galleries import drawings, gallery
 from .grids import LEVELS, categories, heatmap, levels, profile
 from .maps import differences, judges, matrices, scores
@@ -44,7 +46,8 @@ class PlotKind:
         draw: What draws its numbers at a width.
         usual: Its numbers, from any exam's source; None where only some exams have the plot.
         own: Kinds of exam that have it as a plot of their own, which goes before the usual one.
-        compared: Whether it shows all judges: then `usual` takes the exam and the choice, for a source has one.
+        compared: Whether it shows no single judge's marks: then `usual` takes the exam and the choice, for a source
+            has one judge.
     """
 
     name: str
@@ -111,6 +114,7 @@ USUAL = (
     PlotKind("cost", "score against dollars for one drawing", points, cost),
     PlotKind("judges", "how far judges agree, two by two", matrices, judges, compared=True),
     PlotKind("by-judge", "each painter's score under every judge", raters, by_judge, compared=True),
+    PlotKind("data", "what the exam's data set looks like, as its paper shows it", data, data_sheet, compared=True),
     PlotKind("drawings", "one question as every painter drew it", gallery, drawings),
 )
 """The plots that every exam has."""

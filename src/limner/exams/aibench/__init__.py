@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from .. import Kind
-from .data import QuestionsRubric, read
+from .data import QuestionsRubric, count_questions, read
 from .plots import PLOTS
 from .protocol import AIBench
 from .results import read_results
@@ -22,4 +22,5 @@ AIBENCH = Kind(
     read_results=read_results,
     paper=_HERE / "paper",
     plots=PLOTS,
+    statistics={"questions": count_questions},
 )
