@@ -72,7 +72,8 @@ def modes_command(exam: str, **given: Any) -> None:
     if given["output"] is not None:
         from ..plots.modes import plot_modes
 
-        plot_modes(sorting, counts, given["output"])
+        caption = f"{exam} · judge {sorting.judge} · sorted by {sorting.sorter.model.name}"
+        plot_modes(sorting.sorter.modes, counts, caption, given["output"])
     for detail in progress.details:
         click.echo(f"failed: {detail}", err=True)
     sys.exit(3 if progress.failed else 0)

@@ -65,7 +65,9 @@ def table_command(name: str | None, **given: Any) -> None:
     table, found = _built(layout, choice, given["store"], named)
     _write(table, given["form"], given["output"])
     if not found:
-        rest = "published figures only" if any(True for sheet in table.flat for _ in sheet.rows()) else "nothing to show"
+        rest = (
+            "published figures only" if any(True for sheet in table.flat for _ in sheet.rows()) else "nothing to show"
+        )
         click.echo(f"limner: {given['store']} has nothing marked for {layout.key}; {rest}", err=True)
 
 
@@ -106,14 +108,20 @@ def _write(table: Table, form: str | None, output: Path | None) -> None:
     help="The file to write; its name ends in .svg, .pdf or .png.",
 )  # fmt: skip
 @click.option(
-    "--judge", "judges", multiple=True, metavar="NAME[?ARG=VALUE]", help="The judge to show. Repeatable for `judges` and `by-judge`."
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="NAME[?ARG=VALUE]",
+    help="The judge to show. Repeatable for `judges` and `by-judge`.",
 )
 @options.asked
 @options.on
 @options.reading
 @click.option("--score", metavar="NAME", help="The score to draw; by default the first that most painters have.")
 @click.option("--by", metavar="TAG", help="The tag whose values are the categories; by default as in the exam's paper.")
-@click.option("--data", type=options.FOLDER, metavar="DIR", help="Of `data`: the exam's data folder, if not the store's.")
+@click.option(
+    "--data", type=options.FOLDER, metavar="DIR", help="Of `data`: the exam's data folder, if not the store's."
+)
 @click.option("--question", metavar="ID", help="Of `drawings`: the question; by default the first that all have.")
 @options.painters
 @options.without
@@ -144,9 +152,9 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
     which = {key: given[key] for key in ("reading", "score", "store", "by", "question", "data")}
     which |= {key: value for key, value in options.make_which(given).items() if key != "constants"}
     which["on"] = options.make_on(given)
-    for option, plots in ALONE.items():
-        if given[option] and name not in plots:
-            raise click.UsageError(f"--{option} goes with {' and '.join(plots)}")
+    for option, having in ALONE.items():
+        if given[option] and name not in having:
+            raise click.UsageError(f"--{option} goes with {' and '.join(having)}")
     plot(name, exams, given["output"], PlotChoice(**which), given["width"])
     click.echo(f"{given['output']}: {name} of {', '.join(exams)}")
 

@@ -77,9 +77,7 @@ class Gallery:
     caption: str
 
 
-def spread_and_gap(
-    values: Sequence[float | None], access: Sequence[str | None]
-) -> tuple[float | None, float | None]:
+def spread_and_gap(values: Sequence[float | None], access: Sequence[str | None]) -> tuple[float | None, float | None]:
     """The standard deviation of all known values, and the mean of closed painters less that of open ones.
 
     >>> spread_and_gap([0.5, 0.75, 0.25, None], ["closed", "closed", "open", "open"])

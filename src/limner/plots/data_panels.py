@@ -7,7 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.data_frames import BarPanel, DataSheet, HistogramPanel, MapPanel, Panel, QuartilePanel, WordsPanel
 from .rows import set_rows
-from .style import GREY, INK, NORMAL, PALETTE, SEQUENTIAL, SMALL, WIDTHS, Sketch, fit, fitted, wide, wrapped
+from .style import (
+    GREY,
+    INK,
+    NORMAL,
+    PALETTE,
+    SEQUENTIAL,
+    SMALL,
+    WIDTHS,
+    Sketch,
+    fit,
+    fitted,
+    inches_high,
+    wide,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -92,7 +106,7 @@ def _bars(figure: FigureBase, panel: BarPanel, room: float, width: str) -> None:
     axes = figure.subplots(1, len(columns), squeeze=False)[0]
     most = max([*(sum(parts) for parts in panel.values), *(told for told in panel.printed if told is not None)])
     # Bars are as high in a low panel as in a high one beside it.
-    there = (figure.bbox.height / figure.get_figure(root=True).dpi - HEAD - 0.3) / ROW  # type: ignore[union-attr]
+    there = (inches_high(figure) - HEAD - 0.3) / ROW
     tallest = max([there, *(_slots(panel, each) for each in columns)])
     for panel_, places in zip(axes, columns, strict=True):
         y, ticks = 0.0, []
@@ -134,8 +148,8 @@ def _quartiles(figure: FigureBase, panel: QuartilePanel, room: float, width: str
         axes.plot([low, high], [n, n], color=PALETTE[5], lw=3.5, solid_capstyle="butt", zorder=2)
         axes.plot([middle], [n], "|", color=INK, ms=6, mew=1.2, zorder=3)
         axes.plot([mean], [n], "o", color=PALETTE[0], ms=3.2, mec="white", mew=0.3, zorder=4)
-        if panel.printed[n] is not None:
-            axes.plot([panel.printed[n]] * 2, [n - 0.42, n + 0.42], color=PAPER, lw=1.4, zorder=5)
+        if (told := panel.printed[n]) is not None:
+            axes.plot([told, told], [n - 0.42, n + 0.42], color=PAPER, lw=1.4, zorder=5)
     set_rows(axes, fitted(panel.rows, NAMES, SMALL))
     axes.set_xlim(0, None)
     axes.set_xlabel(f"{panel.label}: middle half, median (|), mean (dot)", fontsize=SMALL)
@@ -154,7 +168,7 @@ def _histogram(figure: FigureBase, panel: HistogramPanel, room: float, width: st
 
 
 def _map(figure: FigureBase, panel: MapPanel, room: float, width: str) -> None:
-    axes = figure.subplots()
+    axes: Any = figure.subplots()
     image = axes.imshow(panel.counts, cmap=SEQUENTIAL, aspect="auto", vmin=0)
     for y, row in enumerate(panel.counts):
         for x, count in enumerate(row):
@@ -201,7 +215,7 @@ def _flow(words: Sequence[tuple[str, int]], room: float) -> list[Line]:
 
 def _words(figure: FigureBase, panel: WordsPanel, room: float, width: str) -> None:
     down, across, inner = _cloud_grid(panel, room)
-    high = figure.bbox.height / figure.get_figure(root=True).dpi  # type: ignore[union-attr]
+    high = inches_high(figure)
     each = (high - HEAD + 0.02) / down
     for n, (name, words) in enumerate(panel.groups):
         left, top = 0.08 + (n % across) * (room / across), HEAD - 0.04 + (n // across) * each

@@ -135,7 +135,8 @@ def _map(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> MapPanel:
 def _means(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
     rows = _rows(panel, questions, kind)
     values = tuple(
-        tuple(float(np.mean(each_number(part.statistic, inside, kind))) for part in panel.parts) for _, _, inside in rows
+        tuple(float(np.mean(each_number(part.statistic, inside, kind))) for part in panel.parts)
+        for _, _, inside in rows
     )
     labels, groups = tuple(plain(value) for _, value, _ in rows), tuple(plain(group) for group, _, _ in rows)
     parts = tuple(part.title for part in panel.parts)
@@ -159,7 +160,9 @@ def _histogram(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> Histo
     edges = np.arange(low - 0.5, high + 0.5 + step, step)
     counts, _ = np.histogram(numbers, edges)
     label = (panel.statistic or "").replace("_", " ")
-    return HistogramPanel(_title(panel), tuple(map(float, edges)), tuple(map(int, counts)), label, panel.unit, panel.wide)
+    return HistogramPanel(
+        _title(panel), tuple(map(float, edges)), tuple(map(int, counts)), label, panel.unit, panel.wide
+    )
 
 
 def _quartiles(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> QuartilePanel:
@@ -203,7 +206,9 @@ def _mentions(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPan
     counted = []
     for name, words in panel.terms.items():
         pattern = re.compile("|".join(rf"\b{re.escape(word)}" for word in words))
-        counted.append((name, _count([one for one in questions if pattern.search(COMMAND.sub(" ", one.prompt.casefold()))], kind)))
+        counted.append(
+            (name, _count([one for one in questions if pattern.search(COMMAND.sub(" ", one.prompt.casefold()))], kind))
+        )
     ranked = sorted((pair for pair in counted if pair[1]), key=lambda pair: (-pair[1], pair[0]))[: panel.top]
     ranked = ranked or counted[:1]
     labels, empty = tuple(name for name, _ in ranked), ("",) * len(ranked)

@@ -11,7 +11,7 @@ from ..core.images import BadImage, decode
 from ..core.plot_frames import Gallery, Tile
 from ..core.protocol import Row
 from .source import StoreSource
-from .style import DPI, GREY, NORMAL, PALE, SMALL, WIDTHS, Sketch, fit, fitted, wrapped
+from .style import DPI, GREY, NORMAL, PALE, SMALL, WIDTHS, Sketch, fit, fitted, inches_high, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -72,14 +72,16 @@ def gallery(frame: Gallery, width: str) -> Sketch:
             top += tall + lines * LINE + 0.1
 
     def paint(figure: FigureBase) -> None:
-        wide_, high = WIDTHS[width], figure.bbox.height / figure.get_figure(root=True).dpi  # type: ignore[union-attr]
+        wide_, high = WIDTHS[width], inches_high(figure)
         figure.text(0.06 / wide_, 1 - 0.02 / high, title, fontsize=NORMAL, ha="left", va="top")
         for place in places:
             image, tile = pictures[place.row][place.column], frame.tiles[place.row][place.column]
             tall = place.tall if image is None else min(place.tall, room * image.height / image.width)
             box = (place.left / wide_, 1 - (place.top + tall) / high, room / wide_, tall / high)
             panel = figure.add_axes(box)
-            _show(panel, image, titles[place.column] if place.row == 0 else "", [fit(w, room, SMALL) for w in tile.words])
+            _show(
+                panel, image, titles[place.column] if place.row == 0 else "", [fit(w, room, SMALL) for w in tile.words]
+            )
             if place.first and frame.rows[place.row]:
                 x, y = 0.1 / wide_, 1 - (place.top + place.tall / 2) / high
                 figure.text(x, y, frame.rows[place.row], rotation=90, ha="center", va="center", fontsize=SMALL)
@@ -120,7 +122,9 @@ def _show(panel: Any, image: Any, head: str, words: Sequence[str]) -> None:
     for side in panel.spines.values():
         side.set(visible=True, color=PALE, lw=0.5)
     if image is None:
-        panel.text(0.5, 0.5, "no image", ha="center", va="center", fontsize=SMALL, color=GREY, transform=panel.transAxes)
+        panel.text(
+            0.5, 0.5, "no image", ha="center", va="center", fontsize=SMALL, color=GREY, transform=panel.transAxes
+        )
     else:
         panel.imshow(image, aspect="auto", interpolation="antialiased")
     panel.annotate("\n".join(words), (0.5, 0), (0, -2), xycoords="axes fraction", textcoords="offset points",

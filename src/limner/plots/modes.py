@@ -27,14 +27,14 @@ def mode_grid(modes: FailureModes[Any], counts: Sequence[ModeCounts], caption: s
                 notes=notes)  # fmt: skip
 
 
-def plot_modes(sorting: Any, counts: Sequence[ModeCounts], path: Path, width: str = "double") -> None:
+def plot_modes(
+    modes: FailureModes[Any], counts: Sequence[ModeCounts], caption: str, path: Path, width: str = "double"
+) -> None:
     """Draw them into a file.
 
     Raises:
         UsageError: matplotlib is missing, or the file's name ends in something else than the known formats.
     """
-    sorter = sorting.sorter
-    caption = f"{sorter.exam} · judge {sorting.judge} · sorted by {sorter.model.name}"
     with look():
-        sketch = kinds(mode_grid(sorter.modes, counts, caption), width)
+        sketch = kinds(mode_grid(modes, counts, caption), width)
     save([sketch], path, width)

@@ -81,7 +81,9 @@ def raters(grid: Grid, width: str) -> Sketch:
                     known = cells[place].value is not None
                     panel.plot(ends, [n + off] * 2, color=colour if known else PALE, lw=0.9 if known else 1.6,
                                alpha=0.7, zorder=2, solid_capstyle="butt")  # fmt: skip
-            found = [(value, n + off) for n, cells in enumerate(grid.cells) if (value := cells[place].value) is not None]
+            found = [
+                (value, n + off) for n, cells in enumerate(grid.cells) if (value := cells[place].value) is not None
+            ]
             xs, ys = [value for value, _ in found], [y for _, y in found]
             panel.plot(xs, ys, marker, color=colour, ms=3.4, mec="white", mew=0.3, label=column, zorder=3)
         for n in range(1, len(names)):

@@ -1,4 +1,4 @@
-"""FEPBench's figures of all painters together: how far they differ, how scores hang together, both prompts' drawings."""
+"""FEPBench's figures of all painters together: how far they differ, how scores hang together, two prompts' drawings."""
 
 from __future__ import annotations
 
