@@ -102,6 +102,7 @@ class Sorting:
         asked: Painters in their order, each with how many questions its judge answered.
         drawings: The drawings with wrong answers.
         judge: Who answered.
+        notes: On which questions painters are compared, and who is left out.
     """
 
     sorter: ModeSorter
@@ -109,6 +110,7 @@ class Sorting:
     drawings: tuple[WrongDrawing, ...]
     judge: str
     limits: Mapping[str, Limits]
+    notes: tuple[str, ...] = ()
 
 
 def sorting(
@@ -150,4 +152,4 @@ def sorting(
     known = settings.load()
     mind = open_model(model, dict(args or {}), known, Preparer(store.blobs.get))
     sorter = ModeSorter(exams.name_of(exam), kind.modes, mind, Prompts(kind.modes.prompts, prompts), store)
-    return Sorting(sorter, tuple(asked), tuple(wrong), side.evaluator.name, service_limits(known))
+    return Sorting(sorter, tuple(asked), tuple(wrong), side.evaluator.name, service_limits(known), tuple(side.notes))

@@ -68,7 +68,7 @@ def modes_command(exam: str, **given: Any) -> None:
     body = {"exam": exam, "model": given["model"], "judge": sorting.judge, "spent": round(progress.spent, 6),
             "unpriced_calls": progress.unpriced, "painters": [one.to_json() for one in counts]}  # fmt: skip
     title = f"{exam} · judge {sorting.judge} · wrong answers by mode, sorted by {sorting.sorter.model.name}"
-    show(form, lambda: [modes_table(title, sorting.sorter.modes, counts)], body=lambda: body)
+    show(form, lambda: [modes_table(title, sorting.sorter.modes, counts, sorting.notes)], body=lambda: body)
     if given["output"] is not None:
         from ..plots.modes import plot_modes
 

@@ -31,7 +31,7 @@ LONGEST = 14
 """A wide panel with more bars than this stands in several columns."""
 NAMES = 1.35
 """Inches that names of rows may take."""
-LARGEST = 12.0
+LARGEST = 10.0
 """Points of a word that every prompt has."""
 PAPER = PALETTE[1]
 

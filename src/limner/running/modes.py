@@ -21,8 +21,8 @@ from .estimate import Estimate, ask_tokens
 from .progress import Progress
 from .steps import stop_if_pointless
 
-REPLY = 12
-"""About how many tokens the reply has for each question."""
+THINKING, REPLY = 200, 12
+"""About how many tokens of a reply are thought, and how many it has for each question."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class SortedDrawing:
     drawing: WrongDrawing
     modes: Mapping[str, str] = field(default_factory=dict)
     fault: str | None = None
+    detail: str | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class ModeSorter:
         missing = asyncio.run(self._missing(drawings, retry_failed))
         asks = [self.modes.ask(one.question, one.wrong, one.image or "", self.prompts) for one in missing]
         sent = round(sum(map(ask_tokens, asks)))
-        written = sum(REPLY * len(one.wrong) for one in missing)
+        written = sum(THINKING + REPLY * len(one.wrong) for one in missing)
         dollars = settings.price(self.model.name, sent, written) if isinstance(self.model, ChatModel) else 0.0
         return Estimate(self.model.name, "sorter", len(missing), len(missing), sent, written, dollars, "rule of thumb")
 
@@ -106,7 +107,7 @@ class ModeSorter:
                 with purpose(self.exam, drawing.painter):
                     found[n] = one = await self._sort(drawing, calls)
                 status = "failed" if one.fault else "done"
-                progress.count(drawing.question.id, status, one.fault, one.fault, stored=calls.tally.made == made)
+                progress.count(drawing.question.id, status, one.fault, one.detail, stored=calls.tally.made == made)
                 progress.spent, progress.unpriced = calls.tally.spent, calls.tally.unpriced
                 watch(progress)
 
@@ -126,13 +127,13 @@ class ModeSorter:
 
     async def _sort(self, drawing: WrongDrawing, calls: Calls) -> SortedDrawing:
         if drawing.image is None:
-            return SortedDrawing(drawing, fault="missing")
+            return SortedDrawing(drawing, fault="missing", detail="the drawing came without its image")
         ask = self.modes.ask(drawing.question, drawing.wrong, drawing.image, self.prompts)
         context = Context(self.exam, drawing.question.id, drawing.painter, ask.name, system=ask.system)
         try:
             answer = await complete(self.model, ask.shown, ask.contract, context, calls)
         except Fault as fault:
             stop_if_pointless(fault)
-            return SortedDrawing(drawing, fault=fault.kind)
+            return SortedDrawing(drawing, fault=fault.kind, detail=fault.detail)
         said = self.modes.read(answer.reply.text, drawing.wrong)
         return SortedDrawing(drawing, {mark.criterion: said.get(mark.criterion, UNREAD) for mark in drawing.wrong})

@@ -50,11 +50,11 @@ def count_modes(
     ]
 
 
-def modes_table(title: str, modes: FailureModes[Any], counts: Sequence[ModeCounts]) -> Table:
+def modes_table(title: str, modes: FailureModes[Any], counts: Sequence[ModeCounts], more: Sequence[str] = ()) -> Table:
     """A row for each painter."""
     heads = ["painter", "asked", "wrong", *modes.names.values(), UNREAD, FAILED]
     rows = [[one.row, str(one.asked), str(one.wrong), *map(str, one.modes.values())] for one in counts]
-    notes = [modes.about]
+    notes = [*more, modes.about]
     if any(one.modes[UNREAD] for one in counts):
         notes.append("unread: the model named no mode for them in three tries")
     if any(one.modes[FAILED] for one in counts):
