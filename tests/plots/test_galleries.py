@@ -11,16 +11,22 @@ from limner.core.errors import UsageError
 from limner.core.plot_frames import Gallery, Tile
 from limner.plots import PlotChoice, plot
 from limner.plots.galleries import drawings, gallery
-from limner.plots.source import StoreSource
+from limner.plots.source import StoreSource, load
 from limner.plots.style import compose, look
 from limner.store import Store
 from tests.support import picture
+from tests.tables import synthetic
 
 Sources = Callable[..., StoreSource]
 
 
-def test_one_question_as_every_painter_drew_it(filled: dict[str, Store], source: Sources) -> None:
-    found = source("genexam")
+def test_one_question_as_every_painter_drew_it(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        synthetic.fill(store, "genexam", painters=3, questions=6)
+        check_tiles(load("genexam", PlotChoice(store=store)), store)
+
+
+def check_tiles(found: StoreSource, store: Store) -> None:
     frame = drawings(found)
     assert frame.columns == ("reference", *found.names)
     (line,) = frame.tiles
@@ -29,7 +35,7 @@ def test_one_question_as_every_painter_drew_it(filled: dict[str, Store], source:
         if entry is None:
             assert tile == Tile(None, ("not drawn or not marked",)), name
         else:
-            assert tile.image == filled["genexam"].blobs.get(entry.drawing.image or "")
+            assert tile.image == store.blobs.get(entry.drawing.image or "")
             value = entry.scores[found.score.name]
             assert tile.words == (f"{found.score.name} {'–' if value is None else f'{value:.1f}'}",)
 
@@ -42,7 +48,8 @@ def test_a_question_by_its_id_and_one_that_is_not_there(source: Sources) -> None
 
 
 def test_pictures_keep_their_shape_and_broken_ones_are_said(matplotlib: None) -> None:
-    tiles = tuple(Tile(picture(n, size=(40, 20)), ("a",)) for n in range(7)) + (Tile(b"no picture"), Tile(None))
+    good = [Tile(picture(n, size=(40, 20)), ("a",)) for n in range(7)]
+    tiles = (*good, Tile(b"no picture"), Tile(None))
     frame = Gallery(("",), tuple(f"painter {n}" for n in range(9)), (tiles,), "Q", "caption")
     with look():
         figure = compose([gallery(frame, "double")], "double")
@@ -56,7 +63,9 @@ def test_pictures_keep_their_shape_and_broken_ones_are_said(matplotlib: None) ->
 
 
 @pytest.mark.slow
-def test_it_is_written(filled: dict[str, Store], tmp_path: Path, matplotlib: None) -> None:
+def test_it_is_written(tmp_path: Path, matplotlib: None) -> None:
     for kind, width in (("genexam", "single"), ("fepbench", "double")):
-        plot("drawings", [kind], tmp_path / f"{kind}.png", PlotChoice(store=filled[kind]), width)
+        with Store(tmp_path / kind) as store:
+            synthetic.fill(store, kind, painters=4, questions=8)
+            plot("drawings", [kind], tmp_path / f"{kind}.png", PlotChoice(store=store), width)
         assert (tmp_path / f"{kind}.png").stat().st_size > 10_000

@@ -27,7 +27,7 @@ class Dispersion:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ScorePair:
     """Two scores of the same drawings, all painters together, with their coefficients.
 
     Attributes:
@@ -44,10 +44,10 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class ScorePairs:
     """Every two of some scores."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ScorePair, ...]
     caption: str
     top: float = 1.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..core.plot_frames import Dispersion, Pair, Pairs
+from ..core.plot_frames import Dispersion, ScorePair, ScorePairs
 from .style import GREY, INK, PALE, PALETTE, SMALL, Sketch, wide
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _line(panel: Any, gaps: Any, colour: str, marker: str, line: str, label: str
         panel.plot(xs, ys, ls=line, color=colour, marker=marker, ms=3.4, mec="white", mew=0.3, label=label, zorder=3)
 
 
-def pairs(frame: Pairs, width: str) -> Sketch:
+def pairs(frame: ScorePairs, width: str) -> Sketch:
     """A panel for every two scores: single drawings as dots, painters' means as rings, the coefficients above."""
     down, across = (len(frame.pairs), 1) if width == "single" else (1, len(frame.pairs))
 
@@ -72,7 +72,7 @@ def pairs(frame: Pairs, width: str) -> Sketch:
     return Sketch(down * 2.35 + 0.25, paint, frame.caption)
 
 
-def _cloud(panel: Any, pair: Pair, top: float) -> None:
+def _cloud(panel: Any, pair: ScorePair, top: float) -> None:
     xs, ys = [x for x, _ in pair.drawings], [y for _, y in pair.drawings]
     # Thousands of dots would make a file of many megabytes; they are drawn as a picture in it.
     faint = 0.5 if len(xs) < 500 else 0.2

@@ -87,7 +87,7 @@ def test_each_wrong_answer_is_asked_about_once_and_paid_once(marked: Path, chat:
     assert chat.counts()["answered"] == 3
     assert sort(marked, *model, "--dry-run", "--json").json()["calls"] == 0
     spent = limner("spend", "--store", marked / "store", "--by", "target", "--json").json()
-    assert {row["by"]["target"]: row["calls"] for row in spent}[JUDGE] == 3
+    assert {row["group"]["target"]: row["calls"] for row in spent}[JUDGE] == 3
 
 
 def test_a_reply_without_a_mode_is_unread_after_three_tries(marked: Path, chat: ChatServer) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from pathlib import Path
 from statistics import mean, stdev
 
 import pytest
@@ -66,8 +67,8 @@ def test_the_paper_names_relations_and_the_precision_of_text_as_the_main_gaps(so
     assert sorted(gaps, key=lambda name: -(gaps[name] or 0))[:2] == ["IF relation", "SP text"]
 
 
-def test_one_painter_alone_does_not_differ(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with Store(tmp_path_factory.mktemp("one")) as store:
+def test_one_painter_alone_does_not_differ(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
         synthetic.fill(store, "fepbench", painters=1, questions=4, images=False)
         with pytest.raises(UsageError, match="it takes two to differ"):
             dispersion(load("fepbench", PlotChoice(store=store)))
@@ -98,8 +99,13 @@ def test_pairs_pool_the_drawings_of_all_rivals(source: Sources) -> None:
         assert pair.pearson == pytest.approx(top / bottom)
 
 
-def test_two_regimes_show_one_figure_from_both_prompts(filled: dict[str, Store], source: Sources) -> None:
-    found = source("fepbench")
+def test_two_regimes_show_one_figure_from_both_prompts(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        synthetic.fill(store, "fepbench", painters=3, questions=8)
+        check_tiles(load("fepbench", PlotChoice(store=store)), store)
+
+
+def check_tiles(found: StoreSource, store: Store) -> None:
     frame = two_regimes(found)
     assert frame.rows == ("free prompt", "structured prompt")
     assert frame.columns == ("reference", *found.names)
@@ -114,7 +120,7 @@ def test_two_regimes_show_one_figure_from_both_prompts(filled: dict[str, Store],
             if entry is None:
                 assert tile.words == ("not drawn or not marked",)
                 continue
-            assert tile.image == filled["fepbench"].blobs.get(entry.drawing.image or "")
+            assert tile.image == store.blobs.get(entry.drawing.image or "")
             value = entry.scores["if"]
             assert tile.words[0].startswith("IF –" if value is None else f"IF {value:.2f}")
 

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from ...core.errors import UsageError
 from ...core.plot_data import Plot, Source, abstained, left_out
-from ...core.plot_frames import Dispersion, Gallery, Pair, Pairs, Tile, spread_and_gap
+from ...core.plot_frames import Dispersion, Gallery, ScorePair, ScorePairs, Tile, spread_and_gap
 from ...core.protocol import Row
 from .. import paper
 from .analysis import SCORES, correlations
@@ -64,7 +64,7 @@ def _published() -> tuple[tuple[float | None, float | None], ...]:
     return tuple(found)
 
 
-def pairs(source: Source) -> Pairs:
+def pairs(source: Source) -> ScorePairs:
     """Every two of the three scores, over the drawings of all painters together; controls are no part of it.
 
     Raises:
@@ -83,11 +83,11 @@ def pairs(source: Source) -> Pairs:
         told = pooled[f"{one}-{other}"]
         drawings = tuple(pair for _, both in drawn for pair in both)
         called = source.protocol.called
-        found.append(Pair(called(one), called(other), drawings, means, told["pearson"], told["spearman"]))
+        found.append(ScorePair(called(one), called(other), drawings, means, told["pearson"], told["spearman"]))
     if not any(pair.drawings for pair in found):
         raise UsageError(f"{source.exam}: this judge decides no two of if, re, sp; mark with a model, not with ocr")
     rivals = sum(name not in source.controls for name in source.names)
-    return Pairs(tuple(found), source.caption + left_out(rivals - len(kept), "the judge abstained"))
+    return ScorePairs(tuple(found), source.caption + left_out(rivals - len(kept), "the judge abstained"))
 
 
 def _both(rows: Sequence[Row], one: str, other: str) -> list[tuple[float, float]]:
