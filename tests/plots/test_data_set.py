@@ -90,8 +90,8 @@ def test_fepbench_has_figure_1c_and_table_5() -> None:
     for role in ("instruction", "reasoning"):
         atoms = titled(found, f"{role.capitalize()} atoms")
         totals = {row["category"]: float(row["value"]) for row in table if row["metric"] == f"mean_{role}_atoms_total"}
-        told = [totals[f"{group} / {row}"] for group, row in zip(atoms.groups, atoms.rows, strict=True)]
-        assert atoms.printed == pytest.approx(told)
+        wanted = [totals[f"{group} / {row}"] for group, row in zip(atoms.groups, atoms.rows, strict=True)]
+        assert atoms.printed == pytest.approx(wanted)
         assert atoms.parts == ("visual", "text", "relation")
 
 
