@@ -10,6 +10,7 @@ from typing import Any
 
 from PIL import Image
 
+from limner.exams import SAMPLE
 from limner.plots import PlotChoice, known
 from limner.plots.style import compose, look
 from limner.store import Store
@@ -25,6 +26,17 @@ SHOWN: tuple[tuple[str, str, str, dict[str, Any], dict[str, Any]], ...] = (
     ("failures", "mmmg", "single", {"questions": 120}, {}),
     ("cost", "genexam", "double", {"questions": 120, "painters": 14}, {"score": "relaxed"}),
     ("judges", "genexam", "double", {"questions": 24, "judges": ("openai/gpt-5", "gemini/gemini-2.5-pro", "ocr")}, {}),
+    (
+        "by-judge",
+        "aibench",
+        "double",
+        {"questions": 24, "judges": ("openai/gpt-5", "gemini/gemini-2.5-pro", "ocr")},
+        {},
+    ),
+    ("drawings", "fepbench", "double", {"questions": 16, "painters": 4}, {}),
+    ("dispersion", "fepbench", "double", {"questions": 48}, {}),
+    ("correlations", "fepbench", "double", {"questions": 48}, {}),
+    ("data", "sample/fepbench", "double", {"questions": 8}, {}),
     ("atoms", "fepbench", "double", {"questions": 48}, {}),
     ("if-re", "fepbench", "single", {"questions": 48}, {}),
     ("panels", "fepbench", "double", {"questions": 48}, {}),
@@ -38,7 +50,8 @@ def pictures() -> Iterator[tuple[str, bytes]]:
     """File names and PNGs, in few colours."""
     for name, exam, width, filling, choosing in SHOWN:
         with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
-            synthetic.fill(store, exam, **filling)
+            if not exam.startswith(SAMPLE):
+                synthetic.fill(store, exam, **filling)
             frame = known()[name].frame(exam, PlotChoice(store=store, **choosing))
             with look():
                 figure = compose([known()[name].draw(frame, width)], width)

@@ -22,7 +22,11 @@ EXAMS = {
     "categories": "genexam", "heatmap": "genexam", "profile": "fepbench", "levels": "mmmg", "distribution": "fepbench",
     "failures": "mmmg", "cost": "genexam", "judges": "genexam", "atoms": "fepbench", "if-re": "fepbench",
     "panels": "fepbench", "regimes": "fepbench", "logic-aesthetics": "aibench", "regions": "mmmg",
+    "dispersion": "fepbench", "correlations": "fepbench", "by-judge": "genexam",
 }  # fmt: skip
+APART = {"data", "drawings"}
+"""Plots of questions and pictures, which have test files of their own."""
+JUDGED = ("judges", "by-judge")
 QUESTIONS = {"genexam": 40, "mmmg": 36, "fepbench": 32, "aibench": 6}
 TALL = {("categories", "single"), ("profile", "single"), ("distribution", "single")}
 """With 25 painters these fill more than a page in one column."""
@@ -69,7 +73,7 @@ def faults(name: str, frame: Any, width: str) -> list[str]:
 
 
 def test_every_plot_is_drawn_here() -> None:
-    assert set(EXAMS) == {name for name, each in known().items() if each.usual or each.own.keys() & set(SHIPPED)}
+    assert {*EXAMS, *APART} == {name for name, each in known().items() if each.usual or each.own.keys() & set(SHIPPED)}
     assert set(DRAW_FUNCTIONS) == set(WAYS)
 
 
@@ -78,7 +82,7 @@ def test_every_plot_is_drawn_here() -> None:
     [
         pytest.param(name, marks=() if name in ("if-re", "regions") else pytest.mark.slow)
         for name in EXAMS
-        if name not in ("cost", "judges")
+        if name not in ("cost", *JUDGED)
     ],
 )
 def test_nine_painters(name: str, filled: dict[str, Store]) -> None:
@@ -87,16 +91,16 @@ def test_nine_painters(name: str, filled: dict[str, Store]) -> None:
         assert faults(name, frame, width) == []
 
 
-@pytest.mark.parametrize("name", ["cost", "judges"])
+@pytest.mark.parametrize("name", ["cost", *JUDGED])
 def test_costs_and_judges(name: str, judged: Store) -> None:
-    judges = () if name == "judges" else ("openai/gpt-5",)
+    judges = () if name in JUDGED else ("openai/gpt-5",)
     frame = known()[name].frame("genexam", PlotChoice(store=judged, judges=judges))
     for width in WIDTHS:
         assert faults(name, frame, width) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in EXAMS if name != "judges"])
+@pytest.mark.parametrize("name", [name for name in EXAMS if name not in JUDGED])
 def test_twenty_five_painters(name: str, many: dict[str, Store]) -> None:
     frame = known()[name].frame(EXAMS[name], PlotChoice(store=many[EXAMS[name]]))
     for width in WIDTHS:

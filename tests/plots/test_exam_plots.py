@@ -89,7 +89,7 @@ def test_differences_between_conditions(
             entries = tuple(entry for entry in entries if entry.question.tags["sample"] in both)
         sides = [[e.scores["re"] for e in entries if e.question.tags[tag] == value] for value in (one, other)]
         means = [mean(value for value in side if value is not None) for side in sides]
-        assert cells[grid.columns.index("re")].value == pytest.approx(100 * (means[0] - means[1]))
+        assert cells[grid.columns.index("RE")].value == pytest.approx(100 * (means[0] - means[1]))
 
 
 def test_regions_with_their_marks(source: Sources) -> None:

@@ -133,7 +133,7 @@ def claim(
             return Claimed(token, 0, None)
         row = connection.execute(SELECT, {"key_": request.key}).one()
         if row.status == "done":
-            return _outcome(connection, row)
+            return settled(connection, row)
         again = row.updated < since and (retry_failed or row.fault in RETRIED_NEXT_RUN)
         if row.status == "failed" and not again:
             return Settled(None, None, row.fault, row.detail)
@@ -153,7 +153,10 @@ def claim(
     return operation
 
 
-def _outcome(connection: sa.Connection, row: Any) -> Settled:
+def settled(connection: sa.Connection, row: Any) -> Settled:
+    """What became of a call that is done or has failed for good."""
+    if row.status == "failed":
+        return Settled(None, None, row.fault, row.detail)
     query = sa.select(attempts.c.result, attempts.c.cost)
     accepted = connection.execute(query.where(attempts.c.call == row.key, attempts.c.n == row.accepted)).one()
     return Settled(accepted.result, accepted.cost, None, None)

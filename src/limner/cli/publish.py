@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ..tables.model import Table
     from ..tables.paper import Layout, TableChoice
 
+ALONE = {"by": ("categories", "heatmap"), "question": ("drawings",), "data": ("data",)}
+"""Options of `plot` that only some plots have."""
+
 
 @click.command("table")
 @click.argument("name", required=False, metavar="[EXAM:TABLE]")
@@ -63,7 +66,10 @@ def table_command(name: str | None, **given: Any) -> None:
     table, found = _built(layout, choice, given["store"], named)
     _write(table, given["form"], given["output"])
     if not found:
-        say(f"limner: {given['store']} has nothing marked for {layout.key}; published figures only", err=True)
+        rest = (
+            "published figures only" if any(True for sheet in table.flat for _ in sheet.rows()) else "nothing to show"
+        )
+        say(f"limner: {given['store']} has nothing marked for {layout.key}; {rest}", err=True)
 
 
 def _built(layout: Layout, choice: TableChoice, url: str, named: bool) -> tuple[Table, bool]:
@@ -103,13 +109,21 @@ def _write(table: Table, form: str | None, output: Path | None) -> None:
     help="The file to write; its name ends in .svg, .pdf or .png.",
 )  # fmt: skip
 @click.option(
-    "--judge", "judges", multiple=True, metavar="NAME[?ARG=VALUE]", help="The judge to show. Repeatable for `judges`."
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="NAME[?ARG=VALUE]",
+    help="The judge to show. Repeatable for `judges` and `by-judge`.",
 )
 @options.asked
 @options.on
 @options.reading
 @click.option("--score", metavar="NAME", help="The score to draw; by default the first that most painters have.")
 @click.option("--by", metavar="TAG", help="The tag whose values are the categories; by default as in the exam's paper.")
+@click.option(
+    "--data", type=options.FOLDER, metavar="DIR", help="Of `data`: the exam's data folder, if not the store's."
+)
+@click.option("--question", metavar="ID", help="Of `drawings`: the question; by default the first that all have.")
 @options.painters
 @options.without
 @click.option(
@@ -136,11 +150,12 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
         raise click.UsageError(f"name the exam: limner plot {name} EXAM -o FILE.pdf")
     if given["output"] is None:
         raise click.UsageError("name the file to write: -o FILE.svg, FILE.pdf or FILE.png")
-    which = {key: given[key] for key in ("reading", "score", "store", "by")}
+    which = {key: given[key] for key in ("reading", "score", "store", "by", "question", "data")}
     which |= {key: value for key, value in options.make_which(given).items() if key != "constants"}
     which["on"] = options.make_on(given)
-    if given["by"] and name not in ("categories", "heatmap"):
-        raise click.UsageError("--by goes with categories and heatmap")
+    for option, having in ALONE.items():
+        if given[option] and name not in having:
+            raise click.UsageError(f"--{option} goes with {' and '.join(having)}")
     plot(name, exams, given["output"], PlotChoice(**which), given["width"])
     say(f"{given['output']}: {name} of {', '.join(exams)}")
 

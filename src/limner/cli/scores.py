@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from . import options
+from .modes import modes_command as modes_command
 from .say import say
 
 

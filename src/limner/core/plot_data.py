@@ -10,9 +10,11 @@ from typing import Any, Literal, get_args
 from .protocol import Protocol, Row, Score
 
 Draw = Literal[
-    "bands", "differences", "dots", "histograms", "kinds", "matrices", "points", "profiles", "scores", "violins"
-]
-"""Ways to draw a frame. Of a `Grid`: ``dots``, ``scores`` (a map), ``profiles``, ``kinds``, ``differences``."""
+    "bands", "differences", "dispersion", "dots", "gallery", "histograms", "kinds", "matrices", "pairs", "points",
+    "profiles", "raters", "scores", "violins",
+]  # fmt: skip
+"""Ways to draw a frame. Of a `Grid`: ``dots``, ``scores`` (a map), ``profiles``, ``kinds``, ``raters``,
+``differences``. Further frames stand in `limner.core.plot_frames`."""
 WAYS: tuple[str, ...] = get_args(Draw)
 
 
@@ -188,6 +190,19 @@ class Source(ABC):
     @abstractmethod
     def shares(self, scores: Sequence[str]) -> Grid:
         """A column for each of the scores, as a share of its best value."""
+
+    @abstractmethod
+    def access(self) -> list[str | None]:
+        """For each painter ``closed`` or ``open``, where that is known of it."""
+
+    @abstractmethod
+    def pictures(self, questions: Sequence[str]) -> list[dict[str, bytes]]:
+        """For the reference, and then for each painter, the images of these questions that the store has, by id."""
+
+    @property
+    @abstractmethod
+    def wanted(self) -> str | None:
+        """The question that was asked for."""
 
     @abstractmethod
     def measured(self, evidence: str) -> list[tuple[float, ...]]:

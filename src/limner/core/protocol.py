@@ -109,6 +109,8 @@ class Protocol(ABC, Generic[R]):
     for estimates before there are stored replies."""
     dimensions: tuple[str, ...] = ()
     """Scores that ``--by dimension`` lists."""
+    titles: Mapping[str, str] = {}
+    """What people call scores whose names are short for something; see `called`."""
     blank_size: tuple[int, int] = (1024, 1024)
     """Width and height of the white sheet that ``control/blank`` hands in."""
 
@@ -127,6 +129,10 @@ class Protocol(ABC, Generic[R]):
         other = copy.copy(self)
         other.constants = {**self.constants, **constants}
         return other
+
+    def called(self, score: str) -> str:
+        """A score as people call it, for heads of tables and plots; programs know it by its name."""
+        return self.titles.get(score, score.replace("_", " "))
 
     def in_order(self, tag: str, values: Iterable[str]) -> list[str]:
         """A tag's values as tables list them: those of `orders` first, the others by the alphabet."""

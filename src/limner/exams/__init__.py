@@ -11,6 +11,7 @@ from typing import Any, Generic
 from ..core.data_files import read_toml
 from ..core.errors import DataError, UsageError
 from ..core.exam import Exam, Question, R
+from ..core.modes import FailureModes
 from ..core.plot_data import WAYS, Plot
 from ..core.prompts import Prompts
 from ..core.protocol import Protocol
@@ -65,6 +66,7 @@ class Kind(Generic[R]):
             and is drawn as that one is.
         statistics: Words that ``measure`` in ``tables.toml`` may use -> a number of one question; further words in
             the layout come as further arguments.
+        modes: How a chat model sorts what painters got wrong, where the exam has modes of failure.
         view: What the site's page of a question has beyond the usual: a ``graph``, see `limner.site.views`.
     """
 
@@ -81,6 +83,7 @@ class Kind(Generic[R]):
     plots: Mapping[str, Plot] = field(default_factory=dict)
     statistics: Mapping[str, Callable[..., float]] = field(default_factory=dict)
     view: Callable[[Question[R]], Mapping[str, Any]] | None = None
+    modes: FailureModes[R] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.paper, Path | None):

@@ -1,7 +1,8 @@
 """What an exam's paper prints, from the exam's ``paper`` folder.
 
 ``published.csv`` has the figures, one a row; ``tables.toml`` lays them out, see `limner.tables.paper.schema`;
-``rules.toml`` says what they mean to us. Each of the three may be missing.
+``rules.toml`` says what they mean to us. ``release_board.csv`` has those of a leaderboard that the benchmark's release
+keeps, in the same columns. Each of them may be missing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from . import kind
 COLUMNS = (
     "benchmark", "table", "model", "model_group", "breakdown", "category", "metric", "value", "unit", "judge", "note",
 )  # fmt: skip
-"""Those of ``published.csv``; README.md beside this file says what they mean."""
+"""Those of files with figures; README.md beside this file says what they mean."""
+PUBLISHED, BOARD = "published", "release_board"
+"""Files with figures: the paper's, and those of the release's own leaderboard."""
 
 
 class ModelGroup(StrictModel):
@@ -42,6 +45,7 @@ class PublishedScore(StrictModel):
         category: The category that stands for all questions; without it, every category is a value of `tag`.
         tag: The tag the categories are values of; `fixed` is the one value that `category` stands for.
         names: A category in small letters without blanks -> the tag's value, where they differ.
+        file: The file with the figures.
     """
 
     table: str
@@ -52,6 +56,7 @@ class PublishedScore(StrictModel):
     tag: str | None = None
     fixed: str | None = None
     names: dict[str, str] = Field(default_factory=dict)
+    file: Literal["published", "release_board"] = "published"
 
 
 class PaperRules(StrictModel):
@@ -61,7 +66,7 @@ class PaperRules(StrictModel):
     scores: tuple[PublishedScore, ...] = ()
 
 
-def rows(exam: str, file: str = "published") -> tuple[dict[str, str], ...]:
+def rows(exam: str, file: str = PUBLISHED) -> tuple[dict[str, str], ...]:
     """The rows of ``FILE.csv`` in the exam's paper folder; every value is text, as printed.
 
     Raises:
@@ -72,7 +77,7 @@ def rows(exam: str, file: str = "published") -> tuple[dict[str, str], ...]:
     """
     path = paper_file(exam, f"{file}.csv")
     with naming_exam(exam):
-        return () if path is None else _read_rows(path, COLUMNS if file == "published" else ())
+        return () if path is None else _read_rows(path, COLUMNS if file in (PUBLISHED, BOARD) else ())
 
 
 def rules(exam: str) -> PaperRules:

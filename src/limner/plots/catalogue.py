@@ -12,20 +12,28 @@ from typing import Any
 from ..core.errors import LimnerError, UsageError
 from ..core.plot_data import Plot
 from ..exams import each
+from .data_panels import data
+from .data_set import data_sheet
+from .galleries import drawings, gallery
 from .grids import LEVELS, categories, heatmap, levels, profile
 from .maps import differences, judges, matrices, scores
 from .multiples import bands, profiles
 from .points import cost, points
+from .raters import by_judge, raters
 from .rows import dots, failures, histograms, kinds
 from .source import PlotChoice, load
 from .spreads import distribution, violins
 from .style import WIDTHS, Sketch, checked_format, look, save
+from .together import dispersion, pairs
 
 DrawFunction = Callable[[Any, str], Sketch]
 DRAW_FUNCTIONS: Mapping[str, DrawFunction] = {
     draw.__name__: draw
-    for draw in (bands, differences, dots, histograms, kinds, matrices, points, profiles, scores, violins)
-}
+    for draw in (
+        bands, differences, dispersion, dots, gallery, histograms, kinds, matrices, pairs, points, profiles, raters,
+        scores, violins,
+    )
+}  # fmt: skip
 """What draws a frame at a width, by the words that exams use for it."""
 
 
@@ -38,7 +46,8 @@ class PlotKind:
         draw: What draws its numbers at a width.
         usual: Its numbers, from any exam's source; None where only some exams have the plot.
         own: Kinds of exam that have it as a plot of their own, which goes before the usual one.
-        compared: Whether it shows all judges: then `usual` takes the exam and the choice, for a source has one.
+        compared: Whether it shows no single judge's marks: then `usual` takes the exam and the choice, for a source
+            has one judge.
     """
 
     name: str
@@ -104,6 +113,9 @@ USUAL = (
     PlotKind("failures", "kinds of failure", kinds, failures),
     PlotKind("cost", "score against dollars for one drawing", points, cost),
     PlotKind("judges", "how far judges agree, two by two", matrices, judges, compared=True),
+    PlotKind("by-judge", "each painter's score under every judge", raters, by_judge, compared=True),
+    PlotKind("data", "what the exam's data set looks like, as its paper shows it", data, data_sheet, compared=True),
+    PlotKind("drawings", "one question as every painter drew it", gallery, drawings),
 )
 """The plots that every exam has."""
 

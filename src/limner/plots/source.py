@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from .. import exams
-from ..core.errors import UsageError
+from ..core import settings
+from ..core.errors import StoreError, UsageError
 from ..core.plot_data import Grid, Quantity, Source, plain
 from ..core.protocol import Score
 from ..scoring import MET, Comparable, Cut, comparables
@@ -19,6 +21,8 @@ from ..scoring.groups import find_groups, which_questions
 from ..scoring.numbers import ends
 from ..scoring.stats import interval
 from ..store import DEFAULT, Store
+from ..store.open import open_store
+from ..tables.paper.facts import facts_of
 
 NAMED = 2
 """Captions name no more painters than these that cut the common questions."""
@@ -33,6 +37,8 @@ class PlotChoice:
         on: The questions painters are compared on: ``common`` or ``all``.
         score: The exam's leading one by default.
         by: The tag of the categories; the first that the exam's paper breaks its scores down by.
+        question: Whose drawings are shown, where a plot shows drawings; the first that all painters have by default.
+        data: Of a plot of the data set, the exam's data folder; what the store has by default.
     """
 
     store: Store | str | Path = DEFAULT
@@ -46,6 +52,8 @@ class PlotChoice:
     variant: str | None = None
     options: Mapping[str, str] | None = None
     wording: str | None = None
+    question: str | None = None
+    data: Path | None = None
 
     @property
     def which(self) -> dict[str, Any]:
@@ -94,6 +102,32 @@ class StoreSource(Source):
             score = known.get(name, Score(name, 1.0, ""))
             columns[plain(name)] = [cell.scaled(1 / score.top) for cell in quantities(self.field, score)]
         return self.grid(columns, "share of the best value", 1.0)
+
+    @property
+    def wanted(self) -> str | None:
+        """The question that was asked for."""
+        return self.choice.question
+
+    def access(self) -> list[str | None]:
+        """For each painter ``closed`` or ``open``, where that is known of it."""
+        known = settings.load()
+        return [facts_of(group.painter, group.spec, known).access for group in self.field.groups]
+
+    def pictures(self, questions: Sequence[str]) -> list[dict[str, bytes]]:
+        """For the reference, and then for each painter, the images of these questions that the store has, by id."""
+        found: list[dict[str, str]] = [{}]
+        for entries in self.field.inside:
+            asked = [entry for entry in entries if entry.question.id in questions]
+            found.append({entry.question.id: entry.drawing.image for entry in reversed(asked) if entry.drawing.image})
+            references = {entry.question.id: entry.question.reference for entry in asked}
+            found[0] |= {id: ref.known_sha256 for id, ref in references.items() if ref and ref.known_sha256}
+        images: list[dict[str, bytes]] = [{} for _ in found]
+        with open_store(self.choice.store) as store:
+            for hashes, there in zip(found, images, strict=True):
+                for id, sha256 in hashes.items():
+                    with suppress(StoreError):  # A store may be moved without its images.
+                        there[id] = store.blobs.get(sha256)
+        return images
 
     def measured(self, evidence: str) -> list[tuple[float, ...]]:
         """For each painter the numbers that were measured on its drawings, each drawing's once."""
@@ -154,8 +188,8 @@ def load(exam: str, choice: PlotChoice) -> StoreSource:
         raise UsageError(f"{exam}: no painter has a score yet; `limner scores {exam}` says why")
     if not field.questions and field.on == "common":
         raise UsageError(f"{exam}: there is no question that all painters have a score for; pick some with --painter")
-    field = _with_controls(field)
-    score = _score(field, choice.score)
+    field = with_controls(field)
+    score = main_score(field, choice.score)
     field = _ordered(field, score)
     name = exams.resolve(exam).name if exam.endswith(".toml") else exam
     controls = frozenset(group.name for group in field.groups if group.control)
@@ -164,14 +198,14 @@ def load(exam: str, choice: PlotChoice) -> StoreSource:
     return StoreSource(name, score, tuple(field.names), controls, caption, field.protocol, rows, kind, field, choice)
 
 
-def _with_controls(field: Comparable) -> Comparable:
+def with_controls(field: Comparable) -> Comparable:
     """The field with the controls that lack some of its questions in it, on what they have."""
     some = tuple(group for group in field.beside if field.common(group))
     inside = (*field.inside, *(field.common(group) for group in some))
     return replace(field, groups=(*field.groups, *some), inside=inside, beside=some)
 
 
-def _score(field: Comparable, wanted: str | None) -> Score:
+def main_score(field: Comparable, wanted: str | None) -> Score:
     """The wanted score; or the first that is known for most painters, and where none is, what the judge decided."""
     if wanted is not None:
         return field.score(wanted)

@@ -125,6 +125,11 @@ def _advance(letter: str) -> float:
     return float(font.load_char(ord(letter)).linearHoriAdvance) / 65536 / SMALL
 
 
+def inches_high(figure: Any) -> float:
+    """How high a figure, or a part of one, is."""
+    return float(figure.bbox.height / figure.get_figure(root=True).dpi)
+
+
 def fit(name: str, inches: float, size: float) -> str:
     """A name that takes no more than so many inches: its middle gives way, for its end often tells more."""
     if wide(name, size) <= inches:

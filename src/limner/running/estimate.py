@@ -115,7 +115,7 @@ def marking_cost(judge: Judge, questions: Sequence[Question[Any]], store: Store,
             asks = [*before, *asks]
             begun.add(question.id)
         steps, calls = steps + 1, calls + len(asks)
-        sent += sum(known[0] if known else _tokens(ask) for ask in asks)
+        sent += sum(known[0] if known else ask_tokens(ask) for ask in asks)
         written += sum(known[1] if known else judge.typical_reply(ask) for ask in asks)
     dollars = settings.price(judge.name, round(sent), round(written))
     each = mean_marking(store, setup_id(judge.setup))
@@ -126,7 +126,8 @@ def marking_cost(judge: Judge, questions: Sequence[Question[Any]], store: Store,
     return Estimate(judge.name, "judge", len(questions), calls, round(sent), round(written), dollars, basis)
 
 
-def _tokens(ask: Ask) -> float:
+def ask_tokens(ask: Ask) -> float:
+    """About how many tokens an ask has, by rules of thumb."""
     return sum(
         len(part.text.encode()) / BYTES_PER_TOKEN if isinstance(part, Text) else PICTURE_TOKENS for part in ask.shown
     )

@@ -124,10 +124,11 @@ def make_plan(
         wanted, protocol = measuring or Measuring(), kind.protocol
         how["probes"] = open_probes(protocol.needs, protocol.uses, wanted, known, images)
         how["anew"] = wanted.named | {*wanted.probes}
-    return Plan(chosen, judges=judges, whole=whole, draw=draw, limits=_limits(known), **how)
+    return Plan(chosen, judges=judges, whole=whole, draw=draw, limits=service_limits(known), **how)
 
 
-def _limits(known: settings.Settings) -> dict[str, Limits]:
+def service_limits(known: settings.Settings) -> dict[str, Limits]:
+    """What each service allows, by its name."""
     # Probes have time limits of their own, which begin when it is an image's turn.
     own = dict.fromkeys((*PAINTERS.names(), *evidence_names()), Limits(attempt_s=OWN_S, call_s=OWN_S))
     return own | {

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core.protocol import Score
-from ..exams.paper import PublishedScore, rows, rules
+from ..exams.paper import BOARD, PUBLISHED, PublishedScore, rows, rules
 from ..scoring import Numbers, Standing
 from ..scoring.stats import LEAST, Interval
 from .inventory import Inventory
@@ -100,13 +100,15 @@ def published(kind: str, values: dict[str, list[str]]) -> list[dict[str, Any]]:
         values: The values that the exam's tags have; a category that is none of them is left out.
 
     Returns:
-        ``{"model", "group", "judge", "table", "tag", "value", "scores"}``, one for each model, table and category.
+        ``{"model", "group", "judge", "table", "tag", "value", "scores"}``, one for each model, table and category;
+        with ``board`` where it stands on the release's leaderboard and not in the paper.
     """
     spelt = {tag: {_plain(value): value for value in found} for tag, found in values.items()}
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     known = rules(kind).scores
-    for row in rows(kind):
-        for rule in _fitting(known, row):
+    figures = [(file, row) for file in (PUBLISHED, BOARD) for row in rows(kind, file)]
+    for file, row in figures:
+        for rule in _fitting([rule for rule in known if rule.file == file], row):
             value = rule.fixed
             if rule.tag and not value:
                 word = _plain(row["category"])
@@ -116,6 +118,8 @@ def published(kind: str, values: dict[str, list[str]]) -> list[dict[str, Any]]:
             place = (row["model"], row["model_group"], row["judge"], row["table"], rule.tag or "", value or "")
             names = ("model", "group", "judge", "table", "tag", "value")
             body = found.setdefault(place, dict(zip(names, place, strict=True)) | {"scores": {}})
+            if file == BOARD:
+                body["board"] = True
             body["scores"][rule.metrics[row["metric"]]] = round(float(row["value"]) * rule.scale, 6)
     return _joined(found.values())
 

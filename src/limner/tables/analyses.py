@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..core.evaluator import by_evaluator
@@ -20,11 +20,12 @@ def analysis_tables(standings: Sequence[Standing]) -> list[Table]:
         for name in dict.fromkeys(name for row in rows for name in row.analyses):
             title = f"{rows[0].exam} · judge {rows[0].evaluator.name} · {name.replace('_', ' ')}"
             having = [row for row in rows if name in row.analyses]
-            tables.append(_table(title, [(row.name, row.analyses[name]) for row in having]))
+            called = rows[0].compared.protocol.called
+            tables.append(_table(title, [(row.name, row.analyses[name]) for row in having], called))
     return tables
 
 
-def _table(title: str, bodies: Sequence[tuple[str, Any]]) -> Table:
+def _table(title: str, bodies: Sequence[tuple[str, Any]], called: Callable[[str], str] = str) -> Table:
     lines = [(painter, key, item) for painter, body in bodies for key, item in _lines(body)]
     columns = list(dict.fromkeys(name for _, _, item in lines for name in item))
     if not columns:
@@ -34,8 +35,8 @@ def _table(title: str, bodies: Sequence[tuple[str, Any]]) -> Table:
         [painter, *([key or ""] if keyed else []), *(_cell(item.get(name)) for name in columns)]
         for painter, key, item in lines
     ]
-    heads = ["painter", *([""] if keyed else []), *columns]
-    return simple_table(title, heads, rows, _notes(lines, columns), names=1 + keyed)
+    heads = ["painter", *([""] if keyed else []), *map(called, columns)]
+    return simple_table(title, heads, rows, _notes(lines, columns, called), names=1 + keyed)
 
 
 def _lines(body: Any) -> list[Numbers]:
@@ -48,13 +49,15 @@ def _lines(body: Any) -> list[Numbers]:
     return [(None, {"value": body})]
 
 
-def _notes(lines: Sequence[tuple[str, str | None, Mapping[str, Any]]], columns: Sequence[str]) -> list[str]:
+def _notes(
+    lines: Sequence[tuple[str, str | None, Mapping[str, Any]]], columns: Sequence[str], called: Callable[[str], str]
+) -> list[str]:
     """What stands in cells of several numbers, in their order."""
     inner: dict[str, list[str]] = {}
     for column in columns:
         found = [item[column] for _, _, item in lines if isinstance(item.get(column), Mapping)]
         if found:
-            inner.setdefault(" / ".join(map(str, found[0])), []).append(column)
+            inner.setdefault(" / ".join(map(str, found[0])), []).append(called(column))
     return [f"{', '.join(names)}: {words}" for words, names in inner.items()]
 
 

@@ -97,7 +97,7 @@ def test_without_a_store() -> None:
     table = build(find("genexam:table2"))
     assert not own(table)
     assert not table.footnotes
-    assert len(table.caption) == 2
+    assert len(table.caption) == 3  # Title, paper, release board.
 
 
 def test_intervals_hold_the_number_and_can_be_left_out(filled: dict[str, Store]) -> None:

@@ -17,7 +17,7 @@ from limner.tables.paper import find
 from limner.tables.paper.blocks import ranked
 from limner.tables.paper.facts import facts_of
 from limner.tables.paper.layout import read
-from limner.tables.paper.store_cells import measure
+from limner.tables.paper.measures import measure
 from limner.tables.paper.transpose import turned
 from tests.tables import synthetic
 from tests.tables.shipped import LAYOUTS
@@ -154,6 +154,7 @@ def test_there_are_the_tables_of_five_papers() -> None:
         *(f"worldgenbench:table{n}" for n in (1, 2)),
         *(f"fepbench:table{n}" for n in (2, 3, 5)),
         *(f"aibench:table{n}" for n in ("3", "4", "A1")),
+        *(f"{exam}:by-judge" for exam in ("genexam", "worldgenbench", "fepbench", "aibench")),
     }
 
 

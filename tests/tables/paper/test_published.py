@@ -8,11 +8,12 @@ from collections import Counter
 
 import pytest
 
-from limner.exams.paper import rows
-from limner.tables.paper import build, find
+from limner.exams.paper import BOARD, rows
+from limner.tables.paper import TableChoice, build, find
 from limner.tables.paper.schema import Layout
 from limner.tables.render import csv as csv_format
 from limner.tables.render import text
+from tests.needs import shared
 from tests.tables.shipped import LAYOUTS
 
 KEYS = list(LAYOUTS)
@@ -56,6 +57,7 @@ worldgenbench:table2|JanusPro-1B|1.81 0.00 0.48 0.70 1.23 1.28 0.91
 fepbench:table2|GPT Image 2|0.809 0.389 0.573 0.886 0.417 0.141 0.443 0.774 0.479 0.856 0.664 0.334 0.703
 fepbench:table3|GPT Image 2|0.656 0.338 0.738 0.643 0.333 0.736 0.679 0.328 0.682 0.663 0.334 0.716
 fepbench:table3|Ovis-Image|0.337 0.124 0.606 0.353 0.150 0.625 0.304 0.108 0.579 0.327 0.122 0.599
+genexam:table2|GPT-Image-2|50.3 85.2 79.6 95.6 69.5 92.0 89.1 97.5 84.8 97.6 73.5 93.3 79.3 96.5 83.1 97.7 64.6 89.1 82.9 97.1 74.6 93.8
 fepbench:table5|Physics & Materials / single|250 9.40 11.75 19.57 40.72 2.15 4.72 7.69 14.56
 aibench:table3|Original Image|– 82.65 57.98 79.57 79.13 51.11 70.09
 aibench:table3|Qwen-Image-2512|27 32.27 29.11 39.95 56.39 56.45 42.83
@@ -68,11 +70,10 @@ def figures(layout: Layout) -> Counter[tuple[str, str]]:
     """Row and value of everything the published file has for a table."""
     tables = {name for section in layout.sections or (None,) for name in layout.tables(section)}
     named = {"painters": "model", "judges": "judge"}.get(layout.rows)
-    return Counter(
-        (row[named] if named else layout.paper.cite, row["value"])
-        for row in rows(layout.exam)
-        if row["table"] in tables
-    )
+    boards = {layout.board.table} if layout.board else set()
+    there = [row for row in rows(layout.exam) if row["table"] in tables]
+    there += [row for row in rows(layout.exam, BOARD) if row["table"] in boards]
+    return Counter((row[named] if named else layout.paper.cite, row["value"]) for row in there)
 
 
 def words(line: str) -> list[str]:
@@ -126,6 +127,9 @@ def test_groups_are_the_papers() -> None:
     (sheet,) = build(find("genexam:table2")).sheets
     assert [(group.title, len(group.rows)) for group in sheet.blocks] == [
         ("Closed-source models", 7), ("Open-source T2I models", 4), ("Open-source unified MLLMs", 8),
+        ("Closed-source models, release board of 2026-05-27", 13),
+        ("Open-source T2I models, release board of 2026-05-27", 8),
+        ("Open-source unified MLLMs, release board of 2026-05-27", 8),
     ]  # fmt: skip
     (sheet,) = build(find("aibench:table3")).sheets
     assert [(group.title, len(group.rows)) for group in sheet.blocks] == [
@@ -151,3 +155,25 @@ def test_the_best_are_those_the_paper_prints_bold() -> None:
     }
     assert {label: heads for label, heads in best.items() if heads} == BOLD
     assert all(cell.rank < 2 for line in sheet.rows() for cell in line.cells)
+
+
+def test_the_release_board_stands_below_the_papers_rows_under_its_own_name_and_is_not_ranked() -> None:
+    table = build(find("genexam:table2"))
+    (sheet,) = table.sheets
+    board = [block for block in sheet.blocks if "release board of 2026-05-27" in block.title]
+    assert [block.title for block in sheet.blocks[-3:]] == [block.title for block in board]
+    assert all(cell.rank == 0 for block in board for line in block.rows for cell in line.cells)
+    # The paper's own best stay marked as the paper has them.
+    first = sheet.blocks[0].rows[0]
+    assert (first.label, {cell.rank for cell in first.cells}) == ("Nano Banana Pro", {1})
+    assert any(line.startswith("Release board of 2026-05-27: ") and "names no judge" in line for line in table.caption)
+    assert "release board" not in text_of("genexam:table2", TableChoice(published=False))
+
+
+def text_of(key: str, choice: TableChoice) -> str:
+    return "\n".join(line.plain for line in text.lines(build(find(key), None, choice), 200))
+
+
+def test_the_board_is_the_one_that_was_transcribed() -> None:
+    with shared("published", "genexam_release_board.csv").open(encoding="utf-8", newline="") as file:
+        assert list(rows("genexam", BOARD)) == list(csv.DictReader(file))

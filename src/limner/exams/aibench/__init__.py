@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from .. import Kind
-from .data import QuestionsRubric, read
+from .data import QuestionsRubric, count_questions, read
+from .modes import MODES
 from .plots import PLOTS
 from .protocol import AIBench
 from .results import read_results
@@ -22,4 +23,6 @@ AIBENCH = Kind(
     read_results=read_results,
     paper=_HERE / "paper",
     plots=PLOTS,
+    modes=MODES,
+    statistics={"questions": count_questions},
 )

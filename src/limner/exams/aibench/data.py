@@ -109,6 +109,11 @@ def read(path: Path, name: str = "aibench") -> Exam[QuestionsRubric]:
     return Exam(name, "aibench", tuple(questions), notes=tuple(_notes(questions)))
 
 
+def count_questions(question: Question[QuestionsRubric], *levels: str) -> int:
+    """The questions of a checklist, or those of the levels that `levels` names."""
+    return sum(not levels or item.dimension in levels for item in question.rubric.checklist)
+
+
 def _questions(row: MethodRow, file: Path) -> list[Question[QuestionsRubric]]:
     venue, slash, _ = row.id.partition("/")
     tags = {"venue": venue} if slash else {}

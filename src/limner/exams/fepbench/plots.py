@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core.errors import UsageError
-from ...core.plot_data import Bands, Bin, Grid, Plot, Point, Points, Quantity, Source, abstained, left_out, plain
+from ...core.plot_data import Bands, Bin, Grid, Plot, Point, Points, Quantity, Source, abstained, left_out
+from .analysis import SCORES
+from .figures import FIGURES
 
-SCORES = ("if", "re", "sp")
 HUNDRED = 100.0
 
 
@@ -88,7 +89,8 @@ def _gaps(source: Source, key: str, words: str) -> Grid:
     cells = tuple(tuple(Quantity(_points(gaps.get(name))) for name in names) for gaps in found)
     label = f"{words}, hundredths of a score"
     caption = source.caption + (" · –: the judge abstained" if not all(found) else "")
-    return Grid(source.names, tuple(map(plain, names)), cells, label, HUNDRED, caption, source.controls)
+    columns = tuple(map(source.protocol.called, names))
+    return Grid(source.names, columns, cells, label, HUNDRED, caption, source.controls)
 
 
 def _points(gap: float | None) -> float | None:
@@ -96,6 +98,7 @@ def _points(gap: float | None) -> float | None:
 
 
 PLOTS: Mapping[str, Plot] = {
+    **FIGURES,
     "atoms": Plot("scores against the number of atoms", atoms, "bands"),
     "if-re": Plot("IF against RE, coloured by SP", if_re, "points"),
     "panels": Plot("several panels less one, score by score", panels, "differences"),

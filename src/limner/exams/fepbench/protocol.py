@@ -38,6 +38,9 @@ PARTS_OF = {
     **{f"sp_{m}": f"share of the {m} content drawn that is supported" for m in MODALITIES},
 }
 """The parts of the three scores."""
+TITLES = {"if": "IF", "re": "RE", "sp": "SP"}
+TITLES |= {name: f"{TITLES[name[:2]]} {name[3:]}" for name in PARTS_OF}
+"""The scores and their parts as the paper writes them: IF, IF visual, …"""
 
 
 class FEPBench(Protocol[Atoms]):
@@ -55,6 +58,7 @@ class FEPBench(Protocol[Atoms]):
     label_kinds = frozenset({"exact", "readable"})
     breakdowns = ("regime", "domain", "panel_type", "aspect", "regime_domain")
     dimensions = ("if", "re", "sp", *PARTS_OF)
+    titles = TITLES
     reply_tokens: Mapping[str, int] = {"verify": 4000, "unexpected": 1500}
 
     def takes(self, question: Question[Atoms], options: Mapping[str, str]) -> bool:

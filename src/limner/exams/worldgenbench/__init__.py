@@ -18,4 +18,5 @@ WORLDGENBENCH = Kind(
     sample=_HERE / "sample",
     presets=_HERE / "presets.toml",
     paper=_HERE / "paper",
+    statistics={"items": lambda question: len(question.rubric.checklist)},
 )

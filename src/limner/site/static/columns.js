@@ -22,7 +22,8 @@
   function Painter({ r, differences }) {
     if (r.paper) {
       const where = `${r.paper.table}, ${r.paper.group}`;
-      return html`<${Name}>${r.paper.model}<//>${" "}<span class="badge" title=${where}>paper</span>`;
+      const source = r.paper.board ? "release board" : "paper";
+      return html`<${Name}>${r.paper.model}<//>${" "}<span class="badge" title=${where}>${source}</span>`;
     }
     const { painter } = r;
     const number = differences.indexOf(differs(r)) + 1;

@@ -45,7 +45,7 @@
       unknown.length > 0 &&
         `No score for ${unknown.map((score) => L.words(score.name)).join(", ")}: this judge decides too few criteria.`,
       withPaper &&
-        "Figures from the paper were marked by its own judge, on all its questions. They are no part of the comparison.",
+        "Figures from the paper were marked by its own judge, on all its questions; those of a release board by whoever kept it. They are no part of the comparison.",
       unmarked.length > 0 &&
         html`Not marked by this judge: <${Name}>${unmarked.map((painter) => painter.row).join(", ")}<//>.`,
       ...remarks.map((remark) => html`${whose(remark)}<${Name}>${remark}<//>`),

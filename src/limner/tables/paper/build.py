@@ -97,14 +97,15 @@ def _sheet(layout: Layout, sections: Sequence[Section | None], own: StoreRows | 
     groups: list[RowBlock] = []
     for section in sections:
         judges = own.judges if own else []
-        if printed_too:
-            judges = published_cells.judges(published_cells.published(layout, section))
+        if printed_too and (printed := published_cells.published(layout, section)):
+            judges = published_cells.judges(printed)
         found = specs(layout, section, judges)
         columns = columns or (own.heads(found) if own else [spec.column for spec in found])
         published = published_cells.published_rows(layout, section, found) if printed_too else []
         mine = own.make(found) if own else []
         if section is None:
             groups += grouped(layout, published, mine)
+            groups += published_cells.board_blocks(layout, layout.board, found) if layout.board and printed_too else []
         else:
             groups.append(RowBlock(section.title, tuple(line for _, line in [*published, *mine])))
     if layout.rank != "none":

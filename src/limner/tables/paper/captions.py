@@ -30,12 +30,14 @@ def caption(
     place = tables[0] if len(tables) == 1 else "Tables " + " and ".join(one.removeprefix("Table ") for one in tables)
     name = layout.paper.cite.partition(" ")[0]
     found = [f"{name}, {place}: {layout.title}." if tables else f"{name}: {layout.title}."]
-    if with_published:
+    if with_published and (tables or layout.sections):
         marked = [judge for section in layout.sections or (None,) for judge in judges(published(layout, section))]
         # A number made of two judges' marks names both.
         alone = [judge for judge in dict.fromkeys(marked) if not set(judge.split(" + ")) <= {*marked} - {judge}]
         by = f", judge {' and '.join(alone)}" if alone and layout.rows == "painters" else ""
         found.append(f"Published figures: {layout.paper.cite}{by}.")
+        if layout.board is not None:
+            found.append(f"{layout.board.title[0].upper()}{layout.board.title[1:]}: {layout.board.note}")
     if held is None or held.exam is None or (layout.rows != "exam" and not held.rows):
         return found
     said = f"{STORE}: exam {held.exam.name}, {_scored(layout, held, sections)}"
@@ -49,7 +51,8 @@ def caption(
 
 def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> list[str]:
     """What a reader must know; only what applies."""
-    found = [note for note in (layout.note, layout.paper.note if layout.rows == "painters" else "") if note]
+    of_paper = layout.rows == "painters" and (layout.tables(None) or layout.sections)
+    found = [note for note in (layout.note, layout.paper.note if of_paper else "") if note]
     lines = [line for group in groups for line in group.rows if not line.published]
     if held is None or not lines or layout.rows != "painters":
         return found

@@ -37,7 +37,8 @@ def _published() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for kind in each():
         try:
-            groups, figures = paper.rules(kind.name).groups, paper.rows(kind.name)
+            groups = paper.rules(kind.name).groups
+            figures = (*paper.rows(kind.name), *paper.rows(kind.name, paper.BOARD))
         except DataError:
             continue  # An exam's wrong file must not keep others' tables from being shown; its own say what is wrong.
         for row in figures:

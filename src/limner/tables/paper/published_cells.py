@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...core.errors import DataError
-from ...exams.paper import rows
-from ..model import Cell, TableRow
+from ...exams.paper import BOARD, rows
+from ..model import Cell, RowBlock, TableRow
 from .columns import ColumnSpec
-from .schema import Layout, RowGroup, Section
+from .schema import Board, Layout, RowGroup, Section
 
 KEYS: dict[str, tuple[str, ...]] = {"painters": ("model",), "judges": ("judge", "category"), "exam": ()}
 """The columns of the published file that tell a table's rows apart."""
@@ -32,8 +32,29 @@ def published_rows(
     layout: Layout, section: Section | None, specs: Sequence[ColumnSpec]
 ) -> list[tuple[RowGroup | None, TableRow]]:
     """The published rows in the paper's order, each with the group it belongs to."""
+    return _rows(layout, specs, published(layout, section))
+
+
+def board_blocks(layout: Layout, board: Board, specs: Sequence[ColumnSpec]) -> list[RowBlock]:
+    """The leaderboard's rows in its order, under the layout's groups; they are not ranked with the paper's."""
+    ours = {theirs: ours for ours, theirs in board.names.items()}
+    figures = [
+        {**row, "category": ours.get(row["category"], row["category"])}
+        for row in rows(layout.exam, BOARD)
+        if row["table"] == board.table
+    ]
+    found = _rows(layout, specs, figures)
+    titles: list[tuple[RowGroup | None, str]] = [(None, board.title)]
+    titles += [(group, f"{group.title}, {board.title}") for group in layout.groups]
+    blocks = [(title, tuple(line for home, line in found if home is group)) for group, title in titles]
+    return [RowBlock(title, inside, ranked=False) for title, inside in blocks if inside]
+
+
+def _rows(
+    layout: Layout, specs: Sequence[ColumnSpec], figures: Iterable[Row]
+) -> list[tuple[RowGroup | None, TableRow]]:
     bodies: dict[tuple[str, ...], list[Row]] = {}
-    for row in published(layout, section):
+    for row in figures:
         bodies.setdefault(tuple(row[key] for key in KEYS[layout.rows]), []).append(row)
     found = []
     for key, body in bodies.items():

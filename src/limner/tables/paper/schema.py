@@ -128,6 +128,22 @@ class Paper(StrictModel):
     note: str = ""
 
 
+class Board(StrictModel):
+    """The leaderboard of the benchmark's release, which stands below the paper's rows in groups of its own.
+
+    Attributes:
+        table: Which rows of ``release_board.csv`` are shown.
+        title: What it is called in titles and captions.
+        names: What the board calls a category that the paper calls otherwise.
+        note: What a reader must know of it.
+    """
+
+    table: str
+    title: str
+    names: dict[str, str] = Field(default_factory=dict)
+    note: str = ""
+
+
 class Layout(StrictModel):
     """One table.
 
@@ -143,6 +159,7 @@ class Layout(StrictModel):
         apart: Published figures and a store's stand in tables of their own.
         only: Of a store, only this painter.
         note: What a reader must know.
+        board: The release's own leaderboard, beside the paper's rows; its rows are not ranked.
     """
 
     exam: str
@@ -163,6 +180,7 @@ class Layout(StrictModel):
     apart: bool = False
     only: str | None = None
     note: str = ""
+    board: Board | None = None
 
     @property
     def key(self) -> str:
@@ -178,4 +196,6 @@ class Layout(StrictModel):
     def _fits(self) -> Layout:
         if self.sections and self.groups:
             raise ValueError("a table has sections or groups, not both")
+        if self.board is not None and (self.sections or self.rows != "painters"):
+            raise ValueError("a board stands in a table of painters without sections")
         return self

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from ... import exams
-from ...core.errors import UsageError
-from ...core.exam import Question
-from ...exams import Kind
 from ...scoring import Numbers
 from ...store.records import Marking
 from ..model import Cell, interval_cell, score_cell
 from .columns import ColumnSpec
 from .facts import shown
 from .holdings import Holdings, Own
-
-_HOW: dict[str, Callable[[Sequence[float]], float]] = {
-    "mean": lambda values: sum(values) / len(values),
-    "min": min,
-    "max": max,
-}
+from .measures import measure
 
 
 def painter_cell(own: Own, spec: ColumnSpec, others: Sequence[Own]) -> Cell:
@@ -92,38 +83,3 @@ def _seconds(marking: Marking, took: Mapping[str, float]) -> float | None:
     if marking.origin != "run":
         return None
     return sum(took.get(key, 0.0) for _, key in marking.replies) if marking.replies else marking.seconds
-
-
-def measure(words: str, questions: Sequence[Question[Any]], where: Mapping[str, str], kind: Kind[Any]) -> float | None:
-    """A statistic over the questions that have all the tags; None where there is none of them.
-
-    ``count``, ``share`` (percent of all questions), ``distinct TAG…`` (how many values the tags have together), and
-    ``mean``, ``min`` or ``max`` of ``words`` (of the prompt) or of what the exam's own statistics name.
-
-    Args:
-        words: Which statistic.
-        questions: All questions of the exam.
-        where: Tags and the values they must have.
-        kind: The exam's kind: says which questions count once, and has statistics of its own.
-
-    Raises:
-        UsageError: The exam has no such statistic, or it cannot be computed.
-    """
-    chosen = [question for question in questions if where.items() <= question.tags.items()]
-    if not chosen:
-        return None
-    first, *rest = words.split()
-    if first == "count":
-        return float(len({kind.protocol.cluster(question) for question in chosen}))
-    if first == "share":
-        return 100 * len(chosen) / len(questions)
-    if first == "distinct":
-        return float(len({tuple(q.tags[tag] for tag in rest) for q in chosen if q.tags.keys() >= set(rest)})) or None
-    numbers = {"words": lambda question: len(question.prompt.split()), **kind.statistics}
-    if first not in _HOW or not rest or rest[0] not in numbers:
-        raise UsageError(f"{kind.name} has no statistic {words!r}; there is: {', '.join(numbers)}")
-    try:
-        return _HOW[first]([numbers[rest[0]](question, *rest[1:]) for question in chosen])
-    except Exception as error:
-        broken = f"the statistic {words!r} of the exam {kind.name!r} is broken"
-        raise UsageError(f"{broken}: {type(error).__name__}: {error}") from error

@@ -1,0 +1,238 @@
+"""Draws what an exam's data set looks like: panels beside and below each other on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..core.data_frames import BarPanel, DataSheet, HistogramPanel, MapPanel, Panel, QuartilePanel, WordsPanel
+from .rows import set_rows
+from .style import (
+    GREY,
+    INK,
+    NORMAL,
+    PALETTE,
+    SEQUENTIAL,
+    SMALL,
+    WIDTHS,
+    Sketch,
+    fit,
+    fitted,
+    inches_high,
+    wide,
+    wrapped,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
+
+ROW, HEAD = 0.12, 0.24
+LONGEST = 14
+"""A wide panel with more bars than this stands in several columns."""
+NAMES = 1.35
+"""Inches that names of rows may take."""
+LARGEST = 10.0
+"""Points of a word that every prompt has."""
+PAPER = PALETTE[1]
+
+
+def data(frame: DataSheet, width: str) -> Sketch:
+    """Two panels beside each other where both are narrow; a wide one alone."""
+    lines = _lines(frame.panels, width)
+    heights = [max(_height(panel, WIDTHS[width] / len(line), width) for panel in line) for line in lines]
+
+    def paint(figure: FigureBase) -> None:
+        for part, line in zip(figure.subfigures(len(lines), 1, squeeze=False, height_ratios=heights)[:, 0], lines,
+                              strict=True):  # fmt: skip
+            for inner, panel in zip(part.subfigures(1, len(line), squeeze=False)[0], line, strict=True):
+                room = WIDTHS[width] / len(line)
+                inner.suptitle(wrapped(panel.title, room - 0.2, NORMAL), fontsize=NORMAL, x=0.02, ha="left")
+                PAINTED[type(panel)](inner, panel, room, width)
+
+    return Sketch(sum(heights), paint, frame.caption)
+
+
+def _lines(panels: Sequence[Panel], width: str) -> list[list[Panel]]:
+    lines: list[list[Panel]] = []
+    for panel in panels:
+        beside = lines and width == "double" and len(lines[-1]) == 1 and not lines[-1][0].wide and not panel.wide
+        if beside:
+            lines[-1].append(panel)
+        else:
+            lines.append([panel])
+    return lines
+
+
+def _columns(panel: BarPanel, width: str) -> list[list[int]]:
+    """The places of the rows, column by column; a group is never torn apart."""
+    count = len(panel.rows)
+    across = 1 if not panel.wide or count <= LONGEST or width == "single" else min(3, -(-count // LONGEST))
+    most = -(-(count + len(set(panel.groups))) // across)
+    found: list[list[int]] = [[]]
+    for group in dict.fromkeys(panel.groups):
+        inside = [n for n in range(count) if panel.groups[n] == group]
+        if not group:
+            found = [inside[start : start + most] for start in range(0, count, most)]
+        elif found[-1] and len(found) < across and len(found[-1]) + len(inside) > most:
+            found.append(inside)
+        else:
+            found[-1] += inside
+    return found
+
+
+def _slots(panel: BarPanel, places: Sequence[int]) -> float:
+    """How many rows a column takes, its groups' titles with them."""
+    return len(places) + 0.9 * len({panel.groups[n] for n in places if panel.groups[n]})
+
+
+def _height(panel: Panel, room: float, width: str) -> float:
+    title = 0.1 * wrapped(panel.title, room - 0.2, NORMAL).count("\n")
+    if isinstance(panel, BarPanel):
+        legend = 0.15 if len(panel.parts) > 1 else 0.0
+        return HEAD + 0.3 + title + legend + ROW * max(_slots(panel, each) for each in _columns(panel, width))
+    if isinstance(panel, QuartilePanel):
+        return HEAD + 0.3 + title + ROW * len(panel.rows)
+    if isinstance(panel, MapPanel):
+        return HEAD + 0.3 + title + 0.15 * len(panel.rows)
+    if isinstance(panel, HistogramPanel):
+        return HEAD + 1.1 + title
+    down, _, inner = _cloud_grid(panel, room)
+    tall = max(sum(size for size, _ in _flow(words, inner)) for _, words in panel.groups)
+    return HEAD + title + down * (tall + 0.22)
+
+
+def _bars(figure: FigureBase, panel: BarPanel, room: float, width: str) -> None:
+    columns = _columns(panel, width)
+    axes = figure.subplots(1, len(columns), squeeze=False)[0]
+    most = max([*(sum(parts) for parts in panel.values), *(told for told in panel.printed if told is not None)])
+    # Bars are as high in a low panel as in a high one beside it.
+    there = (inches_high(figure) - HEAD - 0.3) / ROW
+    tallest = max([there, *(_slots(panel, each) for each in columns)])
+    for panel_, places in zip(axes, columns, strict=True):
+        y, ticks = 0.0, []
+        for at, n in enumerate(places):
+            group = panel.groups[n]
+            if group and (at == 0 or panel.groups[places[at - 1]] != group):
+                panel_.text(0, y, f" {group}", fontsize=SMALL, fontweight="bold", va="center", ha="left")
+                y += 0.9
+            start = 0.0
+            for part, value in enumerate(panel.values[n]):
+                panel_.barh(y, value, 0.72, left=start, color=PALETTE[(0, 4, 2, 3)[part % 4]], lw=0,
+                            label=panel.parts[part] if n == places[0] else None, zorder=2)  # fmt: skip
+                start += value
+            if panel.printed[n] is not None:
+                panel_.plot([panel.printed[n]] * 2, [y - 0.42, y + 0.42], color=PAPER, lw=1.6, zorder=3)
+            words = f" {start:g}" if start == round(start) else f" {start:.1f}"
+            mark = panel.printed[n] or 0.0
+            end = mark if start <= mark < start + 0.15 * most else start
+            panel_.text(end, y, words, va="center", ha="left", fontsize=SMALL, color=INK)
+            ticks.append(y)
+            y += 1
+        names = fitted([panel.rows[n] for n in places], NAMES, SMALL)
+        panel_.set_yticks(ticks, names)
+        panel_.set_ylim(tallest - 0.4, -0.6)
+        panel_.tick_params(axis="y", length=0)
+        panel_.set_xlim(0, most * 1.18)
+        panel_.grid(visible=False)
+        panel_.set_xticks([])
+        panel_.spines["bottom"].set_visible(False)
+        panel_.spines["left"].set_bounds(-0.6, y - 0.4)
+        panel_.set_xlabel(panel.unit, fontsize=SMALL, color=GREY)
+    if len(panel.parts) > 1:
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=len(panel.parts))
+
+
+def _quartiles(figure: FigureBase, panel: QuartilePanel, room: float, width: str) -> None:
+    axes = figure.subplots()
+    for n, ((low, middle, high), mean) in enumerate(zip(panel.quartiles, panel.means, strict=True)):
+        axes.plot([low, high], [n, n], color=PALETTE[5], lw=3.5, solid_capstyle="butt", zorder=2)
+        axes.plot([middle], [n], "|", color=INK, ms=6, mew=1.2, zorder=3)
+        axes.plot([mean], [n], "o", color=PALETTE[0], ms=3.2, mec="white", mew=0.3, zorder=4)
+        if (told := panel.printed[n]) is not None:
+            axes.plot([told, told], [n - 0.42, n + 0.42], color=PAPER, lw=1.4, zorder=5)
+    set_rows(axes, fitted(panel.rows, NAMES, SMALL))
+    axes.set_xlim(0, None)
+    axes.set_xlabel(f"{panel.label}: middle half, median (|), mean (dot)", fontsize=SMALL)
+
+
+def _histogram(figure: FigureBase, panel: HistogramPanel, room: float, width: str) -> None:
+    axes = figure.subplots()
+    axes.stairs(panel.counts, panel.edges, fill=True, color=PALETTE[5])
+    axes.set_xlim(panel.edges[0], panel.edges[-1])
+    axes.set_ylim(0, None)
+    axes.grid(axis="x", visible=False)
+    axes.locator_params(axis="x", integer=True, nbins=8)
+    axes.locator_params(axis="y", integer=True, nbins=4)
+    axes.set_xlabel(panel.label)
+    axes.set_ylabel(panel.unit)
+
+
+def _map(figure: FigureBase, panel: MapPanel, room: float, width: str) -> None:
+    axes: Any = figure.subplots()
+    image = axes.imshow(panel.counts, cmap=SEQUENTIAL, aspect="auto", vmin=0)
+    for y, row in enumerate(panel.counts):
+        for x, count in enumerate(row):
+            red, green, blue = image.to_rgba(count)[:3]
+            ink = "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
+            axes.text(x, y, str(count), ha="center", va="center", fontsize=SMALL, color=ink)
+    axes.set_yticks(range(len(panel.rows)), fitted(panel.rows, NAMES, SMALL))
+    cell = (room - NAMES) / len(panel.columns) - 0.05
+    axes.set_xticks(range(len(panel.columns)), [fit(name, max(cell, 0.3), SMALL) for name in panel.columns])
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    for side in axes.spines.values():
+        side.set_visible(False)
+
+
+def _cloud_grid(panel: WordsPanel, room: float) -> tuple[int, int, float]:
+    """Groups below and beside each other, and the inches each has."""
+    across = 1 if len(panel.groups) == 1 else min(len(panel.groups), max(2, int(room / 1.3)))
+    return -(-len(panel.groups) // across), across, room / across - 0.12
+
+
+def _size(count: int, most: int) -> float:
+    return float(SMALL + (LARGEST - SMALL) * (count / most) ** 1.5)
+
+
+Line = tuple[float, list[tuple[str, float, float]]]
+"""How high a line is, and its words, each with its size and its place from the left."""
+
+
+def _flow(words: Sequence[tuple[str, int]], room: float) -> list[Line]:
+    """Words in lines that fit, the most frequent first; larger where more prompts have them."""
+    found: list[list[tuple[str, float, float]]] = [[]]
+    at = 0.0
+    for word, count in words:
+        size = _size(count, words[0][1])
+        take = wide(word, size) + 0.07
+        if found[-1] and at + take > room:
+            found.append([])
+            at = 0.0
+        found[-1].append((word, size, at))
+        at += take
+    return [(max((size for _, size, _ in line), default=SMALL) * 1.25 / 72, line) for line in found]
+
+
+def _words(figure: FigureBase, panel: WordsPanel, room: float, width: str) -> None:
+    down, across, inner = _cloud_grid(panel, room)
+    high = inches_high(figure)
+    each = (high - HEAD + 0.02) / down
+    for n, (name, words) in enumerate(panel.groups):
+        left, top = 0.08 + (n % across) * (room / across), HEAD - 0.04 + (n // across) * each
+        if name:
+            figure.text(left / room, 1 - top / high, name, fontsize=SMALL, fontweight="bold", ha="left", va="top")
+            top += 0.13
+        place = 0
+        for tall, line in _flow(words, inner):
+            for word, size, x in line:
+                colour = PALETTE[(0, 1, 2, 3)[place % 4]]
+                place += 1
+                figure.text((left + x) / room, 1 - (top + tall * 0.85) / high, word, fontsize=size, color=colour,
+                            ha="left", va="baseline")  # fmt: skip
+            top += tall
+
+
+PAINTED: dict[type, Callable[[Any, Any, float, str], None]] = {
+    BarPanel: _bars, QuartilePanel: _quartiles, HistogramPanel: _histogram, MapPanel: _map, WordsPanel: _words,
+}  # fmt: skip
+"""What draws each kind of panel into its part of the page."""

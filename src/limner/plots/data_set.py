@@ -1,0 +1,222 @@
+"""What an exam's data set looks like, counted on its questions: the numbers behind ``limner plot data``."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import exams
+from ..core.data_frames import BarPanel, DataSheet, HistogramPanel, MapPanel, Panel, QuartilePanel, WordsPanel
+from ..core.errors import UsageError
+from ..core.exam import Exam, Question
+from ..core.plot_data import plain
+from ..exams import Kind, paper
+from ..exams.data_set import DataPanel, PrintedNumbers, data_panels
+from ..running.setup import load_exam_or_data
+from ..tables.paper.measures import each_number, measure
+from .source import PlotChoice
+
+Questions = Sequence[Question[Any]]
+BINS = 30
+SHORTEST = 4
+"""Letters of the shortest word that is counted."""
+COMMAND = re.compile(r"\\[a-z]+|\$[^$]*\$")
+"""LaTeX, which some prompts are written in."""
+WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
+COMMON = Path(__file__).parent / "common_words.txt"
+
+
+def data_sheet(exam: str, choice: PlotChoice) -> DataSheet:
+    """What the exam's paper shows of its data set, counted on the data at hand.
+
+    Raises:
+        UsageError: The exam's kind says nothing of its data set, or there is neither a store nor a data folder.
+    """
+    named, whole = load_exam_or_data(exam, choice.data, choice.store)
+    kind = exams.kind(named.kind)
+    described = data_panels(kind.name)
+    if described is None:
+        raise UsageError(f"{kind.name} does not say what its data set shows; `limner exam check` counts its tags")
+    found = [panel for one in described.panels if (panel := _panel(one, whole, kind)) is not None]
+    if not found:
+        raise UsageError(f"{named.name}: none of its questions has what {kind.name} shows of its data set")
+    clusters = len({kind.protocol.cluster(question) for question in whole.questions})
+    said = [named.name, f"n = {clusters}" if clusters == len(whole.questions) else f"n = {clusters} figures"]
+    if any(value is not None for panel in found for value in getattr(panel, "printed", ())):
+        said.append("orange: the paper's own shares and means")
+    said += [note for note in (*(one.note for one in described.panels), described.note) if note]
+    return DataSheet(tuple(found), " · ".join(said))
+
+
+def _panel(panel: DataPanel, exam: Exam[Any], kind: Kind[Any]) -> Panel | None:
+    """The panel filled; None where no question has what it shows."""
+    inside = [one for one in exam.questions if panel.subset is None or one.id in exam.subsets.get(panel.subset, ())]
+    inside = [one for one in inside if panel.tag is None or panel.tag in one.tags]
+    return FILLED[panel.show](panel, inside, kind) if inside else None
+
+
+def _title(panel: DataPanel) -> str:
+    return f"{panel.title}, as {panel.figure}" if panel.figure else panel.title
+
+
+def _count(questions: Questions, kind: Kind[Any]) -> float:
+    return measure("count", questions, {}, kind) or 0.0
+
+
+def _with(questions: Questions, tag: str, value: str) -> list[Question[Any]]:
+    return [one for one in questions if one.tags.get(tag) == value]
+
+
+def _values(questions: Questions, tag: str, kind: Kind[Any]) -> list[str]:
+    """The tag's values in the exam's order, or where it has none the most frequent first."""
+    there = {one.tags[tag] for one in questions if tag in one.tags}
+    if tag in kind.protocol.orders:
+        return kind.protocol.in_order(tag, there)
+    return sorted(there, key=lambda value: (-_count(_with(questions, tag, value), kind), value))
+
+
+def _counts(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
+    rows = _rows(panel, questions, kind)
+    parts = _values(questions, panel.by, kind) if panel.by else []
+    values = []
+    for _, _, inside in rows:
+        split = [_with(inside, panel.by or "", part) for part in parts] if parts else [inside]
+        values.append(tuple(_count(part, kind) for part in split))
+    printed = _printed(panel.published, kind, _count(questions, kind))
+    told = tuple(printed(f"{group}{value}") for group, value, _ in rows)
+    labels, groups = tuple(plain(value) for _, value, _ in rows), tuple(plain(group) for group, _, _ in rows)
+    return BarPanel(_title(panel), labels, groups, tuple(map(plain, parts)) or ("",), tuple(values), told, panel.unit,
+                    panel.wide)  # fmt: skip
+
+
+def _rows(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> list[tuple[str, str, list[Question[Any]]]]:
+    """Group, value and questions of each row."""
+    tag, found = panel.tag or "", []
+    groups = _values(questions, panel.within, kind) if panel.within else [""]
+    for group in groups:
+        inside = _with(questions, panel.within, group) if panel.within else list(questions)
+        found += [(group, value, _with(inside, tag, value)) for value in _values(inside, tag, kind)]
+    return found[: panel.top]
+
+
+def _printed(where: PrintedNumbers | None, kind: Kind[Any], whole: float | None) -> Callable[[str], float | None]:
+    """What the paper tells for a tag's value; counts and shares as they would be for `whole` of them, if given."""
+    if where is None:
+        return lambda value: None
+    found: dict[str, float] = {}
+    wanted = {"table": where.table, "breakdown": where.breakdown, "metric": where.metric}
+    for row in paper.rows(kind.name, where.file):
+        if all(row[key] == value for key, value in wanted.items() if value is not None):
+            name = where.names.get(row["category"], row["category"])
+            found[_bare(name)] = float(row[where.column])
+    by = 1.0 if whole is None or not found else whole / (100.0 if where.share else sum(found.values()))
+    return lambda value: None if (told := found.get(_bare(value))) is None else told * by
+
+
+def _bare(word: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "", word.casefold().replace("&", "and"))
+
+
+def _map(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> MapPanel:
+    tag, by = panel.tag or "", panel.by or ""
+    rows, columns = (_values(questions, each, kind) for each in (tag, by))
+    counts = tuple(
+        tuple(int(_count(_with(_with(questions, tag, row), by, column), kind)) for column in columns) for row in rows
+    )
+    return MapPanel(_title(panel), tuple(map(plain, rows)), tuple(map(plain, columns)), counts, panel.unit, panel.wide)
+
+
+def _means(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
+    rows = _rows(panel, questions, kind)
+    values = tuple(
+        tuple(float(np.mean(each_number(part.statistic, inside, kind))) for part in panel.parts)
+        for _, _, inside in rows
+    )
+    labels, groups = tuple(plain(value) for _, value, _ in rows), tuple(plain(group) for group, _, _ in rows)
+    parts = tuple(part.title for part in panel.parts)
+    printed = _printed(panel.published, kind, None)
+    told = tuple(printed(f"{group}{value}") for group, value, _ in rows)
+    return BarPanel(_title(panel), labels, groups, parts, values, told, panel.unit, panel.wide)
+
+
+def _totals(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
+    sums = [sum(each_number(part.statistic, questions, kind)) for part in panel.parts]
+    printed = _printed(panel.published, kind, sum(sums))
+    labels = tuple(part.title for part in panel.parts)
+    told, empty = tuple(map(printed, labels)), ("",) * len(labels)
+    return BarPanel(_title(panel), labels, empty, ("",), tuple((one,) for one in sums), told, panel.unit, panel.wide)
+
+
+def _histogram(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> HistogramPanel:
+    numbers = np.array(each_number(panel.statistic or "", questions, kind), dtype=float)
+    low, high = float(numbers.min()), float(numbers.max())
+    step = max(1.0, np.ceil((high - low + 1) / BINS))
+    edges = np.arange(low - 0.5, high + 0.5 + step, step)
+    counts, _ = np.histogram(numbers, edges)
+    label = (panel.statistic or "").replace("_", " ")
+    return HistogramPanel(
+        _title(panel), tuple(map(float, edges)), tuple(map(int, counts)), label, panel.unit, panel.wide
+    )
+
+
+def _quartiles(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> QuartilePanel:
+    rows = _rows(panel, questions, kind)
+    numbers = [np.array(each_number(panel.statistic or "", inside, kind), dtype=float) for _, _, inside in rows]
+    cuts = [np.quantile(each, [0.25, 0.5, 0.75]) for each in numbers]
+    printed = _printed(panel.published, kind, None)
+    return QuartilePanel(
+        _title(panel),
+        tuple(plain(value) for _, value, _ in rows),
+        tuple((float(cut[0]), float(cut[1]), float(cut[2])) for cut in cuts),
+        tuple(float(each.mean()) for each in numbers),
+        tuple(printed(value) for _, value, _ in rows),
+        panel.unit,
+        panel.wide,
+    )
+
+
+@cache
+def _common() -> frozenset[str]:
+    return frozenset(COMMON.read_text(encoding="utf-8").split())
+
+
+def _in(prompt: str) -> set[str]:
+    return {*WORD.findall(COMMAND.sub(" ", prompt.casefold()))}
+
+
+def _words(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> WordsPanel:
+    groups = [(value, _with(questions, panel.by, value)) for value in _values(questions, panel.by, kind)] \
+        if panel.by else [("", list(questions))]  # fmt: skip
+    found = []
+    for name, inside in groups:
+        # Each question counts once, however often it has the word.
+        counted = Counter(word for one in inside for word in _in(one.prompt) - _common())
+        ranked = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
+        found.append((plain(name), tuple(ranked[: panel.top])))
+    return WordsPanel(_title(panel), tuple(found))
+
+
+def _mentions(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
+    counted = []
+    for name, words in panel.terms.items():
+        pattern = re.compile("|".join(rf"\b{re.escape(word)}" for word in words))
+        counted.append(
+            (name, _count([one for one in questions if pattern.search(COMMAND.sub(" ", one.prompt.casefold()))], kind))
+        )
+    ranked = sorted((pair for pair in counted if pair[1]), key=lambda pair: (-pair[1], pair[0]))[: panel.top]
+    ranked = ranked or counted[:1]
+    labels, empty = tuple(name for name, _ in ranked), ("",) * len(ranked)
+    values, told = tuple((count,) for _, count in ranked), (None,) * len(ranked)
+    return BarPanel(_title(panel), labels, empty, ("",), values, told, panel.unit, panel.wide)
+
+
+FILLED: dict[str, Callable[[DataPanel, Questions, Kind[Any]], Panel]] = {
+    "counts": _counts, "map": _map, "means": _means, "totals": _totals, "histogram": _histogram,
+    "quartiles": _quartiles, "words": _words, "mentions": _mentions,
+}  # fmt: skip

@@ -1,0 +1,131 @@
+"""Drawings side by side: one question as every painter drew it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import UsageError
+from ..core.images import BadImage, decode
+from ..core.plot_frames import Gallery, Tile
+from ..core.protocol import Row
+from .source import StoreSource
+from .style import DPI, GREY, NORMAL, PALE, SMALL, WIDTHS, Sketch, fit, fitted, inches_high, wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
+
+ACROSS = {"single": 3, "double": 6}
+LINE = 0.115
+"""Inches for a line of words below a drawing."""
+TALLEST = 1.6
+"""How high a drawing may be, in parts of its width."""
+GAP = 0.08
+
+
+def drawings(source: StoreSource) -> Gallery:
+    """One question's reference and drawings, with their scores.
+
+    Raises:
+        UsageError: There is no such question among those that painters are compared on.
+    """
+    there = {row.question.id: None for rows in source.rows for row in rows}
+    wanted = source.wanted or next(iter(there))
+    if wanted not in there:
+        some = ", ".join(list(there)[:5])
+        raise UsageError(f"--question {wanted}: {source.exam} has no such question with scores; there is: {some}")
+    images = source.pictures([wanted])
+    rows = [next((row for row in rows if row.question.id == wanted), None) for rows in source.rows]
+    tiles = [Tile(images[0][wanted])] if images[0] else []
+    tiles += [Tile(images[n + 1].get(wanted), (_told(source, row),)) for n, row in enumerate(rows)]
+    columns = (*(["reference"] if images[0] else []), *source.names)
+    return Gallery(("",), columns, (tuple(tiles),), wanted, source.caption)
+
+
+def _told(source: StoreSource, row: Row | None) -> str:
+    if row is None:
+        return "not drawn or not marked"
+    score = source.score
+    value = row.scores.get(score.name)
+    return f"{score.name} {'–' if value is None else f'{value:.{score.digits}f}'}"
+
+
+def gallery(frame: Gallery, width: str) -> Sketch:
+    """Painters beside each other, several rows of tiles to a painter; what does not fit goes on below."""
+    across = min(ACROSS[width], len(frame.columns))
+    left = 0.2 if any(frame.rows) else 0.06
+    room = (WIDTHS[width] - left - 0.06) / across - GAP
+    titles = fitted(frame.columns, room, SMALL)
+    pictures = [[_small(tile, room) for tile in line] for line in frame.tiles]
+    lines = max(len(tile.words) for line in frame.tiles for tile in line)
+    title = wrapped(frame.title, WIDTHS[width] - 0.2, NORMAL)
+    places: list[_Place] = []
+    top = 0.12 * (title.count("\n") + 1) + 0.06
+    for start in range(0, len(titles), across):
+        part = range(start, min(start + across, len(titles)))
+        top += LINE + 0.04
+        for row, line in enumerate(pictures):
+            shapes = [image.height / image.width for n in part if (image := line[n]) is not None]
+            tall = min(TALLEST, max(shapes, default=0.6)) * room
+            places += [_Place(row, n, left + (n - start) * (room + GAP), top, tall, n == start) for n in part]
+            top += tall + lines * LINE + 0.1
+
+    def paint(figure: FigureBase) -> None:
+        wide_, high = WIDTHS[width], inches_high(figure)
+        figure.text(0.06 / wide_, 1 - 0.02 / high, title, fontsize=NORMAL, ha="left", va="top")
+        for place in places:
+            image, tile = pictures[place.row][place.column], frame.tiles[place.row][place.column]
+            tall = place.tall if image is None else min(place.tall, room * image.height / image.width)
+            box = (place.left / wide_, 1 - (place.top + tall) / high, room / wide_, tall / high)
+            panel = figure.add_axes(box)
+            _show(
+                panel, image, titles[place.column] if place.row == 0 else "", [fit(w, room, SMALL) for w in tile.words]
+            )
+            if place.first and frame.rows[place.row]:
+                x, y = 0.1 / wide_, 1 - (place.top + place.tall / 2) / high
+                figure.text(x, y, frame.rows[place.row], rotation=90, ha="center", va="center", fontsize=SMALL)
+
+    return Sketch(top, paint, frame.caption)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a tile stands, in inches from the left and from the top."""
+
+    row: int
+    column: int
+    left: float
+    top: float
+    tall: float
+    first: bool
+
+
+def _small(tile: Tile, room: float) -> Any:
+    """The picture, no larger than it is printed; None where there is none or it cannot be read."""
+    if tile.image is None:
+        return None
+    try:
+        image = decode(tile.image)
+    except BadImage:
+        return None
+    side = round(room * DPI)
+    image.thumbnail((side, round(side * TALLEST)))
+    return image
+
+
+def _show(panel: Any, image: Any, head: str, words: Sequence[str]) -> None:
+    panel.set_title(head, fontsize=SMALL)
+    panel.set_xticks([])
+    panel.set_yticks([])
+    panel.grid(visible=False)
+    for side in panel.spines.values():
+        side.set(visible=True, color=PALE, lw=0.5)
+    if image is None:
+        panel.text(
+            0.5, 0.5, "no image", ha="center", va="center", fontsize=SMALL, color=GREY, transform=panel.transAxes
+        )
+    else:
+        panel.imshow(image, aspect="auto", interpolation="antialiased")
+    panel.annotate("\n".join(words), (0.5, 0), (0, -2), xycoords="axes fraction", textcoords="offset points",
+                   ha="center", va="top", fontsize=SMALL, linespacing=1.15)  # fmt: skip

@@ -1,0 +1,157 @@
+"""What an exam's data set looks like: counted once more by other means, and beside what the papers tell."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from limner import exams
+from limner.core.data_frames import BarPanel, DataSheet, HistogramPanel, MapPanel, QuartilePanel, WordsPanel
+from limner.core.errors import DataError, UsageError
+from limner.exams import SHIPPED, data_set, paper
+from limner.exams.data_set import data_panels
+from limner.plots import PlotChoice, known, plot
+from tests.needs import shared
+
+NOWHERE = "/nonexistent/store"
+
+
+def sheet(exam: str, data: Path | None = None) -> DataSheet:
+    found = known()["data"].frame(exam, PlotChoice(store=NOWHERE, data=data))
+    assert isinstance(found, DataSheet)
+    return found
+
+
+def titled(found: DataSheet, title: str) -> BarPanel:
+    (panel,) = [panel for panel in found.panels if panel.title.startswith(title)]
+    assert isinstance(panel, BarPanel)
+    return panel
+
+
+def test_the_released_genexam_is_as_its_paper_shows_it() -> None:
+    found = sheet("genexam", shared("data", "genexam"))
+    rows = [json.loads(line) for line in shared("data", "genexam", "annotations", "All_Subjects.jsonl").open()]
+    for title, field in (("Image types", "img_type"), ("Difficulty", "difficulty"), ("Subjects, as", "subject")):
+        panel = titled(found, title)
+        counted = Counter(row[field].replace("_", " ") for row in rows)
+        assert {name: value for name, (value,) in zip(panel.rows, panel.values, strict=True)} == counted
+        # The paper's counts are those of the release.
+        assert panel.printed == pytest.approx([value for (value,) in panel.values])
+    taxonomy = titled(found, "Second level of the taxonomy")
+    with shared("published", "genexam_taxonomy.csv").open(encoding="utf-8", newline="") as file:
+        heads = csv.DictReader(file)
+        second = [row for row in heads if row["level2"] and not row["level3"]]
+    assert len(taxonomy.rows) == len(second)
+    assert sorted(value for (value,) in taxonomy.values) == sorted(float(row["count"]) for row in second)
+    mini = {line.strip() for line in shared("data", "genexam", "mini_sample_ids.txt").open()}
+    assert sum(value for (value,) in titled(found, "Subjects of the subset mini").values) == len(mini)
+    (words,) = [panel for panel in found.panels if isinstance(panel, WordsPanel)]
+    chemistry = dict(words.groups)["Chemistry"]
+    for word, count in chemistry:
+        having = [row for row in rows if row["subject"] == "Chemistry" and word in tokens(row["prompt"])]
+        assert count == len(having)
+    assert "should" not in dict(chemistry)
+
+
+def tokens(text: str) -> set[str]:
+    return set("".join(letter if letter.isalpha() else " " for letter in text.casefold()).split())
+
+
+def test_mmmg_has_levels_disciplines_and_the_size_of_its_graphs() -> None:
+    found, questions = sheet("sample/mmmg"), exams.read(exams.resolve("sample/mmmg")).questions
+    (table,) = [panel for panel in found.panels if isinstance(panel, MapPanel)]
+    counted = Counter((one.tags["discipline"], one.tags["level"]) for one in questions)
+    for row, counts in zip(table.rows, table.counts, strict=True):
+        assert counts == tuple(counted[row, column] for column in table.columns)
+    assert table.columns[0] == "preschool"
+    histogram = next(panel for panel in found.panels if isinstance(panel, HistogramPanel))
+    assert sum(histogram.counts) == len(questions)
+    by_level = next(panel for panel in found.panels if isinstance(panel, QuartilePanel))
+    sizes = [len(one.rubric.elements) for one in questions if one.tags["level"] == by_level.rows[2]]
+    assert by_level.means[2] == pytest.approx(sum(sizes) / len(sizes))
+    rows = [row for row in paper.rows("mmmg") if (row["table"], row["metric"]) == ("Table 3", "Avg Entities")]
+    assert by_level.printed == tuple(float(row["value"]) for row in rows)
+
+
+def test_fepbench_has_figure_1c_and_table_5() -> None:
+    found = sheet("sample/fepbench")
+    panel = titled(found, "Figures by discipline and panels")
+    with shared("published", "fepbench.csv").open(encoding="utf-8", newline="") as file:
+        table = [row for row in csv.DictReader(file) if row["table"] == "Table 5"]
+    sizes = {row["category"]: float(row["value"]) for row in table if row["metric"] == "N"}
+    # Eight figures of the sample where the paper has 1,300: its shares.
+    for group, row, told in zip(panel.groups, panel.rows, panel.printed, strict=True):
+        assert told == pytest.approx(8 * sizes[f"{group} / {row}"] / 1300)
+    assert sum(value for (value,) in panel.values) == 8
+    for role in ("instruction", "reasoning"):
+        atoms = titled(found, f"{role.capitalize()} atoms")
+        totals = {row["category"]: float(row["value"]) for row in table if row["metric"] == f"mean_{role}_atoms_total"}
+        wanted = [totals[f"{group} / {row}"] for group, row in zip(atoms.groups, atoms.rows, strict=True)]
+        assert atoms.printed == pytest.approx(wanted)
+        assert atoms.parts == ("visual", "text", "relation")
+
+
+def test_aibench_counts_questions_by_level_and_names_topics_as_ours() -> None:
+    found, questions = sheet("sample/aibench"), exams.read(exams.resolve("sample/aibench")).questions
+    levels = titled(found, "Questions by level")
+    counted = Counter(item.dimension for one in questions for item in one.rubric.checklist)
+    assert {name: value for name, (value,) in zip(levels.rows, levels.values, strict=True)} == counted
+    whole = counted.total()
+    assert levels.printed == pytest.approx([0.32 * whole, 0.30 * whole, 0.21 * whole, 0.17 * whole])
+    assert "a list of ours" in found.caption
+    (words,) = [panel for panel in found.panels if isinstance(panel, WordsPanel)]
+    assert not {"mathrm", "textsc", "emph"} & {word for _, group in words.groups for word, _ in group}
+
+
+def test_worldgenbench_has_both_domains_with_their_breakdowns() -> None:
+    found = sheet("sample/worldgenbench")
+    assert [panel.title.partition(",")[0] for panel in found.panels][:4] == [
+        "Domains", "Items of a checklist", "Humanities: continents", "Nature: disciplines",
+    ]  # fmt: skip
+    domains = titled(found, "Domains")
+    assert domains.printed == pytest.approx((8 * 732 / 1072, 8 * 340 / 1072))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "width"),
+    [*((kind, "double") for kind in SHIPPED), *((kind, "single") for kind in ("worldgenbench", "fepbench", "aibench"))],
+)
+def test_every_sample_can_be_drawn(kind: str, width: str, tmp_path: Path, matplotlib: None) -> None:
+    plot("data", [f"sample/{kind}"], tmp_path / "a.pdf", PlotChoice(store=NOWHERE), width)
+    plot("data", [f"sample/{kind}"], tmp_path / "b.pdf", PlotChoice(store=NOWHERE), width)
+    assert (tmp_path / "a.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()
+
+
+def test_shares_that_aibench_tells_stand_in_its_text() -> None:
+    text = shared("papers", "aibench.txt").read_text("utf-8")
+    for row in paper.rows("aibench", "shares"):
+        name = {"semantics": "Semantic"}.get(row["category"], row["category"])
+        assert f"{name[0].upper()}{name[1:]} ({row['share']}%)" in text, row
+
+
+def test_counts_that_worldgenbench_tells_stand_in_its_text() -> None:
+    text = shared("papers", "worldgenbench.txt").read_text("utf-8")
+    assert "a total of 732 prompts" in text
+    assert "generate 340 evaluation prompts across 6 disciplines" in text
+
+
+def test_an_exam_that_says_nothing_and_a_wrong_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paper, "paper_file", lambda exam, file: None)
+    with pytest.raises(UsageError, match="genexam does not say what its data set shows"):
+        sheet("sample/genexam")
+    path = tmp_path / "data.toml"
+    monkeypatch.setattr(paper, "paper_file", lambda exam, file: path)
+    for body, said in (
+        ("[[panels]]\ntitle='x'\nshow='map'\ntag='a'\n", "map needs by"),
+        ("[[panels]]\ntitle='x'\nshow='cake'\n", "panels.0.show"),
+        ("", "panels"),
+    ):
+        path.write_text(body, "utf-8")
+        data_set._read.cache_clear()
+        with pytest.raises(DataError, match=said):
+            data_panels("genexam")
