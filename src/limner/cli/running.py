@@ -27,7 +27,7 @@ how = options.together(
         "--budget", type=float, metavar="DOLLARS",
         help="Stop before this command spends more than this; all prices must be known.",
     ),
-    click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 4096), help="Tasks at once."),
+    click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 4096), help="Calls at once."),
     retry_failed,
     click.option("--dry-run", is_flag=True, help="Only say what would be done; call and store nothing."),
     click.option("--json", "as_json", is_flag=True, help="End with one JSON object on standard output."),
