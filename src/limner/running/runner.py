@@ -146,6 +146,7 @@ class Runner:
             return old
         self._later(save_drawing(self.store, drawing))
         self._count(slot, drawing)
+        self.progress.cut += "cut" in (drawing.notes or {})
         return drawing
 
     async def _measure(self, slot: Slot, drawing: Drawing, probe: Probe, calls: Calls) -> None:
