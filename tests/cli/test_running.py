@@ -117,6 +117,23 @@ def test_a_dry_run_of_marking(words: list[str], judge: str) -> None:
     assert not Path("nowhere").exists()
 
 
+def test_the_same_sample_is_drawn_marked_and_estimated(words: list[str], judge: str, small_exam: SmallExam) -> None:
+    picked = ("--sample", "2", "--sample-seed", "7")
+    told = limner("estimate", "genexam", *words, "--judge", judge, *picked, "--json").json()
+    assert [step["steps"] for step in told["steps"]] == [2, 2]
+    assert limner("draw", "genexam", *words, *picked, "--json").json()["done"] == 2
+    # From the store alone, the same ones are chosen.
+    marked = limner("mark", "genexam", "--judge", judge, "--store", "store", *picked, "--json").json()
+    assert (marked["done"], marked["stored"], marked["failed"]) == (2, 2, 0)
+    again = limner("run", "genexam", *words, "--judge", judge, *picked, "--json").json()
+    assert (again["done"], again["stored"]) == (0, 4)
+    (row,) = limner("scores", "genexam", "--store", "store", *picked, "--format", "json").json()
+    assert (row["coverage"], row["expected"]) == (1, 2)
+    assert limner("run", "genexam", *words, "--judge", judge, "--sample", "9", "--dry-run", "--json").json() == {
+        "drawings": 2, "markings": 2, "questions": 4,
+    }  # fmt: skip
+
+
 def test_selection(words: list[str], judge: str, small_exam: SmallExam) -> None:
     Path("ids.txt").write_text("\n".join(small_exam.ids[:3]), "utf-8")
     picked = ("--ids", "@ids.txt", "--where", "difficulty=medium", "--limit", "1")

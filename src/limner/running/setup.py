@@ -114,7 +114,7 @@ def make_plan(
             raise UsageError(f"two painters are called {twice[0]!r}; give one another name: --painter other={twice[0]}")
         arms = make_arms(opened, strategies, strategy_options or {}, open_mind, open_one)
         how |= {"chosen_arms": arms, "painters": list({id(arm.painter): arm.painter for arm in arms}.values())}
-    chosen = whole.select(selection or Selection())
+    chosen = whole.select(selection or Selection(), kind.protocol.breakdowns)
     if not chosen.questions:
         raise UsageError("no question is selected")
     judges = _judges(kind, asking, preset, store, known, ocr)
