@@ -180,7 +180,7 @@ def load_groups(
     choice = _choice(store, done, backends or {}, found.protocol)
     flags = screen_drawings(store, done, questions, found.protocol)
     groups = []
-    everyone = [*chosen, NOBODY] if unmarked and which == EVERYONE else chosen
+    everyone = [*chosen, NOBODY] if unmarked and which.everyone else chosen
     for (painter, strategy), found_slots in slots.items():
         alone = True
         # In the order of their ids, not of their making: resampling must not depend on who was first.
