@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..api import Asking
+    from ..painters import FolderPainter
     from ..running.plan import Plan
     from ..running.progress import Progress
     from ..store import Store
@@ -133,10 +134,25 @@ def _tell(plan: Plan, asking: Asking) -> None:
             same = painter.collisions()
             notes += [f"{painter.name}: files for the same id: {', '.join(names)}" for names in same[:5]]
             notes += [f"{painter.name}: … and {len(same) - 5} more ids with several files"] if len(same) > 5 else []
+            notes += _misnamed(painter, plan)
     for note in notes:
         click.echo(f"note: {note}", err=True)
     for word in preset_deviations(plan.exam.kind, asking):
         click.echo(f"differs from preset {asking.preset}: {word}", err=True)
+
+
+def _misnamed(painter: FolderPainter, plan: Plan) -> list[str]:
+    """What is to be said of files that look misnamed."""
+    from shlex import join
+
+    everyone = (plan.whole or plan.exam).questions
+    found = painter.misnamed((q.id for q in plan.exam.questions), (q.id for q in everyone))
+    if not found:
+        return []
+    some = ", ".join(f"{old} for {new}" for old, new in found[:3]) + (" …" if len(found) > 3 else "")
+    how = join(["limner", "exam", "rename", plan.exam.name, painter.spec.removeprefix("folder/")])
+    told = "1 file looks" if len(found) == 1 else f"{len(found)} files look"
+    return [f"{painter.name}: {told} misnamed: {some}; `{how}` lists how to rename them"]
 
 
 def tell_older(plan: Plan, store: Store) -> None:
