@@ -105,6 +105,7 @@ class PainterFacts(StrictModel):
         sizes: Width and height as the service writes them, by aspect.
         prompt_limit: The longest prompt it takes, in characters.
         encoder_tokens: How many tokens of a prompt its text encoder reads.
+        option_names: What it calls ``guidance`` or ``steps``, where its shape has several names for it.
         image_input: Whether it starts from pictures; as the provider says, where nothing is said here.
         prompt_group: Which drawing prompt it gets from exams that have two; ``aibench_group`` is an older name.
         image_price: Dollars per image; where tokens are charged, see `ModelFacts`.
@@ -118,6 +119,7 @@ class PainterFacts(StrictModel):
     sizes: dict[Literal["square", "landscape", "portrait"], str] = Field(default_factory=dict)
     prompt_limit: int | None = None
     encoder_tokens: int | None = Field(default=None, gt=0)
+    option_names: dict[Literal["guidance", "steps"], str] = Field(default_factory=dict)
     image_input: bool | None = None
     prompt_group: Literal["closed", "open"] | None = None
     image_price: float | None = Field(default=None, ge=0)
