@@ -101,18 +101,21 @@ def test_the_same_request_at_the_same_time_is_one_call(store: Store) -> None:
 @pytest.mark.parametrize("most", [1, 3])
 def test_no_more_calls_are_in_flight_than_are_allowed(store: Store, most: int) -> None:
     async def run() -> int:
-        flying, peak = 0, 0
+        flying, peak, full = 0, 0, asyncio.Event()
 
         async def perform(_attempt: Attempt) -> Result:
             nonlocal flying, peak
             flying += 1
             peak = max(peak, flying)
+            if flying >= most:
+                full.set()
+            await full.wait()  # As many as are allowed do get there.
             for _ in range(20):
                 await asyncio.sleep(0)
             flying -= 1
             return GOOD
 
-        async with Calls(store, concurrency=most) as made:
+        async with Calls(store, concurrency=most) as made, asyncio.timeout(60):
             await asyncio.gather(*(made.do(Request("chat", "service/model", {"n": n}), perform) for n in range(12)))
         return peak
 

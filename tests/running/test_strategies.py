@@ -111,11 +111,18 @@ def test_a_later_run_goes_on_in_the_round_that_was_read(tmp_path: Path, monkeypa
 class Slow(Brush):
     """Notes how many drawings it is asked for at the same time."""
 
-    flying, peak = 0, 0
+    flying, peak, most = 0, 0, 1
+    full: asyncio.Event
 
     async def drawn_number(self, body: dict[str, Any]) -> int:
         self.flying += 1
         self.peak = max(self.peak, self.flying)
+        if self.peak == 1:
+            self.full = asyncio.Event()
+        if self.flying >= self.most:
+            self.full.set()
+        async with asyncio.timeout(60):
+            await self.full.wait()  # As many as are allowed do get there.
         for _ in range(50):
             await asyncio.sleep(0)
         self.flying -= 1
@@ -126,6 +133,7 @@ class Slow(Brush):
 def test_concurrency_counts_calls_and_not_drawings(most: int, tmp_path: Path) -> None:
     lab = Lab(tmp_path, 4)
     lab.brush = brush = Slow()
+    brush.most = most
     progress, _ = lab.run("best-of-8", concurrency=most)
     assert (progress.failed, len(brush.drawn)) == (0, 32)
     assert brush.peak == most

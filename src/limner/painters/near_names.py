@@ -79,8 +79,8 @@ def _within(id: tuple[str, ...], name: tuple[str, ...]) -> bool:
 
 def _alike(id: tuple[str, ...], name: tuple[str, ...]) -> bool:
     numbers = [[piece for piece in pieces if piece.isdecimal()] for pieces in (id, name)]
-    letters = ["".join(piece for piece in pieces if not piece.isdecimal()) for pieces in (id, name)]
-    if numbers[0] != numbers[1] or not all(letters):
+    one, other = ("".join(piece for piece in pieces if not piece.isdecimal()) for pieces in (id, name))
+    if numbers[0] != numbers[1] or not (one and other):
         return False
-    matcher = difflib.SequenceMatcher(None, *letters)
+    matcher = difflib.SequenceMatcher(None, one, other)
     return matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE and matcher.ratio() >= ALIKE
