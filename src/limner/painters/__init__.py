@@ -82,7 +82,7 @@ def painter_args(
     elif rest and kind in settings.providers and (shape := settings.provider(kind).image_shape) is not None:
         takes = SERVICES.get(shape).painter.takes()
     names = settings.painters.get(spec, PainterFacts()).option_names
-    return in_own_names(preset, given, takes, {**names})
+    return in_own_names(preset, given, takes, names)
 
 
 def with_devices(word: str, options: Mapping[str, Any], devices: str | None) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ CALLED: dict[str, tuple[str, ...]] = {
 
 
 def in_own_names(
-    preset: Mapping[str, Any], given: Mapping[str, Any], takes: Collection[str] | None, names: Mapping[str, str]
+    preset: Mapping[str, Any], given: Mapping[str, Any], takes: Collection[str] | None, names: Mapping[Any, str]
 ) -> dict[str, Any]:
     """The options of a painter: the preset's in its own names, less what is given, and what is given as it is.
 
