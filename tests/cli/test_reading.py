@@ -178,9 +178,10 @@ def test_drawings_are_exported_without_any_judge(small_exam: SmallExam, tmp_path
     assert len(list(Path("out/mine").rglob("*.png"))) == len(small_exam.ids)
     # One painter is marked: the other is exported all the same, but not where a judge is asked for.
     limner("mark", "genexam", "--judge", judge, "--painter", "mine", "--store", "fresh")
-    judges = {row["painter"]: row["judge"] for row in exported("fresh")}
+    judges = {row["painter"]: row["judge"] for row in exported("fresh", "--images", "out")}
     assert judges == {"mine": judge, "control/blank": None}
-    assert {row["painter"] for row in exported("fresh", "--judge", judge)} == {"mine"}
+    assert {row["painter"] for row in exported("fresh", "--images", "out", "--judge", judge)} == {"mine"}
+    assert {row["painter"] for row in exported("fresh")} == {"mine"}
     assert "control/blank" not in limner("scores", "genexam", "--store", "fresh").out
 
 
