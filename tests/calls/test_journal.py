@@ -98,6 +98,46 @@ def test_the_same_request_at_the_same_time_is_one_call(store: Store) -> None:
     assert (asked, len(set(map(id, outcomes)))) == (1, 1)
 
 
+@pytest.mark.parametrize("most", [1, 3])
+def test_no_more_calls_are_in_flight_than_are_allowed(store: Store, most: int) -> None:
+    async def run() -> int:
+        flying, peak, full = 0, 0, asyncio.Event()
+
+        async def perform(_attempt: Attempt) -> Result:
+            nonlocal flying, peak
+            flying += 1
+            peak = max(peak, flying)
+            if flying >= most:
+                full.set()
+            await full.wait()  # As many as are allowed do get there.
+            for _ in range(20):
+                await asyncio.sleep(0)
+            flying -= 1
+            return GOOD
+
+        async with Calls(store, concurrency=most) as made, asyncio.timeout(60):
+            await asyncio.gather(*(made.do(Request("chat", "service/model", {"n": n}), perform) for n in range(12)))
+        return peak
+
+    assert asyncio.run(run()) == most
+
+
+def test_waiting_for_another_process_takes_no_room(store: Store) -> None:
+    """A call that somebody else is making must not keep others from being made."""
+    other = Owner("elsewhere", 1, 0.0)
+    claimed = claim(store, REQUEST, other, "theirs", now(), retry_failed=False, since=now())
+    store.write(claimed)
+
+    async def run() -> None:
+        async with Calls(store, concurrency=1) as made:
+            waiting = asyncio.create_task(made.do(REQUEST, Service(GOOD)))
+            await asyncio.sleep(0)
+            assert (await made.do(Request("chat", "service/model", {"n": 2}), Service(GOOD))).payload == GOOD.payload
+            waiting.cancel()
+
+    asyncio.run(run())
+
+
 def test_one_impatient_caller_does_not_stop_the_others(store: Store) -> None:
     async def run() -> Outcome:
         go_on, begun = asyncio.Event(), asyncio.Event()

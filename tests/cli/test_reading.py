@@ -14,8 +14,8 @@ import pytest
 
 from tests.cli.conftest import Marked, mark
 from tests.cli.invoke import limner
-from tests.conformance.verdicts import Verdict, means
-from tests.support import picture
+from tests.conformance.verdicts import Verdict, means, verdicts, write_replay
+from tests.support import SmallExam, picture
 
 KEYS = {"exam", "reading", "painter", "judge", "n", "coverage", "failures", "scores", "by"}
 
@@ -162,6 +162,31 @@ def test_all_forms_have_the_same_columns(marked: Marked) -> None:
     names = polars.read_parquet(io.BytesIO(texts["parquet"])).columns
     assert next(csv.reader(io.StringIO(texts["csv"].decode()))) == names
     assert {"exam", "id", "painter", "judge", "reading", "status", "scores.strict", "tags.difficulty"} <= set(names)
+
+
+def test_drawings_are_exported_without_any_judge(small_exam: SmallExam, tmp_path: Path) -> None:
+    judge = f"replay/{write_replay(tmp_path / 'replies.jsonl', {'mine': verdicts(small_exam.rows, 5)})}"
+    drawn = ("--data", small_exam.data, "--painter", f"mine=folder/{small_exam.drawings}", "--painter", "control/blank")
+    limner("draw", "genexam", *drawn, "--store", "fresh")
+    said = limner("export", "genexam", "--store", "fresh", "--images", "out")
+    rows = [json.loads(line) for line in said.out.splitlines()]
+    assert f"{len(rows)} images in out" in said.err
+    assert {(row["painter"], row["judge"], row["evaluator"], row["status"], row["common"]) for row in rows} == {
+        (painter, None, None, "unmarked", False) for painter in ("mine", "control/blank")
+    }
+    assert all(row["scores"] == {} and row["image"] for row in rows)
+    assert len(list(Path("out/mine").rglob("*.png"))) == len(small_exam.ids)
+    # One painter is marked: the other is exported all the same, but not where a judge is asked for.
+    limner("mark", "genexam", "--judge", judge, "--painter", "mine", "--store", "fresh")
+    judges = {row["painter"]: row["judge"] for row in exported("fresh", "--images", "out")}
+    assert judges == {"mine": judge, "control/blank": None}
+    assert {row["painter"] for row in exported("fresh", "--images", "out", "--judge", judge)} == {"mine"}
+    assert {row["painter"] for row in exported("fresh")} == {"mine"}
+    assert "control/blank" not in limner("scores", "genexam", "--store", "fresh").out
+
+
+def exported(store: str, *words: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in limner("export", "genexam", "--store", store, *words).out.splitlines()]
 
 
 def test_exporting_images(marked: Marked) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,23 @@ def test_a_dry_run_of_marking(words: list[str], judge: str) -> None:
     assert everything("store") == before
     assert "no store at nowhere" in limner("mark", "genexam", "--judge", judge, "--store", "nowhere", code=1).err
     assert not Path("nowhere").exists()
+
+
+def test_the_same_sample_is_drawn_marked_and_estimated(words: list[str], judge: str, small_exam: SmallExam) -> None:
+    picked = ("--sample", "2", "--sample-seed", "7")
+    told = limner("estimate", "genexam", *words, "--judge", judge, *picked, "--json").json()
+    assert [step["steps"] for step in told["steps"]] == [2, 2]
+    assert limner("draw", "genexam", *words, *picked, "--json").json()["done"] == 2
+    # From the store alone, the same ones are chosen.
+    marked = limner("mark", "genexam", "--judge", judge, "--store", "store", *picked, "--json").json()
+    assert (marked["done"], marked["stored"], marked["failed"]) == (2, 2, 0)
+    again = limner("run", "genexam", *words, "--judge", judge, *picked, "--json").json()
+    assert (again["done"], again["stored"]) == (0, 4)
+    (row,) = limner("scores", "genexam", "--store", "store", *picked, "--format", "json").json()
+    assert (row["coverage"], row["expected"]) == (1, 2)
+    assert limner("run", "genexam", *words, "--judge", judge, "--sample", "9", "--dry-run", "--json").json() == {
+        "drawings": 2, "markings": 2, "questions": 4,
+    }  # fmt: skip
 
 
 def test_selection(words: list[str], judge: str, small_exam: SmallExam) -> None:
@@ -241,6 +259,21 @@ def test_files_for_the_same_id_are_told_of(words: list[str], judge: str, small_e
     assert "several files fit" in said.err
     states = {row["id"]: row["status"] for row in limner("export", "genexam", "--store", "store").lines()}
     assert states == {id: "missing" if id == first else "done" for id in small_exam.ids}
+
+
+def test_misnamed_files_are_told_of_and_a_list_renames_them(
+    words: list[str], judge: str, small_exam: SmallExam, tmp_path: Path
+) -> None:
+    for file in small_exam.drawings.iterdir():
+        file.rename(file.with_name(file.name.lower().replace("_", " - it's ")))
+    said = limner("run", "genexam", *words, "--judge", judge, code=3).err
+    assert "note: mine: 4 files look misnamed: " in said
+    assert f"`limner exam rename genexam {small_exam.drawings}` lists how to rename them" in said
+    listed = limner("exam", "rename", "genexam", small_exam.drawings, "--store", "store")
+    assert "4 of 4 questions have no image; 4 would be mended" in listed.err
+    subprocess.run(["sh"], input=listed.out, text=True, check=True)
+    assert limner("run", "genexam", *words, "--judge", judge, "--json").json()["done"] == 8
+    assert limner("exam", "rename", "genexam", small_exam.drawings, "--store", "store").out == ""
 
 
 def test_absent_references_are_told_of(words: list[str], judge: str, small_exam: SmallExam) -> None:

@@ -54,6 +54,8 @@ def chosen(**words: object) -> list[str]:
         ({"limit": 2}, ["q0", "q1"]),
         ({"subset": "mini", "where": ["level=hard"], "ids": "q0,q3", "limit": 1}, ["q3"]),
         ({"where": ["subject=Chemistry"]}, []),
+        ({"sample": 9}, ["q0", "q1", "q2", "q3"]),
+        ({"sample": 1, "where": ["extra=yes"]}, ["q3"]),
     ],
 )
 def test_selection(words: dict[str, object], expected: list[str]) -> None:
@@ -72,11 +74,21 @@ def test_selection(words: dict[str, object], expected: list[str]) -> None:
         ({"where": ["=Music"]}, r"--where takes TAG=VALUE, not '=Music'"),
         ({"limit": 0}, r"--limit takes a number from 1 up, not 0"),
         ({"limit": -3}, r"--limit takes a number from 1 up, not -3"),
+        ({"sample": 0}, r"--sample takes a number from 1 up, not 0"),
+        ({"sample_seed": 3}, r"--sample-seed says which sample: give --sample N too"),
     ],
 )
 def test_selection_refuses(words: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         chosen(**words)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_sample_is_spread_over_the_breakdown(seed: int) -> None:
+    selection = Selection.parse(sample=2, sample_seed=seed)
+    found = EXAM.select(selection, ("subject",)).questions
+    assert [question.tags["subject"] for question in found] == ["Biology", "Music"]
+    assert len(EXAM.select(Selection(sample=3, limit=2)).questions) == 2
 
 
 def test_ids_from_a_file(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def main() -> None:
         Path("limner.toml").write_text(f'[providers.home]\nbase_url = "{server.base_url}"\n', "utf-8")
         minds = dict.fromkeys(("planner", "coder", "chooser", "critic"), "home/mind")
         for name, (exam, id, word) in RUNS.items():
-            given = {role: mind for role, mind in minds.items() if role in known_options([word])}
+            given = {role: mind for role, mind in minds.items() if role in known_options([word], {})}
             with limner.Store(name) as store:
                 limner.run(
                     exam,

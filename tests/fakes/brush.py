@@ -2,6 +2,7 @@
 
 A prompt may begin with ``die``, ``fail``, ``refuse``, ``unfit``, ``hang``, ``short``, ``environ`` or ``blab SECRET``,
 or be ``wait NAME`` to hold the job until the `Gate` of that name is opened. It tells every job it gets.
+Of a prompt it reads as many words as `max_sequence_length` says.
 """
 
 from __future__ import annotations
@@ -99,4 +100,6 @@ def drawn(place: int, item: DrawItem, how: DrawSettings, folder: Path) -> RawDra
     if item.prompt.startswith("short"):
         return RawDrawing(place, (how.width, how.height), b"pixels", {})
     pixels = bytes(colour(item.prompt, item.seed, item.images)) * (how.width * how.height)
-    return RawDrawing(place, (how.width, how.height), pixels, {"device": "brush"})
+    read, words = how.max_sequence_length, len(item.prompt.split())
+    cut = {"cut": f"the text encoder read {read} of {words} tokens"} if read and read < words else {}
+    return RawDrawing(place, (how.width, how.height), pixels, {"device": "brush", **cut})

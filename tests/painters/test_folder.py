@@ -76,6 +76,22 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         FolderPainter("mine", "folder/x", tmp_path / "nowhere")
 
 
+def test_a_misspelt_folder_is_offered(tmp_path: Path) -> None:
+    (tmp_path / "drawings").mkdir()
+    with pytest.raises(UsageError, match=r"no such folder: .*drawngs; there is: drawings$"):
+        FolderPainter("mine", "folder/x", tmp_path / "drawngs")
+
+
+def test_misnamed_files(tmp_path: Path) -> None:
+    painter = fill(tmp_path, "Q_1.png", "q-2.jpg", "sub/Q_3.webp", "other.png", "q_9.png")
+    known = ["Q_1", "Q_2", "Q_3", "Q_4", "Q_9"]
+    assert painter.missing(known) == ["Q_2", "Q_3", "Q_4"]
+    assert painter.misnamed(known, known) == [("q-2.jpg", "Q_2.jpg"), ("sub/Q_3.webp", "Q_3.webp")]
+    assert painter.misnamed(["Q_1", "Q_2"], known) == [("q-2.jpg", "Q_2.jpg")]
+    # The image of another question is not misnamed.
+    assert painter.misnamed(["Q-1"], ["Q-1", "Q_1"]) == []
+
+
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     folder, outside = tmp_path / "in", tmp_path / "out.png"
     outside.write_bytes(picture(1))

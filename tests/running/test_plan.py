@@ -62,3 +62,11 @@ def test_mistakes_are_named(strategies: list[str], given: dict[str, str], said: 
 def test_somebody_must_draw() -> None:
     with pytest.raises(UsageError, match="needs a painter"):
         arms([], ["reason"], planner="x/y")
+
+
+def test_an_option_that_a_mode_does_not_read_is_refused() -> None:
+    with pytest.raises(UsageError, match="-S rounds: no such option"):
+        arms([Brush("a")], ["edit"], edit="plain", rounds="3")
+    assert arms([Brush("a")], ["edit"], edit="plain") == [("a", "edit[edit=plain]")]
+    with pytest.raises(UsageError, match="there is: critique, plain"):
+        arms([Brush("a")], ["edit"], edit="twice", critic="x/y", chooser="x/y")

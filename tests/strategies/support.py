@@ -49,7 +49,7 @@ class Mind:
             self.heard.append(json.dumps(body))
             return Result({"text": self.say(words, seen, len(said))}, self.cost)
 
-        outcome = await calls.do(Request("chat", self.name, body, context.repeat), perform)
+        outcome = await calls.do(Request("chat", self.name, body, context.repeat, context.round), perform)
         return outcome.payload["text"], outcome.key, outcome.cost
 
 
@@ -71,10 +71,14 @@ class Brush(FreePainter):
             self.drawn.append(request)
             if (kind := self.faults.get(request.seed)) is not None:
                 raise Fault(kind, f"seed {request.seed}", cost=0.02)  # type: ignore[arg-type]
-            return Result({"number": int(digest(body)[:6], 16)}, 0.02)
+            return Result({"number": await self.drawn_number(body)}, 0.02)
 
         outcome = await calls.do(Request("paint", self.spec, body), perform)
         return Painting(picture(outcome.payload["number"]), request.prompt, (outcome.key,), outcome.cost)
+
+    async def drawn_number(self, body: dict[str, Any]) -> int:
+        """The colour, once it is drawn."""
+        return int(digest(body)[:6], 16)
 
 
 def made(word: str, mind: Any, editor: Any = None, **options: str) -> Strategy:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,42 @@ def test_every_stage_says_what_it_is() -> None:
         assert stage.about
         assert sum(part is not None for part in (stage.words, stage.draw, stage.many, stage.finish)) == 1
         assert stage.guess(100, {}, 4)
+
+
+@pytest.mark.parametrize(
+    "word", ["rewrite+best-of-2", "reason+best-of-2", "reason+edit", "recaption+svg+best-of-2+edit"]
+)
+def test_whoever_judges_goes_by_the_question_and_not_by_the_planner(word: str, tmp_path: Path) -> None:
+    """A planner that gets it wrong must not be the measure of the drawing."""
+    asked, wrong = 'Draw how a "Leaf" drinks.', "A picture of a locomotive"
+    replies = {
+        "You prepare": json.dumps({"content": wrong, "labels": [], "relations": [], "layout": "l", "style": "s"}),
+        "You plan": f"Steam.\n=== DRAWING ===\n{wrong}",
+        "Write a longer": wrong,
+    }
+
+    def say(words: str, seen: list[str], turn: int) -> str:
+        found = next((reply for start, reply in replies.items() if words.startswith(start)), None)
+        return found or said_by_studio(words, seen, turn)
+
+    mind, brush, editor = Mind(say), Brush(), Brush("editor")
+    draw(made(word, mind, editor), tmp_path, brush, prompt=asked)
+    judging = [json.loads(heard)["words"] for heard in mind.heard if json.loads(heard)["seen"]]
+    assert judging
+    for words in judging:
+        assert words.partition("## The order")[2].partition("## Reply")[0].strip() == asked
+        assert wrong not in words
+    assert all(wrong in sent.prompt for sent in [*brush.drawn, *editor.drawn])
+
+
+@pytest.mark.parametrize(
+    ("word", "options", "name"),
+    [
+        ("edit", {"edit": "plain"}, "edit[edit=plain,editor=fake/editor]"),
+        ("edit", {"edit": "plain", "rounds": "3"}, "edit[edit=plain,editor=fake/editor]"),
+        ("best-of-2+edit", {"edit": "plain"}, "best-of-2+edit[chooser=fake/mind,edit=plain,editor=fake/editor]"),
+        ("edit", {"edit": "critique"}, "edit[chooser=fake/mind,critic=fake/mind,edit=critique,editor=fake/editor]"),
+    ],
+)
+def test_a_mode_asks_and_reads_what_it_has_a_use_for(word: str, options: dict[str, str], name: str) -> None:
+    assert made(word, Mind(said_by_studio), Brush("editor"), **options).name == name

@@ -71,3 +71,29 @@ def test_run_again_nothing_is_asked_or_drawn_twice(tmp_path: Path) -> None:
     again = draw(strategy, tmp_path, brush)
     assert (again.image, again.cost, again.calls) == (first.image, first.cost, first.calls)
     assert len(brush.drawn) == count
+
+
+def test_the_plain_pass_is_one_order_to_the_editor_and_nothing_else(tmp_path: Path) -> None:
+    brush, editor, mind = Brush(edits=False), Brush("editor"), Mind(said_by_studio)
+    painting = draw(made("edit", mind, editor, edit="plain"), tmp_path, brush)
+    assert steps_of(painting) == ["draft", "edit"]
+    assert mind.heard == []
+    (order,) = editor.drawn
+    assert order.images == (painting.notes["steps"][0]["image"],)
+    assert order.prompt.rstrip().endswith("The order:\n\nDraw a cell.")
+    assert sha(painting.image) == painting.notes["steps"][1]["image"]
+    assert painting.cost == pytest.approx(0.04)
+
+
+def test_the_plain_editor_goes_by_the_question(tmp_path: Path) -> None:
+    editor = Brush("editor")
+    draw(made("recaption+edit", Mind(lambda *_: "A locomotive."), editor, edit="plain"), tmp_path, Brush())
+    (order,) = editor.drawn
+    assert order.prompt.rstrip().endswith("The order:\n\nDraw a cell.")
+
+
+def test_a_plain_editor_that_refuses_leaves_the_drawing_as_it_is(tmp_path: Path) -> None:
+    editor = Brush("editor", faults={0: "refusal"})
+    painting = draw(made("edit", Mind(said_by_studio), editor, edit="plain"), tmp_path, Brush())
+    assert sha(painting.image) == painting.notes["steps"][0]["image"]
+    assert painting.notes["steps"][1]["fault"] == "refusal"

@@ -109,6 +109,15 @@ def test_a_stretched_encoder_gets_trace_and_description(tmp_path: Path) -> None:
     assert "Think it through at length" in mind.heard[0]
 
 
+def test_a_painter_that_reads_far_is_sent_as_much_unasked(tmp_path: Path) -> None:
+    brush = Brush()
+    brush.encoder_tokens = 2048  # type: ignore[attr-defined]
+    mind = Mind(lambda *_: f"<think>{'Roots take water up. ' * 400}</think>\n{SEPARATOR}\nA tree with roots.")
+    draw(made("reason", mind, style="r1-7b"), tmp_path, brush)
+    (sent,) = brush.drawn
+    assert 1900 < about(sent.prompt) <= 2048
+
+
 def test_an_encoder_of_512_tokens_gets_the_description_cut_to_it(tmp_path: Path) -> None:
     brush = Brush()
     mind = Mind(lambda *_: f"why\n{SEPARATOR}\n" + "A leaf is green. " * 300)

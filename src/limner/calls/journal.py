@@ -7,7 +7,7 @@ import random
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from operator import methodcaller
 from typing import Any
@@ -92,7 +92,8 @@ class Tally:
 class Calls:
     """Makes each call at most once per store, whoever asks for it, in however many processes.
 
-    Use as an async context manager: it shows other hosts that its claims are alive.
+    Use as an async context manager: it shows other hosts that its claims are alive. `concurrency` is how many calls it
+    makes at a time, whoever asks for them.
     """
 
     def __init__(
@@ -103,11 +104,15 @@ class Calls:
         tries: int = TRIES,
         budget: Budget | None = None,
         limits: Mapping[str, Limits] | None = None,
+        concurrency: int | None = None,
     ) -> None:
         self.store, self.retry_failed, self.tries = store, retry_failed, tries
         self.budget = budget or Budget()
         self.tally = Tally()
         self.since = now()
+        self._room: AbstractAsyncContextManager[None] = (
+            nullcontext() if concurrency is None else asyncio.Semaphore(concurrency)
+        )
         self._limits = limits or {}
         self._rate_limits: dict[str, RateLimit] = {}
         self._owner = this_process()
@@ -146,17 +151,19 @@ class Calls:
     async def _do(self, request: Request, perform: Perform, bound: float | None, tokens: int) -> Outcome:
         pause = 0.05
         while True:
-            held = await self._claim(request)
-            if isinstance(held, Settled):
-                return self._known(request, held)
-            if isinstance(held, Claimed):
-                self._held[request.key] = held.token
-                try:
-                    outcome = await self._attempts(request, perform, held, bound, tokens)
-                finally:
-                    self._held.pop(request.key, None)
-                if outcome is not None:
-                    return outcome
+            # The wait for room stands before the claim, so that nothing is claimed long before it is made.
+            async with self._room:
+                held = await self._claim(request)
+                if isinstance(held, Settled):
+                    return self._known(request, held)
+                if isinstance(held, Claimed):
+                    self._held[request.key] = held.token
+                    try:
+                        outcome = await self._attempts(request, perform, held, bound, tokens)
+                    finally:
+                        self._held.pop(request.key, None)
+                    if outcome is not None:
+                        return outcome
             # Another process is making it, or has taken it over from us: its outcome is the one that stands.
             await asyncio.sleep(pause)
             pause = min(1.0, pause * 1.5)

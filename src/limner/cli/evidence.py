@@ -107,7 +107,8 @@ def _bring(exam: str, name: str, word: str, store: Store, selection: Selection, 
     if name not in COLUMNS:
         raise UsageError(f"--{name} {word}: only tables of {' and '.join(COLUMNS)} are taken")
     named = stored_exam(exam, store)
-    chosen = load_exam(store, named.name, exams.kind(named.kind).rubric).select(selection)
+    kind = exams.kind(named.kind)
+    chosen = load_exam(store, named.name, kind.rubric).select(selection, kind.protocol.breakdowns)
     ids = {question.id for question in chosen.questions}
     drawings = [drawing for drawing in load_drawings(store, named.name) if drawing.question_id in ids]
     label, path = table_of(word)

@@ -87,6 +87,32 @@ def check(exam: str, data: Path | None) -> None:
         say(f"note: {note}")
 
 
+@exam_command.command("rename")
+@click.argument("exam")
+@click.argument("folder", type=options.FOLDER)
+@options.data
+@options.store
+def rename(exam: str, folder: Path, data: Path | None, store: str) -> None:
+    """List files in FOLDER that look misnamed, as commands that rename them.
+
+    Nothing is renamed: read the list, then run it in a shell. EXAM is read from --data, or from the store.
+    """
+    from shlex import join
+
+    from ..painters import FolderPainter
+    from ..running.setup import load_exam_or_data
+
+    ids = [question.id for question in load_exam_or_data(exam, data, store)[1].questions]
+    painter = FolderPainter(str(folder), f"folder/{folder}", folder)
+    found = painter.misnamed(ids, ids)
+    for old, new in found:
+        if not (target := folder / new).parent.is_dir():
+            click.echo(join(["mkdir", "-p", "--", str(target.parent)]))
+        click.echo(join(["mv", "-n", "--", str(folder / old), str(target)]))
+    missing = painter.missing(ids)
+    click.echo(f"{len(missing)} of {len(ids)} questions have no image; {len(found)} would be mended", err=True)
+
+
 @exam_command.command("new")
 @click.argument("folder", type=options.FOLDER)
 @click.option("--like", show_default="genexam", metavar="EXAM", help="The exam whose rules and sample to start from.")

@@ -95,6 +95,8 @@ selection = together(
     click.option("--ids", metavar="A,B|@FILE", help="Only these questions."),
     click.option("--where", multiple=True, metavar="TAG=VALUE", help="Only questions with this tag. Repeatable."),
     click.option("--limit", type=int, metavar="N", help="Only the first N questions."),
+    click.option("--sample", type=int, metavar="N", help="Only N questions, chosen in the exam's own proportions."),
+    click.option("--sample-seed", type=int, metavar="N", help="Another number gives another sample; 0 by default."),
 )
 asking = together(
     click.option(
@@ -169,7 +171,8 @@ def make_selection(given: dict[str, Any]) -> Selection:
     """The selection among a command's arguments."""
     from ..core.exam import Selection
 
-    return Selection.parse(given["subset"], given["ids"], given["where"], given["limit"])
+    names = ("subset", "ids", "where", "limit", "sample", "sample_seed")
+    return Selection.parse(**{name: given[name] for name in names})
 
 
 def typed(words: tuple[str, ...], option: str) -> dict[str, Any]:

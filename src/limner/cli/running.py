@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..api import Asking
+    from ..painters import FolderPainter
     from ..running.plan import Plan
     from ..running.progress import Progress
     from ..store import Store
@@ -28,7 +29,7 @@ how = options.together(
         "--budget", type=float, metavar="DOLLARS",
         help="Stop before this command spends more than this; all prices must be known.",
     ),
-    click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 4096), help="Tasks at once."),
+    click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 4096), help="Calls at once."),
     retry_failed,
     click.option("--dry-run", is_flag=True, help="Only say what would be done; call and store nothing."),
     click.option("--json", "as_json", is_flag=True, help="End with one JSON object on standard output."),
@@ -136,6 +137,7 @@ def _tell(plan: Plan, asking: Asking) -> None:
             same = painter.collisions()
             notes += [f"{painter.name}: files for the same id: {', '.join(names)}" for names in same[:5]]
             notes += [f"{painter.name}: … and {len(same) - 5} more ids with several files"] if len(same) > 5 else []
+            notes += _misnamed(painter, plan)
     for note in notes:
         say(f"note: {note}", err=True)
     for word in preset_deviations(plan.exam.kind, asking):
@@ -157,6 +159,20 @@ def tell_models(plan: Plan, asking: Asking) -> None:
                 "stand apart from those of the paper's judge",
                 err=True,
             )
+
+
+def _misnamed(painter: FolderPainter, plan: Plan) -> list[str]:
+    """What is to be said of files that look misnamed."""
+    from shlex import join
+
+    everyone = (plan.whole or plan.exam).questions
+    found = painter.misnamed((q.id for q in plan.exam.questions), (q.id for q in everyone))
+    if not found:
+        return []
+    some = ", ".join(f"{old} for {new}" for old, new in found[:3]) + (" …" if len(found) > 3 else "")
+    how = join(["limner", "exam", "rename", plan.exam.name, painter.spec.removeprefix("folder/")])
+    told = "1 file looks" if len(found) == 1 else f"{len(found)} files look"
+    return [f"{painter.name}: {told} misnamed: {some}; `{how}` lists how to rename them"]
 
 
 def tell_older(plan: Plan, store: Store) -> None:
@@ -186,6 +202,10 @@ def close(given: dict[str, Any], progress: Progress) -> None:
     """What was done, what failed and how to go on."""
     from ..store.store import shown as hidden
 
+    if progress.cut:
+        which = "1 prompt was" if progress.cut == 1 else f"{progress.cut} prompts were"
+        told = "longer than what the painter reads; `limner show EXAM ID` says what was cut"
+        click.echo(f"note: {which} {told}", err=True)
     body = {
         "done": progress.done, "stored": progress.stored, "failed": progress.failed,
         "failures": dict(progress.failures), "not_applicable": progress.not_applicable,

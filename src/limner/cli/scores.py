@@ -217,7 +217,10 @@ def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
 @click.option("-o", "--output", type=options.FOLDER, metavar="FILE", help="Standard output by default.")
 @click.option("--images", type=options.FOLDER, metavar="DIR", help="Also write the drawings as DIR/PAINTER/ID.png.")
 def export_command(exam: str, form: str, output: Path | None, images: Path | None, **given: Any) -> None:
-    """Write one row per question, painter and judge. Needs only the store."""
+    """Write one row per question, painter and judge. Needs only the store.
+
+    With --images, drawings that nobody has marked are written too, and have rows without a judge.
+    """
     from .. import api, exams
     from ..scoring.groups import stored_exam
     from ..store.open import open_store
@@ -230,6 +233,7 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
             reading=given["reading"],
             selection=options.make_selection(given),
             exclude_flagged=given["exclude_flagged"],
+            unmarked=images is not None,
             **options.make_which(given),
         )
         rows = list(export_rows(stored_exam(exam, store).name, exams.kind(kind).protocol, groups, given["reading"]))

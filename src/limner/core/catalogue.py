@@ -63,6 +63,7 @@ class PainterFacts(StrictModel):
         over_limit: What its documentation says of a longer one: ``refused``, which is then not sent, or ``cut``. Where
             nothing is said, it is sent and the service decides.
         encoder_tokens: How many tokens of a prompt its text encoder reads.
+        option_names: What it calls ``guidance`` or ``steps``, where its shape has several names for it.
         image_input: Whether it starts from pictures; as the provider says, where nothing is said here.
         prompt_group: Which drawing prompt it gets from exams that have two; ``aibench_group`` is an older name.
         image_price: Dollars per image; where tokens are charged, see `ModelFacts`.
@@ -79,6 +80,7 @@ class PainterFacts(StrictModel):
     prompt_limit: int | None = None
     over_limit: Literal["refused", "cut"] | None = None
     encoder_tokens: int | None = Field(default=None, gt=0)
+    option_names: dict[Literal["guidance", "steps"], str] = Field(default_factory=dict)
     image_input: bool | None = None
     prompt_group: Literal["closed", "open"] | None = None
     image_price: float | None = Field(default=None, ge=0)

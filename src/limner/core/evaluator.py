@@ -201,6 +201,11 @@ class Which:
     options: Mapping[str, str] | None = None
     wording: str | None = None
 
+    @property
+    def everyone(self) -> bool:
+        """Whether nothing is said."""
+        return not (self.judges or self.variant or self.options or self.wording)
+
     def choose(self, there: Sequence[Evaluator]) -> list[Evaluator]:
         """Those of the labelled evaluators that are wanted.
 

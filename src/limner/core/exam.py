@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from .errors import UsageError
+from .sample import stratified
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -101,30 +102,36 @@ class Exam(Generic[R]):
     subsets: Mapping[str, frozenset[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    def select(self, selection: Selection) -> Exam[R]:
-        """The same exam with the selected questions only, in their order."""
-        chosen = selection.apply(self.questions, self.subsets)
+    def select(self, selection: Selection, breakdowns: Sequence[str] = ()) -> Exam[R]:
+        """The same exam with the selected questions only, in their order; samples are spread over `breakdowns`."""
+        chosen = selection.apply(self.questions, self.subsets, breakdowns)
         return replace(self, questions=tuple(chosen))
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which questions to take. All conditions hold together; ``limit`` comes last.
+    """Which questions to take. All conditions hold together; ``sample`` comes after them, ``limit`` last.
 
     Attributes:
         subset: A named list of the exam, such as ``mini``.
         ids: Question ids; an id the exam does not have is an error.
         where: Tag conditions ``(tag, value)``; values of one tag are alternatives, tags hold together.
         limit: The first N of what is left.
+        sample: N of what is left, in the exam's own proportions; see `limner.core.sample`.
+        sample_seed: Another one takes others.
     """
 
     subset: str | None = None
     ids: tuple[str, ...] | None = None
     where: tuple[tuple[str, str], ...] = ()
     limit: int | None = None
+    sample: int | None = None
+    sample_seed: int = 0
 
-    def apply(self, questions: Sequence[Question[R]], subsets: Mapping[str, frozenset[str]]) -> list[Question[R]]:
-        """The questions that fulfil every condition, in their order."""
+    def apply(
+        self, questions: Sequence[Question[R]], subsets: Mapping[str, frozenset[str]], breakdowns: Sequence[str] = ()
+    ) -> list[Question[R]]:
+        """The questions that fulfil every condition, in their order; a sample is spread over these tags."""
         chosen = list(questions)
         if self.subset is not None:
             if self.subset not in subsets:
@@ -139,6 +146,9 @@ class Selection:
             chosen = [q for q in chosen if q.id in wanted]
         for tag, values in self._conditions(questions).items():
             chosen = [q for q in chosen if q.tags.get(tag, "").casefold() in values]
+        if self.sample is not None:
+            strata = [_value_of(tag) for tag in breakdowns]
+            chosen = stratified(chosen, self.sample, self.sample_seed, strata, lambda question: question.id)
         return chosen if self.limit is None else chosen[: self.limit]
 
     def _conditions(self, questions: Sequence[Question[R]]) -> dict[str, set[str]]:
@@ -157,6 +167,8 @@ class Selection:
         ids: str | None = None,
         where: Iterable[str] = (),
         limit: int | None = None,
+        sample: int | None = None,
+        sample_seed: int | None = None,
     ) -> Selection:
         """From the command line's words: ``a,b`` or ``@file`` for ids, ``tag=value`` for conditions."""
         pairs = []
@@ -167,7 +179,16 @@ class Selection:
             pairs.append((tag.strip(), value.strip()))
         if limit is not None and limit < 1:
             raise UsageError(f"--limit takes a number from 1 up, not {limit}")
-        return cls(subset, None if ids is None else _ids(ids), tuple(pairs), limit)
+        if sample is not None and sample < 1:
+            raise UsageError(f"--sample takes a number from 1 up, not {sample}")
+        if sample is None and sample_seed is not None:
+            raise UsageError("--sample-seed says which sample: give --sample N too")
+        found = None if ids is None else _ids(ids)
+        return cls(subset, found, tuple(pairs), limit, sample, sample_seed or 0)
+
+
+def _value_of(tag: str) -> Callable[[Question[Any]], str]:
+    return lambda question: question.tags.get(tag, "")
 
 
 def _ids(text: str) -> tuple[str, ...]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..core.errors import UsageError
 from ..core.exam import Exam
-from ..core.settings import Settings
+from ..core.settings import PainterFacts, Settings
 from ..evidence.probe import OcrProbe
 from ..store import Blobs
 from .base import Aspect, Painter, Painting, PaintRequest
@@ -16,6 +16,7 @@ from .controls.painter import NAMES as CONTROLS
 from .controls.painter import SIZE, ControlPainter
 from .folder import FolderPainter
 from .kinds import PAINTERS, PainterInputs, PainterKind
+from .option_names import in_own_names
 from .service import SERVICES, ApiPainter
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Painting",
     "name_and_spec",
     "open_painter",
+    "painter_args",
     "with_devices",
 ]
 
@@ -65,6 +67,22 @@ def open_painter(
         return _service(name, spec, settings, blobs, options)
     services = [f"{name}/MODEL" for name, p in settings.providers.items() if p.image_shape]
     raise UsageError(f"{spec!r} is not a painter: write {', '.join([*PAINTERS.usages(), *services])}")
+
+
+def painter_args(
+    word: str, preset: Mapping[str, Any], given: Mapping[str, Any], settings: Settings
+) -> Mapping[str, Any]:
+    """The options of a painter: a preset's in its own names, and those given; see `limner.painters.option_names`."""
+    spec = name_and_spec(word)[1]
+    kind, _, rest = spec.partition("/")
+    takes: Collection[str] | None = None
+    if rest and PAINTERS.serves(kind, settings.providers):
+        asked = PAINTERS.get(kind).takes
+        takes = asked(rest) if preset and asked is not None else None
+    elif rest and kind in settings.providers and (shape := settings.provider(kind).image_shape) is not None:
+        takes = SERVICES.get(shape).painter.takes()
+    names = settings.painters.get(spec, PainterFacts()).option_names
+    return in_own_names(preset, given, takes, names)
 
 
 def with_devices(word: str, options: Mapping[str, Any], devices: str | None) -> Mapping[str, Any]:

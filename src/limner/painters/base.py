@@ -30,7 +30,11 @@ class PaintRequest:
 
 @dataclass(frozen=True)
 class Painting:
-    """A finished image and how it came about."""
+    """A finished image and how it came about.
+
+    Attributes:
+        notes: Plain JSON; under ``cut`` stands in words what of the prompt was not read.
+    """
 
     image: bytes
     prompt_sent: str | None = None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..calls import Calls, Fault
@@ -11,6 +13,7 @@ from ..core.errors import UsageError
 from ..core.images import BadImage, inspect
 from .base import FreePainter, Painting, PaintRequest, refuse_pictures
 from .kinds import PainterInputs, PainterKind
+from .near_names import near_names
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
 
@@ -22,7 +25,7 @@ class FolderPainter(FreePainter):
 
     def __init__(self, name: str, spec: str, path: Path) -> None:
         if not path.is_dir():
-            raise UsageError(f"{spec}: no such folder: {path}")
+            raise UsageError(f"{spec}: no such folder: {path}{_near_folder(path)}")
         self.name, self.spec, self._root = name, spec, path.resolve()
         self._exact: dict[str, list[Path]] = {}
         self._folded: dict[str, list[Path]] = {}
@@ -37,6 +40,23 @@ class FolderPainter(FreePainter):
         """Files that stand for the same id, or whose ids differ in capitals only."""
         found = [files for files in self._folded.values() if len(files) > 1]
         return [[str(file.relative_to(self._root)) for file in files] for files in found]
+
+    def missing(self, ids: Iterable[str]) -> list[str]:
+        """Those of the questions that no file stands for."""
+        return [id for id in ids if id not in self._exact and id.casefold() not in self._folded]
+
+    def misnamed(self, wanted: Iterable[str], known: Iterable[str]) -> list[tuple[str, str]]:
+        """Files that look as if they were meant for questions without one, each with the name it should have.
+
+        Args:
+            wanted: The ids of the questions.
+            known: All ids of the exam: files of other questions are not misnamed.
+        """
+        there = {id.casefold() for id in known}
+        free = [name for name in self._exact if name.casefold() not in there and len(self._exact[name]) == 1]
+        found = near_names(self.missing(wanted), free)
+        files = {name: self._exact[name][0].relative_to(self._root) for name in found}
+        return [(files[name].as_posix(), f"{id}{files[name].suffix}") for name, id in found.items()]
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """The finished image; see `limner.painters.base.Painter`."""
@@ -68,6 +88,16 @@ class FolderPainter(FreePainter):
         if not files[0].is_file():
             raise Fault("missing", f"{files[0]} is no file that can be read")
         return files[0]
+
+
+def _near_folder(path: Path) -> str:
+    """Folders beside it that are called much the same, as the end of a message."""
+    try:
+        there = [other.name for other in path.parent.iterdir() if other.is_dir()]
+    except OSError:
+        return ""
+    found = difflib.get_close_matches(path.name, there)
+    return f"; there is: {', '.join(found)}" if found else ""
 
 
 def _images(root: Path) -> list[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,7 @@ class PainterKind:
         usage: How it is written: ``folder/PATH``.
         about: How it draws, in a line.
         open: Makes one; it refuses what it cannot work with, such as an option it does not have.
+        takes: The options it takes, of what stands behind the slash; where it is not said, presets speak as they are.
         devices: Whether it runs where ``--devices`` says, and takes that as an option.
     """
 
@@ -54,6 +55,7 @@ class PainterKind:
     about: str
     open: Callable[[PainterInputs], Painter]
     devices: bool = False
+    takes: Callable[[str], Collection[str]] | None = None
 
 
 PAINTERS: Registry[PainterKind] = Registry("limner.painters", "painter", PainterKind)

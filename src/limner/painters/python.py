@@ -186,8 +186,12 @@ def _working_folder() -> Iterator[None]:
             sys.path.remove(here)
 
 
+def _takes(rest: str) -> list[str]:
+    return list(inspect.signature(find(f"python/{rest}")[0]).parameters)
+
+
 def _open(given: PainterInputs) -> PythonPainter:
     return PythonPainter(given.name, given.spec, given.blobs, given.options)
 
 
-PYTHON = PainterKind("python/MODULE:FUNCTION", "calling a function of yours", _open)
+PYTHON = PainterKind("python/MODULE:FUNCTION", "calling a function of yours", _open, takes=_takes)

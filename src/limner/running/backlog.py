@@ -100,9 +100,13 @@ class Backlog:
             for repeat in range(self.plan.repeats):
                 id = marking_id(*of, setup, repeat)
                 stored = self._markings.get(id)
-                # After unreadable replies the same request must be sent anew, so it needs another key.
-                rounds = stored.rounds + (stored.fault == "unreadable") if stored else 0
-                yield judge, Marking(id, *of, setup, repeat, "failed", rounds), stored
+                yield judge, Marking(id, *of, setup, repeat, "failed", self.rounds(stored)), stored
+
+    def rounds(self, stored: Drawing | Marking | None) -> int:
+        """How often replies were unreadable: the same request must then be sent anew, so it needs another key."""
+        if stored is None:
+            return 0
+        return stored.rounds + (self.plan.retry_failed and stored.fault == "unreadable")
 
     def must_draw(self, slot: Slot) -> bool:
         """Whether a run draws it, or looks at it again."""

@@ -170,7 +170,7 @@ def _no_painter(strategy: Strategy) -> NoPainter:
 
 
 def _check(words: Sequence[str], given: Mapping[str, str]) -> None:
-    known = known_options(list(words))
+    known = known_options(list(words), given)
     for name in given:
         if name.partition(".")[0] not in known:
             there = ", ".join(sorted(known)) if words != ["direct"] else "none without a --strategy"

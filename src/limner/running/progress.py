@@ -12,7 +12,11 @@ SHOWN = 5
 
 @dataclass
 class Progress:
-    """Where a run stands. Counted in drawings and markings together."""
+    """Where a run stands. Counted in drawings and markings together.
+
+    Attributes:
+        cut: Drawings made now whose prompt the painter did not read to its end.
+    """
 
     total: int = 0
     done: int = 0
@@ -20,6 +24,7 @@ class Progress:
     not_applicable: int = 0
     failures: Counter[str] = field(default_factory=Counter)
     details: list[str] = field(default_factory=list)
+    cut: int = 0
     spent: float = 0.0
     unpriced: int = 0
     doubted: int = 0

@@ -23,6 +23,11 @@ from .progress import Progress
 from .steps import draw, mark, stop_if_pointless
 
 
+def _outcome(drawing: Drawing) -> tuple[object, ...]:
+    """What a further try at a drawing may change."""
+    return drawing.status, drawing.image, drawing.detail, drawing.rounds
+
+
 class Runner:
     """Runs one plan against one store."""
 
@@ -80,7 +85,10 @@ class Runner:
         self.progress.total = len(slots) * (1 + self._steps)
         queue = iter(slots)
         budget = Budget(self.plan.budget)
-        calls = Calls(self.store, retry_failed=self.plan.retry_failed, budget=budget, limits=self.plan.limits)
+        calls = Calls(
+            self.store, retry_failed=self.plan.retry_failed, budget=budget, limits=self.plan.limits,
+            concurrency=self.plan.concurrency,
+        )  # fmt: skip
         with self._signals():
             async with calls, asyncio.TaskGroup() as group:
                 for _ in range(min(self.plan.concurrency, len(slots))):
@@ -138,13 +146,15 @@ class Runner:
 
     async def _draw(self, slot: Slot, calls: Calls) -> Drawing:
         assert slot.arm is not None
-        blank, request = self.backlog.blank_drawing(slot), self.backlog.request(slot)
-        drawing, old = await draw(blank, slot.arm, request, self.store.blobs, calls), slot.stored
-        if old is not None and (old.status, old.image, old.detail) == (drawing.status, drawing.image, drawing.detail):
+        blank, request, old = self.backlog.blank_drawing(slot), self.backlog.request(slot), slot.stored
+        rounds = self.backlog.rounds(old)
+        drawing = await draw(blank, slot.arm, request, self.store.blobs, calls, rounds)
+        if old is not None and _outcome(old) == _outcome(drawing):
             self._count(slot, old, stored=True)
             return old
         self._later(save_drawing(self.store, drawing))
         self._count(slot, drawing)
+        self.progress.cut += "cut" in (drawing.notes or {})
         return drawing
 
     async def _measure(self, slot: Slot, drawing: Drawing, probe: Probe, calls: Calls) -> None:

@@ -20,7 +20,7 @@ from ..evidence.probe import OcrProbe
 from ..exams import ExamSource, Kind
 from ..judges import Judge, make_variant, open_judge, split_wording
 from ..models import ChatModel, ReplayModel, open_model
-from ..painters import PAINTERS, Painter, name_and_spec, open_painter, with_devices
+from ..painters import PAINTERS, Painter, name_and_spec, open_painter, painter_args, with_devices
 from ..store import Store
 from ..store.open import open_store
 from ..store.records import kind_of, known_painters, load_exam
@@ -97,7 +97,6 @@ def make_plan(
     kind = exams.kind(named.kind)
     preset = kind.preset(asking.preset)
     asking, how["options"] = _split(asking, kind, preset)
-    options = {**preset.get("painter_args", {}), **(painter_options or {})}
     how.setdefault("first_seed", preset.get("seed", 0))
 
     def open_one(word: str, own: Mapping[str, Any]) -> Painter:
@@ -108,13 +107,14 @@ def make_plan(
         return open_model(spec, args, known, images)
 
     if draw:
-        opened = [open_one(word, options) for word in painters]
+        usual, given = preset.get("painter_args", {}), painter_options or {}
+        opened = [open_one(word, painter_args(word, usual, given, known)) for word in painters]
         names = [painter.name for painter in opened]
         if twice := [name for name in names if names.count(name) > 1]:
             raise UsageError(f"two painters are called {twice[0]!r}; give one another name: --painter other={twice[0]}")
         arms = make_arms(opened, strategies, strategy_options or {}, open_mind, open_one)
         how |= {"chosen_arms": arms, "painters": list({id(arm.painter): arm.painter for arm in arms}.values())}
-    chosen = whole.select(selection or Selection())
+    chosen = whole.select(selection or Selection(), kind.protocol.breakdowns)
     if not chosen.questions:
         raise UsageError("no question is selected")
     judges = _judges(kind, asking, preset, store, known, ocr)

@@ -18,21 +18,27 @@ from ..store.records import Drawing, Marking
 from .plan import Arm
 
 
-async def draw(blank: Drawing, arm: Arm, request: PaintRequest, blobs: Blobs, calls: Calls) -> Drawing:
-    """Draw what `blank` says; a fault is its outcome too.
+async def draw(blank: Drawing, arm: Arm, request: PaintRequest, blobs: Blobs, calls: Calls, rounds: int = 0) -> Drawing:
+    """Draw what `blank` says; a fault is its outcome too. `rounds` goes to `limner.strategies.Strategy.draw`.
 
     Raises:
         StopRun: Every further call would fail alike.
         StoreError: The image cannot be written.
     """
     try:
-        painting = await arm.strategy.draw(request, arm.painter, calls, blobs, blank.exam)
-        return await _keep(blank, painting, blobs)
+        painting = await arm.strategy.draw(request, arm.painter, calls, blobs, blank.exam, rounds)
+        drawing = await _keep(blank, painting, blobs)
+        return replace(drawing, notes={**(drawing.notes or {}), **_counted(rounds)})
     except Fault as fault:
         stop_if_pointless(fault)
         status = "not_applicable" if fault.kind == "not_applicable" else "failed"
-        keys = list(fault.calls)
-        return replace(blank, status=status, fault=fault.kind, detail=fault.detail, calls=keys, cost=fault.cost)
+        made = replace(blank, status=status, fault=fault.kind, detail=fault.detail, notes=_counted(rounds) or None)
+        return replace(made, calls=list(fault.calls), cost=fault.cost)
+
+
+def _counted(rounds: int) -> dict[str, int]:
+    """How a drawing remembers the rounds of asking it took, see `limner.store.records.Drawing.rounds`."""
+    return {"rounds": rounds} if rounds else {}
 
 
 async def _keep(blank: Drawing, painting: Painting, blobs: Blobs) -> Drawing:

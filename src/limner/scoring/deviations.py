@@ -117,6 +117,9 @@ def _drawn(preset: Preset, group: Group) -> list[str]:
         said = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
         found.append(f"{said} instead of {preset['seed']}")
     given = {ALIASES.get(name, name): value for name, value in first.options.items() if name != "size"}
+    # Some painters have no other guidance than this; with both, it is a further one.
+    if "guidance" in args and "guidance" not in given and "true_cfg_scale" in given:
+        given["guidance"] = given.pop("true_cfg_scale")
     found += _pairs(given, args)
     return found + (_sizes(size, group) if size is not None else [])
 

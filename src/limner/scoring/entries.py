@@ -36,6 +36,8 @@ from ..store.records import (
 
 NOT_APPLICABLE = "not_applicable"
 EVERYONE = Which()
+NOBODY = Evaluator("", {"judge": ""})
+"""Stands for the evaluator of drawings that have none."""
 FLAGGED = "flagged"
 """The status of drawings left out because they speak to the examiner."""
 
@@ -149,10 +151,12 @@ def load_groups(
     which: Which = EVERYONE,
     constants: Mapping[str, float] | None = None,
     backends: Mapping[str, str] | None = None,
+    unmarked: bool = False,
 ) -> list[Group]:
     """Everything marked in this exam: a group for every painter under every evaluator that `which` leaves in.
 
-    A painter whose drawings all failed has a group under each of them. Scores are computed with the exam's own numbers,
+    A painter whose drawings all failed has a group under each of them; with `unmarked`, one that nobody has marked has
+    one under `NOBODY`, unless certain evaluators are asked for. Scores are computed with the exam's own numbers,
     or with `constants` in their place, from evidence of the named `backends` where several have measured.
 
     Raises:
@@ -176,15 +180,20 @@ def load_groups(
     choice = _choice(store, done, backends or {}, found.protocol)
     flags = screen_drawings(store, done, questions, found.protocol)
     groups = []
+    everyone = [*chosen, NOBODY] if unmarked and which.everyone else chosen
     for (painter, strategy), found_slots in slots.items():
+        alone = True
         # In the order of their ids, not of their making: resampling must not depend on who was first.
         drawings = dict(sorted(found_slots.items()))
         drawn = {id for id, _ in drawings}
         absent = tuple(newest[id] for id in sorted(newest) if id not in drawn)
         statuses = {drawing.status for drawing in drawings.values()}
-        for evaluator in chosen:
+        for evaluator in everyone:
             met = any((evaluator.id, drawing.id) in marked for drawing in drawings.values())
-            if not met and (statuses <= {NOT_APPLICABLE} or "done" in statuses):
+            if evaluator is NOBODY:
+                if not alone:
+                    continue
+            elif not met and (statuses <= {NOT_APPLICABLE} or "done" in statuses):
                 continue
             picked: list[tuple[Drawing, Marking | None]] = []
             for drawing in drawings.values():
@@ -193,6 +202,7 @@ def load_groups(
             entries = _entries(store, found, questions, picked, reading, choice)
             entries = [replace(entry, flags=flags.get(entry.drawing.id)) for entry in entries]
             groups.append(Group(painter, strategy, evaluator, tuple(entries), absent))
+            alone = False
     return sorted(groups, key=lambda group: (group.evaluator.order, group.painter, group.strategy))
 
 

@@ -44,6 +44,7 @@ def find_groups(
     selection: Selection | None = None,
     constants: Mapping[str, float] | None = None,
     exclude_flagged: bool = False,
+    unmarked: bool = False,
     wanted: Callable[[Group], bool] = lambda _: True,
 ) -> tuple[str, list[Group]]:
     """The exam's kind and everything marked, drawing by drawing, for every painter under every evaluator.
@@ -61,6 +62,7 @@ def find_groups(
         selection: Only these questions.
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
         exclude_flagged: Drawings that carry words addressed to the examiner have no score.
+        unmarked: Painters that nobody has marked are there too; see `limner.scoring.entries.load_groups`.
         wanted: Whether a group is, for whoever knows better.
     """
     with open_store(store) as found_store:
@@ -74,11 +76,13 @@ def find_groups(
             which=Which(tuple(judges), variant, asked, wording),
             constants=constants,
             backends=backends,
+            unmarked=unmarked,
         )
         found = _without(found, without)
         if selection is not None and selection != Selection():
-            whole = load_exam(found_store, named.name, exams.kind(named.kind).rubric)
-            ids = {question.id for question in whole.select(selection).questions}
+            kind = exams.kind(named.kind)
+            whole = load_exam(found_store, named.name, kind.rubric)
+            ids = {question.id for question in whole.select(selection, kind.protocol.breakdowns).questions}
             if not ids:
                 raise UsageError("no question is selected")
             found = [group.select(ids) for group in found]

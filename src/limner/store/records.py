@@ -83,6 +83,11 @@ class Drawing:
         """The painter's name with its options: one row of a table."""
         return label(self.painter, self.options)
 
+    @property
+    def rounds(self) -> int:
+        """How often its strategy's models were asked anew because their replies could not be read."""
+        return int((self.notes or {}).get("rounds", 0))
+
 
 @dataclass(frozen=True)
 class Marking:

@@ -86,8 +86,18 @@ class Strategy:
             how = "name an editor: -S editor=PROVIDER/MODEL"
             raise UsageError(f"{editing[0]}: {editor.name} takes no pictures to start from; {how}")
 
-    async def draw(self, request: PaintRequest, painter: Painter, calls: Calls, blobs: Blobs, exam: str) -> Painting:
+    async def draw(
+        self, request: PaintRequest, painter: Painter, calls: Calls, blobs: Blobs, exam: str, rounds: int = 0
+    ) -> Painting:
         """Make one drawing; run again, it finds every step already made.
+
+        Args:
+            request: What is asked for.
+            painter: Who draws.
+            calls: The journal.
+            blobs: Where pictures are kept.
+            exam: Whose question it is.
+            rounds: How often its models may be asked anew where an earlier run could not read their replies.
 
         Raises:
             Fault: With the calls and costs of all that was done before.
@@ -95,6 +105,7 @@ class Strategy:
         if self.stages == (DIRECT,):
             return await painter.paint(request, calls)
         studio = Studio(painter, calls, blobs, self.models, self.editor, self.options, exam)
+        studio.order, studio.rounds = request.prompt, rounds
         if self.prompts is not None:
             studio.prompts = self.prompts
         try:
@@ -197,8 +208,8 @@ def open_strategy(word: str, given: Mapping[str, str], open_model: Any, open_edi
     stages, n = parse(word)
     if stages == (DIRECT,):
         return DIRECT_STRATEGY
-    roles = list(dict.fromkeys(role for stage in stages for role in stage.roles))
-    known = {name for stage in stages for name in stage.options} | set(SHARED)
+    roles = list(dict.fromkeys(role for stage in stages for role in stage.asks(given)))
+    known = {name for stage in stages for name in stage.reads(given)} | set(SHARED)
     used: dict[str, str] = {}
     arguments: dict[str, dict[str, str]] = {}
     for name, value in given.items():
@@ -221,10 +232,10 @@ def open_strategy(word: str, given: Mapping[str, str], open_model: Any, open_edi
     return Strategy(f"{word}[{told}]" if told else word, stages, n, models, editor, options, prompts)
 
 
-def known_options(words: list[str]) -> set[str]:
-    """Every ``-S`` name that one of these strategies reads, without the arguments of models."""
+def known_options(words: list[str], given: Mapping[str, str]) -> set[str]:
+    """Every ``-S`` name that one of these strategies reads beside those given, without the arguments of models."""
     stages = [stage for word in words for stage in parse(word)[0]]
-    return {name for stage in stages for name in (*stage.options, *stage.roles)} | set(SHARED)
+    return {name for stage in stages for name in (*stage.reads(given), *stage.asks(given))} | set(SHARED)
 
 
 def _check(word: str, stage: Stage, used: Mapping[str, str]) -> None:

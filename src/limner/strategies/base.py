@@ -43,6 +43,9 @@ class Studio:
         models: Models by role: ``planner``, ``coder``, ``chooser``, ``critic``.
         editor: Who edits; the painter itself where no other is named.
         options: The strategy's own options, as words.
+        order: What the question asks for, in its own words: the request's may be a planner's by now. Whoever judges
+            a picture goes by these.
+        rounds: How often an ask whose replies were unreadable may be begun anew.
         steps: How the picture came about, step by step, as plain JSON.
         calls_made: Keys of the calls made or found.
         cut: What is told of the longest prompt that a service has read in part; see `limner.store.records.PROMPT_CUT`.
@@ -56,6 +59,8 @@ class Studio:
     options: Mapping[str, str] = field(default_factory=dict)
     exam: str = ""
     prompts: Prompts = PROMPTS
+    order: str = ""
+    rounds: int = 0
     steps: list[dict[str, Any]] = field(default_factory=list)
     calls_made: list[str] = field(default_factory=list)
     cost: float | None = 0.0
@@ -84,8 +89,17 @@ class Studio:
         Raises:
             Fault: The call failed, or no reply kept the contract.
         """
-        context = Context(self.exam, request.question, self.painter.name, step, repeat)
-        answer = await complete(self.models[role], tuple(shown), contract, context, self.calls)
+        for round in range(self.rounds + 1):
+            context = Context(self.exam, request.question, self.painter.name, step, repeat, round)
+            try:
+                answer = await complete(self.models[role], tuple(shown), contract, context, self.calls)
+            except Fault as fault:
+                if fault.kind != "unreadable" or round == self.rounds:
+                    raise
+                # What an earlier run could not read: stored, paid for, and asked anew.
+                self.paid(fault.cost, *fault.calls)
+                continue
+            break
         assert answer.reply.call is not None
         self.paid(answer.cost, answer.reply.call)
         return answer.value, answer.reply.call
@@ -144,6 +158,7 @@ class Stage:
         roles: The models it asks.
         options: Its own options, with a word about each.
         choices: Of those the ones that take only certain words, with these.
+        spared: By a choice, such as ``edit=plain``, the roles and options that it has no use for.
         numbers: Of those the ones that take whole numbers.
         words: For the first place: the request it makes of a request.
         draw: For the second.
@@ -161,6 +176,7 @@ class Stage:
     options: Mapping[str, str] = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: tuple[str, ...] = ()
+    spared: Mapping[str, frozenset[str]] = field(default_factory=dict)
     words: Callable[[PaintRequest, Studio], Awaitable[PaintRequest]] | None = None
     draw: Drawer | None = None
     many: Callable[[PaintRequest, Studio, Drawer, int], Awaitable[Canvas]] | None = None
@@ -168,6 +184,18 @@ class Stage:
     guess: Callable[[int, Mapping[str, str], int], list[Guess]] = lambda tokens, options, n: []
     paints: bool = True
     edits: bool = False
+
+    def asks(self, given: Mapping[str, str]) -> tuple[str, ...]:
+        """The roles it needs models for, with these options."""
+        spared = self._spared(given)
+        return tuple(role for role in self.roles if role not in spared)
+
+    def reads(self, given: Mapping[str, str]) -> set[str]:
+        """The names of the options it reads, with these."""
+        return self.options.keys() - self._spared(given)
+
+    def _spared(self, given: Mapping[str, str]) -> set[str]:
+        return {name for word in (f"{k}={v}" for k, v in given.items()) for name in self.spared.get(word, ())}
 
 
 STRATEGIES: Registry[Stage] = Registry("limner.strategies", "strategy", Stage)

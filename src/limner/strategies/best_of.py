@@ -1,4 +1,4 @@
-"""Choosing among drawings of the same prompt, from prompt and pictures alone; best-of-n."""
+"""Choosing among drawings of the same order, from the question's own words and the pictures alone; best-of-n."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def _pairwise(request: PaintRequest, studio: Studio, images: Sequence[str]
 async def _rank(request: PaintRequest, studio: Studio, images: Sequence[str]) -> list[int]:
     letters = string.ascii_uppercase[: len(images)]
     quoted = ", ".join(f'"{letter}"' for letter in letters)
-    shown: list[Part] = [Text(studio.prompts.fill("choose", prompt=request.prompt, letters=quoted))]
+    shown: list[Part] = [Text(studio.prompts.fill("choose", prompt=studio.order, letters=quoted))]
     for letter, image in zip(letters, images, strict=True):
         shown += [Text(f"Picture {letter}:"), Picture(image)]
 

@@ -71,7 +71,7 @@ async def svg_prior(request: PaintRequest, studio: Studio) -> Canvas:
 
 
 def _coder(tokens: int) -> Guess:
-    return Guess("coder", 1.2, tokens + 300, 2500)
+    return Guess("coder", 1, tokens + 300, 2500)
 
 
 DIRECT = Stage(

@@ -15,12 +15,17 @@ from ..core.protocol import Protocol
 from ..core.redaction import without_secrets
 from ..core.terminal import printable
 from ..scoring import Group, comparables
+from ..scoring.entries import NOBODY
 from ..store import Blobs
 
 
 def export_rows(exam: str, protocol: Protocol[Any], groups: Sequence[Group], reading: str) -> Iterator[dict[str, Any]]:
-    """Plain rows; `status` is ``done`` or what went wrong, `common` whether painters are compared on the question."""
-    common = {side.evaluator.id: side.questions for side in comparables(groups, protocol)}
+    """Plain rows; `status` is ``done`` or what went wrong, `common` whether painters are compared on the question.
+
+    Drawings that nobody has marked have rows without a judge.
+    """
+    marked = [group for group in groups if group.evaluator is not NOBODY]
+    common = {side.evaluator.id: side.questions for side in comparables(marked, protocol)}
     for group in groups:
         for entry in group.entries:
             marking, drawing = entry.marking, entry.drawing
@@ -30,7 +35,7 @@ def export_rows(exam: str, protocol: Protocol[Any], groups: Sequence[Group], rea
                 "id": entry.question.id,
                 "painter": group.painter,
                 "strategy": group.strategy,
-                "judge": group.judge,
+                "judge": group.judge or None,
                 "variant": group.setup.get("variant"),
                 "reading": reading,
                 "seed": drawing.seed,
@@ -45,8 +50,8 @@ def export_rows(exam: str, protocol: Protocol[Any], groups: Sequence[Group], rea
                 "image": drawing.image,
                 "origin": drawing.origin,
                 "cost": None if None in costs else sum(cost for cost in costs if cost is not None),
-                "evaluator": group.evaluator.name,
-                "common": entry.question.id in common[group.evaluator.id],
+                "evaluator": group.evaluator.name or None,
+                "common": entry.question.id in common.get(group.evaluator.id, ()),
             }
 
 

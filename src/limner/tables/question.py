@@ -86,6 +86,8 @@ def print_question(body: dict[str, Any]) -> None:
         for flag in drawing.get("flags") or ():
             told = f"carries words addressed to the examiner ({flag['rule']}, {flag['language']}): {flag['text']}"
             out.print(Padding(f"[red]{escape(told)}[/red]", (0, 2)))
+        if cut := (drawing.get("notes") or {}).get("cut"):
+            out.print(Padding(escape(cut), (0, 2)))
         for number, step in enumerate((drawing.get("notes") or {}).get("steps", ()), 1):
             out.print(Padding(f"[dim]{number}.[/dim] {escape(_told(step))}", (0, 2)))
     texts = {criterion["id"]: criterion for criterion in body["criteria"]}

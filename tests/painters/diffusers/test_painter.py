@@ -353,6 +353,33 @@ def test_devices_go_to_pipelines_alone() -> None:
         assert with_devices(word, given, "0,1") == given
 
 
+def test_how_much_it_reads_is_known_to_strategies(make: Make) -> None:
+    assert make().encoder_tokens is None
+    assert make(PainterFacts(encoder_tokens=300)).encoder_tokens == 300
+    assert make(PainterFacts(encoder_tokens=300), max_sequence_length=2048).encoder_tokens == 2048
+
+
+def test_what_was_cut_is_said(make: Make, store: Store) -> None:
+    plain, cut = paint(make(max_sequence_length=2), store, ask("A leaf."), ask("A leaf falls"))
+    assert "cut" not in plain.notes
+    assert cut.notes["cut"] == "the text encoder read 2 of 3 tokens"
+
+
+def test_the_command_says_that_prompts_were_cut(
+    small_exam: SmallExam, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
+    monkeypatch.setattr(module, "find_spec", lambda name: object())
+    words: list[str | Path] = ["draw", "genexam", "--data", small_exam.data, "--painter", f"mine=diffusers/{folder}"]
+    words += ["--painter-arg", "size=8x8", "--store", tmp_path / "own", "--painter-arg", "max_sequence_length=1"]
+    said = limner(*words)
+    assert f"note: {len(small_exam.ids)} prompts were longer than what the painter reads" in said.err
+    shown = limner("show", "genexam", small_exam.ids[0], "--store", tmp_path / "own").out
+    assert "the text encoder read 1 of" in shown
+    # Nothing was drawn this time, so there is nothing to say.
+    assert "longer than" not in limner(*words).err
+
+
 def test_the_command_says_where_to_draw(
     small_exam: SmallExam, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """The painter ``diffusers/REPO_OR_PATH``: a local pipeline, drawn in batches by one worker process per device."""
 
 from ..kinds import PainterInputs, PainterKind
+from .options import READERS
 from .painter import DiffusersPainter
 
 __all__ = ["DIFFUSERS", "DiffusersPainter"]
@@ -11,4 +12,7 @@ def _open(given: PainterInputs) -> DiffusersPainter:
     return DiffusersPainter(given.name, given.spec, given.blobs, given.options, facts)
 
 
-DIFFUSERS = PainterKind("diffusers/REPO_OR_PATH", "running a diffusers pipeline on your own GPUs", _open, devices=True)
+DIFFUSERS = PainterKind(
+    "diffusers/REPO_OR_PATH", "running a diffusers pipeline on your own GPUs", _open, devices=True,
+    takes=lambda _: READERS,
+)  # fmt: skip

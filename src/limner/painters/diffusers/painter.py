@@ -51,6 +51,7 @@ class DiffusersPainter(FreePainter):
         self.group = facts.prompt_group or "open"
         # A folder's weights may be trained on between two runs; the journal answers while they are the same.
         self.changeable = weights.folder_of(self._place) is not None
+        self.encoder_tokens: int | None = self.options.get("max_sequence_length", facts.encoder_tokens)
         self._sizes = facts.sizes
         self._make_pool = pool
         self._lock = threading.Lock()
@@ -88,7 +89,8 @@ class DiffusersPainter(FreePainter):
         async with self._semaphore():
             outcome = await calls.do(Request("paint", f"diffusers/{found.name}", body), perform)
         data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
-        notes = {"body": body, "about": outcome.payload.get("about", {})}
+        about = outcome.payload.get("about", {})
+        notes = {"body": body, "about": about} | ({"cut": about["cut"]} if "cut" in about else {})
         return Painting(data, request.prompt, (outcome.key,), outcome.cost, notes)
 
     def _fault(self, error: WorkerDeath | JobFailure | WorkerUnfit) -> Exception:

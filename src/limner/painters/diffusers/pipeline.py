@@ -19,6 +19,7 @@ from ...core.images import BadImage, decode
 from ...workers import WorkerUnfit
 from .jobs import DrawFailure, DrawItem, DrawSettings, PipelineSetup, RawDrawing
 from .pipeline_args import arguments, sides, takes
+from .text_encoding import encoded, unread
 
 OUT = ("out of memory", "can't allocate memory")
 
@@ -153,10 +154,10 @@ class Pipeline:
         # On the CPU, so that noise is the same on all devices; one each, so that it is the same in all batches.
         noise = [torch.Generator("cpu").manual_seed(item.seed) for _, item in batch]
         with torch.inference_mode():
-            output = pipe(**given, generator=noise, output_type="np")
+            output = pipe(**encoded(pipe, given), generator=noise, output_type="np")
         withheld = getattr(output, "nsfw_content_detected", None) or [False] * len(batch)
         about = self._about(pipe, given)
-        for (place, _), pixels, unsafe in zip(batch, output.images, withheld, strict=True):
+        for (place, item), pixels, unsafe in zip(batch, output.images, withheld, strict=True):
             if unsafe:
                 yield DrawFailure(place, "refusal", "the pipeline's own safety checker withheld the image")
             elif not np.isfinite(pixels).all():
@@ -165,7 +166,9 @@ class Pipeline:
                 )
             else:
                 image = Image.fromarray((pixels.clip(0, 1) * 255).round().astype(np.uint8)).convert("RGB")
-                yield RawDrawing(place, image.size, image.tobytes(), {**about, "batch": len(batch)})
+                cut = unread(pipe, item.prompt, how.max_sequence_length)
+                told = about | {"batch": len(batch)} | ({} if cut is None else {"cut": cut})
+                yield RawDrawing(place, image.size, image.tobytes(), told)
 
     def _pictures(self, items: Sequence[DrawItem], size: tuple[int, int]) -> Any:
         if self._edits_alone():

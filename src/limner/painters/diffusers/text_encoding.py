@@ -1,0 +1,88 @@
+"""Prompts as text encoders read them: FLUX's beyond what its pipeline takes, and what an encoder leaves unread.
+
+All this needs of a pipeline is its tokenizers and encoders, so that training can use it as drawing does.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...workers import WorkerUnfit
+
+USUAL, LONGEST = 512, 2048
+"""Tokens of a prompt that a FLUX pipeline takes by itself, and that are encoded for it outside."""
+SHOWN = 200
+"""Of what was not read, so many characters are told."""
+
+
+def is_flux(pipe: Any) -> bool:
+    """Whether T5 makes the sequence and CLIP the pooled vector, as in all of FLUX.1."""
+    return _is(pipe, "text_encoder_2", "T5") and _is(pipe, "text_encoder", "CLIP")
+
+
+def encode(pipe: Any, prompts: Sequence[str], most: int) -> dict[str, Any]:
+    """What a FLUX transformer is given for these prompts, under the names of the pipeline's arguments.
+
+    T5's positions are relative, so that it reads on beyond what it was trained for. CLIP reads 77 tokens as ever; of it
+    only one vector is used.
+
+    Args:
+        pipe: Whatever has FLUX's encoders and tokenizers.
+        prompts: The texts, one for each drawing.
+        most: How many tokens T5 reads; shorter texts are filled up to it, as FLUX does.
+
+    Raises:
+        WorkerUnfit: It is more than there is any use for.
+    """
+    if most > LONGEST:
+        raise WorkerUnfit(f"{type(pipe).__name__} reads at most {LONGEST} tokens, not max_sequence_length={most}")
+    sequence, pooled, _ = pipe.encode_prompt(list(prompts), max_sequence_length=most)
+    return {"prompt_embeds": sequence, "pooled_prompt_embeds": pooled}
+
+
+def encoded(pipe: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments of a call, with prompts encoded here where the pipeline itself would refuse their length."""
+    most = given.get("max_sequence_length")
+    if most is None or most <= USUAL or not is_flux(pipe):
+        return given
+    rest = {name: value for name, value in given.items() if name not in ("prompt", "max_sequence_length")}
+    return rest | encode(pipe, given["prompt"], most)
+
+
+def unread(pipe: Any, prompt: str, most: int | None) -> str | None:
+    """What of a prompt no text encoder reads, in words; None where all is read, or where that is not known.
+
+    Args:
+        pipe: The pipeline.
+        prompt: The text.
+        most: The ``max_sequence_length`` it is called with; None for its own.
+    """
+    tokenizer, room = _furthest(pipe, most)
+    if tokenizer is None or room is None:
+        return None
+    tokens = tokenizer(prompt, truncation=False).input_ids
+    if len(tokens) <= room:
+        return None
+    # The last token that is read is the mark of the end.
+    rest = " ".join(tokenizer.decode(tokens[room - 1 :], skip_special_tokens=True).split())
+    shown = rest if len(rest) <= SHOWN else f"{rest[:SHOWN]}…"
+    return f"the text encoder read {room} of {len(tokens)} tokens of the prompt; not read: {shown}"
+
+
+def _furthest(pipe: Any, most: int | None) -> tuple[Any, int | None]:
+    """The tokenizer of the encoder that reads the longest, and how many tokens that are."""
+    for n in ("_3", "_2", ""):
+        if _is(pipe, f"text_encoder{n}", "T5"):
+            usual = inspect.signature(pipe.__call__).parameters.get("max_sequence_length")
+            own = usual.default if usual is not None and isinstance(usual.default, int) else None
+            return getattr(pipe, f"tokenizer{n}", None), most or own
+    if _is(pipe, "text_encoder", "CLIP"):
+        tokenizer = getattr(pipe, "tokenizer", None)
+        return tokenizer, getattr(tokenizer, "model_max_length", None)
+    return None, None
+
+
+def _is(pipe: Any, part: str, family: str) -> bool:
+    return family in type(getattr(pipe, part, None)).__name__

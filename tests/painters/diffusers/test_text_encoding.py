@@ -1,0 +1,147 @@
+"""Prompts beyond 512 tokens reach FLUX whole, and what no encoder reads is told; on tiny pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from limner.painters.diffusers.jobs import DrawItem, DrawSettings, PipelineSetup, RawDrawing
+from limner.painters.diffusers.text_encoding import LONGEST, USUAL, encode, is_flux, unread
+from limner.workers import WorkerUnfit
+
+pytestmark = pytest.mark.slow
+FAMILIES = ("flux", "sd3", "sdxl", "qwen")
+_open: dict[str, Any] = {}
+
+
+@pytest.fixture
+def loaded(pipeline: Callable[[str], Path], request: pytest.FixtureRequest) -> Any:
+    if request.param not in _open:
+        from limner.painters.diffusers.pipeline import Pipeline
+
+        load = PipelineSetup(str(pipeline(request.param)), dtype="float32", device="cpu")
+        _open[request.param] = Pipeline.open(load)
+    return _open[request.param]
+
+
+flux = pytest.mark.parametrize("loaded", ["flux"], indirect=True)
+
+
+def text(place: int, letter: str, length: int = 600) -> str:
+    """Letters, each of them one token, of which the one at this place, counted in tokens from 1, is another."""
+    letters = ["a"] * length
+    letters[place - 2] = letter  # The tokenizer begins with a token of its own.
+    return "".join(letters)
+
+
+def draw(loaded: Any, prompt: str, most: int | None = None, **more: Any) -> RawDrawing:
+    how = DrawSettings(32, 32, steps=2, max_sequence_length=most, **more)
+    (drawn,) = loaded.draw(how, [DrawItem(prompt, 7)])
+    assert isinstance(drawn, RawDrawing), drawn
+    return drawn
+
+
+@flux
+def test_the_513th_token_changes_the_drawing(loaded: Any) -> None:
+    one, other = text(513, "b"), text(513, "z")
+    tokens = [loaded.pipe.tokenizer_2(prompt).input_ids for prompt in (one, other)]
+    assert [n for n, pair in enumerate(zip(*tokens, strict=True), 1) if len(set(pair)) > 1] == [513]
+    # Of the pipeline's own 512 it is none; of 2,048 it is one.
+    assert draw(loaded, one).pixels == draw(loaded, other).pixels == draw(loaded, one, 512).pixels
+    assert draw(loaded, one, LONGEST).pixels != draw(loaded, other, LONGEST).pixels
+    assert draw(loaded, one, 513).pixels == draw(loaded, other, 513).pixels  # The last one read is the mark of the end.
+    assert draw(loaded, one, 514).pixels != draw(loaded, other, 514).pixels
+
+
+@flux
+def test_the_last_token_that_fits_is_read_and_no_more(loaded: Any) -> None:
+    ends = [text(place, letter, 2100) for place in (LONGEST - 1, LONGEST) for letter in "bz"]
+    found = [draw(loaded, prompt, LONGEST).pixels for prompt in ends]
+    assert found[0] != found[1]
+    assert found[2] == found[3]
+
+
+@flux
+def test_what_is_encoded_here_is_what_the_pipeline_would_make_of_it(loaded: Any) -> None:
+    """Where both can, they agree to the last bit."""
+    import torch
+
+    prompts = ["A cell.", text(20, "b", 40)]
+
+    def once(**given: Any) -> Any:
+        noise = [torch.Generator().manual_seed(1) for _ in prompts]
+        how = {"num_inference_steps": 1, "width": 32, "height": 32, "output_type": "np"}
+        return loaded.pipe(**given, **how, generator=noise).images
+
+    with torch.inference_mode():
+        own = once(prompt=prompts, max_sequence_length=300)
+        here = once(**encode(loaded.pipe, prompts, 300))
+        alone = encode(_Encoders(loaded.pipe), prompts, 300)
+        whole = encode(loaded.pipe, prompts, 300)
+    assert np.array_equal(own, here)
+    assert all(torch.equal(alone[name], whole[name]) for name in whole)
+
+
+class _Encoders:
+    """A pipeline of encoders alone, as training has it."""
+
+    def __new__(cls, pipe: Any) -> Any:
+        return type(pipe)(
+            scheduler=pipe.scheduler, vae=None, transformer=None, text_encoder=pipe.text_encoder,
+            tokenizer=pipe.tokenizer, text_encoder_2=pipe.text_encoder_2, tokenizer_2=pipe.tokenizer_2,
+        )  # fmt: skip
+
+
+@flux
+def test_a_long_prompt_goes_with_the_other_options(loaded: Any) -> None:
+    drawn = draw(loaded, text(513, "b"), LONGEST, guidance=60.0)
+    assert drawn.about["arguments"]["max_sequence_length"] == LONGEST
+    assert drawn.pixels != draw(loaded, text(513, "b"), LONGEST, guidance=1.0).pixels
+    truly = [
+        draw(loaded, text(513, "b"), LONGEST, true_cfg_scale=5.0, negative_prompt=word) for word in ("blur", "words")
+    ]
+    assert truly[0].pixels != truly[1].pixels
+
+
+@flux
+def test_starting_from_a_picture_reads_as_far(loaded: Any) -> None:
+    from tests.support import picture
+
+    how = DrawSettings(32, 32, steps=2, strength=1.0, editing=True, max_sequence_length=LONGEST)
+    found = [list(loaded.draw(how, [DrawItem(text(513, letter), 7, (picture(1),))])) for letter in "bz"]
+    assert all(isinstance(one, RawDrawing) for (one,) in found), found
+    assert found[0][0].pixels != found[1][0].pixels
+
+
+@flux
+def test_more_than_there_is_any_use_for_is_refused(loaded: Any) -> None:
+    with pytest.raises(WorkerUnfit, match="FluxPipeline reads at most 2048 tokens, not max_sequence_length=2049"):
+        draw(loaded, "A cell.", LONGEST + 1)
+
+
+@pytest.mark.parametrize("loaded", FAMILIES, indirect=True)
+def test_what_is_not_read_is_told(loaded: Any) -> None:
+    family = type(loaded.pipe).__name__
+    assert is_flux(loaded.pipe) == (family == "FluxPipeline")
+    read = {"FluxPipeline": USUAL, "StableDiffusion3Pipeline": 256, "StableDiffusionXLPipeline": 77}.get(family)
+    assert unread(loaded.pipe, "A cell.", None) is None
+    assert "cut" not in draw(loaded, "A cell.").about
+    if read is None:  # How the others count is their own.
+        return
+    told = draw(loaded, "a" * 700 + "zzz").about["cut"]
+    assert told.startswith(f"the text encoder read {read} of 70")
+    assert told.endswith(("zzz", "…"))
+    assert len(told) < 320
+
+
+@flux
+def test_the_words_that_are_not_read_are_named(loaded: Any) -> None:
+    prompt = "a" * 510 + "xyz"
+    assert unread(loaded.pipe, prompt, None) == ("the text encoder read 512 of 515 tokens of the prompt; not read: xyz")
+    assert unread(loaded.pipe, prompt, 515) is None
+    assert draw(loaded, prompt).about["cut"].endswith("not read: xyz")
+    assert "cut" not in draw(loaded, prompt, LONGEST).about

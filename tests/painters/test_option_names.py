@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner.core import settings
+from limner.core.settings import PainterFacts
+from limner.exams import kind
+from limner.painters import painter_args
+from limner.painters.option_names import CALLED, in_own_names, meaning
+
+PRESET = {"guidance": 3.5}
+OPEN = {"num_inference_steps": 50, "guidance_scale": 5.0, "size": {"square": "1920x1920"}}
+NAMES = [name for names in CALLED.values() for name in names] + ["size", "quality"]
+OPTIONS = st.dictionaries(st.sampled_from(NAMES), st.integers(), max_size=5)
+
+
+@pytest.mark.parametrize(
+    ("word", "preset", "options"),
+    [
+        ("diffusers/lab/model", PRESET, PRESET),
+        ("mine=diffusers/lab/model", OPEN, {"steps": 50, "guidance": 5.0, "size": OPEN["size"]}),
+        ("bfl/flux-dev", PRESET, PRESET),
+        ("bfl/flux-dev", OPEN, {"steps": 50, "guidance": 5.0, "size": OPEN["size"]}),
+        ("local/black-forest-labs/FLUX.1-dev", PRESET, {"guidance_scale": 3.5}),
+        ("local/black-forest-labs/FLUX.1-dev", OPEN, OPEN),
+        ("local/Qwen/Qwen-Image", PRESET, {"true_cfg_scale": 3.5}),
+        # They have no name for it, and say so themselves.
+        ("gemini/gemini-2.5-flash-image", PRESET, PRESET),
+        ("folder/x", PRESET, PRESET),
+        ("nobody", PRESET, PRESET),
+    ],
+)
+def test_each_painter_is_spoken_to_in_its_own_words(word: str, preset: Any, options: Any) -> None:
+    known = settings.load()
+    facts = PainterFacts(option_names={"guidance": "true_cfg_scale"})
+    known = known.model_copy(update={"painters": {**known.painters, "local/Qwen/Qwen-Image": facts}})
+    assert painter_args(word, preset, {}, known) == options
+
+
+def test_a_function_is_spoken_to_by_its_parameters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_brush.py").write_text("def draw(prompt, seed, true_cfg_scale=1.0): ...\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert painter_args("python/own_brush:draw", PRESET, {}, settings.load()) == {"true_cfg_scale": 3.5}
+
+
+@pytest.mark.parametrize("name", CALLED["guidance"])
+def test_what_is_given_goes_before_the_preset_under_whatever_name(name: str) -> None:
+    args = kind("mmmg").preset("paper-diffusion")["painter_args"]
+    for word in ("diffusers/lab/model", "local/lab/model"):
+        assert painter_args(word, args, {name: 7}, settings.load()) == {name: 7}
+
+
+@given(OPTIONS, OPTIONS, st.none() | st.sets(st.sampled_from(NAMES)))
+def test_nothing_is_lost_and_nothing_said_twice(preset: Any, given: Any, takes: set[str] | None) -> None:
+    found = in_own_names(preset, given, takes, {})
+    assert {name: found[name] for name in given} == given
+    assert {meaning(name) for name in found} == {meaning(name) for name in (*preset, *given)}
+    for name in found.keys() - given.keys():
+        assert takes is None or name in takes or not takes & set(CALLED.get(meaning(name), ()))
