@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from ..calls import Attempt, Fault, Kind
-from ..transport.http import error_message, exchange
+from ..transport.http import error_message, exchange, fetch
 from ..transport.openai_client import kind_of
 from .service import ApiPainter, ServiceImage
 
@@ -65,6 +65,15 @@ class OneReplyPainter(ApiPainter):
         if reply.get("error"):
             raise self.error(reply)
         return reply
+
+    async def refetch(self, payload: Mapping[str, Any]) -> bytes | None:
+        """See `limner.painters.service.ApiPainter`: a link in the reply may still be good."""
+        try:
+            where, _ = self.read(dict(payload["raw"]), ServiceImage(b""))
+            linked = where.startswith(LINK)
+        except (AttributeError, LookupError, TypeError):
+            return None
+        return await fetch(where, self.hosts) if linked else None
 
     async def send(self, body: dict[str, Any], attempt: Attempt) -> ServiceImage:
         """See `limner.painters.service.ApiPainter`."""
