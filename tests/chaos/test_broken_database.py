@@ -104,7 +104,7 @@ def test_a_corrupt_page_is_told_in_one_message(world: ExamRun, table: str, comma
         "scores": ("scores", "genexam"),
         "show": ("show", "genexam", world.exam.ids[0]),
         "export": ("export", "genexam"),
-        "report": ("report", "--out", "site"),
+        "report": ("report", "--output", "site"),
     }
     if command == "mark":
         said = world.mark("--repeats", "2", code=None)

@@ -1,4 +1,4 @@
-"""Images that are no longer what their hash says: never marked, fetched again where that is free, never redrawn unasked."""
+"""Images that are no longer what their hash says: never marked, fetched again where free, never redrawn unasked."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def world(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> 
 def scores(world: ExamRun) -> dict[str, dict[str, float]]:
     lines = limner("export", "genexam", "--store", "store").lines()
     names = ("strict", "relaxed", "semantic")
-    return {line["question"]: {name: line["scores"][name] for name in names} for line in lines}
+    return {line["id"]: {name: line["scores"][name] for name in names} for line in lines}
 
 
 @each_way
@@ -106,7 +106,7 @@ def test_a_damaged_image_is_neither_exported_nor_shown_on_the_site(world: ExamRu
     said = limner("export", "genexam", "--store", "store", "--images", "out", code=1)
     assert f"image {image}" in said.err
     assert "damaged" in said.err
-    limner("report", "--store", "store", "--out", "site")
+    limner("report", "--store", "store", "--output", "site")
     assert not any(path.read_bytes() == changed for path in Path("site").rglob("*") if path.is_file())
 
 

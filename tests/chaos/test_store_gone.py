@@ -1,4 +1,4 @@
-"""A store that is deleted, replaced or emptied under a run stops the run: nothing is counted as done that is not there."""
+"""A store that is deleted, replaced or emptied under a run stops it: nothing counts as done that is not there."""
 
 from __future__ import annotations
 

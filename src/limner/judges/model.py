@@ -8,8 +8,8 @@ from typing import Any
 from ..calls import Calls, Fault
 from ..core.asks import Ask, Variant
 from ..core.errors import Lacking
-from ..core.faults import picture_faults
 from ..core.exam import Question
+from ..core.faults import picture_faults
 from ..core.protocol import Protocol
 from ..evidence.probe import OcrProbe
 from ..models import Answer, ChatModel, Context, ReplayModel, complete, open_model

@@ -151,7 +151,7 @@ class Runner:
     def _count(self, slot: Slot, step: Drawing | Marking, stored: bool = False) -> None:
         self.progress.count(slot.question.id, step.status, step.fault, step.detail, stored=stored)
         if not stored:
-            self._slips.count(step.fault, step.detail)
+            self._slips.count(type(step).__name__, step.fault, step.detail)
 
     async def _draw(self, slot: Slot, calls: Calls) -> Drawing:
         assert slot.arm is not None
@@ -186,10 +186,11 @@ class Runner:
         except Exception as error:
             slip = unexpected(error)
             self.progress.count(question, "failed", slip.kind, f"{probe.evidence}: {slip.detail}")
-            self._slips.count(slip.kind, slip.detail)
+            self._slips.count(probe.name, slip.kind, slip.detail)
         else:
             self._later(save_evidence(self.store, drawing.image, probe.evidence, found.backend, found.value))
             self.progress.count(question, "done")
+            self._slips.count(probe.name, None, None)
 
     def _later(self, write: Future[None]) -> None:
         """Let a write finish while the work goes on: what it holds can be had from the journal again."""

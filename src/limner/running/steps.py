@@ -18,7 +18,6 @@ from ..store import Blobs, now
 from ..store.records import Drawing, Marking
 from .plan import Arm
 
-
 ALIKE = 5
 """So many unexpected exceptions of one sort and place in a row end a run."""
 
@@ -91,18 +90,18 @@ class Slips:
     """Counts unexpected exceptions that are alike and come in a row: what always happens is no item's fault."""
 
     def __init__(self) -> None:
-        self._last, self._row = "", 0
+        self._last: dict[str, tuple[str, int]] = {}
 
-    def count(self, fault: str | None, detail: str | None) -> None:
-        """Count how a step ended that was made now.
+    def count(self, step: str, fault: str | None, detail: str | None) -> None:
+        """Count how a step of this sort ended that was made now.
 
         Raises:
             StopRun: The same exception has come `ALIKE` times in a row.
         """
         kind = (detail or "").partition(":")[0] + (detail or "").rpartition("(")[2] if fault == "internal" else ""
-        self._row = self._row + 1 if kind and kind == self._last else 1
-        self._last = kind
-        if kind and self._row >= ALIKE:
+        last, times = self._last.get(step, ("", 0))
+        self._last[step] = kind, times + 1 if kind == last else 1
+        if kind and self._last[step][1] >= ALIKE:
             raise StopRun(
                 f"{detail}: the same unexpected error {ALIKE} times in a row; the run stops here. It is stored as a "
                 "fault of each of them; once it is mended, --retry-failed tries them again"

@@ -120,7 +120,7 @@ class Store:
         except NOT_OURS:
             raise
         except DBAPIError as error:
-            raise StoreError(told(error, self.url, done)) from error
+            raise StoreError(told(error, self.url, done, self.file)) from error
 
     def insert_new(self, connection: sa.Connection, table: sa.Table, *rows: dict[str, Any]) -> None:
         """Insert rows whose primary key is new; leave the others as they are."""
@@ -194,7 +194,7 @@ def _opening(url: str, file: Path | None) -> Iterator[None]:
         folder = file.absolute().parent if file is not None else None
         barred = folder is not None and not os.access(folder, os.W_OK)
         why = f"; {folder} cannot be written to, which SQLite needs: copy the store to where it can" if barred else ""
-        what = advice(str(cause), url) if not barred else ""
+        what = advice(str(cause), url, file) if not barred else ""
         raise StoreError(f"the store {url} cannot be opened: {cause}{why}" + (f"; {what}" if what else "")) from error
 
 
