@@ -1,4 +1,4 @@
-"""A full disk, a corrupt page, a lost connection: one message with what to do, no traceback, and nothing stored is lost."""
+"""A full disk, a corrupt page, a lost connection: one message with what to do, no traceback, nothing stored lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores that can only be read: by whom may not write there, and on a read-only mount. Nothing is left behind in them."""
+"""Stores that can only be read, by their permissions or their mount. Nothing is left behind in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The image that a painter's call brought, read back whole: fetched again where that is free, drawn again where asked to."""
+"""The image that a call of a painter brought, read back whole: fetched again where free, drawn again where asked."""
 
 from __future__ import annotations
 

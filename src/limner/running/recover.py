@@ -1,4 +1,4 @@
-"""Images that were lost or damaged in the store, had again for nothing: from their folder, or from a service's stored job.
+"""Images lost or damaged in the store, had again for nothing: from their folder, or from a service's stored job.
 
 Nothing is ever drawn here. What comes back counts only if it has the very hash that was stored.
 """
