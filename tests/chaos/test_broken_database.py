@@ -31,7 +31,7 @@ def world(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> 
 def small_disk(folder: Path, size: str) -> Iterator[None]:
     """The folder as a file system of its own of this size."""
     folder.mkdir()
-    words = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder]
+    words = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
     done = subprocess.run(words, capture_output=True).returncode == 0
     need("mount", done, "only root can mount a small file system")
     try:

@@ -40,7 +40,7 @@ def mounted_readonly(folder: Path) -> Iterator[None]:
     """The folder as a mount that nobody can write to."""
     bound = subprocess.run(["mount", "--bind", folder, folder], capture_output=True).returncode == 0
     try:
-        again = ["mount", "-o", "remount,ro,bind", folder, folder]
+        again = ["mount", "-o", "remount,ro,bind", str(folder), str(folder)]
         done = bound and subprocess.run(again, capture_output=True).returncode == 0
         need("mount", done, "only root can mount a folder read-only")
         yield

@@ -141,15 +141,14 @@ def wanted_images(store: Store) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     with store.reading() as connection:
         drawn = sa.select(drawings.c.image, drawings.c.painter, drawings.c.question_id)
-        for row in connection.execute(drawn.where(drawings.c.image.is_not(None))):
-            found.setdefault(row.image, []).append(f"drawing of {row.question_id} by {row.painter}")
-        for row in connection.execute(
-            sa.select(questions.c.reference, questions.c.id).where(questions.c.reference.is_not(None))
-        ):
-            found.setdefault(row.reference, []).append(f"reference of {row.id}")
-        for row in connection.execute(paint):
-            if isinstance(image := (row.result or {}).get("image"), str):
-                found.setdefault(image, []).append(f"result of call {row.key[:12]}")
+        for image, painter, question in connection.execute(drawn.where(drawings.c.image.is_not(None))):
+            found.setdefault(image, []).append(f"drawing of {question} by {painter}")
+        referred = sa.select(questions.c.reference, questions.c.id).where(questions.c.reference.is_not(None))
+        for image, question in connection.execute(referred):
+            found.setdefault(image, []).append(f"reference of {question}")
+        for key, result in connection.execute(paint):
+            if isinstance(image := (result or {}).get("image"), str):
+                found.setdefault(image, []).append(f"result of call {key[:12]}")
     return found
 
 
