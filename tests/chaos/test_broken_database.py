@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from limner.core.errors import StoreError
+from limner.doctor import Check
 from limner.store import Store
 from limner.store.schema import meta
 from tests.chaos.exam_run import ExamRun, make
@@ -52,6 +53,7 @@ def fill(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_full_disk_stops_the_run_with_one_message(tmp_path: Path, world: ExamRun) -> None:
     with small_disk(world.store, "4m"):
         world.draw()
@@ -65,6 +67,7 @@ def test_a_full_disk_stops_the_run_with_one_message(tmp_path: Path, world: ExamR
         assert len(world.markings()) == 4
 
 
+@pytest.mark.slow
 def test_a_disk_without_room_for_images_stops_the_run_with_one_message(world: ExamRun) -> None:
     with small_disk(world.store, "2m"):
         world.draw("--limit", "1")
@@ -121,7 +124,8 @@ def test_a_corrupt_page_is_told_in_one_message(world: ExamRun, table: str, comma
     assert "limner verify" in said.err
 
 
-def test_doctor_sees_a_corrupt_page(world: ExamRun) -> None:
+def test_doctor_sees_a_corrupt_page(world: ExamRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limner.doctor._ocr", lambda: Check("OCR", "ok", "not looked at"))
     world.run()
     assert "store opens" in limner("doctor", "--store", "store", code=None).out
     corrupt(world.store / "limner.db", "drawings")

@@ -50,6 +50,7 @@ with Store(sys.argv[1]) as store:
 
 
 @pytest.mark.parametrize("back", [10.0, 60.0, 3600.0, 10**6])
+@pytest.mark.slow
 def test_a_fault_of_a_run_that_is_over_is_retried(store: Store, monkeypatch: pytest.MonkeyPatch, back: float) -> None:
     subprocess.run([sys.executable, "-c", FAILING, str(store.file.parent)], check=True)  # type: ignore[union-attr]
     set_clock(monkeypatch, 2_000_000.0 - back)

@@ -76,6 +76,7 @@ def test_a_damaged_image_that_cannot_be_had_again_is_a_named_fault(world: ExamRu
     assert world.asked() == 4
 
 
+@pytest.mark.slow
 def test_the_ocr_examiner_and_evidence_see_no_damaged_image_either(world: ExamRun) -> None:
     world.draw()
     damage(world.blob(), "flipped")

@@ -67,6 +67,7 @@ def test_odd_names_beside_the_others_hinder_nobody(world: ExamRun) -> None:
     assert "\x1b" not in said.err
 
 
+@pytest.mark.slow
 def test_odd_names_are_told_on_a_real_terminal_too(world: ExamRun) -> None:
     folder = os.fsencode(world.exam.drawings)
     for ending in (b".png", b".PNG"):
@@ -84,6 +85,7 @@ def test_a_folder_that_stands_where_a_file_should(world: ExamRun) -> None:
     assert world.run(code=3).json()["failures"] == {"missing": 1}
 
 
+@pytest.mark.slow
 def test_a_file_nobody_may_read_is_the_fault_of_its_question(world: ExamRun) -> None:
     """As another user: root may read everything."""
     world.run("--store", "first")  # Whatever is imported on the way is imported now.
