@@ -88,7 +88,7 @@ def _folder(store: str) -> Path | None:
 
 
 def _store(store: str) -> Check:
-    from .store import Store, version_at
+    from .store import Store, verify, version_at
     from .store.records import load_setups
     from .store.schema import VERSION
     from .store.store import shown
@@ -104,6 +104,10 @@ def _store(store: str) -> Check:
         detail = f"{name} has version {version}; the first command that opens it brings it to {VERSION}{backup}"
         return Check("store", "note", detail)
     with Store(store, create=False) as opened:
+        for report in verify.check(opened, quick=True):
+            if report.defects:
+                more = f"`limner verify --store {name}` says more"
+                return Check("store", "bad", f"{name} is damaged: {report.defects[0].detail[:300]}; {more}")
         ways = len(load_setups(opened))
     return Check("store", "ok", f"{name} opens; version {version}; ways of asking judges in it: {ways}")
 

@@ -348,11 +348,12 @@ def test_a_claim_cancelled_while_it_is_written_is_given_back(store: Store) -> No
 
 
 def test_an_error_in_the_program_is_no_fault_of_the_service(store: Store) -> None:
-    with pytest.raises(ZeroDivisionError):
-        do(store, Service(ZeroDivisionError("a slip")))
-    assert tried(store) == [(1, "interrupted", None, None)]
+    assert fails(store, Service(ZeroDivisionError("a slip"))).kind == "internal"
+    assert tried(store) == [(1, "internal", None, None)]
     assert "a slip" in row(store).detail
-    assert do(store, Service(GOOD)).stored is False
+    # It would slip again, and may be charged each time.
+    assert fails(store, Service(GOOD)).kind == "internal"
+    assert do(store, Service(GOOD), retry_failed=True).stored is False
 
 
 ELSEWHERE = Owner("another host", 17, 5.0)

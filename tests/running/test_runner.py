@@ -18,8 +18,7 @@ import sqlalchemy as sa
 from limner import api
 from limner.calls import Calls, Fault
 from limner.cli import main
-from limner.core.errors import StopRun, StoreError
-from limner.core.images import ImageInfo
+from limner.core.errors import StopRun, StoreError, UsageError
 from limner.core.marks import Mark
 from limner.exams.genexam.data import read
 from limner.judges import JudgeResult, Subject
@@ -344,11 +343,14 @@ def test_a_lost_blob_is_a_fault_of_that_drawing_alone(world: World) -> None:
     (blob,) = (world.folder / "store" / "blobs").rglob(f"{first.image}.*")
     data = blob.read_bytes()
     blob.unlink()
+    # In its folder it would be found again.
+    world.exam.drawings.rename(world.folder / "elsewhere")
     world.words = ["mark", "genexam", "--store", "store", "--judge", JUDGE, "--json"]
     code, closing, _ = world.run()
     assert (code, closing["failures"]) == (3, {"missing": 1})
     blob.write_bytes(data)
     assert world.run()[0] == 0
+    (world.folder / "elsewhere").rename(world.exam.drawings)
     assert world.scores() == world.expected()
 
 
@@ -498,7 +500,7 @@ def test_several_judges_and_repeats_mark_every_drawing(store: Store, small_exam:
     assert len({marking.setup for marking in load_markings(store, "genexam")}) == 2
 
 
-@pytest.mark.parametrize("error", [ZeroDivisionError("a slip"), StoreError("no room"), Fault("auth", "no entry")])
+@pytest.mark.parametrize("error", [StoreError("no room"), UsageError("so not"), Fault("auth", "no entry")])
 def test_whatever_stops_a_run_the_others_finish_first(store: Store, small_exam: SmallExam, error: Exception) -> None:
     eye = Eye({small_exam.ids[0]: error}, crowd=3)
     expected = StopRun if isinstance(error, Fault) else type(error)
@@ -514,16 +516,16 @@ def test_whatever_stops_a_run_the_others_finish_first(store: Store, small_exam: 
 def test_a_full_disk_is_told_in_one_message(
     store: Store, small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put, room = store.blobs.put, len(small_exam.rows)
+    fsync, room = os.fsync, len(small_exam.rows)
 
-    def fill(data: bytes) -> tuple[str, ImageInfo]:
+    def fill(handle: int) -> None:
         nonlocal room
         room -= 1
         if room < 0:
             raise OSError(28, "No space left on device")
-        return put(data)
+        fsync(handle)
 
-    monkeypatch.setattr(store.blobs, "put", fill)
+    monkeypatch.setattr("limner.store.blobs.os.fsync", fill)
     with pytest.raises(StoreError, match=r"cannot be written to .*blobs.*No space left"):
         carry_out(store, small_exam, Ink(), Eye())
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from limner.core.errors import StoreError
+from limner.core.errors import DamagedImage, StoreError
 from limner.core.images import SUFFIXES, BadImage
 from limner.store import Blobs
 from tests.support import picture
@@ -61,6 +61,18 @@ def test_a_lost_image_is_named(blobs: Blobs) -> None:
         blobs.get("abc123")
 
 
+@pytest.mark.parametrize("harm", [b"", picture(1)[:-3], picture(2), b"something else"])
+def test_an_image_with_other_bytes_than_its_hash_names_is_not_given_out(blobs: Blobs, harm: bytes) -> None:
+    sha256, _ = blobs.put(picture(1))
+    fs, root = fsspec.core.url_to_fs(blobs.root)
+    fs.pipe_file(f"{root}/{sha256[:2]}/{sha256}.png", harm)
+    with pytest.raises(DamagedImage, match=rf"image {sha256} is damaged: .*limner verify --repair"):
+        blobs.get(sha256)
+    # Storing it again mends it.
+    assert blobs.put(picture(1))[0] == sha256
+    assert blobs.get(sha256) == picture(1)
+
+
 def test_many_writers_of_one_image(blobs: Blobs) -> None:
     with ThreadPoolExecutor(8) as pool:
         names = set(pool.map(lambda _: blobs.put(picture(1))[0], range(64)))
@@ -103,7 +115,7 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytes
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(StoreError, match=r"No space left.*make room and run the same command again"):
         Blobs(str(tmp_path)).put(picture(1))
     assert files(Blobs(str(tmp_path))) == []
 

@@ -141,7 +141,7 @@ def as_nobody(url: str) -> str:
         (
             0o666,
             0o555,
-            ["cannot be opened", "cannot be written to, which SQLite needs: copy the store"],
+            ["has version 1 and cannot be brought to version", "put a copy of the store where it can be written"],
         ),
     ],
     ids=["file", "folder"],

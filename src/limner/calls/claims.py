@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -103,7 +103,15 @@ SELECT = sa.select(calls).where(calls.c.key == sa.bindparam("key_")).with_for_up
 
 
 def claim(
-    store: Store, request: Request, owner: Owner, token: str, at: float, *, retry_failed: bool, since: float
+    store: Store,
+    request: Request,
+    owner: Owner,
+    token: str,
+    at: float,
+    *,
+    retry_failed: bool,
+    since: float,
+    tried: Collection[str] = (),
 ) -> Callable[[sa.Connection], Claim]:
     """The operation that claims a call, or tells why it need not or cannot be made.
 
@@ -115,6 +123,7 @@ def claim(
         at: The time.
         retry_failed: Whether lasting faults are tried again.
         since: Faults settled before this time count as an earlier run's.
+        tried: Keys of calls that this very run has tried in vain.
     """
 
     exam, painter = current()
@@ -134,9 +143,10 @@ def claim(
         row = connection.execute(SELECT, {"key_": request.key}).one()
         if row.status == "done":
             return settled(connection, row)
-        again = row.updated < since and (retry_failed or row.fault in RETRIED_NEXT_RUN)
-        if row.status == "failed" and not again:
-            return Settled(None, None, row.fault, row.detail)
+        if row.status == "failed":
+            again = retry_failed or row.fault in RETRIED_NEXT_RUN
+            if not again or request.key in tried or not _is_earlier(row, since, at):
+                return settled(connection, row)
         tries = row.tries
         if row.status == "claimed":
             holder = Owner(row.host, row.pid, row.process_start)
@@ -151,6 +161,13 @@ def claim(
         return Claimed(token, tries, row.progress)
 
     return operation
+
+
+def _is_earlier(row: Any, since: float, at: float) -> bool:
+    """Whether a fault was settled by an earlier run, also where the clock has been set back since."""
+    if row.updated < since or row.updated > at + LEASE_S:
+        return True
+    return Owner(row.host, row.pid, row.process_start).is_dead_here()
 
 
 def settled(connection: sa.Connection, row: Any) -> Settled:

@@ -14,11 +14,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..core.errors import StoreError
-from ..core.faults import PASSING, Fault
+from ..core.errors import LimnerError, StoreError
+from ..core.faults import PASSING, Fault, unexpected
 from ..core.redaction import without_secrets
 from ..store import Store, now
 from ..store.schema import attempts, calls
+from ..store.trouble import changed
 from .budget import Budget
 from .claims import LEASE_S, Busy, Claimed, Settled, claim, this_process
 from .keys import Request
@@ -33,6 +34,7 @@ TRIES = 5
 # Made once: they are executed for every call.
 OURS = calls.update().where(calls.c.key == sa.bindparam("key_"), calls.c.token == sa.bindparam("token_"))
 ATTEMPT = attempts.insert()
+THERE = sa.select(calls.c.key).where(calls.c.key == sa.bindparam("key_"))
 
 
 def back_off(tries: int) -> float:
@@ -118,6 +120,8 @@ class Calls:
         self._owner = this_process()
         self._flying: dict[str, asyncio.Task[Outcome]] = {}
         self._held: dict[str, str] = {}
+        self._tried: set[str] = set()
+        self._reopened: set[str] = set()
         self._wait: Callable[[int], float] = back_off
         self._beat: asyncio.Task[None] | None = None
 
@@ -170,7 +174,7 @@ class Calls:
 
     async def _claim(self, request: Request) -> Claimed | Settled | Busy:
         token = secrets.token_hex(16)
-        how: dict[str, Any] = {"retry_failed": self.retry_failed, "since": self.since}
+        how: dict[str, Any] = {"retry_failed": self.retry_failed, "since": self.since, "tried": self._tried}
         try:
             return await self.store.awrite(claim(self.store, request, self._owner, token, now(), **how))
         except asyncio.CancelledError:
@@ -227,9 +231,12 @@ class Calls:
                     raise Fault(fault.kind, fault.detail, calls=(request.key,), cost=fault.cost) from fault
             except BaseException as error:
                 # Cancelled or broken in flight: what the service charged is not known.
-                broken = Fault("interrupted", repr(error), cost=None)
+                slip = isinstance(error, Exception) and not isinstance(error, LimnerError)
+                broken = unexpected(error, (request.key,)) if slip else Fault("interrupted", repr(error), cost=None)  # type: ignore[arg-type]
                 row = _row(request.key, n, started, clock, broken)
                 await asyncio.shield(self._settle(row, held.token, "failed", broken))
+                if slip:
+                    raise broken from error
                 raise
             else:
                 payload: dict[str, Any] = without_secrets(result.payload)
@@ -248,8 +255,20 @@ class Calls:
             self._rate_limits[service] = RateLimit(self._limits.get(service, Limits()))
         return self._rate_limits[service]
 
+    async def reopen(self, key: str) -> None:
+        """Let a call be made once more though it has an outcome, because that is of no use; once in a run."""
+        if key in self._reopened:
+            return
+        self._reopened.add(key)
+        done = calls.update().where(calls.c.key == key, calls.c.status == "done")
+        await self.store.awrite(methodcaller("execute", done.values(status="open", updated=now())))
+
     async def _settle(self, row: dict[str, Any], token: str, status: str, fault: Fault | None) -> bool:
-        """Store an attempt and what it makes of the call; False when the claim is no longer ours."""
+        """Store an attempt and what it makes of the call; False when the claim is no longer ours.
+
+        Raises:
+            StoreError: The call is not in the store at all any longer.
+        """
         self.tally.made += 1
         self.tally.doubted += row["doubt"] is not None
         if row["cost"] is None:
@@ -262,11 +281,15 @@ class Calls:
             changes |= {"accepted": row["n"], "fault": None, "detail": None, "progress": None}
         elif fault is not None:
             changes |= {"fault": fault.kind, "detail": fault.detail[:DETAIL]}
+            if status == "failed":
+                self._tried.add(row["call"])
 
         def operation(connection: sa.Connection) -> bool:
             held = bool(connection.execute(OURS, {"key_": row["call"], "token_": token, **changes}).rowcount)
             if held:
                 connection.execute(ATTEMPT, row)
+            elif connection.scalar(THERE, {"key_": row["call"]}) is None:
+                raise StoreError(changed(self.store.url, "replaced or emptied"))
             return held
 
         return await self.store.awrite(operation)

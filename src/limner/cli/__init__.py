@@ -45,6 +45,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "evidence": "Measure stored drawings: text, regions, aesthetics.",
         "regions": "Count the regions of images; compare counters and see what they count.",
     },
+    "Store": {
+        "verify": "Check a store: its database, every image against its hash, orphans.",
+    },
     "First steps": {
         "demo": "Run the bundled samples offline, with controls.",
         "doctor": "Check that this machine and this store are ready to use.",

@@ -41,5 +41,13 @@ class NoStore(StoreError):
     """There is no store at this place yet."""
 
 
+class LostImage(StoreError):
+    """An image of the store cannot be had; the others go on."""
+
+
+class DamagedImage(LostImage):
+    """An image of the store has other bytes than those that its hash names."""
+
+
 class StopRun(LimnerError):
     """A fault that makes every further call pointless, such as a refused key."""

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, get_args
 
-from .errors import StoreError
+from .errors import DamagedImage, LostImage
 from .images import BadImage
 from .redaction import redacted
 
 Kind = Literal[
     "network", "timeout", "rate_limit", "server", "interrupted",
     "auth", "credits", "refusal", "bad_request", "truncated", "unreadable",
-    "missing", "image", "probe", "not_applicable",
+    "missing", "damaged", "image", "probe", "internal", "not_applicable",
 ]  # fmt: skip
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 PASSING: frozenset[str] = frozenset({"network", "timeout", "rate_limit", "server"})
 """Tried again at once, with back-off, and by every later run."""
 
-RETRIED_NEXT_RUN: frozenset[str] = PASSING | {"interrupted", "auth", "credits", "missing", "probe"}
+RETRIED_NEXT_RUN: frozenset[str] = PASSING | {"interrupted", "auth", "credits", "missing", "damaged", "probe"}
 """Tried again by the next run without being asked to; the others only by ``--retry-failed``."""
 
 STOPPING: frozenset[str] = frozenset({"auth", "credits"})
 """Every further call to the same service would fail alike: the run stops with one message."""
+
+
+MOST_SAID = 500
+"""Of an unexpected exception's own words so many characters are kept."""
 
 
 class Fault(Exception):
@@ -65,11 +70,32 @@ def picture_faults(picture: str) -> Iterator[None]:
         picture: What it is called in the message.
 
     Raises:
-        Fault: ``image`` or ``missing``.
+        Fault: ``image``, ``missing`` or ``damaged``.
     """
     try:
         yield
     except BadImage as error:
         raise Fault("image", f"{picture}: {error}") from error
-    except StoreError as error:
-        raise Fault("missing", str(error)) from error
+    except LostImage as error:
+        raise lost(error) from error
+
+
+def lost(error: LostImage) -> Fault:
+    """An image that the store does not have, or no longer as it was, as a fault."""
+    return Fault("damaged" if isinstance(error, DamagedImage) else "missing", str(error))
+
+
+def unexpected(error: Exception, calls: tuple[str, ...] = ()) -> Fault:
+    """An exception that nobody foresaw, as the fault of the one item it happened to, with where it happened."""
+    said = f"{type(error).__name__}: {error}".rstrip(": ")
+    return Fault("internal", f"{redacted(said)[:MOST_SAID]} ({_place(error)})", calls=calls, cost=None)
+
+
+def _place(error: Exception) -> str:
+    """Where it was raised, and the nearest place of Limner's that led there."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    if not frames:
+        return "nobody knows where"
+    told = [f"{frame.f_globals.get('__name__')}:{line}, in {frame.f_code.co_name}" for frame, line in frames]
+    own = [place for place in told if place.startswith("limner.")]
+    return told[-1] if not own or own[-1] == told[-1] else f"{told[-1]}, from {own[-1]}"

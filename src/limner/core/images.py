@@ -67,6 +67,7 @@ def inspect(source: bytes | Path) -> ImageInfo:
 
     Raises:
         BadImage: It is no image, of a format not taken, or too large.
+        PermissionError: The file may not be read.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -81,6 +82,8 @@ def inspect(source: bytes | Path) -> ImageInfo:
         found = _other(source)
         said = f"this is {found}, not an image" if found else "not an image"
         raise BadImage(f"{said} ({', '.join(SUFFIXES)} are taken)") from error
+    except PermissionError:
+        raise  # That says nothing of the image.
     except Exception as error:  # Whatever a header can be made to do to its reader.
         raise BadImage(f"not a readable image: {error}") from error
     if info.width * info.height > MAX_PIXELS:

@@ -9,6 +9,7 @@ from ..calls import Calls, Fault
 from ..core.asks import Ask, Variant
 from ..core.errors import Lacking
 from ..core.exam import Question
+from ..core.faults import picture_faults
 from ..core.protocol import Protocol
 from ..evidence.probe import OcrProbe
 from ..exams.released import RELEASE
@@ -103,7 +104,8 @@ class ModelJudge:
     async def _measured(self, subject: Subject, calls: Calls, replies: list[tuple[str, str]]) -> dict[str, Any]:
         if not self._reads_text:
             return {}
-        data = await asyncio.to_thread(self._blobs.get, subject.image)
+        with picture_faults(subject.image):
+            data = await asyncio.to_thread(self._blobs.get, subject.image)
         found = await self._probe.measure(data, calls)
         replies.append(("ocr", found.call))
         return {"ocr": {"value": [line.to_json() for line in found.lines], "backend": self._probe.name}}

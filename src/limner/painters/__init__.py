@@ -34,6 +34,7 @@ __all__ = [
     "Painting",
     "name_and_spec",
     "open_painter",
+    "open_service",
     "painter_args",
     "with_devices",
 ]
@@ -64,7 +65,7 @@ def open_painter(
     if rest and PAINTERS.serves(kind, settings.providers):
         return PAINTERS.get(kind).open(PainterInputs(name, spec, rest, options, exam, blobs, settings, ocr, blank))
     if rest and kind in settings.providers:
-        return _service(name, spec, settings, blobs, options)
+        return open_service(spec, settings, blobs, options, name)
     services = [f"{name}/MODEL" for name, p in settings.providers.items() if p.image_shape]
     raise UsageError(f"{spec!r} is not a painter: write {', '.join([*PAINTERS.usages(), *services])}")
 
@@ -94,9 +95,16 @@ def with_devices(word: str, options: Mapping[str, Any], devices: str | None) -> 
     return {**options, "devices": devices} if runs_here else options
 
 
-def _service(name: str, spec: str, settings: Settings, blobs: Blobs, options: Mapping[str, Any]) -> Painter:
+def open_service(
+    spec: str, settings: Settings, blobs: Blobs, options: Mapping[str, Any] | None = None, name: str | None = None
+) -> ApiPainter:
+    """The painter behind ``provider/model``.
+
+    Raises:
+        UsageError: There is no such provider, or it does not draw.
+    """
     provider, _, model = spec.partition("/")
     shape = settings.provider(provider).image_shape
     if shape is None:
         raise UsageError(f"{provider} has no image_shape: add one under [providers.{provider}] in limner.toml")
-    return SERVICES.get(shape).painter(name, spec, model, options, settings, blobs)
+    return SERVICES.get(shape).painter(name or spec, spec, model, options or {}, settings, blobs)

@@ -39,7 +39,7 @@ class FolderPainter(FreePainter):
     def collisions(self) -> list[list[str]]:
         """Files that stand for the same id, or whose ids differ in capitals only."""
         found = [files for files in self._folded.values() if len(files) > 1]
-        return [[str(file.relative_to(self._root)) for file in files] for files in found]
+        return [[_shown(file.relative_to(self._root)) for file in files] for files in found]
 
     def missing(self, ids: Iterable[str]) -> list[str]:
         """Those of the questions that no file stands for."""
@@ -79,13 +79,17 @@ class FolderPainter(FreePainter):
         """
         files = self._exact.get(question) or self._folded.get(question.casefold()) or []
         if len(files) > 1:
-            names = ", ".join(str(file.relative_to(self._root)) for file in files)
+            names = ", ".join(_shown(file.relative_to(self._root)) for file in files)
             raise Fault("missing", f"{question}: several files fit: {names}; keep one of them")
         if not files:
             raise Fault("missing", f"{question}: no file {question}{{{','.join(ENDINGS)}}} in {self._root}")
-        if not files[0].resolve().is_relative_to(self._root):
+        try:
+            inside, readable = files[0].resolve().is_relative_to(self._root), files[0].is_file()
+        except (OSError, RuntimeError, ValueError) as error:  # Links in a circle, a folder that lets nobody in.
+            raise Fault("missing", f"{files[0]} cannot be read: {error}") from error
+        if not inside:
             raise Fault("missing", f"{files[0]} leads out of the folder through a link")
-        if not files[0].is_file():
+        if not readable:
             raise Fault("missing", f"{files[0]} is no file that can be read")
         return files[0]
 
@@ -98,6 +102,11 @@ def _near_folder(path: Path) -> str:
         return ""
     found = difflib.get_close_matches(path.name, there)
     return f"; there is: {', '.join(found)}" if found else ""
+
+
+def _shown(path: Path) -> str:
+    """A path as it may be told: what does not show, or is no text, stands in it escaped."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in str(path))
 
 
 def _images(root: Path) -> list[Path]:

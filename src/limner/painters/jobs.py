@@ -6,9 +6,10 @@ A service says how to submit and what its replies mean; how long and how often t
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -16,13 +17,15 @@ from urllib.parse import urlsplit
 from ..calls import PASSING, STOPPING, Attempt, Fault, Kind
 from ..core.addresses import bare
 from ..transport.http import TEXT_REPLY_BYTES, exchange
-from ..transport.links import is_allowed
+from ..transport.links import fetch, is_allowed
 from .service import ApiPainter, ServiceImage
 
 POLL_TIMEOUT_S = 60.0
 LONGEST_PAUSE_S = 10.0
 POLLING = {"poll_limit_s": 600.0, "poll_pause_s": 1.0}
 """Options of every such painter: how long a try follows a job, and its first pause. They change no drawing."""
+REFETCH_S = 60.0
+"""How long a stored job is asked for an image that was lost here."""
 WORTH_KEEPING: frozenset[str] = PASSING | STOPPING | {"image"}
 """After these the job may still give its image: later, with another key, or with its host among `link_hosts`."""
 T = TypeVar("T")
@@ -95,7 +98,17 @@ class JobPainter(ApiPainter):
         drawn = ServiceImage(b"", reply, prompt=found.prompt, cost=found.cost, counted=counted)
         return await self.follow_link(found.link, drawn, attempt)
 
-    async def _outcome(self, poll: str | None, submitted: dict[str, Any]) -> tuple[dict[str, Any], FinishedJob]:
+    async def refetch(self, payload: Mapping[str, Any]) -> bytes | None:
+        """See `limner.painters.service.ApiPainter`: polling a job, and following its link, costs nothing."""
+        stored = dict(payload.get("raw") or {})
+        if not stored:
+            return None
+        _, found = await self._outcome(read_reply(self.poll_url, stored), stored, REFETCH_S)
+        return await fetch(found.link, self.hosts)
+
+    async def _outcome(
+        self, poll: str | None, submitted: dict[str, Any], longest_s: float = math.inf
+    ) -> tuple[dict[str, Any], FinishedJob]:
         if poll is None:
             if (found := read_reply(self.read, submitted)) is None:
                 raise FailedJob("server", f"{self.target} gave neither a job nor an image", cost=None)
@@ -112,7 +125,8 @@ class JobPainter(ApiPainter):
             reply = submitted | newest
             return None if (found := read_reply(self.read, reply)) is None else (reply, found)
 
-        return await follow(ask, *self.execution.values())
+        limit_s, pause_s = self.execution.values()
+        return await follow(ask, min(limit_s, longest_s), pause_s)
 
     def _poll_kind(self, status: int, body: Any) -> Kind:
         return "missing" if status in (404, 410) else self.kind(status, body)

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,6 +24,7 @@ from ..core.faults import picture_faults
 from ..core.images import MAX_BYTES, BadImage, decode, encode_png, flatten
 from ..store import Blobs
 from .base import FreePainter, Painting, PaintRequest, refuse_pictures
+from .kept import kept_image
 from .kinds import PainterInputs, PainterKind
 
 GIVEN = frozenset({"seed", "aspect", "question", "images"})
@@ -65,8 +67,8 @@ class PythonPainter(FreePainter):
 
         # The wait for the thread stands before the call, so that it is not counted among the seconds the call takes.
         async with self._turn if self._plain else nullcontext():
-            outcome = await calls.do(Request("paint", self.spec, body), perform)
-        data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
+            make = partial(calls.do, Request("paint", self.spec, body), perform)
+            outcome, data = await kept_image(make, calls, self._blobs)
         return Painting(data, request.prompt, (outcome.key,), outcome.cost, {"body": body})
 
     def _pictures(self, request: PaintRequest) -> dict[str, Any]:

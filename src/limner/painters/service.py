@@ -6,6 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ from ..store import Blobs
 from ..store.records import PROMPT_CUT
 from ..transport.links import fetch
 from .base import Aspect, Painting, PaintRequest, refuse_pictures
+from .kept import kept_image
 
 PICTURE_BYTES = 64 * 2**20
 """How much of prepared pictures a painter holds: a few are started from again and again."""
@@ -209,11 +211,20 @@ class ApiPainter(ABC):
                     await attempt.save({} if drawn.counted else {**left, "counted": True})
                 raise
 
-        outcome = await calls.do(call, perform, bound=self._bound(len(request.images)))
-        data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
+        bound = self._bound(len(request.images))
+        make = partial(calls.do, call, perform, bound=bound)
+        outcome, data = await kept_image(make, calls, self._blobs, self.refetch)
         sent = outcome.payload.get("prompt") or request.prompt
         price = outcome.payload.get("price", outcome.cost)
         return Painting(data, sent, (outcome.key,), price, {"body": body} | cut)
+
+    async def refetch(self, payload: Mapping[str, Any]) -> bytes | None:
+        """An image once more, by what is stored of the service's reply, where that costs nothing; else None.
+
+        Raises:
+            Fault: The service has it no longer, or cannot be reached.
+        """
+        return None
 
     async def follow_link(self, link: str, drawn: ServiceImage, attempt: Attempt) -> ServiceImage:
         """The same with the image behind a link, which is paid for by now: should that fail, the next try goes on here.

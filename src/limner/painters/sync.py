@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from ..calls import Attempt, Fault, Kind
 from ..transport.http import exchange
 from ..transport.kinds import error_message, kind_of
+from ..transport.links import fetch
 from .service import ApiPainter, ServiceImage
 
 LONGEST = 20_000
@@ -65,6 +66,15 @@ class OneReplyPainter(ApiPainter):
         if reply.get("error"):
             raise self.error(reply)
         return reply
+
+    async def refetch(self, payload: Mapping[str, Any]) -> bytes | None:
+        """See `limner.painters.service.ApiPainter`: a link in the reply may still be good."""
+        try:
+            where, _ = self.read(dict(payload["raw"]), ServiceImage(b""))
+            linked = where.startswith(LINK)
+        except (AttributeError, LookupError, TypeError):
+            return None
+        return await fetch(where, self.hosts) if linked else None
 
     async def send(self, body: dict[str, Any], attempt: Attempt) -> ServiceImage:
         """See `limner.painters.service.ApiPainter`."""

@@ -9,7 +9,8 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 
 from ..calls import Budget, Calls, Fault, purpose
-from ..core.errors import StoreError, UsageError
+from ..core.errors import LimnerError, LostImage, UsageError
+from ..core.faults import lost, unexpected
 from ..evidence.probe import Probe
 from ..judges import Judge
 from ..painters import Painter
@@ -20,7 +21,8 @@ from ..strategies import Strategy
 from .backlog import Backlog
 from .plan import Plan, Slot
 from .progress import Progress
-from .steps import draw, mark, stop_if_pointless
+from .recover import Recovery
+from .steps import Slips, draw, mark, stop_if_pointless
 
 
 def _outcome(drawing: Drawing) -> tuple[object, ...]:
@@ -37,6 +39,7 @@ class Runner:
         self._stopping = False
         self._unwritten: BaseException | None = None
         self._stop: Exception | None = None
+        self._slips, self._recovery = Slips(), Recovery(store)
 
     def run(self) -> Progress:
         """Run to the end; Ctrl-C finishes what is in flight, a second one quits at once."""
@@ -127,6 +130,11 @@ class Runner:
         if drawing is None or drawing.status != "done":
             self.progress.total -= self._steps
             return
+        if self._unfinished(drawing) and not await self._whole(drawing) and slot.arm and self.plan.retry_failed:
+            # Its image is lost, and to draw it again is asked for.
+            drawing = await self._draw(slot, calls)
+            if drawing.status != "done":
+                return
         for probe in self.plan.probes:
             if self._stopping:
                 return
@@ -141,14 +149,35 @@ class Runner:
             self._later(save_marking(self.store, marking))
             self._count(slot, marking)
 
+    def _unfinished(self, drawing: Drawing) -> bool:
+        """Whether something of it is still to be measured or marked, for which its image is needed."""
+        if drawing.image is None:
+            return False
+        measured = not any(self.backlog.must_measure(drawing, probe) for probe in self.plan.probes)
+        return not measured or any(self.backlog.must_make(stored) for _, _, stored in self.backlog.markings(drawing))
+
+    async def _whole(self, drawing: Drawing) -> bool:
+        """Whether its image is in the store as it was, or has come back for nothing."""
+        try:
+            await asyncio.to_thread(self.store.blobs.get, str(drawing.image))
+        except LostImage:
+            return await self._recovery.drawing(drawing)
+        return True
+
     def _count(self, slot: Slot, step: Drawing | Marking, stored: bool = False) -> None:
         self.progress.count(slot.question.id, step.status, step.fault, step.detail, stored=stored)
+        if not stored:
+            self._slips.count(type(step).__name__, step.fault, step.detail)
 
     async def _draw(self, slot: Slot, calls: Calls) -> Drawing:
         assert slot.arm is not None
         blank, request, old = self.backlog.blank_drawing(slot), self.backlog.request(slot), slot.stored
         rounds = self.backlog.rounds(old)
         drawing = await draw(blank, slot.arm, request, self.store.blobs, calls, rounds)
+        if old is not None and old.status == "done" and drawing.fault in ("missing", "damaged") and old.calls:
+            # Its image is lost, not its marks: they were made when it was whole.
+            self._count(slot, drawing)
+            return old
         if old is not None and _outcome(old) == _outcome(drawing):
             self._count(slot, old, stored=True)
             return old
@@ -166,14 +195,20 @@ class Runner:
         try:
             data = await asyncio.to_thread(self.store.blobs.get, drawing.image)
             found = await probe.measure(data, calls)
-        except StoreError as error:
-            self.progress.count(question, "failed", "missing", str(error))
-        except Fault as fault:
+        except (Fault, LostImage) as error:
+            fault = lost(error) if isinstance(error, LostImage) else error
             stop_if_pointless(fault)
             self.progress.count(question, "failed", fault.kind, f"{probe.evidence}: {fault.detail}")
+        except LimnerError:
+            raise
+        except Exception as error:
+            slip = unexpected(error)
+            self.progress.count(question, "failed", slip.kind, f"{probe.evidence}: {slip.detail}")
+            self._slips.count(probe.name, slip.kind, slip.detail)
         else:
             self._later(save_evidence(self.store, drawing.image, probe.evidence, found.backend, found.value))
             self.progress.count(question, "done")
+            self._slips.count(probe.name, None, None)
 
     def _later(self, write: Future[None]) -> None:
         """Let a write finish while the work goes on: what it holds can be had from the journal again."""

@@ -8,14 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 from ..calls import STOPPING, Calls, Fault
-from ..core.errors import StopRun, StoreError
+from ..core.errors import LimnerError, LostImage, StopRun
 from ..core.exam import Question
+from ..core.faults import lost, unexpected
 from ..core.images import BadImage
 from ..judges import Judge, Subject
 from ..painters import Painting, PaintRequest
 from ..store import Blobs, now
 from ..store.records import Drawing, Marking
 from .plan import Arm
+
+ALIKE = 5
+"""So many unexpected exceptions of one sort and place in a row end a run."""
 
 
 async def draw(blank: Drawing, arm: Arm, request: PaintRequest, blobs: Blobs, calls: Calls, rounds: int = 0) -> Drawing:
@@ -29,11 +33,17 @@ async def draw(blank: Drawing, arm: Arm, request: PaintRequest, blobs: Blobs, ca
         painting = await arm.strategy.draw(request, arm.painter, calls, blobs, blank.exam, rounds)
         drawing = await _keep(blank, painting, blobs)
         return replace(drawing, notes={**(drawing.notes or {}), **_counted(rounds)})
-    except Fault as fault:
+    except (Fault, LostImage) as error:
+        fault = lost(error) if isinstance(error, LostImage) else error
         stop_if_pointless(fault)
         status = "not_applicable" if fault.kind == "not_applicable" else "failed"
         made = replace(blank, status=status, fault=fault.kind, detail=fault.detail, notes=_counted(rounds) or None)
         return replace(made, calls=list(fault.calls), cost=fault.cost)
+    except LimnerError:
+        raise
+    except Exception as error:
+        slip = unexpected(error)
+        return replace(blank, fault=slip.kind, detail=slip.detail, cost=None)
 
 
 def _counted(rounds: int) -> dict[str, int]:
@@ -46,8 +56,6 @@ async def _keep(blank: Drawing, painting: Painting, blobs: Blobs) -> Drawing:
         sha256, info = await asyncio.to_thread(blobs.put, painting.image)
     except BadImage as error:
         raise Fault("image", str(error), calls=painting.calls) from error
-    except OSError as error:
-        raise StoreError(f"an image cannot be written to {blobs.root}: {error}") from error
     notes = {**painting.notes, **({"image": list(info.notes)} if info.notes else {})}
     return replace(
         blank, status="done", image=sha256, width=info.width, height=info.height, cost=painting.cost,
@@ -67,15 +75,43 @@ async def mark(blank: Marking, question: Question[Any], drawing: Drawing, judge:
             raise Fault("missing", "the drawing came without its image; import it again with --images")
         subject = Subject(drawing.exam, question, drawing.painter, drawing.image, blank.repeat, blank.rounds)
         marked = await judge.mark(subject, calls)
-    except Fault as fault:
+    except (Fault, LostImage) as error:
+        fault = lost(error) if isinstance(error, LostImage) else error
         stop_if_pointless(fault)
         replies = [["", key] for key in fault.calls]
         made = replace(blank, fault=fault.kind, detail=fault.detail, cost=fault.cost, replies=replies)
+    except LimnerError:
+        raise
+    except Exception as error:
+        slip = unexpected(error)
+        made = replace(blank, fault=slip.kind, detail=slip.detail, cost=None)
     else:
         marks = [one.to_json() for one in marked.marks] if marked.marks is not None else None
         replies = [list(pair) for pair in marked.replies]
         made = replace(blank, status="done", replies=replies, marks=marks, cost=marked.cost)
     return replace(made, seconds=time.perf_counter() - clock)
+
+
+class Slips:
+    """Counts unexpected exceptions that are alike and come in a row: what always happens is no item's fault."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[str, int]] = {}
+
+    def count(self, step: str, fault: str | None, detail: str | None) -> None:
+        """Count how a step of this sort ended that was made now.
+
+        Raises:
+            StopRun: The same exception has come `ALIKE` times in a row.
+        """
+        kind = (detail or "").partition(":")[0] + (detail or "").rpartition("(")[2] if fault == "internal" else ""
+        last, times = self._last.get(step, ("", 0))
+        self._last[step] = kind, times + 1 if kind == last else 1
+        if kind and self._last[step][1] >= ALIKE:
+            raise StopRun(
+                f"{detail}: the same unexpected error {ALIKE} times in a row; the run stops here. It is stored as a "
+                "fault of each of them; once it is mended, --retry-failed tries them again"
+            )
 
 
 def stop_if_pointless(fault: Fault) -> None:

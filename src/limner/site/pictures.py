@@ -148,7 +148,7 @@ def _make(spec: PictureSpec, images: Sequence[str]) -> list[tuple[str, str, str]
 
 def _one(spec: PictureSpec, blobs: Blobs, image: str) -> str:
     path = _file(spec.blobs, image)
-    data = path.read_bytes() if path else blobs.get(image)
+    data = blobs.get(image)
     info = inspect(data)
     picture: Any = decode(data) if info.format != "JPEG" or spec.max_side else _drafted(data)
     suffix = ""

@@ -17,11 +17,13 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..core.errors import NoStore, StoreError, UsageError
 from . import migrations
 from .blobs import Blobs
+from .readonly import READ_ONLY, ReadOnlyFile, is_readonly
+from .trouble import NOT_OURS, advice, changed, told
 from .writer import Writer
 
 T = TypeVar("T")
@@ -37,6 +39,9 @@ class Store:
 
     ``FOLDER`` holds ``limner.db`` and ``blobs/``; ``sqlite:///FILE.db`` keeps its images in ``FILE.blobs/``;
     ``postgresql://…?blobs=FOLDER_OR_URL`` keeps them where it says.
+
+    Attributes:
+        readonly: Whether it is a file that can only be read here.
     """
 
     def __init__(self, url: str | Path = DEFAULT, *, create: bool = True) -> None:
@@ -51,7 +56,9 @@ class Store:
             except OSError as error:
                 raise StoreError(f"cannot make a store at {self.url}: {error}") from error
         self.blobs = Blobs(blobs)
-        self._readers, self._writers = _engines(database)
+        self.readonly = self.file is not None and is_readonly(self.file)
+        self._copy = ReadOnlyFile(self.file) if self.readonly and self.file is not None else None
+        self._readers, self._writers = _engines(database, self._copy)
         self._writer: Writer | None = None
         try:
             with _opening(self.url, self.file):
@@ -59,12 +66,25 @@ class Store:
         except StoreError:
             self.close()
             raise
+        self._opened = _identity(self.file)
 
     def submit(self, operation: Callable[[sa.Connection], T]) -> Future[T]:
         """Queue a write; returns a `concurrent.futures.Future` that ends after the commit."""
+        if self.readonly:
+            raise StoreError(f"the store {self.url} {READ_ONLY}")
         if self._writer is None:
-            self._writer = Writer(self._writers)
+            self._writer = Writer(self._writers, self.check_same)
         return self._writer.submit(operation)
+
+    def check_same(self) -> None:
+        """Whether its file is still the one that was opened.
+
+        Raises:
+            StoreError: It was deleted, moved or replaced meanwhile.
+        """
+        if self.file is None or (found := _identity(self.file)) == self._opened:
+            return
+        raise StoreError(changed(self.url, "deleted or moved" if found is None else "replaced"))
 
     def write(self, operation: Callable[[sa.Connection], T]) -> T:
         """Write and wait for the commit."""
@@ -97,8 +117,10 @@ class Store:
         """Turn what the database cannot help, such as a full disk, into one message."""
         try:
             yield
-        except OperationalError as error:
-            raise StoreError(f"the store {self.url} cannot be {done}: {error.orig}") from error
+        except NOT_OURS:
+            raise
+        except DBAPIError as error:
+            raise StoreError(told(error, self.url, done, self.file)) from error
 
     def insert_new(self, connection: sa.Connection, table: sa.Table, *rows: dict[str, Any]) -> None:
         """Insert rows whose primary key is new; leave the others as they are."""
@@ -126,6 +148,8 @@ class Store:
             self._writer = None
         self._readers.dispose()
         self._writers.dispose()
+        if self._copy is not None:
+            self._copy.close()
 
     def __enter__(self) -> Store:
         return self
@@ -149,12 +173,15 @@ def version_at(url: str | Path) -> int | None:
     file = Path(str(database.database)) if database.get_backend_name() == "sqlite" else None
     if file is not None and not file.exists():
         return None
-    readers, _ = _engines(database)
+    copy = ReadOnlyFile(file) if file is not None and is_readonly(file) else None
+    readers, _ = _engines(database, copy)
     try:
         with _opening(shown(str(url)), file), readers.connect() as connection:
             return migrations.version(connection, shown(str(url)))
     finally:
         readers.dispose()
+        if copy is not None:
+            copy.close()
 
 
 @contextmanager
@@ -167,7 +194,17 @@ def _opening(url: str, file: Path | None) -> Iterator[None]:
         folder = file.absolute().parent if file is not None else None
         barred = folder is not None and not os.access(folder, os.W_OK)
         why = f"; {folder} cannot be written to, which SQLite needs: copy the store to where it can" if barred else ""
-        raise StoreError(f"the store {url} cannot be opened: {cause}{why}") from error
+        what = advice(str(cause), url, file) if not barred else ""
+        raise StoreError(f"the store {url} cannot be opened: {cause}{why}" + (f"; {what}" if what else "")) from error
+
+
+def _identity(file: Path | None) -> tuple[int, int] | None:
+    """What tells a file from another one of its name; None where there is none."""
+    try:
+        seen = os.stat(file) if file is not None else None
+    except OSError:
+        return None
+    return (seen.st_dev, seen.st_ino) if seen is not None else None
 
 
 def now() -> float:
@@ -205,11 +242,14 @@ def _places(url: str) -> tuple[sa.URL, str]:
     return (parsed if "+" in parsed.drivername else parsed.set(drivername="postgresql+psycopg")), blobs
 
 
-def _engines(url: sa.URL) -> tuple[sa.Engine, sa.Engine]:
+def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engine, sa.Engine]:
     """Engines for reading and for writing."""
     try:
         if url.get_backend_name() != "sqlite":
             engine = sa.create_engine(url, pool_pre_ping=True)
+            return engine, engine
+        if readonly is not None:
+            engine = readonly.engine(BUSY_S)
             return engine, engine
         readers = sa.create_engine(url, connect_args={"timeout": BUSY_S})
         writers = sa.create_engine(url, connect_args={"timeout": BUSY_S})

@@ -18,8 +18,9 @@ MOST = 256
 class Writer:
     """Runs write operations in the order they come; a result is given out only once it is committed."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, check: Callable[[], None] = lambda: None) -> None:
+        """`check` raises when the database is no longer the one that was opened; asked before and after a commit."""
+        self._engine, self._check = engine, check
         self._queue: queue.SimpleQueue[tuple[Operation, Future[Any]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._loop, name="limner-writer", daemon=True)
         self._thread.start()
@@ -68,5 +69,8 @@ class Writer:
             future.set_result(result)
 
     def _together(self, operations: list[Operation]) -> list[Any]:
+        self._check()
         with self._engine.begin() as connection:
-            return [operation(connection) for operation in operations]
+            results = [operation(connection) for operation in operations]
+        self._check()  # Nothing is given out as stored that went into a file which nobody can find again.
+        return results

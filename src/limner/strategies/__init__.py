@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..calls import Calls, Fault
-from ..core.errors import StoreError, UsageError
+from ..core.errors import LostImage, UsageError
+from ..core.faults import lost
 from ..core.prompts import Prompts
 from ..painters import Painter, Painting, PaintRequest
 from ..store import Blobs
@@ -114,8 +115,8 @@ class Strategy:
             raise joined(fault, studio) from fault
         try:
             image = blobs.get(canvas.image)
-        except StoreError as error:
-            raise Fault("missing", str(error)) from error
+        except LostImage as error:
+            raise joined(lost(error), studio) from error
         notes = {**canvas.notes, **({PROMPT_CUT: studio.cut} if studio.cut else {}), "steps": studio.steps}
         return Painting(image, canvas.prompt_sent, tuple(studio.calls_made), studio.cost, notes)
 

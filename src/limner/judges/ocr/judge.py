@@ -9,6 +9,7 @@ from typing import Any
 from ...calls import Calls
 from ...core.errors import UsageError
 from ...core.evidence import TextLine
+from ...core.faults import picture_faults
 from ...core.marks import Criterion, Mark
 from ...core.protocol import Protocol
 from ...evidence.probe import OcrProbe
@@ -71,7 +72,8 @@ class OcrJudge:
 
     async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
         """Read the drawing's text and hold it against the criteria; see `limner.judges.base.Judge`."""
-        data = await asyncio.to_thread(self._blobs.get, subject.image)
+        with picture_faults(subject.image):
+            data = await asyncio.to_thread(self._blobs.get, subject.image)
         found = await self._probe.measure(data, calls)
         criteria = self._protocol.criteria(subject.question)
         kinds = self._protocol.label_kinds

@@ -10,6 +10,7 @@ from typing import Any
 from ...calls import Calls, Fault
 from ...core.errors import UsageError
 from ...core.exam import Exam, Question
+from ...core.faults import picture_faults
 from ...core.images import BadImage, decode, encode_png
 from ...evidence.probe import OcrProbe
 from ...store import Blobs
@@ -96,7 +97,8 @@ class ControlPainter(FreePainter):
         if reference is None or reference.sha256 is None:
             raise Fault("not_applicable", "the question has no reference image here")
         data = reference.read()
-        return self._blobs.get(reference.sha256) if data is None else data
+        with picture_faults(reference.name):
+            return self._blobs.get(reference.sha256) if data is None else data
 
 
 def _decode(data: bytes) -> Any:

@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -18,6 +19,7 @@ from ...core.settings import PainterFacts
 from ...store import Blobs
 from ...workers import JobFailure, Pool, WorkerDeath, WorkerUnfit
 from ..base import FreePainter, Painting, PaintRequest
+from ..kept import kept_image
 from . import jobs, options, weights
 from .jobs import DrawItem, DrawSettings, PipelineSetup, RawDrawing
 
@@ -87,8 +89,8 @@ class DiffusersPainter(FreePainter):
 
         # The wait for a free worker stands before the call, so that nothing is claimed long before it is drawn.
         async with self._semaphore():
-            outcome = await calls.do(Request("paint", f"diffusers/{found.name}", body), perform)
-        data = await asyncio.to_thread(self._blobs.get, outcome.payload["image"])
+            make = partial(calls.do, Request("paint", f"diffusers/{found.name}", body), perform)
+            outcome, data = await kept_image(make, calls, self._blobs)
         about = outcome.payload.get("about", {})
         notes = {"body": body, "about": about} | ({"cut": about["cut"]} if "cut" in about else {})
         return Painting(data, request.prompt, (outcome.key,), outcome.cost, notes)

@@ -1,0 +1,135 @@
+"""A full disk, a corrupt page, a lost connection: one message with what to do, no traceback, nothing stored lost."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from limner.core.errors import StoreError
+from limner.doctor import Check
+from limner.store import Store
+from limner.store.schema import meta
+from tests.chaos.exam_run import ExamRun, make
+from tests.cli.invoke import limner
+from tests.fakes import ChatServer
+from tests.needs import need
+from tests.support import picture
+
+PAGE = 4096
+
+
+@pytest.fixture
+def world(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> ExamRun:
+    return make(tmp_path, chat, monkeypatch)
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[None]:
+    """The folder as a file system of its own of this size."""
+    folder.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    done = subprocess.run(words, capture_output=True).returncode == 0
+    need("mount", done, "only root can mount a small file system")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def fill(folder: Path) -> Path:
+    """Leave no byte free."""
+    path = folder / "ballast"
+    with path.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"\0" * 65536)
+        except OSError:
+            pass
+    return path
+
+
+@pytest.mark.slow
+def test_a_full_disk_stops_the_run_with_one_message(tmp_path: Path, world: ExamRun) -> None:
+    with small_disk(world.store, "4m"):
+        world.draw()
+        ballast = fill(world.store)
+        said = world.mark(code=1)
+        assert said.err.count("limner: ") == 1
+        assert "no room left" in said.err
+        assert "run the same command again" in said.err
+        ballast.unlink()
+        assert world.mark().json()["failed"] == 0
+        assert len(world.markings()) == 4
+
+
+@pytest.mark.slow
+def test_a_disk_without_room_for_images_stops_the_run_with_one_message(world: ExamRun) -> None:
+    with small_disk(world.store, "2m"):
+        world.draw("--limit", "1")
+        for number, id in enumerate(world.exam.ids[1:]):
+            world.exam.drawing(id).write_bytes(picture(number, "BMP", (600, 600)))
+        said = world.draw(code=1)
+        assert said.err.count("limner: ") == 1
+        assert "no room left" in said.err
+        assert not list(world.store.rglob(".part-*"))
+
+
+def test_a_database_that_may_not_grow_is_told_in_one_message(store: Store) -> None:
+    """The same without a file system of its own."""
+    import sqlalchemy as sa
+
+    sa.event.listen(store._writers, "begin", lambda c: c.exec_driver_sql("PRAGMA max_page_count = 1"))
+    with pytest.raises(StoreError, match=r"no room left.*run the same command again"):
+        store.write(lambda c: c.execute(meta.insert().values(key="much", value="x" * 2**20)))
+
+
+def corrupt(database: Path, table: str) -> None:
+    """Overwrite the pages of a table."""
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        root = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
+    with database.open("r+b") as file:
+        file.seek((root - 1) * PAGE)
+        file.write(b"\xa5" * PAGE)
+
+
+@pytest.mark.parametrize("table", ["drawings", "markings", "calls"])
+@pytest.mark.parametrize("command", ["scores", "show", "export", "report", "mark", "draw"])
+def test_a_corrupt_page_is_told_in_one_message(world: ExamRun, table: str, command: str) -> None:
+    world.run()
+    corrupt(world.store / "limner.db", table)
+    words: dict[str, tuple[str, ...]] = {
+        "scores": ("scores", "genexam"),
+        "show": ("show", "genexam", world.exam.ids[0]),
+        "export": ("export", "genexam"),
+        "report": ("report", "--output", "site"),
+    }
+    if command == "mark":
+        said = world.mark("--repeats", "2", code=None)
+    elif command == "draw":
+        said = world.draw(code=None)
+    else:
+        said = limner(*words[command], "--store", "store", code=None)
+    assert "Traceback" not in said.err
+    if (command, table) in (("draw", "markings"), ("draw", "calls"), ("scores", "calls")):
+        return  # What is not read cannot be missed.
+    assert said.code == 1, said
+    assert said.err.count("limner: ") == 1
+    assert "damaged" in said.err
+    assert "limner verify" in said.err
+
+
+def test_doctor_sees_a_corrupt_page(world: ExamRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limner.doctor._ocr", lambda: Check("OCR", "ok", "not looked at"))
+    world.run()
+    assert "store opens" in limner("doctor", "--store", "store", code=None).out
+    corrupt(world.store / "limner.db", "drawings")
+    said = limner("doctor", "--store", "store", code=1)
+    (line,) = (line for line in said.out.splitlines() if " store: " in line)
+    assert line.startswith(" bad")
+    assert "damaged" in line

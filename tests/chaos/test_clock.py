@@ -1,0 +1,89 @@
+"""The clock set back keeps no fault from being retried, and makes no fault be retried twice in one run."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from limner.calls import Attempt, Calls, Fault, Request, Result
+from limner.store import Store
+
+REQUEST = Request("chat", "service/model", {"n": 1})
+
+
+class Service:
+    """Down as long as it is told to be."""
+
+    def __init__(self) -> None:
+        self.down, self.asked = True, 0
+
+    async def __call__(self, _attempt: Attempt) -> Result:
+        self.asked += 1
+        if self.down:
+            raise Fault("server", "down")
+        return Result({"text": "yes"})
+
+
+def set_clock(patch: pytest.MonkeyPatch, seconds: float) -> None:
+    """From now on it is so many seconds since 1970 for whatever is stored."""
+    for module in ("calls.journal", "calls.claims"):
+        patch.setattr(f"limner.{module}.now", lambda: seconds, raising=False)
+
+
+FAILING = """
+import asyncio, sys
+import limner.calls.journal as journal
+from limner.calls import Calls, Fault, Request
+from limner.store import Store
+journal.now = lambda: 2_000_000.0
+async def perform(_attempt):
+    raise Fault("server", "down")
+with Store(sys.argv[1]) as store:
+    try:
+        asyncio.run(Calls(store, tries=1).do(Request("chat", "service/model", {"n": 1}), perform))
+    except Fault:
+        pass
+"""
+
+
+@pytest.mark.parametrize("back", [10.0, 60.0, 3600.0, 10**6])
+@pytest.mark.slow
+def test_a_fault_of_a_run_that_is_over_is_retried(store: Store, monkeypatch: pytest.MonkeyPatch, back: float) -> None:
+    subprocess.run([sys.executable, "-c", FAILING, str(store.file.parent)], check=True)  # type: ignore[union-attr]
+    set_clock(monkeypatch, 2_000_000.0 - back)
+    service = Service()
+    service.down = False
+    assert asyncio.run(Calls(store).do(REQUEST, service)).payload == {"text": "yes"}
+
+
+@pytest.mark.parametrize("back", [3600.0, 10**6])
+def test_a_fault_of_an_earlier_run_in_the_same_process_is_retried(
+    store: Store, monkeypatch: pytest.MonkeyPatch, back: float
+) -> None:
+    service = Service()
+    set_clock(monkeypatch, 2_000_000.0)
+    with pytest.raises(Fault):
+        asyncio.run(Calls(store, tries=1).do(REQUEST, service))
+    set_clock(monkeypatch, 2_000_000.0 - back)
+    service.down = False
+    assert asyncio.run(Calls(store).do(REQUEST, service)).payload == {"text": "yes"}
+
+
+def test_set_back_during_a_run_the_runs_own_faults_are_not_retried(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = Service()
+
+    async def run() -> None:
+        calls = Calls(store, tries=1)
+        for moment in (2_000_000.0, 1_000_000.0, 1_000_001.0, 3_000_000.0):
+            set_clock(monkeypatch, moment)
+            with pytest.raises(Fault):
+                await calls.do(REQUEST, service)
+
+    set_clock(monkeypatch, 2_000_000.0)
+    asyncio.run(run())
+    assert service.asked == 1

@@ -1,0 +1,198 @@
+"""Images that are no longer what their hash says: never marked, fetched again where free, never redrawn unasked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from limner.calls import Fault
+from limner.painters.services.openai_images import OpenAIImages
+from limner.store import Store
+from tests.chaos.exam_run import ExamRun, damage, make
+from tests.cli.invoke import limner
+from tests.fakes import ChatServer
+from tests.fakes.images_client import ImageServer
+from tests.fakes.jobs_client import JobServer
+from tests.painters import job_support as jobs
+from tests.painters import studio
+from tests.support import expected_scores, picture
+
+HOW = ("truncated", "flipped", "empty", "gone")
+each_way = pytest.mark.parametrize("how", HOW)
+
+
+@pytest.fixture
+def world(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> ExamRun:
+    return make(tmp_path, chat, monkeypatch)
+
+
+def scores(world: ExamRun) -> dict[str, dict[str, float]]:
+    lines = limner("export", "genexam", "--store", "store").lines()
+    names = ("strict", "relaxed", "semantic")
+    return {line["id"]: {name: line["scores"][name] for name in names} for line in lines}
+
+
+@each_way
+def test_marking_takes_a_damaged_image_from_its_folder_again(world: ExamRun, how: str) -> None:
+    world.draw()
+    blob = world.blob()
+    data = damage(blob, how)
+    assert world.mark().json()["failed"] == 0
+    assert blob.read_bytes() == data
+    assert scores(world) == expected_scores(world.exam, world.chat, 1)
+
+
+@each_way
+def test_a_run_takes_a_damaged_image_from_its_folder_again(world: ExamRun, how: str) -> None:
+    world.draw()
+    blob = world.blob()
+    data = damage(blob, how)
+    assert world.run().json()["failed"] == 0
+    assert blob.read_bytes() == data
+    assert scores(world) == expected_scores(world.exam, world.chat, 1)
+
+
+@each_way
+def test_a_damaged_image_that_cannot_be_had_again_is_a_named_fault(world: ExamRun, how: str) -> None:
+    """The three others are marked; what stands in the folder now is another image, and no help."""
+    world.draw()
+    first = world.drawings()[0]
+    data = damage(world.blob(), how)
+    world.exam.drawing(first.question_id).write_bytes(picture(999))
+    said = world.mark(code=3)
+    named = "missing" if how == "gone" else "damaged"
+    assert (said.json()["failures"], world.asked()) == ({named: 1}, 3)
+    (failed,) = (marking for marking in world.markings() if marking.status == "failed")
+    assert (failed.drawing, failed.fault) == (first.id, named)
+    assert str(first.image) in str(failed.detail)
+    assert "limner verify" in str(failed.detail)
+    assert world.drawings()[0].status == "done"
+    # It comes back, and the next run marks it without being told to.
+    (world.store / "blobs" / str(first.image)[:2] / f"{first.image}.png").write_bytes(data)
+    assert world.mark().json()["failed"] == 0
+    assert world.asked() == 4
+
+
+@pytest.mark.slow
+def test_the_ocr_examiner_and_evidence_see_no_damaged_image_either(world: ExamRun) -> None:
+    world.draw()
+    damage(world.blob(), "flipped")
+    world.exam.drawings.rename(world.folder / "elsewhere")
+    said = limner("mark", "genexam", "--judge", "ocr", "--store", "store", "--json", code=3)
+    assert said.json()["failures"] == {"damaged": 1}
+    said = limner("evidence", "genexam", "--ocr", "rapidocr", "--store", "store", "--json", code=3)
+    assert said.json()["failures"] == {"damaged": 1}
+
+
+def test_a_damaged_reference_is_a_named_fault_and_comes_back_with_the_data(world: ExamRun) -> None:
+    world.draw()
+    reference = hashlib.sha256((world.exam.data / "images" / world.exam.rows[0]["image_path"]).read_bytes()).hexdigest()
+    (blob,) = (world.store / "blobs").rglob(f"{reference}.*")
+    data = damage(blob, "truncated")
+    assert world.mark(code=3).json()["failures"] == {"damaged": 1}
+    assert world.asked() == 3
+    assert world.run().json()["failed"] == 0
+    assert blob.read_bytes() == data
+
+
+def test_a_damaged_image_is_neither_exported_nor_shown_on_the_site(world: ExamRun) -> None:
+    world.run()
+    image = world.drawings()[0].image
+    bad = damage(world.blob(), "flipped")
+    changed = world.blob().read_bytes()
+    assert changed != bad
+    said = limner("export", "genexam", "--store", "store", "--images", "out", code=1)
+    assert f"image {image}" in said.err
+    assert "damaged" in said.err
+    limner("report", "--store", "store", "--output", "site")
+    assert not any(path.read_bytes() == changed for path in Path("site").rglob("*") if path.is_file())
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[JobServer]:
+    with JobServer() as server:
+        yield server
+
+
+@pytest.fixture
+def server(service: JobServer, monkeypatch: pytest.MonkeyPatch) -> JobServer:
+    monkeypatch.setenv(jobs.KEY_VARIABLE, jobs.KEY)
+    service.reset()
+    return service
+
+
+def blob_of(store: Store, image: bytes) -> Path:
+    (path,) = Path(store.blobs.root).rglob(f"{hashlib.sha256(image).hexdigest()}.*")
+    return path
+
+
+@each_way
+@pytest.mark.parametrize("spec", jobs.SPECS)
+def test_an_image_is_fetched_again_from_the_stored_job(server: JobServer, store: Store, spec: str, how: str) -> None:
+    painter = jobs.make(server.root, store, spec)
+    first = jobs.paint(painter, store)
+    blob = blob_of(store, first.image)
+    damage(blob, how)
+    again = jobs.paint(painter, store)
+    assert again.image == first.image == blob.read_bytes()
+    assert jobs.paid(server) == [1]
+    assert jobs.tries(store) == [(None, jobs.PRICE)]
+
+
+@pytest.mark.parametrize("spec", jobs.SPECS)
+def test_a_job_that_is_over_is_not_submitted_again_unasked(server: JobServer, store: Store, spec: str) -> None:
+    painter = jobs.make(server.root, store, spec)
+    first = jobs.paint(painter, store)
+    damage(blob_of(store, first.image), "truncated")
+    server.reset()  # The service has forgotten the job.
+    fault = jobs.fail(painter, store)
+    assert (fault.kind, jobs.paid(server)) == ("damaged", [])
+    assert jobs.fail(painter, store).kind == "damaged"
+    # Asked for, it is drawn and paid again.
+    assert jobs.paint(painter, store, retry_failed=True).image == first.image
+    assert jobs.paid(server) == [1]
+    assert jobs.tries(store) == [(None, jobs.PRICE), (None, jobs.PRICE)]
+    assert jobs.paint(painter, store).image == first.image
+    assert jobs.paid(server) == [1]
+
+
+@pytest.fixture(scope="module")
+def image_service() -> Iterator[ImageServer]:
+    with ImageServer() as server:
+        yield server
+
+
+@pytest.fixture
+def images(image_service: ImageServer, monkeypatch: pytest.MonkeyPatch) -> ImageServer:
+    monkeypatch.setenv(studio.KEY_VARIABLE, studio.KEY)
+    image_service.reset()
+    image_service.configure(api_key=studio.KEY)
+    return image_service
+
+
+def test_an_image_is_fetched_again_by_the_stored_link(images: ImageServer, store: Store) -> None:
+    options = {"response_format": "url"}
+    linked = studio.Studio(OpenAIImages, images, store, "Qwen/Qwen-Image", options=options, seeds=True)
+    first = linked.paint("A cell.")
+    damage(blob_of(store, first.image), "truncated")
+    before = images.counts()["total"]
+    assert linked.paint("A cell.").image == first.image
+    assert images.counts()["total"] == before
+    assert blob_of(store, first.image).read_bytes() == first.image
+
+
+def test_an_image_that_stood_in_the_reply_is_not_drawn_again_unasked(images: ImageServer, store: Store) -> None:
+    plain = studio.Studio(OpenAIImages, images, store, "gpt-image-2")
+    first = plain.paint("A cell.")
+    damage(blob_of(store, first.image), "truncated")
+    (fault,) = plain.paint_all(studio.request("A cell."))
+    assert isinstance(fault, Fault)
+    assert (fault.kind, images.counts()["total"]) == ("damaged", 1)
+    assert "--retry-failed" in fault.detail
+    assert isinstance(plain.paint("A cell.", retry_failed=True).image, bytes)
+    assert images.counts()["total"] == 2
+    plain.paint("A cell.")
+    assert images.counts()["total"] == 2

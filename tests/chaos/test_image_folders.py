@@ -1,0 +1,100 @@
+"""What stands in a folder of images may be anything: it is the fault of the one question it stands for."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.exam_run import ExamRun, as_nobody, make
+from tests.fakes import ChatServer
+from tests.support import CLI, environment, picture
+
+
+@pytest.fixture
+def world(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> ExamRun:
+    return make(tmp_path, chat, monkeypatch)
+
+
+def loop(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path.name)
+
+
+def loop_of_two(path: Path) -> None:
+    path.unlink()
+    other = path.with_name("other.txt")
+    other.symlink_to(path.name)
+    path.symlink_to(other.name)
+
+
+def loop_above(path: Path) -> None:
+    path.unlink()
+    folder = path.with_name("round")
+    folder.symlink_to("round")
+    path.symlink_to(folder / "x.png")
+
+
+@pytest.mark.parametrize("tie", [loop, loop_of_two, loop_above])
+def test_a_loop_of_links_is_the_fault_of_its_question(world: ExamRun, tie: object) -> None:
+    tie(world.exam.drawing(world.exam.ids[1]))  # type: ignore[operator]
+    said = world.run(code=3)
+    assert (said.json()["failures"], said.json()["done"]) == ({"missing": 1}, 6)
+    assert world.drawings()[[d.question_id for d in world.drawings()].index(world.exam.ids[1])].fault == "missing"
+
+
+def test_a_loop_of_links_among_the_references(world: ExamRun) -> None:
+    loop(world.exam.data / "images" / world.exam.rows[1]["image_path"])
+    assert world.run(code=3).json()["failures"] == {"missing": 1}
+    assert sorted(marking.status for marking in world.markings()) == ["done"] * 3 + ["failed"]
+
+
+ODD = (b"\xff\xfe.png", b"line\nbreak.png", b"\x1b[31mred.png", b"tab\t.png", "\u202egnp.png".encode(), b"%s%d.png")
+
+
+def test_odd_names_beside_the_others_hinder_nobody(world: ExamRun) -> None:
+    folder = os.fsencode(world.exam.drawings)
+    for number, name in enumerate(ODD):
+        Path(os.fsdecode(folder + b"/" + name)).write_bytes(picture(100 + number))
+        # A second file for the same id, which is told of.
+        Path(os.fsdecode(folder + b"/" + name.replace(b".png", b".PNG"))).write_bytes(picture(200 + number))
+    said = world.run()
+    assert (said.json()["done"], said.json()["failed"]) == (8, 0)
+    assert "files for the same id" in said.err
+    assert "\x1b" not in said.err
+
+
+@pytest.mark.slow
+def test_odd_names_are_told_on_a_real_terminal_too(world: ExamRun) -> None:
+    folder = os.fsencode(world.exam.drawings)
+    for ending in (b".png", b".PNG"):
+        Path(os.fsdecode(folder + b"/\xff" + ending)).write_bytes(picture(100))
+    words = ["draw", "genexam", "--data", world.exam.data, "--painter", world.painter, "--store", "store"]
+    ended = subprocess.run([*CLI, *map(str, words)], capture_output=True, cwd=world.folder, env=environment())
+    assert ended.returncode == 0, ended.stderr
+    assert b"files for the same id" in ended.stderr
+
+
+def test_a_folder_that_stands_where_a_file_should(world: ExamRun) -> None:
+    path = world.exam.drawing(world.exam.ids[1])
+    path.unlink()
+    path.mkdir()
+    assert world.run(code=3).json()["failures"] == {"missing": 1}
+
+
+@pytest.mark.slow
+def test_a_file_nobody_may_read_is_the_fault_of_its_question(world: ExamRun) -> None:
+    """As another user: root may read everything."""
+    world.run("--store", "first")  # Whatever is imported on the way is imported now.
+    path = world.exam.drawing(world.exam.ids[1])
+    path.chmod(0)
+    world.folder.chmod(0o777)
+    try:
+        code, out, _ = as_nobody(lambda: world.run(code=None))
+    finally:
+        path.chmod(0o644)
+    assert (code, json.loads(out)["failures"], json.loads(out)["done"]) == (3, {"missing": 1}, 6)
+    assert [drawing.fault for drawing in world.drawings()].count("missing") == 1

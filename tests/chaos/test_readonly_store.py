@@ -1,0 +1,131 @@
+"""Stores that can only be read, by their permissions or their mount. Nothing is left behind in them."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from limner.core.errors import StoreError
+from limner.store import Store
+from limner.store.records import load_drawings
+from tests.chaos.exam_run import ExamRun, as_nobody, make, tree
+from tests.cli.invoke import limner
+from tests.fakes import ChatServer
+from tests.needs import need
+
+READS = (
+    ("scores", "genexam"),
+    ("show", "genexam", "Biology_0"),
+    ("export", "genexam", "--images", "out"),
+    ("report", "--output", "site"),
+    ("spend", "--json"),
+)
+
+
+@pytest.fixture
+def world(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> ExamRun:
+    world = make(tmp_path, chat, monkeypatch)
+    world.run()
+    return world
+
+
+@contextmanager
+def mounted_readonly(folder: Path) -> Iterator[None]:
+    """The folder as a mount that nobody can write to."""
+    bound = subprocess.run(["mount", "--bind", folder, folder], capture_output=True).returncode == 0
+    try:
+        again = ["mount", "-o", "remount,ro,bind", str(folder), str(folder)]
+        done = bound and subprocess.run(again, capture_output=True).returncode == 0
+        need("mount", done, "only root can mount a folder read-only")
+        yield
+    finally:
+        if bound:
+            subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def leave_log(folder: Path, *, index: bool) -> None:
+    """As a killed process leaves a store: its newest rows in the log alone, which is not yet in the database."""
+    code = """if True:
+        import os, sys
+        from limner.store import Store
+        from limner.store.schema import meta
+        store = Store(sys.argv[1])
+        store.write(lambda connection: connection.execute(meta.insert().values(key="newest", value="here")))
+        os._exit(0)
+    """
+    subprocess.run([sys.executable, "-c", code, str(folder)], check=True)
+    assert (folder / "limner.db-wal").stat().st_size > 0
+    if not index:
+        (folder / "limner.db-shm").unlink()
+
+
+@pytest.mark.parametrize("words", READS, ids=lambda words: words[0])
+def test_a_store_on_a_readonly_mount_is_read(world: ExamRun, words: tuple[str, ...]) -> None:
+    before = limner(*words, "--store", "store").out if words[0] != "report" else None
+    was = tree(world.store)
+    with mounted_readonly(world.store):
+        said = limner(*words, "--store", "store")
+    assert before is None or said.out == before
+    assert tree(world.store) == was
+    assert words[0] != "report" or list(Path("site").rglob("*.html"))
+
+
+@pytest.mark.parametrize("index", [True, False], ids=["with index", "without index"])
+def test_what_stands_in_the_log_alone_is_read_too(world: ExamRun, index: bool) -> None:
+    leave_log(world.store, index=index)
+    was = tree(world.store)
+    with mounted_readonly(world.store):
+        with Store(world.store, create=False) as store, store.reading() as connection:
+            found = connection.exec_driver_sql("SELECT value FROM meta WHERE key = 'newest'").scalar()
+        limner("scores", "genexam", "--store", "store")
+    assert found == "here"
+    assert tree(world.store) == was
+
+
+def test_a_run_on_a_readonly_store_says_so_in_one_message(world: ExamRun) -> None:
+    with mounted_readonly(world.store):
+        said = world.run(code=1)
+    assert said.err.count("limner: ") == 1
+    assert "can only be read here" in said.err
+
+
+def test_what_may_not_be_written_is_refused_before_it_is_queued(world: ExamRun) -> None:
+    with mounted_readonly(world.store), Store(world.store, create=False) as store:
+        assert store.readonly
+        with pytest.raises(StoreError, match="can only be read here"):
+            store.write(lambda _: None)
+
+
+def test_whom_the_folder_does_not_let_write_reads_it(world: ExamRun) -> None:
+    """As another user: root is let in everywhere."""
+    before = limner("scores", "genexam", "--store", "store").out
+    was = tree(world.store)
+    for path in (world.store, *world.store.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        found = as_nobody(lambda: limner("scores", "genexam", "--store", "store", code=None))
+    finally:
+        for path in (world.store, *world.store.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+    assert found == (0, before, "")
+    assert tree(world.store) == was
+
+
+def test_an_older_store_on_a_readonly_mount_is_told_to_be_copied(world: ExamRun) -> None:
+    with sqlite3.connect(world.store / "limner.db") as connection:
+        connection.execute("UPDATE meta SET value = '1' WHERE key = 'version'")
+    connection.close()
+    with mounted_readonly(world.store):
+        said = limner("scores", "genexam", "--store", "store", code=1)
+    assert "put a copy of the store where it can be written" in said.err
+
+
+def test_two_readers_at_once(world: ExamRun) -> None:
+    with mounted_readonly(world.store), Store(world.store) as one, Store(world.store) as two:
+        assert [len(list(load_drawings(store, "genexam"))) for store in (one, two)] == [4, 4]

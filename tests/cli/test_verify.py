@@ -1,0 +1,45 @@
+"""`limner verify`: what it says in words and in JSON, and by its exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.exam_run import ExamRun, damage, make
+from tests.cli.invoke import limner
+from tests.fakes import ChatServer
+
+
+@pytest.fixture
+def world(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> ExamRun:
+    world = make(tmp_path, chat, monkeypatch)
+    world.run()
+    return world
+
+
+def test_a_whole_store(world: ExamRun) -> None:
+    said = limner("verify", "--store", "store")
+    assert [line[:20].strip().split(":")[0] for line in said.out.splitlines()] == [
+        "ok  database", "ok  references", "ok  images", "ok  orphans",
+    ]  # fmt: skip
+    body = limner("verify", "--store", "store", "--json").json()
+    assert (body["ok"], [part["state"] for part in body["parts"]]) == (True, ["ok"] * 4)
+
+
+def test_a_damaged_image_and_its_repair(world: ExamRun) -> None:
+    image = str(world.drawings()[0].image)
+    damage(world.blob(), "truncated")
+    said = limner("verify", "--store", "store", code=1)
+    assert " bad  images: 8 images looked at, 1 wrong" in said.out
+    assert image in said.out
+    body = json.loads(limner("verify", "--store", "store", "--json", code=1).out)
+    assert [defect["subject"] for part in body["parts"] for defect in part["defects"]] == [image]
+    assert "  ok  images: 8 images looked at, 1 repaired" in limner("verify", "--store", "store", "--repair").out
+    limner("verify", "--store", "store")
+
+
+def test_no_store_is_no_whole_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "no store at nothing" in limner("verify", "--store", "nothing", code=1).err

@@ -1,0 +1,150 @@
+"""A store is looked through: what is damaged, missing or orphaned is found, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from limner import api
+from limner.running.repair import verify
+from limner.store import Store
+from limner.store.schema import attempts, calls, drawings, markings, questions
+from limner.store.verify import PART, PartReport, check
+from tests.support import SmallExam, picture
+
+PARTS = ["database", "references", "images", "orphans"]
+
+
+def age(path: Path) -> None:
+    os.utime(path, (time.time() - 3 * 86400,) * 2)
+
+
+@pytest.fixture
+def drawn(tmp_path: Path, small_exam: SmallExam) -> Store:
+    store = Store(tmp_path / "store")
+    painters = [f"mine=folder/{small_exam.drawings}"]
+    api.run("genexam", data=small_exam.data, painters=painters, judges=["ocr"], store=store)
+    return store
+
+
+def states(reports: list[PartReport]) -> dict[str, str]:
+    return {report.name: report.state for report in reports}
+
+
+def blob(store: Store, number: int = 0) -> Path:
+    with store.reading() as connection:
+        image = connection.scalars(sa.select(drawings.c.image).order_by(drawings.c.question_id)).all()[number]
+    (path,) = Path(store.blobs.root).rglob(f"{image}.*")
+    return path
+
+
+def test_a_store_that_is_whole(drawn: Store) -> None:
+    reports = list(check(drawn))
+    assert states(reports) == dict.fromkeys(PARTS, "ok")
+    assert [report.looked > 0 for report in reports] == [True] * 4
+    assert next(report.looked for report in reports if report.name == "images") == 8
+    assert [report.name for report in check(drawn, quick=True)] == ["database"]
+
+
+@pytest.mark.parametrize("harm", [lambda data: data[:-9], lambda data: b"", lambda data: data[:-1] + b"x"])
+def test_a_damaged_image_is_named_with_whose_it_is(drawn: Store, harm: Callable[[bytes], bytes]) -> None:
+    path = blob(drawn)
+    path.write_bytes(harm(path.read_bytes()))
+    found = {report.name: report for report in check(drawn)}
+    assert states(list(found.values())) == dict.fromkeys(PARTS, "ok") | {"images": "bad"}
+    (defect,) = found["images"].defects
+    assert defect.subject == path.stem
+    assert "drawing of Biology_0 by mine" in defect.detail
+
+
+def test_repair_takes_it_from_its_folder(drawn: Store) -> None:
+    path = blob(drawn)
+    data = path.read_bytes()
+    path.write_bytes(data[:-9])
+    blob(drawn, 1).unlink()
+    found = {report.name: report for report in verify(drawn, repair=True)}
+    assert (found["images"].state, found["images"].mended) == ("ok", 2)
+    assert path.read_bytes() == data
+    assert states(list(check(drawn))) == dict.fromkeys(PARTS, "ok")
+
+
+def test_what_cannot_be_had_again_stays_told(drawn: Store, small_exam: SmallExam) -> None:
+    blob(drawn).write_bytes(b"")
+    small_exam.drawing("Biology_0").write_bytes(picture(999))
+    found = {report.name: report for report in verify(drawn, repair=True)}
+    assert (found["images"].state, found["images"].mended) == ("bad", 0)
+
+
+def test_orphans_are_noted_and_set_aside_once_they_are_old(drawn: Store) -> None:
+    sha256, _ = drawn.blobs.put(picture(4000))
+    (orphan,) = Path(drawn.blobs.root).rglob(f"{sha256}.*")
+    half = orphan.with_name(f"{PART}abc")
+    half.write_bytes(b"half")
+    assert states(list(check(drawn)))["orphans"] == "ok"  # A run may be about to name them.
+    age(orphan)
+    age(half)
+    found = {report.name: report for report in check(drawn)}
+    assert (found["orphans"].state, len(found["orphans"].defects)) == ("note", 2)
+    found = {report.name: report for report in verify(drawn, repair=True)}
+    assert (found["orphans"].state, found["orphans"].mended) == ("ok", 2)
+    assert (orphan.exists(), half.exists()) == (False, False)
+    assert (Path(drawn.blobs.root) / "orphans" / orphan.name).read_bytes() == picture(4000)
+    assert states(list(check(drawn))) == dict.fromkeys(PARTS, "ok")
+
+
+def test_old_images_that_something_names_are_no_orphans(drawn: Store) -> None:
+    for path in Path(drawn.blobs.root).rglob("*.*"):
+        age(path)
+    assert states(list(check(drawn)))["orphans"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("wipe", "words"),
+    [
+        (sa.delete(drawings), "its drawing is not in drawings"),
+        (sa.delete(questions), "its question Biology_0 is not in questions"),
+        (sa.delete(attempts), "it is done, but its result is gone"),
+        (sa.update(markings).values(replies=[["ocr", "0" * 64]]), "is gone"),
+    ],
+)
+def test_rows_that_name_what_is_gone(drawn: Store, wipe: sa.Delete, words: str) -> None:
+    with drawn._writers.connect() as connection:
+        connection.connection.dbapi_connection.execute("PRAGMA foreign_keys=OFF")  # type: ignore[union-attr]
+        connection.execute(wipe)
+        connection.commit()
+    found = {report.name: report for report in check(drawn)}
+    assert found["references"].state == "bad"
+    assert any(words in defect.detail for defect in found["references"].defects)
+
+
+def test_a_call_without_its_result_is_made_again_after_a_repair(drawn: Store, small_exam: SmallExam) -> None:
+    drawn.write(lambda connection: connection.execute(sa.delete(attempts)))
+    found = {report.name: report for report in verify(drawn, repair=True)}
+    assert found["references"].state == "ok"
+    with drawn.reading() as connection:
+        assert set(connection.execute(sa.select(calls.c.status, calls.c.fault)).all()) == {("failed", "interrupted")}
+
+
+def test_an_index_that_does_not_fit_its_table_is_made_anew(tmp_path: Path, small_exam: SmallExam) -> None:
+    store = Store(tmp_path / "store")
+    api.run("genexam", data=small_exam.data, painters=[f"folder/{small_exam.drawings}"], judges=["ocr"], store=store)
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "store" / "limner.db")) as connection:
+        connection.execute("PRAGMA writable_schema=ON")
+        (before,) = connection.execute("SELECT sql FROM sqlite_master WHERE name='markings_by_setup'").fetchone()
+        # The index says that it is of another column than the one it was made of.
+        changed = "UPDATE sqlite_master SET sql = ? WHERE name = 'markings_by_setup'"
+        connection.execute(changed, (before.replace("(setup)", "(status)"),))
+        connection.commit()
+    with Store(tmp_path / "store") as store:
+        assert states(list(check(store)))["database"] == "bad"
+        found = {report.name: report for report in verify(store, repair=True)}
+        assert (found["database"].state, found["database"].mended > 0) == ("ok", True)
+        assert states(list(check(store)))["database"] == "ok"
