@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import math
 
 from ..core.errors import LimnerError, UsageError
-
 
 EXACT = 1e-9
 """Sums of fractions drift: by so many dollars a limit may seem to be passed."""
@@ -78,8 +76,8 @@ class Budget:
 
 
 def counted(bound: float, cost: float | None) -> float:
-    """What an attempt counts: its cost; its bound where nobody knows that, or what was told is no price."""
-    return cost if cost is not None and 0 <= cost < math.inf else bound
+    """What an attempt counts: its cost, or its bound where nobody knows that."""
+    return bound if cost is None else cost
 
 
 HELP = "add its prices to limner.toml, and for chat models a token limit (--judge-arg max_completion_tokens=N)"

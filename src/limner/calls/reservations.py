@@ -17,8 +17,8 @@ from .budget import EXACT, counted
 
 # Made once: they are executed for every call.
 PURSE = purses.update().where(purses.c.name == sa.bindparam("purse_"))
-FREE = purses.c.budget + EXACT - purses.c.spent - purses.c.reserved
-TAKE = PURSE.where(FREE >= sa.bindparam("bound_")).values(reserved=purses.c.reserved + sa.bindparam("bound_"))
+FULLER = purses.c.reserved + sa.bindparam("bound_")
+TAKE = PURSE.where(purses.c.spent + FULLER <= purses.c.budget + EXACT).values(reserved=FULLER)
 MOVE = PURSE.values(
     spent=purses.c.spent + sa.bindparam("spent_"), reserved=purses.c.reserved + sa.bindparam("reserved_")
 )

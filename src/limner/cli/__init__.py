@@ -86,6 +86,9 @@ def main() -> NoReturn:
     """Run the command line; errors meant for users become one message and an exit code."""
     from limner.core.errors import LimnerError
 
+    from . import interrupts
+
+    interrupts.watch()
     try:
         limner.main(prog_name="limner", standalone_mode=False)
     except LimnerError as error:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 
 from ..calls import Budget, Calls, Fault, purpose
+from ..calls.purse import check_purse, open_purse
 from ..core.errors import StoreError, UsageError
 from ..evidence.probe import Probe
 from ..judges import Judge
@@ -41,6 +43,10 @@ class Runner:
         for judge, setup in self.backlog.judges:
             save_setup(self.store, setup, judge.setup)
         self.backlog.load()
+        if (purse := self.plan.purse) is not None:
+            told = open_purse(self.store, purse, self.plan.budget, change=self.plan.change_purse)
+            if told is not None:
+                print(told, file=sys.stderr)
         asyncio.run(self._run())
         if self._stop is not None:
             raise self._stop
@@ -53,6 +59,11 @@ class Runner:
             UsageError: A key is not there, or a budget cannot be kept.
         """
         Budget(self.plan.budget)
+        limited = self.plan.budget is not None or self.plan.purse is not None
+        if self.plan.purse is not None:
+            check_purse(self.store, self.plan.purse, self.plan.budget, change=self.plan.change_purse)
+        elif self.plan.change_purse:
+            raise UsageError("--change-purse: name the purse with --purse")
         arms = self.plan.arms
         for arm in arms:
             arm.strategy.fits(arm.painter)
@@ -60,7 +71,7 @@ class Runner:
         everyone: list[Painter | Strategy | Judge | Probe] = [*{id(arm.painter): arm.painter for arm in arms}.values()]
         for one in [*everyone, *strategies, *self.plan.judges, *self.plan.probes]:
             one.check()
-            if self.plan.budget is not None and (why := one.unpriced()) is not None:
+            if limited and (why := one.unpriced()) is not None:
                 raise UsageError(f"--budget cannot be kept: {why}")
 
     @property
@@ -72,7 +83,7 @@ class Runner:
         slots = list(self.backlog.slots())
         self.progress.total = len(slots) * (1 + self._steps)
         queue = iter(slots)
-        budget = Budget(self.plan.budget)
+        budget = Budget(self.plan.budget, self.plan.purse)
         calls = Calls(self.store, retry_failed=self.plan.retry_failed, budget=budget, limits=self.plan.limits)
         with self._signals():
             async with calls, asyncio.TaskGroup() as group:
@@ -174,11 +185,14 @@ class Runner:
                 task.cancel()
             self._stopping = self.progress.interrupted = True
 
+        # Not through the loop's own handlers: those would take the place of who counts signals for the command line.
+        def pass_on(_number: int, _frame: object) -> None:
+            loop.call_soon_threadsafe(stop)
+
         try:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, stop)
-        except (NotImplementedError, ValueError, RuntimeError):
-            yield  # Not the main thread, or a platform without these: leave the signals alone.
+            before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
+        except ValueError:
+            yield  # Not the main thread: leave the signals alone.
             return
         try:
             yield
@@ -186,5 +200,5 @@ class Runner:
             if not self.progress.interrupted:
                 raise
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
+            for number, handler in before.items():
+                signal.signal(number, handler)
