@@ -30,7 +30,8 @@ class Budget:
         # Not "limit <= 0": every comparison with "nan" is false, and such a limit would never be reached.
         if limit is not None and not limit > 0:
             raise UsageError(f"--budget takes dollars above 0, not {limit:g}")
-        self.limit, self.purse = (limit, None) if purse is None else (None, purse)
+        self.limit = limit if purse is None else None
+        self.purse = purse
         self.spent = 0.0
         self.reserved = 0.0
         self._flying = 0

@@ -23,9 +23,9 @@ RESTARTS = frozenset({"57P01", "57P02", "57P03", "53300"})
 def is_passing(error: BaseException) -> bool:
     """Whether the same thing may succeed later, as it is: nothing of it was kept, or it can be done twice."""
     # Only drivers of servers tell a state; SQLite's errors are of another sort, and none of them passes.
-    if not isinstance(error, DBAPIError) or not hasattr(error.orig, "sqlstate"):
+    if not isinstance(error, DBAPIError) or error.orig is None or not hasattr(error.orig, "sqlstate"):
         return False
-    state = error.orig.sqlstate
+    state: str | None = error.orig.sqlstate
     if error.connection_invalidated or state in COLLISIONS | RESTARTS or (state or "").startswith("08"):
         return True
     # Without a state the server has not said anything: it cannot be reached.
