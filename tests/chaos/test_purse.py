@@ -159,7 +159,9 @@ def test_raising_it_lets_the_rest_go_on_and_everyone_sees_it(tmp_path: Path, pla
     said = run_limner("spend", "--purse", "--store", place, "--json", cwd=tmp_path)
     (one,) = json.loads(said.stdout)
     assert (one["purse"], one["limit"], one["reserved"]) == ("week", 0.6, 0.0)
-    assert one["spent"] == pytest.approx(billing.bill, abs=1e-9)
+    # A busy machine may miss a reply: then its bound counts, and is told.
+    known = one["spent"] - sum(by["at_bound"] for by in one["by"])
+    assert known - 1e-9 <= billing.bill <= one["spent"] + 1e-9
     assert [by["running"] for by in one["by"]] == [False, False]
     text: subprocess.CompletedProcess[str] = run_limner("spend", "--purse", "week", "--store", place, cwd=tmp_path)
     assert f"purse week: ${one['spent']:.4f} spent, $0.0000 set aside" in text.stdout
