@@ -108,8 +108,9 @@ def test_two_processes_never_pass_it(tmp_path: Path, place: str, faults: str) ->
         found = kept(billing, place)
         assert (found.reserved, found.lost) == (0.0, 0.0)
         assert {by.running for by in found.by} == {False}
-        # It is not that nothing was done: they went on until one more could have passed the limit.
-        assert found.spent > LIMIT - BOUND
+        # It is not that nothing was done: they went on to the end, or until one more could have passed the limit.
+        assert found.spent > LIMIT - BOUND or (4 not in {one.returncode for one in ended} and faults == "status")
+        assert len(service.seen) >= QUESTIONS or 4 in {one.returncode for one in ended}
         if 4 in {one.returncode for one in ended}:
             # A later run goes on where they ended: nothing more is paid.
             before = len(service.seen)
