@@ -48,6 +48,7 @@ def test_a_new_store_is_like_one_brought_forward(postgres: str) -> None:
     assert look(new, shape) == look(old, shape)
     after = look(old, rows)
     assert [row.pop("kind") for row in after["setups"]] == ["judge"]
+    assert [after.pop(name) for name in ("purses", "reservations")] == [[], []]
     assert after == before
 
 

@@ -46,6 +46,7 @@ def test_an_older_store_is_brought_forward_and_says_so_once(old: str, capfd: pyt
     )
     after = look(old, rows)
     assert [row.pop("kind") for row in after["setups"]] == ["judge"]
+    assert [after.pop(name) for name in ("purses", "reservations")] == [[], []]
     assert after == before
     Store(old).close()
     assert capfd.readouterr().err == ""

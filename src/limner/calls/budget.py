@@ -6,6 +6,9 @@ import asyncio
 
 from ..core.errors import LimnerError, UsageError
 
+EXACT = 1e-9
+"""Sums of fractions drift: by so many dollars a limit may seem to be passed."""
+
 
 class BudgetReached(LimnerError):
     """Nothing more fits into the budget, and nothing is in flight that could free some of it."""
@@ -18,13 +21,17 @@ class Budget:
 
     What an attempt cost is not always known (a dropped connection, a process that died): then its whole bound counts
     as spent, so that the limit holds whatever the service charged.
+
+    Attributes:
+        purse: The purse in the store that has the limit in this one's place; see `limner.calls.reservations`.
     """
 
-    def __init__(self, limit: float | None = None) -> None:
+    def __init__(self, limit: float | None = None, purse: str | None = None) -> None:
         # Not "limit <= 0": every comparison with "nan" is false, and such a limit would never be reached.
         if limit is not None and not limit > 0:
             raise UsageError(f"--budget takes dollars above 0, not {limit:g}")
-        self.limit = limit
+        self.limit = limit if purse is None else None
+        self.purse = purse
         self.spent = 0.0
         self.reserved = 0.0
         self._flying = 0
@@ -37,11 +44,11 @@ class Budget:
             BudgetReached: It does not fit, and nothing in flight can free enough.
             UsageError: There is a limit, and nobody knows what this call can cost.
         """
-        if self.limit is None:
-            return bound or 0.0
-        if bound is None:
+        if bound is None and (self.limit is not None or self.purse is not None):
             raise UsageError(f"--budget needs to know what a call to {target} can cost; {HELP}")
-        while self.spent + self.reserved + bound > self.limit + 1e-9:
+        if self.limit is None or bound is None:
+            return bound or 0.0
+        while self.spent + self.reserved + bound > self.limit + EXACT:
             if not self._flying:
                 left = max(0.0, self.limit - self.spent)
                 raise BudgetReached(
@@ -64,9 +71,14 @@ class Budget:
         self._flying -= 1
         # Sums of fractions drift: with nothing in flight, nothing is reserved.
         self.reserved = self.reserved - bound if self._flying else 0.0
-        self.spent += bound if cost is None else cost
+        self.spent += counted(bound, cost)
         freed, self._freed = self._freed, asyncio.Event()
         freed.set()
+
+
+def counted(bound: float, cost: float | None) -> float:
+    """What an attempt counts: its cost, or its bound where nobody knows that."""
+    return bound if cost is None else cost
 
 
 HELP = "add its prices to limner.toml, and for chat models a token limit (--judge-arg max_completion_tokens=N)"

@@ -17,6 +17,7 @@ from ..core.redaction import without_secrets
 from ..store import Store
 from ..store.schema import attempts, calls
 from .keys import Request, current
+from .reservations import Reservation, count_lost
 
 LEASE_S = 120.0
 """How long a claim of another host stands without a sign of life."""
@@ -98,8 +99,14 @@ class Busy:
     """Another live process is making the call."""
 
 
-Claim = Claimed | Settled | Busy
-SELECT = sa.select(calls).where(calls.c.key == sa.bindparam("key_")).with_for_update()
+@dataclass(frozen=True)
+class Short:
+    """The call is free to be made, but the most it can cost does not fit into the purse now."""
+
+
+Claim = Claimed | Settled | Busy | Short
+LOOK = sa.select(calls).where(calls.c.key == sa.bindparam("key_"))
+SELECT = LOOK.with_for_update()
 
 
 def claim(
@@ -112,6 +119,7 @@ def claim(
     retry_failed: bool,
     since: float,
     tried: Collection[str] = (),
+    reservation: Reservation | None = None,
 ) -> Callable[[sa.Connection], Claim]:
     """The operation that claims a call, or tells why it need not or cannot be made.
 
@@ -124,11 +132,29 @@ def claim(
         retry_failed: Whether lasting faults are tried again.
         since: Faults settled before this time count as an earlier run's.
         tried: Keys of calls that this very run has tried in vain.
+        reservation: What the first attempt sets aside, in the same transaction.
     """
 
     exam, painter = current()
 
-    def operation(connection: sa.Connection) -> Claim:
+    def known(connection: sa.Connection, row: Any) -> Claim | None:
+        """What a call that stands in the journal is, unless it is to be made."""
+        if row.status == "done":
+            return settled(connection, row)
+        if row.status == "failed":
+            again = retry_failed or row.fault in RETRIED_NEXT_RUN
+            if not again or request.key in tried or not _is_earlier(row, since, at):
+                return settled(connection, row)
+        if row.status == "claimed":
+            if row.token == token:
+                # Committed before, though the connection was lost and nobody heard of it.
+                return Claimed(token, row.tries, row.progress)
+            if row.lease_until > at and not Owner(row.host, row.pid, row.process_start).is_dead_here():
+                return Busy()
+        return None
+
+    def take(connection: sa.Connection) -> tuple[Claim, bool]:
+        """The claim, and whether it is made now."""
         ours = {
             "status": "claimed", "host": owner.host, "pid": owner.pid, "process_start": owner.start,
             "token": token, "lease_until": at + LEASE_S, "tries": 0, "updated": at,
@@ -139,26 +165,33 @@ def claim(
             "created": at, "exam": exam, "painter": painter,
         }  # fmt: skip
         if store.is_new(connection, calls, fresh | ours):
-            return Claimed(token, 0, None)
+            return Claimed(token, 0, None), True
         row = connection.execute(SELECT, {"key_": request.key}).one()
-        if row.status == "done":
-            return settled(connection, row)
-        if row.status == "failed":
-            again = retry_failed or row.fault in RETRIED_NEXT_RUN
-            if not again or request.key in tried or not _is_earlier(row, since, at):
-                return settled(connection, row)
+        if (found := known(connection, row)) is not None:
+            return found, False
         tries = row.tries
         if row.status == "claimed":
-            holder = Owner(row.host, row.pid, row.process_start)
-            if row.lease_until > at and not holder.is_dead_here():
-                return Busy()
             # The dead process may have been charged: its try is counted, at a cost nobody knows.
             tries += 1
             lost = {"call": request.key, "n": tries, "started": row.updated, "seconds": max(0.0, at - row.updated)}
             why = {"fault": "interrupted", "detail": f"process {row.pid} on {row.host} ended during the call"}
             connection.execute(attempts.insert().values(lost | why))
+            count_lost(connection, request.key)
         connection.execute(calls.update().where(calls.c.key == request.key).values(ours | {"tries": tries}))
-        return Claimed(token, tries, row.progress)
+        return Claimed(token, tries, row.progress), True
+
+    def operation(connection: sa.Connection) -> Claim:
+        if reservation is None:
+            return take(connection)[0]
+        if not reservation.take(connection):
+            row = connection.execute(LOOK, {"key_": request.key}).one_or_none()
+            return (known(connection, row) if row is not None else None) or Short()
+        found, made = take(connection)
+        if made and isinstance(found, Claimed):
+            reservation.enter(connection, store, entry(request.key, found.tries + 1, token, owner, at))
+        else:
+            reservation.put_back(connection)
+        return found
 
     return operation
 
@@ -168,6 +201,12 @@ def _is_earlier(row: Any, since: float, at: float) -> bool:
     if row.updated < since or row.updated > at + LEASE_S:
         return True
     return Owner(row.host, row.pid, row.process_start).is_dead_here()
+
+
+def entry(call: str, n: int, token: str, owner: Owner, at: float) -> dict[str, Any]:
+    """Whose attempt it is, as it stands beside what is set aside for it."""
+    who = {"host": owner.host, "pid": owner.pid, "process_start": owner.start}
+    return {"call": call, "n": n, "token": token, "created": at, **who}
 
 
 def settled(connection: sa.Connection, row: Any) -> Settled:

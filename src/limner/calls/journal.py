@@ -21,9 +21,11 @@ from ..store import Store, now
 from ..store.schema import attempts, calls
 from ..store.trouble import changed
 from .budget import Budget
-from .claims import LEASE_S, Busy, Claimed, Settled, claim, this_process
+from .claims import LEASE_S, Busy, Claimed, Settled, Short, claim, entry, this_process
 from .keys import Request
+from .purse import wait_or_stop
 from .rate_limit import Limits, RateLimit
+from .reservations import Reservation
 from .usage import doubt_of
 
 DETAIL = 2000
@@ -33,8 +35,8 @@ TRIES = 5
 
 # Made once: they are executed for every call.
 OURS = calls.update().where(calls.c.key == sa.bindparam("key_"), calls.c.token == sa.bindparam("token_"))
-ATTEMPT = attempts.insert()
 THERE = sa.select(calls.c.key).where(calls.c.key == sa.bindparam("key_"))
+MINE = sa.select(calls.c.tries).where(calls.c.key == sa.bindparam("key_"), calls.c.token == sa.bindparam("token_"))
 
 
 def back_off(tries: int) -> float:
@@ -153,33 +155,37 @@ class Calls:
         return await asyncio.shield(task)
 
     async def _do(self, request: Request, perform: Perform, bound: float | None, tokens: int) -> Outcome:
-        pause = 0.05
+        pause, purse = 0.05, self.budget.purse
+        reservation = Reservation(purse, bound) if purse is not None and bound else None
         while True:
             # The wait for room stands before the claim, so that nothing is claimed long before it is made.
             async with self._room:
-                held = await self._claim(request)
+                held = await self._claim(request, reservation)
                 if isinstance(held, Settled):
                     return self._known(request, held)
                 if isinstance(held, Claimed):
                     self._held[request.key] = held.token
                     try:
-                        outcome = await self._attempts(request, perform, held, bound, tokens)
+                        outcome = await self._attempts(request, perform, held, bound, tokens, reservation)
                     finally:
                         self._held.pop(request.key, None)
                     if outcome is not None:
                         return outcome
+            if isinstance(held, Short) and reservation is not None:
+                await asyncio.to_thread(wait_or_stop, self.store, reservation, request.target)
             # Another process is making it, or has taken it over from us: its outcome is the one that stands.
             await asyncio.sleep(pause)
             pause = min(1.0, pause * 1.5)
 
-    async def _claim(self, request: Request) -> Claimed | Settled | Busy:
+    async def _claim(self, request: Request, reservation: Reservation | None) -> Claimed | Settled | Busy | Short:
         token = secrets.token_hex(16)
         how: dict[str, Any] = {"retry_failed": self.retry_failed, "since": self.since, "tried": self._tried}
+        how["reservation"] = reservation
         try:
             return await self.store.awrite(claim(self.store, request, self._owner, token, now(), **how))
         except asyncio.CancelledError:
             # It is written all the same: give it back, for nobody is going to make the call.
-            await asyncio.shield(self._change(request.key, token, status="open"))
+            await asyncio.shield(self._give_back(request.key, token, reservation))
             raise
 
     def _known(self, request: Request, settled: Settled) -> Outcome:
@@ -189,7 +195,13 @@ class Calls:
         return Outcome(request.key, settled.result or {}, settled.cost, stored=True)
 
     async def _attempts(
-        self, request: Request, perform: Perform, held: Claimed, bound: float | None, tokens: int
+        self,
+        request: Request,
+        perform: Perform,
+        held: Claimed,
+        bound: float | None,
+        tokens: int,
+        reservation: Reservation | None,
     ) -> Outcome | None:
         """Try until there is an outcome; None when the claim was lost on the way."""
         attempt = Attempt(self, request.key, held.token, held.progress)
@@ -199,6 +211,8 @@ class Calls:
             try:
                 if n > held.tries + 1:
                     await asyncio.sleep(self._wait(n - held.tries - 1))
+                    if reservation is not None and not await self._reserve(request, n, held.token, reservation):
+                        return None
                 # The rate limit comes last: whoever has been let through it sends at once.
                 reserved = await self.budget.reserve(bound, request.target)
                 await limit.enter(tokens)
@@ -206,7 +220,7 @@ class Calls:
                 # Nothing was sent: the call is free for whoever comes next.
                 if reserved is not None:
                     self.budget.settle(reserved, 0.0)
-                await asyncio.shield(self._change(request.key, held.token, status="open"))
+                await asyncio.shield(self._give_back(request.key, held.token, reservation))
                 raise
             started, clock = now(), time.perf_counter()
             cost: float | None = None
@@ -225,7 +239,7 @@ class Calls:
                 if fault.retry_after is not None:
                     limit.hold(fault.retry_after)
                 row = _row(request.key, n, started, clock, fault)
-                if not await self._settle(row, held.token, "claimed" if again else "failed", fault):
+                if not await self._settle(row, held.token, "claimed" if again else "failed", fault, reservation):
                     return None
                 if not again:
                     raise Fault(fault.kind, fault.detail, calls=(request.key,), cost=fault.cost) from fault
@@ -234,7 +248,7 @@ class Calls:
                 slip = isinstance(error, Exception) and not isinstance(error, LimnerError)
                 broken = unexpected(error, (request.key,)) if slip else Fault("interrupted", repr(error), cost=None)  # type: ignore[arg-type]
                 row = _row(request.key, n, started, clock, broken)
-                await asyncio.shield(self._settle(row, held.token, "failed", broken))
+                await asyncio.shield(self._settle(row, held.token, "failed", broken, reservation))
                 if slip:
                     raise broken from error
                 raise
@@ -242,7 +256,7 @@ class Calls:
                 payload: dict[str, Any] = without_secrets(result.payload)
                 told = {"result": payload, "cost": cost, "doubt": doubt}
                 row = _row(request.key, n, started, clock, None) | told
-                if not await self._settle(row, held.token, "done", None):
+                if not await self._settle(row, held.token, "done", None, reservation):
                     return None
                 return Outcome(request.key, payload, cost, stored=False)
             finally:
@@ -263,7 +277,26 @@ class Calls:
         done = calls.update().where(calls.c.key == key, calls.c.status == "done")
         await self.store.awrite(methodcaller("execute", done.values(status="open", updated=now())))
 
-    async def _settle(self, row: dict[str, Any], token: str, status: str, fault: Fault | None) -> bool:
+    async def _reserve(self, request: Request, n: int, token: str, reservation: Reservation) -> bool:
+        """Set the bound of a further attempt aside; False when the claim is no longer ours."""
+
+        def operation(connection: sa.Connection) -> bool | None:
+            fits = reservation.take(connection)
+            held = connection.execute(MINE, {"key_": request.key, "token_": token}).first() is not None
+            if fits and held:
+                reservation.enter(connection, self.store, entry(request.key, n, token, self._owner, now()))
+            elif fits:
+                reservation.put_back(connection)
+            return None if held and not fits else held
+
+        while (held := await self.store.awrite(operation)) is None:
+            await asyncio.to_thread(wait_or_stop, self.store, reservation, request.target)
+            await asyncio.sleep(1.0)
+        return held
+
+    async def _settle(
+        self, row: dict[str, Any], token: str, status: str, fault: Fault | None, reservation: Reservation | None
+    ) -> bool:
         """Store an attempt and what it makes of the call; False when the claim is no longer ours.
 
         Raises:
@@ -284,15 +317,32 @@ class Calls:
             if status == "failed":
                 self._tried.add(row["call"])
 
+        purse, cost = self.budget.purse, row["cost"]
+
         def operation(connection: sa.Connection) -> bool:
+            if reservation is not None:
+                reservation.settle(connection, row["call"], token, cost)
             held = bool(connection.execute(OURS, {"key_": row["call"], "token_": token, **changes}).rowcount)
             if held:
-                connection.execute(ATTEMPT, row)
+                self.store.insert_new(connection, attempts, row)
+                if reservation is None and purse is not None and cost:
+                    by = entry(row["call"], row["n"], token, self._owner, at)
+                    Reservation(purse, 0.0).charge(connection, self.store, by, cost)
             elif connection.scalar(THERE, {"key_": row["call"]}) is None:
                 raise StoreError(changed(self.store.url, "replaced or emptied"))
             return held
 
         return await self.store.awrite(operation)
+
+    async def _give_back(self, key: str, token: str, reservation: Reservation | None) -> None:
+        """Nothing was sent: the call is free for whoever comes next, and so is the money."""
+
+        def operation(connection: sa.Connection) -> None:
+            if reservation is not None:
+                reservation.release(connection, key, token)
+            connection.execute(OURS, {"key_": key, "token_": token, "status": "open", "updated": now()})
+
+        await self.store.awrite(operation)
 
     async def _change(self, key: str, token: str, **changes: Any) -> None:
         mine = calls.update().where(calls.c.key == key, calls.c.token == token)

@@ -96,6 +96,9 @@ def main() -> NoReturn:
     from limner.core.errors import LimnerError
     from limner.core.terminal import printable
 
+    from . import interrupts
+
+    interrupts.watch()
     try:
         limner.main(prog_name="limner", standalone_mode=False)
     except LimnerError as error:

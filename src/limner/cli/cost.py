@@ -59,16 +59,26 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
     "--by", multiple=True, type=click.Choice(["target", "kind", "exam", "painter"]),
     default=("kind", "target", "exam"), show_default=True, help="How to group. Repeatable.",
 )  # fmt: skip
+@click.option(
+    "--purse", metavar="[NAME]", is_flag=False, flag_value="",
+    help="Show the purses instead, or one of them: limit, spent, set aside, and by which process.",
+)  # fmt: skip
 @options.store
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def spend_command(by: tuple[str, ...], store: str, as_json: bool) -> None:
+def spend_command(by: tuple[str, ...], purse: str | None, store: str, as_json: bool) -> None:
     """Say what was spent: image calls (paint) and chat calls (chat), failed attempts included."""
+    from ..calls.purse import read_purses
     from ..running.spending import spent
     from ..store.open import open_store
-    from ..tables.costs import spend_table
+    from ..tables.costs import purse_table, spend_table
     from ..tables.render import show
 
     with open_store(store) as opened:
+        if purse is not None:
+            found = read_purses(opened, purse or None)
+            how = "json" if as_json else "text"
+            show(how, lambda: [purse_table(one) for one in found], body=lambda: [one.to_json() for one in found])
+            return
         rows = spent(opened, by)
     show(
         "json" if as_json else "text",

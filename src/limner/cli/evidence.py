@@ -72,7 +72,7 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
         if given["as_json"]:
             say(json.dumps({"values": brought}))
         return 0
-    how = {name: given[name] for name in ("painters", "concurrency", "retry_failed", "budget")}
+    how = {name: given[name] for name in ("painters", "concurrency", "retry_failed", "budget", "purse", "change_purse")}
     plan = api.plan(exam, store, selection=selection, measuring=wanted, draw=False, **how)
     if not plan.probes:
         only = replace(wanted, probes=("ocr",))

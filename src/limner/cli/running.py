@@ -29,6 +29,11 @@ how = options.together(
         "--budget", type=float, metavar="DOLLARS",
         help="Stop before this command spends more than this; all prices must be known.",
     ),
+    click.option(
+        "--purse", metavar="NAME",
+        help="Share the budget with all who name this purse: other processes, machines and later runs.",
+    ),
+    click.option("--change-purse", is_flag=True, help="Make --budget the purse's limit in place of the one it has."),
     click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 4096), help="Calls at once."),
     retry_failed,
     click.option("--dry-run", is_flag=True, help="Only say what would be done; call and store nothing."),
@@ -54,7 +59,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
         raise UsageError("name a judge with --judge, such as ocr or openai/gpt-5, or a --preset")
 
     def make(store: Store) -> Plan:
-        how = {"concurrency": given["concurrency"], "budget": given["budget"]}
+        how = {name: given[name] for name in ("concurrency", "budget", "purse", "change_purse")}
         return make_plan(exam, store, given, asking, draw, **how)
 
     if draw and not given["dry_run"] and not store_exists(given["store"]):

@@ -44,7 +44,9 @@ class Plan:
         draw: Whether to draw at all, or mark what the store has.
         first_seed: The seed of the first drawing; the others follow.
         options: The exam's own options of drawing.
-        budget: Dollars this run may spend.
+        budget: Dollars this run may spend; with a purse, all who share it.
+        purse: The purse in the store that this run spends from; see `limner.calls.purse`.
+        change_purse: Whether `budget` becomes the purse's limit where it has another.
         limits: What each service allows, by its name.
     """
 
@@ -65,6 +67,8 @@ class Plan:
     chosen_arms: Sequence[Arm] = ()
     probes: Sequence[Probe] = ()
     anew: frozenset[str] = frozenset()
+    purse: str | None = None
+    change_purse: bool = False
 
     @property
     def arms(self) -> Sequence[Arm]:

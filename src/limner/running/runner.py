@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 
 from ..calls import Budget, Calls, Fault, purpose
+from ..calls.purse import check_purse, open_purse
 from ..core.errors import LimnerError, LostImage, UsageError
 from ..core.faults import lost, unexpected
 from ..evidence.probe import Probe
@@ -49,6 +51,10 @@ class Runner:
         for judge, setup in self.backlog.judges:
             save_setup(self.store, setup, judge.setup)
         self.backlog.load()
+        if (purse := self.plan.purse) is not None:
+            told = open_purse(self.store, purse, self.plan.budget, change=self.plan.change_purse)
+            if told is not None:
+                print(told, file=sys.stderr)
         asyncio.run(self._run())
         if self._stop is not None:
             raise self._stop
@@ -61,11 +67,16 @@ class Runner:
             UsageError: A key is not there, or a budget cannot be kept.
         """
         Budget(self.plan.budget)
+        limited = self.plan.budget is not None or self.plan.purse is not None
+        if self.plan.purse is not None:
+            check_purse(self.store, self.plan.purse, self.plan.budget, change=self.plan.change_purse)
+        elif self.plan.change_purse:
+            raise UsageError("--change-purse: name the purse with --purse")
         for arm in self.plan.arms:
             arm.strategy.fits(arm.painter)
         for one in self._everyone():
             one.check()
-        if self.plan.budget is not None and (unpriced := self.unpriced()):
+        if limited and (unpriced := self.unpriced()):
             raise UsageError(f"--budget cannot be kept: {'; '.join(unpriced)}")
 
     def unpriced(self) -> list[str]:
@@ -87,7 +98,7 @@ class Runner:
         slots = list(self.backlog.slots())
         self.progress.total = len(slots) * (1 + self._steps)
         queue = iter(slots)
-        budget = Budget(self.plan.budget)
+        budget = Budget(self.plan.budget, self.plan.purse)
         calls = Calls(
             self.store, retry_failed=self.plan.retry_failed, budget=budget, limits=self.plan.limits,
             concurrency=self.plan.concurrency,
@@ -227,11 +238,14 @@ class Runner:
                 task.cancel()
             self._stopping = self.progress.interrupted = True
 
+        # Not through the loop's own handlers: those would take the place of who counts signals for the command line.
+        def pass_on(_number: int, _frame: object) -> None:
+            loop.call_soon_threadsafe(stop)
+
         try:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, stop)
-        except (NotImplementedError, ValueError, RuntimeError):
-            yield  # Not the main thread, or a platform without these: leave the signals alone.
+            before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
+        except ValueError:
+            yield  # Not the main thread: leave the signals alone.
             return
         try:
             yield
@@ -239,5 +253,5 @@ class Runner:
             if not self.progress.interrupted:
                 raise
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -31,11 +31,31 @@ def _doubted_usage(connection: sa.Connection) -> None:
     connection.execute(sa.text("ALTER TABLE attempts ADD COLUMN doubt TEXT"))
 
 
+def _purses(connection: sa.Connection) -> None:
+    """Budgets may be shared: purses, and what attempts set aside in them."""
+    connection.execute(
+        sa.text(
+            "CREATE TABLE purses (name VARCHAR(200) NOT NULL, budget FLOAT NOT NULL, spent FLOAT NOT NULL, "
+            "reserved FLOAT NOT NULL, created FLOAT NOT NULL, updated FLOAT NOT NULL, PRIMARY KEY (name))"
+        )
+    )
+    connection.execute(
+        sa.text(
+            "CREATE TABLE reservations (call VARCHAR(64) NOT NULL, n INTEGER NOT NULL, purse VARCHAR(200) NOT NULL, "
+            "token VARCHAR(32) NOT NULL, bound FLOAT NOT NULL, counted FLOAT, host TEXT NOT NULL, "
+            "pid INTEGER NOT NULL, process_start FLOAT NOT NULL, created FLOAT NOT NULL, PRIMARY KEY (call, n), "
+            "FOREIGN KEY(call) REFERENCES calls (key), FOREIGN KEY(purse) REFERENCES purses (name))"
+        )
+    )
+    connection.execute(sa.text("CREATE INDEX reservations_by_purse ON reservations (purse, counted)"))
+
+
 # A migration is plain SQL that both databases understand, and never uses the tables of `schema`: those are the newest
 # version's. What it adds stands in `schema` too, a new column as the last of its table.
 MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
     2: _kinds_of_evaluators,
     3: _doubted_usage,
+    4: _purses,
 }
 """The version a migration leads to -> the migration, from the version before."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-VERSION = 3
+VERSION = 4
 """Goes up with every change to a table; `migrations` leads older stores there."""
 metadata = MetaData()
 
@@ -149,4 +149,33 @@ attempts = Table(
     Column("detail", Text),
     # Why what the service says of the cost is not credible: `cost` is then the most it can have been.
     Column("doubt", Text),
+)
+
+# A limit in dollars that processes share. `spent` and `reserved` are the sums over its reservations.
+purses = Table(
+    "purses",
+    metadata,
+    Column("name", String(200), primary_key=True),
+    Column("budget", Float, nullable=False),
+    Column("spent", Float, nullable=False),
+    Column("reserved", Float, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("updated", Float, nullable=False),
+)
+
+# What one attempt set aside in a purse, and by whom; `counted` is what it came to, null while it is in flight.
+reservations = Table(
+    "reservations",
+    metadata,
+    Column("call", ForeignKey("calls.key"), primary_key=True),
+    Column("n", Integer, primary_key=True),
+    Column("purse", ForeignKey("purses.name"), nullable=False),
+    Column("token", String(32), nullable=False),
+    Column("bound", Float, nullable=False),
+    Column("counted", Float),
+    Column("host", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("process_start", Float, nullable=False),
+    Column("created", Float, nullable=False),
+    Index("reservations_by_purse", "purse", "counted"),
 )

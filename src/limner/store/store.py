@@ -22,6 +22,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from ..core.errors import NoStore, StoreError, UsageError
 from . import migrations
 from .blobs import Blobs
+from .outage import waited
 from .readonly import READ_ONLY, ReadOnlyFile, is_readonly
 from .trouble import NOT_OURS, advice, changed, told
 from .writer import Writer
@@ -101,7 +102,7 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A connection for reading one consistent state."""
-        with self._telling("read"), self._readers.connect() as connection:
+        with self._telling("read"), waited(self._readers.connect) as connection:
             yield connection
 
     def rows(self, query: sa.Select[Any], column: sa.ColumnElement[Any], values: Iterable[str]) -> list[Any]:

@@ -10,13 +10,18 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
 
+from .outage import waited
+
 T = TypeVar("T")
 Operation = Callable[[Connection], Any]
 MOST = 256
 
 
 class Writer:
-    """Runs write operations in the order they come; a result is given out only once it is committed."""
+    """Runs write operations in the order they come; a result is given out only once it is committed.
+
+    While the database's server is away they wait for it.
+    """
 
     def __init__(self, engine: Engine, check: Callable[[], None] = lambda: None) -> None:
         """`check` raises when the database is no longer the one that was opened; asked before and after a commit."""
@@ -56,7 +61,8 @@ class Writer:
 
     def _commit(self, batch: list[tuple[Operation, Future[Any]]]) -> None:
         try:
-            results = self._together([operation for operation, _ in batch])
+            # Operations can be done twice: whether a connection was lost before or after the commit is not known.
+            results = waited(lambda: self._together([operation for operation, _ in batch]))
         except BaseException as error:
             if len(batch) == 1:
                 batch[0][1].set_exception(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..calls.purse import PurseState
 from ..running.estimate import Estimate, total
 from ..running.spending import Spent
 from .model import MISSING, Table, simple_table
@@ -39,3 +40,26 @@ def spend_table(store: str, by: Sequence[str], found: Sequence[Spent]) -> Table:
         )
     title = f"spent in {store}: ${sum(one.dollars for one in found):.4f}"
     return simple_table(title, heads, rows, notes, names=len(by))
+
+
+def purse_table(one: PurseState) -> Table:
+    """A row for every process that spent from a purse."""
+    states = {True: "running", False: "ended", None: "unknown"}
+    rows = []
+    for by in one.by:
+        dollars = map(_dollars, (by.spent, by.at_bound, by.reserved))
+        rows.append([by.host, str(by.pid), states[by.running], str(by.attempts), *dollars])
+    heads = ["machine", "process", "state", "attempts", "spent", "of it at the bound", "set aside"]
+    parts = f"${_dollars(one.spent)} spent, ${_dollars(one.reserved)} set aside, ${_dollars(one.left)} left"
+    title = f"purse {one.purse}: {parts} of ${one.limit:g}"
+    notes = []
+    if any(by.at_bound for by in one.by):
+        notes.append("at the bound: the cost is not known, so the most it can be counts")
+    if one.lost:
+        held = f"${_dollars(one.lost)} is still set aside by processes that ended during a call"
+        notes.append(f"{held}: nobody knows what those cost, so it counts")
+    return simple_table(title, heads, rows, notes, names=3)
+
+
+def _dollars(amount: float) -> str:
+    return f"{amount:.4f}"

@@ -1,0 +1,198 @@
+"""Purses: a budget that stands in the store, shared by every process, machine and later run that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..core.errors import UsageError
+from ..store import Store, now
+from ..store.schema import attempts, calls, purses, reservations
+from .budget import EXACT, Budget, BudgetReached
+from .claims import Owner, this_host
+from .reservations import Reservation
+
+MOST = 200
+"""A purse's name may have so many characters."""
+ALIKE = 1e-12
+"""Limits closer than this are the same."""
+
+
+def check_purse(store: Store, name: str, limit: float | None, *, change: bool = False) -> None:
+    """Raise early when the purse cannot be used as asked; nothing is stored.
+
+    Raises:
+        UsageError: No name, no limit, or another limit than the purse has without `change`.
+    """
+    Budget(limit)
+    if not name.strip() or len(name) > MOST or not name.isprintable():
+        raise UsageError(f"--purse takes a name of 1 to {MOST} printable characters, not {name[:MOST]!r}")
+    with store.reading() as connection:
+        found = connection.scalar(sa.select(purses.c.budget).where(purses.c.name == name))
+    if limit is None and (found is None or change):
+        why = "--change-purse needs its new limit" if change else f"{store.url} has no purse {name!r} yet"
+        raise UsageError(f"{why}; add --budget DOLLARS")
+    if found is not None and limit is not None and abs(found - limit) > ALIKE and not change:
+        raise UsageError(
+            f"the purse {name!r} has a limit of ${found:g}, not ${limit:g}; leave out --budget to use it as it is, "
+            "or add --change-purse to change it for everyone who shares it"
+        )
+
+
+def open_purse(store: Store, name: str, limit: float | None, *, change: bool = False) -> str | None:
+    """Make the purse where there is none, or change its limit; returns what a user should be told.
+
+    Raises:
+        UsageError: See `check_purse`.
+    """
+    check_purse(store, name, limit, change=change)
+    if limit is None:
+        return None
+
+    def operation(connection: sa.Connection) -> float | None:
+        at = now()
+        fresh = {"name": name, "budget": limit, "spent": 0.0, "reserved": 0.0, "created": at, "updated": at}
+        if store.is_new(connection, purses, fresh):
+            return None
+        mine = purses.c.name == name
+        found = float(connection.execute(sa.select(purses.c.budget).where(mine).with_for_update()).scalar_one())
+        if change and abs(found - limit) > ALIKE:
+            connection.execute(purses.update().where(mine).values(budget=limit, updated=at))
+        return found
+
+    found = store.write(operation)
+    if found is None:
+        return f"purse {name!r} is made: ${limit:g} for all who name it"
+    if abs(found - limit) <= ALIKE:
+        return None
+    if not change:  # Made by another process a moment ago.
+        check_purse(store, name, limit)
+    return f"purse {name!r}: its limit is {'raised' if limit > found else 'lowered'} from ${found:g} to ${limit:g}"
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A process that spent from a purse.
+
+    Attributes:
+        running: Whether it still runs; None for a process elsewhere that shows no sign of life.
+        at_bound: How much of what it spent is counted at the bound, because nobody knows the cost.
+        reserved: Set aside for attempts in flight, or left behind by them.
+    """
+
+    host: str
+    pid: int
+    running: bool | None
+    attempts: int
+    spent: float
+    at_bound: float
+    reserved: float
+
+
+@dataclass(frozen=True)
+class PurseState:
+    """What a purse has, and who spent it.
+
+    Attributes:
+        lost: The part of `reserved` whose processes are gone. It counts until the call is asked for again, and is
+            spent, at its bound, from then on.
+    """
+
+    purse: str
+    limit: float
+    spent: float
+    reserved: float
+    lost: float
+    left: float
+    by: Sequence[Holder]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return asdict(self)
+
+
+def read_purses(store: Store, name: str | None = None) -> list[PurseState]:
+    """All purses of a store by name, or one of them.
+
+    Raises:
+        UsageError: There is none of this name.
+    """
+    with store.reading() as connection:
+        query = sa.select(purses).order_by(purses.c.name)
+        rows = connection.execute(query if name is None else query.where(purses.c.name == name)).all()
+        if name is not None and not rows:
+            known = connection.scalars(sa.select(purses.c.name).order_by(purses.c.name)).all()
+            there = f"there is: {', '.join(known)}" if known else "there is none; `--budget 5 --purse NAME` makes one"
+            raise UsageError(f"{store.url} has no purse {name!r}; {there}")
+        return [_state(connection, row) for row in rows]
+
+
+def wait_or_stop(store: Store, reservation: Reservation, target: str) -> None:
+    """Return when something in flight may yet free enough for the reservation, or has.
+
+    Raises:
+        BudgetReached: Nothing will.
+    """
+    mine = purses.c.name == reservation.purse
+    with store.reading() as connection:
+        row = connection.execute(sa.select(purses).where(mine)).one()
+        lost = sum(bound for _, bound, alive in _flying(connection, row.name) if not alive)
+    if row.spent + lost + reservation.bound <= row.budget + EXACT:
+        return
+    left = max(0.0, row.budget - row.spent - lost)
+    gone = f" and ${lost:.4f} held for processes that ended in flight" if lost else ""
+    raise BudgetReached(
+        f"purse {row.name!r} reached: ${row.spent:.4f} of ${row.budget:g} spent{gone}, and a call to {target} may cost "
+        f"${reservation.bound:.4f} where ${left:.4f} is left; raise it with --budget DOLLARS --change-purse to go on"
+    )
+
+
+def _flying(connection: sa.Connection, purse: str) -> Iterable[tuple[Owner, float, bool]]:
+    """What is set aside: by whom, how much, and whether that process may yet settle it."""
+    whose = (calls.c.key == reservations.c.call) & (calls.c.token == reservations.c.token)
+    query = sa.select(reservations, calls.c.lease_until).select_from(reservations.join(calls, whose, isouter=True))
+    at, dead = now(), dict[Owner, bool]()
+    for row in connection.execute(query.where(reservations.c.purse == purse, reservations.c.counted.is_(None))):
+        owner = Owner(row.host, row.pid, row.process_start)
+        if owner not in dead:
+            dead[owner] = owner.is_dead_here()
+        yield owner, row.bound, not dead[owner] and (row.lease_until or 0.0) > at
+
+
+def _state(connection: sa.Connection, row: Any) -> PurseState:
+    at = (reservations.c.host, reservations.c.pid, reservations.c.process_start)
+    tried = (attempts.c.call == reservations.c.call) & (attempts.c.n == reservations.c.n)
+    unknown = sa.case((attempts.c.cost.is_(None), reservations.c.counted), else_=0.0)
+    query = (
+        sa.select(*at, sa.func.count(), sa.func.sum(reservations.c.counted), sa.func.sum(unknown))
+        .select_from(reservations.join(attempts, tried, isouter=True))
+        .where(reservations.c.purse == row.name)
+        .group_by(*at)
+    )
+    sums = {Owner(*found[:3]): found[3:] for found in connection.execute(query)}
+    held, lost, alive = dict[Owner, float](), 0.0, set[Owner]()
+    for owner, bound, living in _flying(connection, row.name):
+        held[owner] = held.get(owner, 0.0) + bound
+        alive |= {owner} if living else set()
+        lost += 0.0 if living else bound
+    by = [
+        Holder(
+            owner.host.partition("|")[0], owner.pid, _runs(owner, owner in alive),
+            count, spent or 0.0, at_bound or 0.0, held.get(owner, 0.0),
+        )
+        for owner, (count, spent, at_bound) in sums.items()
+    ]  # fmt: skip
+    # Not the row's own sums of reservations: they drift by what fractions do.
+    reserved = sum(held.values())
+    left = max(0.0, row.budget - row.spent - reserved)
+    by.sort(key=lambda one: (-one.spent - one.reserved, one.host, one.pid))
+    return PurseState(row.name, row.budget, row.spent, reserved, lost, left, by)
+
+
+def _runs(owner: Owner, sign: bool) -> bool | None:
+    if owner.host == this_host():
+        return not owner.is_dead_here()
+    return True if sign else None
