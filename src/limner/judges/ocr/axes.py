@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from .labels import Label, LabelClaim
 from .patterns import DRAWING, LABELED, QUOTED, any_of
@@ -41,6 +42,12 @@ _BOTH = tuple(
     for pair in _PAIRS
 )
 _ONE = tuple(re.compile(rf"{_OPENING}{pair}(?: {LABELED})?", re.IGNORECASE) for pair in _PAIRS[1:2])
+_RESPECTIVELY = re.compile(
+    rf"are the (?P<axis1>{any_of(AXES)})(?:-|-axis| axis)? and (?:the )?(?P<axis2>{any_of(AXES)})[- ]ax[ei]s "
+    rf"(?:clearly |correctly |properly )*{LABELED} {_AS}(?P<name1>{_NAME}) and (?:the )?(?P<name2>{_NAME})"
+    rf"(?:,? respectively)?",
+    re.IGNORECASE,
+)
 _UNIT = re.compile(r"^(?P<what>.+?) (?:in|\(in) (?P<unit>[^()]+)\)?$")
 _LOOSE = re.compile(r"\b(?:or|e\.g|such as|appropriate|units?|values?|correct|something|similar|its|their|quantities)\b")
 
@@ -54,23 +61,32 @@ def axis_claim(text: str) -> LabelClaim | None:
     >>> axis_claim("Is the curve drawn along the x-axis") is None
     True
     """
+    if match := _RESPECTIVELY.fullmatch(text):
+        labels = [axis_label(match[f"name{n}"]) for n in (1, 2)]
+        axes = tuple(_axis(match[f"axis{n}"]) for n in (1, 2))
+        return _named(labels, axes)
     matches = [match for pattern in (*_BOTH, *_ONE) if (match := pattern.fullmatch(text))]
     for match in matches:
         parts = match.groupdict()
         count = 2 if "name2" in parts else 1
         ends = [str(n) for n in range(1, count + 1)] if count == 2 else [""]
         axes = tuple(_axis(parts[f"axis{end}"]) for end in ends)
-        labels = [_label(parts[f"name{end}"]) for end in ends]
-        if len(set(axes)) == count and all(labels):
-            return LabelClaim(tuple(label for label in labels if label), "all", True, axes)
+        if found := _named([axis_label(parts[f"name{end}"]) for end in ends], axes):
+            return found
     return None
+
+
+def _named(labels: Sequence[Label | None], axes: tuple[str, ...]) -> LabelClaim | None:
+    known = tuple(label for label in labels if label)
+    complete = len(known) == len(set(axes)) == len(labels)
+    return LabelClaim(known, "all", True, axes) if complete else None
 
 
 def _axis(words: str) -> str:
     return AXES[re.split(r"[- ]", words.lower().removeprefix("the "))[0]]
 
 
-def _label(name: str) -> Label | None:
+def axis_label(name: str) -> Label | None:
     """The name of an axis as a label, with its unit where one is asked for."""
     quoted = bool(QUOTED.fullmatch(name.strip()))
     text = name.strip().strip("'\" ")

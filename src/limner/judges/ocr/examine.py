@@ -6,21 +6,24 @@ when the first one asks for it: see `wants_second`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...core.evidence import TextLine
 from ...core.marks import Criterion, Mark
 from .absence import surely_absent
 from .demands import demand
+from .forms import same_word
 from .labels import Label, LabelClaim, named
-from .matching import LabelMatch, Page
+from .matching import SURE, LabelMatch, Page
 from .places import follow, stand_at
-from .spelling import EXACT_LENGTH, tokens
+from .spelling import EXACT_LENGTH, as_written, tokens
 from .ticks import TickClaim, scale
 
 SOURCE = "ocr"
 
+_FORMULA = re.compile(r"[=^_+<>≤≥→]|\d\s*[-−/]|[-−]\s*\d|\w\(\w")
 _ONCE = "not found at one scale; read again at another before it is not met: "
 
 
@@ -90,12 +93,13 @@ def _agreed(claim: LabelClaim | TickClaim, pages: Sequence[Page], exact: bool = 
 
 def _decide(claim: LabelClaim | TickClaim, page: Page, exact: bool = False) -> Decision:
     if isinstance(claim, TickClaim):
-        numbers = scale(claim, page.lines)
-        along = f"along the {claim.axis}-axis: "
-        if numbers is None:
-            return Decision(None, f"no scale read {along}{', '.join(f'{n:g}' for n in claim.numbers)}")
-        return Decision(1, f"read {along}{', '.join(f'{n:g}' for n in numbers)}")
+        return _scaled(claim, page)
+    if not claim.labels:
+        return Decision(None if page.lines else 0, "names no label" if page.lines else "no text at all")
     found = {label: _find(label, page) for label in claim.labels}
+    together = page.find(" and ".join(label.text for label in claim.labels)) if claim.mode == "all" else None
+    if together and together.proof:
+        found = {label: place if place and place.proof else together for label, place in found.items()}
     proofs = [label for label, place in found.items() if place and place.proof and (not exact or _as_is(label, place))]
     if len(proofs) == len(found) if claim.mode == "all" else proofs:
         return _found(claim, {label: place for label, place in found.items() if place}, page)
@@ -104,6 +108,19 @@ def _decide(claim: LabelClaim | TickClaim, page: Page, exact: bool = False) -> D
         return Decision(0, "; ".join(_missing(label, page) for label in absent))
     unsure = [label.text for label in found if label not in proofs]
     return Decision(None, "neither read for certain nor surely absent: " + ", ".join(map(repr, unsure)))
+
+
+def _scaled(claim: TickClaim, page: Page) -> Decision:
+    numbers, asked = scale(claim, page.lines), ", ".join(f"{number:g}" for number in claim.numbers)
+    if numbers is None:
+        return Decision(None, f"no scale read along the {claim.axis}-axis: {asked}")
+    if claim.unit and not any(same_word(claim.unit, word) for line in page.lines for word in tokens(line.text)):
+        return Decision(None, f"numbers read along the {claim.axis}-axis, but not {claim.unit!r}")
+    if claim.name:
+        place = _find(claim.name, page)
+        if not place or not place.proof or not stand_at((claim.axis,), (place,), page.lines):
+            return Decision(None, f"{claim.name.text!r} not read where the name of the axis would stand")
+    return Decision(1, f"read along the {claim.axis}-axis: {', '.join(f'{number:g}' for number in numbers)}")
 
 
 def _found(claim: LabelClaim, found: dict[Label, LabelMatch], page: Page) -> Decision:
@@ -122,9 +139,23 @@ def _found(claim: LabelClaim, found: dict[Label, LabelMatch], page: Page) -> Dec
 
 def _find(label: Label, page: Page) -> LabelMatch | None:
     """The best place of the label or of a variant that is a name of its own, not a unit or a remark."""
-    names = [label.text, *(v for v in label.variants if len("".join(tokens(v))) > EXACT_LENGTH)]
-    places = [place for name in names if (place := page.find(name))]
+    names = [label.text, *(v for v in label.variants if len("".join(tokens(v))) > EXACT_LENGTH or v[0].isdigit())]
+    places = [_exactly(name, place) for name in names if (place := page.find(name))]
     return min(places, key=lambda place: (not place.proof, place.slips), default=None)
+
+
+def _exactly(name: str, place: LabelMatch) -> LabelMatch:
+    """The place, proving nothing where a formula is not read sign by sign; a value may stand behind what it is of."""
+    wanted, seen = as_written(name).casefold(), as_written(place.span.text).casefold()
+    if _FORMULA.search(name) and wanted not in seen:
+        return replace(place, proof=False)
+    if name[0].isdigit() and _is_sure(place) and seen.endswith(("=" + wanted, "≈" + wanted, ":" + wanted)):
+        return replace(place, proof=True)
+    return place
+
+
+def _is_sure(place: LabelMatch) -> bool:
+    return all(line.confidence >= SURE for line in place.span.lines)
 
 
 def _as_is(label: Label, place: LabelMatch) -> bool:

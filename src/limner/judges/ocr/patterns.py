@@ -116,17 +116,42 @@ WIDER_SHELLS = tuple(
         rf"does the {DRAWING} {_PLAIN}(?:include|contain|have|show|feature|display) (?P<subject>{_NOUN}) {_PLAIN}{LABELED} "
         rf"{_AS}{SLOT}{_PLACE}",
         rf"are (?:all )?(?:of )?the (?P<subject>{_NOUN}) {_THERE}{_PLAIN}{LABELED}{_PLACE}: ?{SLOT}",
+        rf"are there (?P<count>\w+) (?:distinct |separate )?(?P<subject>{_NOUN}),? one {LABELED} {_AS}{SLOT},? and "
+        rf"(?:one|another|the other) {LABELED} {_AS}{SLOT}{_PLACE}",
+        rf"(?:is|are) (?:there )?(?P<subject>{_NOUN}) {LABELED} {_AS}{SLOT},? and {_NOUN} {LABELED} {_AS}{SLOT}{_PLACE}",
+        rf"(?:is there|does the {DRAWING} (?:include|have|show|contain)) an? (?:\w+ )?(?:legend|key) (?:that |which )?"
+        rf"(?:identif(?:ies|ying)|list(?:s|ing)|nam(?:es|ing)|includ(?:es|ing)|for|with|label(?:s|ing)) "
+        rf"(?:the )?(?:entries |labels )?{SLOT}",
     )
 )
 """More such criteria, by the rules labels-3: what is labeled may be told in more words."""
-CALLED = tuple(
-    _compile(pattern)
-    for pattern in (
-        rf"(?:is|are) (?P<list>.+?) {_PLAIN}{any_of(_WORDS['naming'])}{_PLACE}",
-        rf"are (?:all )?(?:of )?the {any_of(_WORDS['listing'])} {_NOUN} {any_of(_WORDS['there'])}{_PLACE}: ?(?P<list>[^:]+)",
+CALLED = _compile(rf"(?:is|are) (?P<list>.+?) {_PLAIN}{any_of(_WORDS['naming'])}{_PLACE}")
+"""Criteria that ask for names in writing, though not for labels."""
+MEMBERS = _compile(
+    rf"are (?:all )?(?:of )?the {any_of(_WORDS['listing'])} {_NOUN} "
+    rf"(?:{_THERE}{_PLAIN}{LABELED}|{_PLAIN}{any_of(_WORDS['there'])}){_PLACE}: ?(?P<list>[^:]+)"
+)
+"""Criteria that list the names of all members of a set behind a colon."""
+VALUE = _compile(
+    rf"(?:is|are) (?P<subject>{_NOUN}) {_PLAIN}(?:{LABELED}|{any_of(_WORDS['valued'])}) (?:as |with |to be |at )?(?:the )?"
+    rf"(?:value |value of )?['\"]?(?P<value>[-+−]?\d[\d.,]* ?(?P<unit>[^\s'\"]{{1,12}}))['\"]?{_PLACE}"
+)
+"""Criteria that ask for a number with its unit in writing."""
+FORMULA = _compile(
+    rf"(?:is|are) the (?:[\w'-]+ ){{0,3}}{any_of(_WORDS['formulas'])} (?P<formula>.+?) {_PLAIN}"
+    rf"(?:{LABELED}|{any_of(_WORDS['valued'])}|present|included|displayed|provided){_PLACE}"
+)
+"""Criteria that ask for a formula in writing."""
+OF_A_SET = _compile(rf"^(?:is|are) (?!there\b)[\w\s,'()-]*?\b{_PLAIN}{LABELED}(?: (?:in|on|with|by|for|as) [\w\s-]+)?$")
+"""Criteria that ask for labels of a set without naming its members."""
+OPEN_ENDS = tuple(
+    (_compile(pattern), closed)
+    for pattern, closed in (
+        (rf"\b{LABELED} or (?:otherwise |clearly )?{any_of([*_WORDS['there'], *_WORDS['other_modifiers']])}\b", "labeled"),
+        (r",? \(?or (?:an? )?(?:similar|equivalent|analogous)(?: (?:wording|label|term|text|phrase|name))?s?\)?", ""),
     )
 )
-"""Criteria that ask for names in writing, though not for labels."""
+"""Ways to leave the wording open, and the criterion without them: the words given do prove it met."""
 
 _STRAIGHT = str.maketrans({**dict.fromkeys("‘’‚‛", "'"), **dict.fromkeys("“”„‟", '"'), "‑": "-", "\u00a0": " "})
 

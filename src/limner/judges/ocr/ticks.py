@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...core.evidence import TextLine
-from .axes import AXES
+from .axes import AXES, axis_label
+from .labels import Label
 from .patterns import LABELED, any_of
-from .spelling import tokens
+from .spelling import EXACT_LENGTH, tokens
 
 LEAST = 3
 """As many numbers make a scale."""
@@ -17,29 +18,36 @@ LEAST = 3
 _NUMBER = r"[-+−–]?\d+(?:[.,]\d+)*"
 _AXIS = rf"(?P<axis>{any_of(AXES)})[- ]axis"
 _SPAN = r"(?:cover|span|range|run|extend|go|scale|mark|number|graduate)(?:s|d|ed|ing|ning)?"
-_UNIT = r"(?: ?(?:%|°C?|[a-z]{1,12}))?"
-_RANGE = rf"(?:from )?(?P<low>{_NUMBER}){_UNIT} ?(?:to|through|-|–|—) ?(?P<high>{_NUMBER}){_UNIT}"
+_SIGN = r"(?: ?(?:%|°[CFK]?))?"
+_UNIT = r"(?: ?(?:%|°[CFK]?|(?P<unit>(?!range)[a-z]{1,15})))?"
+_RANGE = rf"(?:from )?(?P<low>{_NUMBER}){_SIGN} ?(?:to|through|-|–|—) ?(?P<high>{_NUMBER}){_UNIT}"
 _LISTED = rf"(?P<list>{_NUMBER}(?:(?:,? and |, ?){_NUMBER})+)"
 _TAIL = r"(?: range)?(?: in (?:increasing|ascending|chronological|numerical) order)?"
+_NAME = r"(?P<name>[^,?]+?)"
+_WHAT = r"(?:the |full |range |years |values |ticks |of |(?P<yearly>yearly |annual ))*"
 _ASKED = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"(?:does|is) the {_AXIS} (?:is |clearly |{LABELED} )*{_SPAN} (?:the |full |range |years |values |of )*{_RANGE}{_TAIL}",
-        rf"(?:does|is) the {_AXIS} (?:clearly )?(?:{LABELED}|numbered|scaled|marked) (?:with (?:values|numbers|ticks) )?"
-        rf"{_RANGE}{_TAIL}",
-        rf"does the {_AXIS} (?:include|have|show|display) (?:ticks?|tick marks|labels|values|years|numbers)"
-        rf"(?: labels)? (?:for |at |of )*(?:the )?(?:years |values )?{_LISTED}{_TAIL}",
+        rf"(?:does|is) the {_AXIS} (?:clearly |{LABELED} )*{_SPAN} {_WHAT}{_RANGE}{_TAIL}",
+        rf"is the {_AXIS} (?:clearly )?(?:{LABELED}|numbered|scaled|marked) (?:with )?{_WHAT}{_RANGE}{_TAIL}",
+        rf"(?:does|is) the {_AXIS} (?:include|have|show|display)(?:s|ing)? (?:tick ?marks|tick labels|ticks?|labels|values|"
+        rf"years|numbers) (?:for |at |of |labeled )*(?:the )?(?:years |values )?{_LISTED}{_TAIL}",
         rf"is the {_AXIS} (?:{LABELED}|marked|numbered) (?:with |at )?(?:the )?(?:years |values |ticks )?{_LISTED}{_TAIL}",
+        rf"is the {_AXIS} an? {_NAME} axis,? (?:and |that )?{_SPAN} {_WHAT}{_RANGE}{_TAIL}",
+        rf"(?:does|is) the {_AXIS} (?:represent|show|{LABELED} as|{LABELED} with|{LABELED}|titled) (?:the )?{_NAME},? "
+        rf"(?:and |with |that )?{_SPAN} {_WHAT}{_RANGE}{_TAIL}",
     )
 )
 
 
 @dataclass(frozen=True, slots=True)
 class TickClaim:
-    """Numbers that must stand along an axis: all that are listed, or the two ends of a range."""
+    """Numbers that must stand along an axis: all that are listed, or the two ends of a range; the axis's name, and what is counted."""
 
     axis: str
     numbers: tuple[float, ...]
+    name: Label | None = None
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +64,27 @@ def tick_claim(text: str) -> TickClaim | None:
     """The numbers an axis must have, where a criterion asks for them and for nothing else.
 
     >>> tick_claim("Does the x-axis cover the range from 0 to 8 workers")
-    TickClaim(axis='x', numbers=(0.0, 8.0))
+    TickClaim(axis='x', numbers=(0.0, 8.0), name=None, unit='workers')
     >>> tick_claim("Does the x-axis include ticks for the years 1875, 1885, and 1895 in chronological order")
-    TickClaim(axis='x', numbers=(1875.0, 1885.0, 1895.0))
+    TickClaim(axis='x', numbers=(1875.0, 1885.0, 1895.0), name=None, unit='')
     """
     for pattern in _ASKED:
         if match := pattern.fullmatch(text):
             parts = match.groupdict()
             texts = re.findall(_NUMBER, parts["list"]) if "list" in parts else [parts["low"], parts["high"]]
             numbers = tuple(map(_value, texts))
-            if list(numbers) == sorted(set(numbers)):
-                return TickClaim(AXES[match["axis"].lower()], numbers)
+            if parts.get("yearly"):
+                numbers = tuple(map(float, range(int(numbers[0]), int(numbers[-1]) + 1)))
+            name = axis_label(parts["name"]) if parts.get("name") else None
+            if list(numbers) == sorted(set(numbers)) and (name or not parts.get("name")):
+                return TickClaim(AXES[match["axis"].lower()], numbers, name, _unit(parts.get("unit")))
     return None
+
+
+def _unit(word: str | None) -> str:
+    """What is counted, in plain form; short units may be left out at the numbers."""
+    plain = "".join(tokens(word or ""))
+    return plain if len(plain) > EXACT_LENGTH else ""
 
 
 def scale(claim: TickClaim, lines: Sequence[TextLine]) -> tuple[float, ...] | None:
@@ -76,10 +93,20 @@ def scale(claim: TickClaim, lines: Sequence[TextLine]) -> tuple[float, ...] | No
     for start in ticks:
         level = [tick for tick in ticks if _in_line(claim.axis, start, tick)]
         level.sort(key=lambda tick: tick.x if claim.axis == "x" else -tick.y)
-        values = [tick.value for tick in level]
-        if len(values) >= LEAST and values == sorted(set(values)) and set(claim.numbers) <= set(values):
-            return tuple(values)
+        for run in _rising([tick.value for tick in level]):
+            if len(run) >= LEAST and set(claim.numbers) <= set(run):
+                return tuple(run)
     return None
+
+
+def _rising(values: Sequence[float]) -> list[list[float]]:
+    """The values cut where they stop growing: the first number of x may stand in the column of y."""
+    runs: list[list[float]] = [[]]
+    for value in values:
+        if runs[-1] and value <= runs[-1][-1]:
+            runs.append([])
+        runs[-1].append(value)
+    return runs
 
 
 def _in_line(axis: str, one: Tick, other: Tick) -> bool:
