@@ -16,8 +16,10 @@ AXES = {"x": "x", "horizontal": "x", "bottom": "x", "y": "y", "vertical": "y", "
 _AXIS = rf"(?:the )?{any_of(AXES)}(?:[- ]axis)"
 _NAME = r"(?:'[^']+'|\"[^\"]+\"|(?:(?! and |'|\"|[,;:?]|\baxis\b).)+?)"
 _AS = r"(?:as |with |by |to be )?(?:the )?"
-_SAYS = rf"(?:(?:is |are |clearly |correctly |properly |explicitly )*(?:{LABELED}|titled|representing|represents|showing)"
-_SAYS += rf" {_AS}|as |for |: ?|= ?)"
+_SAYS = (
+    rf"(?:(?:is |are |clearly |correctly |properly |explicitly )*(?:{LABELED}|titled|representing|represents|showing)"
+    rf" {_AS}|as |for |: ?|= ?)"
+)
 _PAIRS = (
     rf"(?P<name>{_NAME}) (?:is )?(?:on|along|at) (?P<axis>{_AXIS})",
     rf"(?P<axis>{_AXIS}) {_SAYS}(?P<name>{_NAME})",
@@ -49,7 +51,9 @@ _RESPECTIVELY = re.compile(
     re.IGNORECASE,
 )
 _UNIT = re.compile(r"^(?P<what>.+?) (?:in|\(in) (?P<unit>[^()]+)\)?$")
-_LOOSE = re.compile(r"\b(?:or|e\.g|such as|appropriate|units?|values?|correct|something|similar|its|their|quantities)\b")
+_LOOSE = re.compile(
+    r"\b(?:or|e\.g|such as|appropriate|units?|values?|correct|something|similar|its|their|quantities)\b"
+)
 
 
 def axis_claim(text: str) -> LabelClaim | None:

@@ -11,15 +11,17 @@ from dataclasses import replace
 from . import patterns
 from .axes import axis_claim
 from .labels import Label, LabelClaim, claim
-from .patterns import COUNTS, DEMANDS, PLACING, UNITS, tidy
+from .patterns import COUNTS, DEMANDS, LISTING, PLACING, UNITS, tidy
 from .phrases import names_something
 from .places import ORDERS
 from .spelling import SIGN_LENGTH, tokens
 from .ticks import TickClaim, tick_claim
 
 MANY_SIGNS = 5
-"""Letters and numbers say little by themselves, but so many different ones hardly stand in a drawing by chance; one with
-an index counts twice."""
+"""Letters and numbers say little by themselves, but so many different ones hardly stand in a drawing by chance.
+
+One with an index counts twice.
+"""
 
 MOST_WORDS = 7
 """A member of a set behind a colon has at most so many words."""
@@ -30,15 +32,17 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _RANKED = re.compile(
-    rf"(?:is|are) (?P<subject>(?:[\w'-]+ ){{0,4}}[\w'-]+) (?:labeled|labelled|ordered|arranged|listed|stacked) (?:in order )?"
-    rf"(?:from )?(?P<order>{'|'.join(ORDERS)}) as (?P<list>.+)",
+    rf"(?:is|are) (?P<subject>(?:[\w'-]+ ){{0,4}}[\w'-]+) (?:labell?ed|ordered|arranged|listed|stacked) "
+    rf"(?:in order )?(?:from )?(?P<order>{'|'.join(ORDERS)}) as (?P<list>.+)",
     re.IGNORECASE,
 )
 _WHERE = re.compile(r"^(?:in|on) the (?:image|diagram|figure|drawing|graph|plot|chart|illustration),? ", re.IGNORECASE)
 _AT_LEAST = re.compile(r"\bat least (?=(?P<count>\w+) )", re.IGNORECASE)
 _INDEXED = r"(?:[A-Za-zΑ-ω](?:[_^]\{?\w{1,4}\}?|\d)|[A-Z])['′]?"
 _INDEX = re.compile(r"[_^]|[A-Za-z]\d")
-_SIGNS_OF = re.compile(rf"^((?:is|are) )(?:the )?(?:[\w-]+ )+?(?={_INDEXED}(?:, {_INDEXED})*,? and {_INDEXED} )", re.IGNORECASE)
+_SIGNS_OF = re.compile(
+    rf"^((?:is|are) )(?:the )?(?:[\w-]+ )+?(?={_INDEXED}(?:, {_INDEXED})*,? and {_INDEXED} )", re.IGNORECASE
+)
 _MATHS = re.compile(r"[=<>≤≥≈→⇌]|[A-Z][a-z]?\d|[\^_]")
 _PARTICULAR = re.compile(r"[A-Z]{1,2}['′]?|[b-z]|\w?\d+")
 
@@ -50,7 +54,7 @@ def demand(text: str) -> LabelClaim | TickClaim | None:
         text: One yes-or-no question about a drawing.
 
     Returns:
-        What must be read, or None where words prove nothing. A claim without labels asks for some that it does not name.
+        What must be read, or None where words prove nothing. A claim without labels asks for some without naming them.
 
     >>> demand("Is the x-axis labeled 'Time'?").axes
     ('x',)
@@ -92,7 +96,9 @@ def asks_no_more(shell: str, labels: list[Label]) -> bool:
         if match := pattern.fullmatch(shell):
             parts = match.groupdict()
             count = (parts.get("count") or "").strip().lower()
-            if (not count or _number(count) == len(labels)) and not _is_particular(parts.get("subject")):
+            other = parts.get("other") or ""
+            told = not _is_particular(parts.get("subject")) and not _is_particular(other)
+            if told and PLACING.isdisjoint(other.lower().split()) and (not count or _number(count) == len(labels)):
                 return True
     return False
 
@@ -128,7 +134,7 @@ def _members(body: str) -> LabelClaim | None:
     before = body.lower().partition(":")[0].split()
     firm = not {"labeled", "labelled"}.isdisjoint(before)
     labels = tuple(Label(name, firm=firm and names_something(name, quoted=True)) for name in names)
-    return LabelClaim(labels, "all", DEMANDS.isdisjoint(before) and "(" not in body)
+    return LabelClaim(labels, "all", (DEMANDS - LISTING).isdisjoint(before) and "(" not in body)
 
 
 def _value(body: str) -> LabelClaim | None:
@@ -167,7 +173,7 @@ def _subject(words: list[str]) -> list[str]:
 
 
 def _is_particular(subject: str | None) -> bool:
-    """Whether what is labeled is told by a sign, as side AB is, or is two things: then it matters where labels stand."""
+    """Whether what is labeled is told by a sign, as side AB is, or is two things: it matters where labels stand."""
     return any(_PARTICULAR.fullmatch(word) or word in {"and", "or"} for word in (subject or "").split())
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...core.evidence import TextLine
 from ...core.marks import Criterion, Mark
 from .absence import surely_absent
 from .demands import demand
 from .forms import same_word
-from .labels import Label, LabelClaim, named
+from .labels import Decision, Label, LabelClaim, named
 from .matching import SURE, LabelMatch, Page
 from .places import follow, stand_at
 from .spelling import EXACT_LENGTH, as_written, tokens
@@ -25,14 +25,6 @@ SOURCE = "ocr"
 
 _FORMULA = re.compile(r"[=^_+<>≤≥→]|\d\s*[-−/]|[-−]\s*\d|\w\(\w")
 _ONCE = "not found at one scale; read again at another before it is not met: "
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What the words prove: 1 met, 0 not met, None nothing; with the lines or the missing label."""
-
-    value: int | None
-    reason: str
 
 
 def examine(

@@ -1,4 +1,4 @@
-"""Forms of one word: singular and plural, a Greek letter and its name, and what OCR makes of letters that look alike."""
+"""Forms of one word: singular and plural, a Greek letter and its name, and letters that OCR takes for one another."""
 
 from __future__ import annotations
 

@@ -50,6 +50,14 @@ class LabelClaim:
     order: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the words prove: 1 met, 0 not met, None nothing; with the lines or the missing label."""
+
+    value: int | None
+    reason: str
+
+
 def claim(text: str, asks_no_more: Callable[[str, list[Label]], bool] | None = None) -> LabelClaim | None:
     """Reads a criterion as a demand for labels.
 

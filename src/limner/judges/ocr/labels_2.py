@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...core.evidence import TextLine
 from ...core.marks import Criterion, Mark
-from .labels import Label, LabelClaim, claim, named
+from .labels import Decision, Label, LabelClaim, claim, named
 from .matching import LabelMatch, Page
 from .patterns import GENERIC, SYNONYMS
 from .spelling import EXACT_LENGTH, tokens
-
-SOURCE = "ocr"
 
 MANY_SIGNS = 4
 """OCR may overlook a single letter, but hardly every one of this many."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What the words prove: 1 met, 0 not met, None nothing; with the lines or the missing label."""
-
-    value: int | None
-    reason: str
-
-
 def examine(
-    criteria: Sequence[Criterion], lines: Sequence[TextLine], kinds: frozenset[str], mentions: bool = False
+    criteria: Sequence[Criterion],
+    lines: Sequence[TextLine],
+    kinds: frozenset[str],
+    mentions: bool = False,
+    second: Sequence[TextLine] | None = None,
 ) -> list[Mark]:
     """Marks every criterion of one drawing.
 
@@ -36,6 +29,7 @@ def examine(
         lines: The text that OCR read in it.
         kinds: The kinds of criteria that speak about what a drawing shows; others are left alone.
         mentions: Whether words in running text count as labels. Easily fooled: printing the question is enough.
+        second: Not looked at: these rules read once.
 
     Returns:
         One mark for each criterion, most of them abstentions.
@@ -44,22 +38,17 @@ def examine(
     return [_mark(criterion, page, kinds) for criterion in criteria]
 
 
-def decide(claim: LabelClaim, lines: Sequence[TextLine]) -> Decision:
-    """Holds a claim against the text of a drawing."""
-    return _decide(claim, Page(lines))
-
-
 def _mark(criterion: Criterion, page: Page, kinds: frozenset[str]) -> Mark:
     if criterion.kind not in kinds:
-        return Mark.abstain(criterion.id, f"criteria of kind {criterion.kind!r} need eyes", SOURCE)
+        return Mark.abstain(criterion.id, f"criteria of kind {criterion.kind!r} need eyes", "ocr")
     demanded = named(criterion.labels, criterion.also) if criterion.labels else claim(criterion.text)
     if demanded is None:
-        return Mark.abstain(criterion.id, "demands no label that words could prove", SOURCE)
+        return Mark.abstain(criterion.id, "demands no label that words could prove", "ocr")
     decision = _decide(demanded, page, criterion.exact)
     if decision.value is None:
-        return Mark.abstain(criterion.id, decision.reason, SOURCE)
+        return Mark.abstain(criterion.id, decision.reason, "ocr")
     met = decision.value == criterion.present_means
-    return Mark(criterion.id, met * criterion.top, decision.reason, SOURCE)
+    return Mark(criterion.id, met * criterion.top, decision.reason, "ocr")
 
 
 def _decide(claim: LabelClaim, page: Page, exact: bool = False) -> Decision:

@@ -27,6 +27,7 @@ GREEK: dict[str, str] = _TABLE["greek"]
 UNITS: dict[str, list[str]] = _TABLE["units"]
 PLURALS: tuple[tuple[str, str], ...] = tuple((a, b) for a, b in _TABLE["plurals"])
 LOOKS: tuple[tuple[str, str], ...] = tuple((a, b) for a, b in _TABLE["looks"])
+LISTING = frozenset(_WORDS["listing"])
 WATERMARKS = frozenset(_WORDS["watermarks"])
 PLACING = frozenset(_WORDS["geometry"]) | frozenset(_WORDS["placing"]) | POSITIONS
 """Words that ask where something stands, how it is drawn or how often."""
@@ -113,12 +114,13 @@ WIDER_SHELLS = tuple(
     for pattern in (
         rf"(?:is|are) (?:there )?(?P<subject>{_NOUN}) {_THERE}{_PLAIN}{LABELED} {_AS}{SLOT}{_PLACE}",
         rf"are there (?P<count>\w+) (?:distinct |separate )?(?P<subject>{_NOUN}) {_PLAIN}{LABELED} {_AS}{SLOT}{_PLACE}",
-        rf"does the {DRAWING} {_PLAIN}(?:include|contain|have|show|feature|display) (?P<subject>{_NOUN}) {_PLAIN}{LABELED} "
-        rf"{_AS}{SLOT}{_PLACE}",
+        rf"does the {DRAWING} {_PLAIN}(?:include|contain|have|show|feature|display) (?P<subject>{_NOUN}) "
+        rf"{_PLAIN}{LABELED} {_AS}{SLOT}{_PLACE}",
         rf"are (?:all )?(?:of )?the (?P<subject>{_NOUN}) {_THERE}{_PLAIN}{LABELED}{_PLACE}: ?{SLOT}",
         rf"are there (?P<count>\w+) (?:distinct |separate )?(?P<subject>{_NOUN}),? one {LABELED} {_AS}{SLOT},? and "
         rf"(?:one|another|the other) {LABELED} {_AS}{SLOT}{_PLACE}",
-        rf"(?:is|are) (?:there )?(?P<subject>{_NOUN}) {LABELED} {_AS}{SLOT},? and {_NOUN} {LABELED} {_AS}{SLOT}{_PLACE}",
+        rf"(?:is|are) (?:there )?(?P<subject>{_NOUN}) {LABELED} {_AS}{SLOT},? and (?P<other>{_NOUN}) {LABELED} {_AS}"
+        rf"{SLOT}{_PLACE}",
         rf"(?:is there|does the {DRAWING} (?:include|have|show|contain)) an? (?:\w+ )?(?:legend|key) (?:that |which )?"
         rf"(?:identif(?:ies|ying)|list(?:s|ing)|nam(?:es|ing)|includ(?:es|ing)|for|with|label(?:s|ing)) "
         rf"(?:the )?(?:entries |labels )?{SLOT}",
@@ -133,8 +135,8 @@ MEMBERS = _compile(
 )
 """Criteria that list the names of all members of a set behind a colon."""
 VALUE = _compile(
-    rf"(?:is|are) (?P<subject>{_NOUN}) {_PLAIN}(?:{LABELED}|{any_of(_WORDS['valued'])}) (?:as |with |to be |at )?(?:the )?"
-    rf"(?:value |value of )?['\"]?(?P<value>[-+−]?\d[\d.,]* ?(?P<unit>[^\s'\"]{{1,12}}))['\"]?{_PLACE}"
+    rf"(?:is|are) (?P<subject>{_NOUN}) {_PLAIN}(?:{LABELED}|{any_of(_WORDS['valued'])}) (?:as |with |to be |at )?"
+    rf"(?:the )?(?:value |value of )?['\"]?(?P<value>[-+−]?\d[\d.,]* ?(?P<unit>[^\s'\"]{{1,12}}))['\"]?{_PLACE}"
 )
 """Criteria that ask for a number with its unit in writing."""
 FORMULA = _compile(
@@ -142,12 +144,17 @@ FORMULA = _compile(
     rf"(?:{LABELED}|{any_of(_WORDS['valued'])}|present|included|displayed|provided){_PLACE}"
 )
 """Criteria that ask for a formula in writing."""
-OF_A_SET = _compile(rf"^(?:is|are) (?!there\b)[\w\s,'()-]*?\b{_PLAIN}{LABELED}(?: (?:in|on|with|by|for|as) [\w\s-]+)?$")
+OF_A_SET = _compile(
+    rf"(?:is|are) (?!there\b)(?:[a-z][a-z'-]+,? )+?{_PLAIN}{LABELED}(?: (?:in|on|with|by|for)(?: [a-z'-]+)+)?"
+)
 """Criteria that ask for labels of a set without naming its members."""
 OPEN_ENDS = tuple(
     (_compile(pattern), closed)
     for pattern, closed in (
-        (rf"\b{LABELED} or (?:otherwise |clearly )?{any_of([*_WORDS['there'], *_WORDS['other_modifiers']])}\b", "labeled"),
+        (
+            rf"\b{LABELED} or (?:otherwise |clearly )?{any_of([*_WORDS['there'], *_WORDS['other_modifiers']])}\b",
+            "labeled",
+        ),
         (r",? \(?or (?:an? )?(?:similar|equivalent|analogous)(?: (?:wording|label|term|text|phrase|name))?s?\)?", ""),
     )
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 from ...core.evidence import Position, TextLine
 from .layout import TALL
@@ -38,7 +39,7 @@ def follow(order: str, places: Sequence[LabelMatch]) -> bool:
     dx, dy = ORDERS[order]
     along = [x * dx + y * dy for x, y in (_centre(place.span.lines) for place in places)]
     step = min((_height(place.span.lines) for place in places), default=0.0) / 2
-    return all(b - a > step for a, b in zip(along, along[1:], strict=False))
+    return all(b - a > step for a, b in pairwise(along))
 
 
 def _at_edge(axis: str, place: LabelMatch, lines: Sequence[TextLine]) -> bool:

@@ -30,9 +30,10 @@ _ASKED = tuple(
     for pattern in (
         rf"(?:does|is) the {_AXIS} (?:clearly |{LABELED} )*{_SPAN} {_WHAT}{_RANGE}{_TAIL}",
         rf"is the {_AXIS} (?:clearly )?(?:{LABELED}|numbered|scaled|marked) (?:with )?{_WHAT}{_RANGE}{_TAIL}",
-        rf"(?:does|is) the {_AXIS} (?:include|have|show|display)(?:s|ing)? (?:tick ?marks|tick labels|ticks?|labels|values|"
-        rf"years|numbers) (?:for |at |of |labeled )*(?:the )?(?:years |values )?{_LISTED}{_TAIL}",
-        rf"is the {_AXIS} (?:{LABELED}|marked|numbered) (?:with |at )?(?:the )?(?:years |values |ticks )?{_LISTED}{_TAIL}",
+        rf"(?:does|is) the {_AXIS} (?:include|have|show|display)(?:s|ing)? "
+        rf"(?:tick ?marks|tick labels|ticks?|labels|values|numbers) (?:for |at |of |labeled |the |years |values )*"
+        rf"{_LISTED}{_TAIL}",
+        rf"is the {_AXIS} (?:{LABELED}|marked|numbered) (?:with |at |the )*(?:years |values |ticks )?{_LISTED}{_TAIL}",
         rf"is the {_AXIS} an? {_NAME} axis,? (?:and |that )?{_SPAN} {_WHAT}{_RANGE}{_TAIL}",
         rf"(?:does|is) the {_AXIS} (?:represent|show|{LABELED} as|{LABELED} with|{LABELED}|titled) (?:the )?{_NAME},? "
         rf"(?:and |with |that )?{_SPAN} {_WHAT}{_RANGE}{_TAIL}",
@@ -42,7 +43,14 @@ _ASKED = tuple(
 
 @dataclass(frozen=True, slots=True)
 class TickClaim:
-    """Numbers that must stand along an axis: all that are listed, or the two ends of a range; the axis's name, and what is counted."""
+    """Numbers that must stand along an axis.
+
+    Attributes:
+        axis: ``x`` or ``y``.
+        numbers: All that are listed, or the two ends of a range.
+        name: The name of the axis, where one is asked for.
+        unit: What is counted, where it is told: a word that must stand somewhere in the drawing.
+    """
 
     axis: str
     numbers: tuple[float, ...]
