@@ -41,7 +41,7 @@ _AT_LEAST = re.compile(r"\bat least (?=(?P<count>\w+) )", re.IGNORECASE)
 _INDEXED = r"(?:[A-Za-zΑ-ω](?:[_^]\{?\w{1,4}\}?|\d)|[A-Z])['′]?"
 _INDEX = re.compile(r"[_^]|[A-Za-z]\d")
 _SIGNS_OF = re.compile(
-    rf"^((?:is|are) )(?:the )?(?:[\w-]+ )+?(?={_INDEXED}(?:, {_INDEXED})*,? and {_INDEXED} )", re.IGNORECASE
+    rf"^((?:is|are) )(?:the )?(?:(?!label)[\w-]+ )+?(?={_INDEXED}(?:, {_INDEXED})*,? and {_INDEXED} )", re.IGNORECASE
 )
 _MATHS = re.compile(r"[=<>≤≥≈→⇌]|[A-Z][a-z]?\d|[\^_]")
 _PARTICULAR = re.compile(r"[A-Z]{1,2}['′]?|[b-z]|\w?\d+")
@@ -89,16 +89,17 @@ def asks_no_more(shell: str, labels: list[Label]) -> bool:
         return False
     if any(map(_is_sign, plain)) and sum(2 if _INDEX.search(label.text) else 1 for label in labels) < MANY_SIGNS:
         return False
-    words = shell.lower().replace(",", " ").split()
-    if DEMANDS.difference({"distinct", "separate"}).intersection(words) or PLACING.intersection(_subject(words)):
+    words = shell.replace(",", " ").split()
+    subject = _subject(words)
+    if not DEMANDS.difference({"distinct", "separate"}).isdisjoint(word.lower() for word in words):
+        return False
+    if _is_more(subject):
         return False
     for pattern in (*patterns.SHELLS, *patterns.WIDER_SHELLS):
         if match := pattern.fullmatch(shell):
             parts = match.groupdict()
             count = (parts.get("count") or "").strip().lower()
-            other = parts.get("other") or ""
-            told = not _is_particular(parts.get("subject")) and not _is_particular(other)
-            if told and PLACING.isdisjoint(other.lower().split()) and (not count or _number(count) == len(labels)):
+            if (not count or _number(count) == len(labels)) and not _is_more((parts.get("other") or "").split()):
                 return True
     return False
 
@@ -107,7 +108,7 @@ def _labels(body: str) -> LabelClaim | None:
     ordered = _ORDER.search(body)
     if ordered and (found := claim(body[: ordered.start()], asks_no_more)):
         return replace(found, order=ordered["order"].lower())
-    if (ranked := _RANKED.fullmatch(body)) and not _is_particular(ranked["subject"]):
+    if (ranked := _RANKED.fullmatch(body)) and not _is_more(ranked["subject"].split()):
         found = claim(f"Are {ranked['list']} labeled", asks_no_more)
         return found and replace(found, order=ranked["order"].lower())
     found = claim(_SIGNS_OF.sub(r"\1", body), asks_no_more)
@@ -140,7 +141,7 @@ def _members(body: str) -> LabelClaim | None:
 def _value(body: str) -> LabelClaim | None:
     """A number with its unit; never surely absent."""
     match = patterns.VALUE.fullmatch(body)
-    if not match or PLACING.intersection(match["subject"].lower().split()) or _is_particular(match["subject"]):
+    if not match or _is_more(match["subject"].split()):
         return None
     number = match["value"][: -len(match["unit"])].strip()
     variants = tuple(f"{number} {unit}" for unit in UNITS.get(match["unit"].lower(), ()))
@@ -167,14 +168,16 @@ def _is_sign(plain: str) -> bool:
 
 
 def _subject(words: list[str]) -> list[str]:
-    """The words before the verb of labeling."""
-    ends = [place for place, word in enumerate(words) if word.startswith(("label", "annotat", "titled", "□"))]
-    return words[: ends[0]] if ends else words
+    """The words before the verb of labeling, or before the labels where these come first."""
+    ends = [n for n, word in enumerate(words) if word.lower().startswith(("label", "annotat", "titled", "□"))]
+    found = words[: ends[0]] if ends else words
+    return found[:-1] if found[-1:] == ["and"] else found
 
 
-def _is_particular(subject: str | None) -> bool:
-    """Whether what is labeled is told by a sign, as side AB is, or is two things: it matters where labels stand."""
-    return any(_PARTICULAR.fullmatch(word) or word in {"and", "or"} for word in (subject or "").split())
+def _is_more(subject: list[str]) -> bool:
+    """Whether what is labeled is told by its place, shape or number, by a sign, as side AB is, or is two things."""
+    lower = [word.lower() for word in subject]
+    return not PLACING.union({"and", "or"}).isdisjoint(lower) or any(map(_PARTICULAR.fullmatch, subject))
 
 
 def _number(count: str) -> int:

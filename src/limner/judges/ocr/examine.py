@@ -89,8 +89,9 @@ def _decide(claim: LabelClaim | TickClaim, page: Page, exact: bool = False) -> D
     if not claim.labels:
         return Decision(None if page.lines else 0, "names no label" if page.lines else "no text at all")
     found = {label: _find(label, page) for label in claim.labels}
-    together = page.find(" and ".join(label.text for label in claim.labels)) if claim.mode == "all" else None
-    if together and together.proof:
+    joined = " and ".join(label.text for label in claim.labels)
+    together = page.find(joined) if claim.mode == "all" and len(found) > 1 else None
+    if together and _exactly(joined, together).proof:
         found = {label: place if place and place.proof else together for label, place in found.items()}
     proofs = [label for label, place in found.items() if place and place.proof and (not exact or _as_is(label, place))]
     if len(proofs) == len(found) if claim.mode == "all" else proofs:
@@ -131,7 +132,7 @@ def _found(claim: LabelClaim, found: dict[Label, LabelMatch], page: Page) -> Dec
 
 def _find(label: Label, page: Page) -> LabelMatch | None:
     """The best place of the label or of a variant that is a name of its own, not a unit or a remark."""
-    names = [label.text, *(v for v in label.variants if len("".join(tokens(v))) > EXACT_LENGTH or v[0].isdigit())]
+    names = [label.text, *(v for v in label.variants if len("".join(tokens(v))) > EXACT_LENGTH or v[:1].isdigit())]
     places = [_exactly(name, place) for name in names if (place := page.find(name))]
     return min(places, key=lambda place: (not place.proof, place.slips), default=None)
 
@@ -141,7 +142,7 @@ def _exactly(name: str, place: LabelMatch) -> LabelMatch:
     wanted, seen = as_written(name).casefold(), as_written(place.span.text).casefold()
     if _FORMULA.search(name) and wanted not in seen:
         return replace(place, proof=False)
-    if name[0].isdigit() and _is_sure(place) and seen.endswith(("=" + wanted, "≈" + wanted, ":" + wanted)):
+    if name[:1].isdigit() and _is_sure(place) and seen.endswith(("=" + wanted, "≈" + wanted, ":" + wanted)):
         return replace(place, proof=True)
     return place
 

@@ -11,7 +11,7 @@ from .patterns import GREEK, LOOKS, PLURALS
 from .spelling import slips, tokens
 
 STEM = 3
-"""The least that is left of a word when its ending is taken off; of one with a learned ending, one letter more."""
+"""The least that a word has before a plural s; before an ending that is changed, one letter less will do."""
 
 LIKE = 75
 """Similarity (0-100) of two words' outlines from which one may be a misreading of the other."""
@@ -29,7 +29,7 @@ def same_word(one: str, other: str) -> bool:
         return True
     pairs = ((one, other), (other, one))
     return any(
-        a.endswith(single) and b == a[: len(a) - len(single)] + plural and len(a) - len(single) >= STEM + bool(single)
+        a.endswith(single) and b == a[: len(a) - len(single)] + plural and len(a) - len(single) >= STEM - bool(single)
         for single, plural in PLURALS
         for a, b in pairs
     )
