@@ -97,8 +97,9 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="print what is decided wrongly; not for the report")
     args = parser.parse_args()
     exam = read(resolve("genexam", args.data))
-    questions = [q for q in exam.questions if q.reference and q.reference.read() and half_of(q.id) == args.half]
-    pictures = {q.id: q.reference.read() for q in questions if q.reference}
+    asked = [q for q in exam.questions if half_of(q.id) == args.half]
+    pictures = {q.id: data for q in asked if q.reference and (data := q.reference.read())}
+    questions = [q for q in asked if q.id in pictures]
     readings = Readings(args.cache)
     for rules in args.rules or [list(RULES)[-1]]:
         print(f"{rules}, half {args.half!r}: {len(questions)} references")

@@ -10,8 +10,8 @@ from limner.core.evidence import TextLine
 from limner.core.marks import Criterion, values
 from limner.judges.ocr import labels_2
 from limner.judges.ocr.demands import demand
-from limner.judges.ocr.examine import Decision, decide, examine, wants_second
-from limner.judges.ocr.labels import Label, LabelClaim, claim
+from limner.judges.ocr.examine import decide, examine, wants_second
+from limner.judges.ocr.labels import Decision, Label, LabelClaim, claim
 from tests.judges.pages import apart, line, stacked, upward
 
 POINT = frozenset({"point"})
