@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +19,7 @@ from limner.exams.genexam import GENEXAM
 from limner.judges import OcrJudge, split_wording
 from limner.judges.ocr.judge import RULES, choose_rules
 from limner.store import Blobs
+from tests.cli.invoke import limner
 from tests.judges.pages import apart, beside
 
 # The marks that each version gives to the samples' criteria, as a hash.
@@ -79,3 +83,20 @@ def test_words_choose_a_wording_and_rules() -> None:
     assert split_wording(("labels-2", "5680")) == ("5680", "labels-2")
     with pytest.raises(UsageError, match="--wording 1 and --wording 2: choose one"):
         split_wording(("1", "labels-2", "2"))
+
+
+@pytest.mark.slow
+def test_a_second_reading_is_made_only_before_not_met(tmp_path: Path) -> None:
+    words = ("run", "sample/genexam", "--judge", "ocr", "--limit", "1", "--store", tmp_path, "--json")
+    limner(*words, "--painter", "control/reference")
+    assert readings(tmp_path) == (1, 0)
+    limner(*words, "--painter", "control/blank")
+    assert readings(tmp_path) == (2, 1)
+
+
+def readings(store: Path) -> tuple[int, int]:
+    """How many pictures were read, and how many of them twice."""
+    with closing(sqlite3.connect(store / "limner.db")) as database:
+        targets = [row[0] for row in database.execute("SELECT target FROM calls WHERE target LIKE 'ocr/%'")]
+    again = sum(" again=" in target for target in targets)
+    return len(targets) - again, again
