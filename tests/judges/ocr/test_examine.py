@@ -100,7 +100,7 @@ def test_what_was_wrongly_not_met_is_no_longer(name: str) -> None:
     assert mark.value != 0, mark.reason
 
 
-@pytest.mark.parametrize("name", ["Greek letter", "watermark", "misread", "four letters"])
+@pytest.mark.parametrize("name", ["plural", "Greek letter", "watermark", "misread", "four letters"])
 def test_the_older_rules_said_so(name: str) -> None:
     text, words, _ = WRONG[name]
     assert labels_2.examine([Criterion("1", text, "point")], apart(*words), POINT)[0].value == 0
