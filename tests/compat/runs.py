@@ -51,6 +51,11 @@ class Run:
     def words(self) -> list[str]:
         return self.command.split()
 
+    @property
+    def older(self) -> list[str]:
+        """What goes on with the OCR examiner's rules of that time."""
+        return ["--wording", "labels-2"] if "--judge ocr" in self.command else []
+
 
 def _painters(controls: str) -> str:
     return " ".join(f"--painter control/{name}" for name in controls.split())
@@ -150,7 +155,7 @@ def take_up(run: Run, studio: Server, easel: Server, store: str = STORE, *more: 
         kept = {key: value for key, value in plans[name].items() if key not in ("faults", "latency_s")}
         server.configure(**{"seed": SEED, **kept})
         before[name] = server.counts()["total"]
-    wording = ["--wording", WORDING] if run.words[0] in ("run", "mark") else []
+    wording = [*run.older, *(["--wording", WORDING] if run.words[0] in ("run", "mark") else [])]
     said = limner(*run.words, *wording, "--store", store, "--json", *more, code=None)
     made = {name: server.counts()["total"] - before[name] for name, server in servers.items()}
     return {"code": said.code, "said": said.json(), "requests": made}

@@ -10,7 +10,6 @@ import pytest
 
 from limner.exams.genexam import GENEXAM
 from limner.exams.wordings import wordings
-from limner.judges.ocr.judge import RULES, choose_rules
 from tests.cli.invoke import limner
 from tests.exams.rewording import reworded
 from tests.fakes import ChatServer
@@ -66,7 +65,7 @@ def test_a_run_goes_on_with_the_older_one_where_it_is_chosen(newer: list[str], c
     assert chat.counts()["total"] == asked
     wrong = limner("run", *newer, "--wording", "3", code=2)
     assert re.search(rf"genexam has no wording '3'; there is: 1 \({first}\), 2 \([0-9a-f]{{12}}\)", wrong.err)
-    assert "; rules of the OCR examiner: labels-2" in wrong.err
+    assert "; rules of the OCR examiner: labels-2, labels-3" in wrong.err
 
 
 def test_what_is_marked_under_both_is_not_told_again(newer: list[str]) -> None:
@@ -102,9 +101,8 @@ def test_a_price_that_nobody_knows(newer: list[str], tmp_path: Path, chat: ChatS
     assert "costs an unknown sum (add the price to limner.toml); --wording 1 goes on" in note
 
 
-def test_older_rules_of_the_ocr_examiner(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    limner("run", *words, "--judge", "ocr")
-    monkeypatch.setitem(RULES, "labels-3", choose_rules()[1])
+def test_older_rules_of_the_ocr_examiner(words: list[str]) -> None:
+    limner("run", *words, "--judge", "ocr", "--wording", "labels-2")
     said = limner("run", *words, "--judge", "ocr", "--wording", "labels-2", "--json")
     assert (said.json()["done"], notes(said)) == (0, [])
     (note,) = notes(limner("run", *words, "--judge", "ocr", "--limit", "2"))

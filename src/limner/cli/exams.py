@@ -107,10 +107,10 @@ def rename(exam: str, folder: Path, data: Path | None, store: str) -> None:
     found = painter.misnamed(ids, ids)
     for old, new in found:
         if not (target := folder / new).parent.is_dir():
-            click.echo(join(["mkdir", "-p", "--", str(target.parent)]))
-        click.echo(join(["mv", "-n", "--", str(folder / old), str(target)]))
+            say(join(["mkdir", "-p", "--", str(target.parent)]))
+        say(join(["mv", "-n", "--", str(folder / old), str(target)]))
     missing = painter.missing(ids)
-    click.echo(f"{len(missing)} of {len(ids)} questions have no image; {len(found)} would be mended", err=True)
+    say(f"{len(missing)} of {len(ids)} questions have no image; {len(found)} would be mended", err=True)
 
 
 @exam_command.command("new")

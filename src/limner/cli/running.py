@@ -210,7 +210,7 @@ def close(given: dict[str, Any], progress: Progress) -> None:
     if progress.cut:
         which = "1 prompt was" if progress.cut == 1 else f"{progress.cut} prompts were"
         told = "longer than what the painter reads; `limner show EXAM ID` says what was cut"
-        click.echo(f"note: {which} {told}", err=True)
+        say(f"note: {which} {told}", err=True)
     body = {
         "done": progress.done, "stored": progress.stored, "failed": progress.failed,
         "failures": dict(progress.failures), "not_applicable": progress.not_applicable,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options
+from .say import say
 
 if TYPE_CHECKING:
     from ..store.verify import PartReport
@@ -40,7 +41,7 @@ def verify_command(store: str, repair: bool, as_json: bool) -> None:
                 _tell(report)
     fit = all(report.state != "bad" for report in reports)
     if as_json:
-        click.echo(json.dumps({"store": shown(store), "ok": fit, "parts": [_plain(one) for one in reports]}))
+        say(json.dumps({"store": shown(store), "ok": fit, "parts": [_plain(one) for one in reports]}))
     sys.exit(0 if fit else 1)
 
 
@@ -50,11 +51,11 @@ def _tell(report: PartReport) -> None:
         words.append(f"{report.mended:,} repaired")
     if report.defects:
         words.append(f"{len(report.defects):,} {'wrong' if report.state == 'bad' else 'that nothing names'}")
-    click.echo(f"{report.state:>4}  {report.name}: {', '.join(words)}")
+    say(f"{report.state:>4}  {report.name}: {', '.join(words)}")
     for defect in report.defects[:SHOWN]:
-        click.echo(f"      {defect.subject}: {defect.detail}")
+        say(f"      {defect.subject}: {defect.detail}")
     if len(report.defects) > SHOWN:
-        click.echo(f"      … and {len(report.defects) - SHOWN:,} more")
+        say(f"      … and {len(report.defects) - SHOWN:,} more")
 
 
 def _plain(report: PartReport) -> dict[str, Any]:

@@ -119,11 +119,22 @@ def fault_of(error: WorkerDeath | JobFailure | WorkerUnfit, label: str) -> Fault
 
 
 class OcrProbe(LocalProbe):
-    """Reads the text in images with RapidOCR: the default everywhere, and what the OCR examiner goes by."""
+    """Reads the text in images with RapidOCR: the default everywhere, and what the OCR examiner goes by.
+
+    Args:
+        seconds: How long one image may take.
+        again: Read at another scale than usual, under a name of its own.
+    """
 
     field = "lines"
 
-    def __init__(self, seconds: float = OCR_S) -> None:
-        engine = RapidOcr()
+    def __init__(self, seconds: float = OCR_S, again: bool = False) -> None:
+        engine, self._given = RapidOcr(), {"again": True} if again else {}
+        version = engine.second if again else engine.version
         recipe = Recipe(engine.name, "limner.evidence.ocr.rapid:reader")
-        super().__init__("ocr", f"{engine.name}/{engine.version}", recipe, seconds)
+        super().__init__("ocr", f"{engine.name}/{version}", recipe, seconds)
+
+    async def measure(self, image: bytes, calls: Calls) -> Finding:
+        """See `Probe`."""
+        value, call = await self.ask(image, calls, **self._given)
+        return Finding(value, self.name, call)

@@ -17,7 +17,7 @@ from PIL import Image, ImageDraw, ImageFont
 import limner.core.fonts
 from limner.core.evidence import Position, TextLine
 from limner.core.images import flatten
-from limner.evidence.ocr.rapid import RapidOcr, in_reading_order
+from limner.evidence.ocr.rapid import AGAIN, LONGEST, SHORTEST, RapidOcr, in_reading_order, other_scale
 from tests.needs import shared
 
 FONT = Path(str(limner.core.fonts.__file__)).with_name("DejaVuSans.ttf")
@@ -83,6 +83,24 @@ def test_a_long_strip_is_read(ocr: RapidOcr) -> None:
     (line,) = ocr.read(image)
     assert line.text == "Nucleus"
     assert line.bounds[2] < 250
+
+
+@pytest.mark.slow
+def test_a_second_reading_gives_places_in_the_same_pixels(ocr: RapidOcr) -> None:
+    image = page(("Nucleus", 40, 44), ("Vacuole", 200, 250))
+    first, second = ocr.read(image), ocr.read(image, again=True)
+    assert words(first) == words(second) == ["Nucleus", "Vacuole"]
+    for one, other in zip(first, second, strict=True):
+        assert one.bounds == pytest.approx(other.bounds, abs=12)
+    assert ocr.second != ocr.version
+
+
+@given(st.integers(8, 6000), st.integers(8, 6000))
+def test_a_second_reading_is_at_another_scale(width: int, height: int) -> None:
+    short, long = sorted((width, height))
+    seen = max(min(1.0, LONGEST / long), SHORTEST / short)
+    factor = other_scale((width, height))
+    assert factor == pytest.approx(seen * AGAIN) or factor == pytest.approx(seen / AGAIN)
 
 
 @pytest.mark.slow

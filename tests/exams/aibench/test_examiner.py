@@ -110,5 +110,6 @@ def test_presence_means_what_the_criterion_says(
     text: str, also: tuple[str, ...], means: int, expected: int | None
 ) -> None:
     asked = Criterion("component/1", "?", "component", labels=("Gauge Encoder",), also=also, present_means=means)
-    (mark,) = examine([asked], [line(text), line("Unrelated words", 300)], AIBENCH.protocol.label_kinds)
+    lines = [line(text), line("Unrelated words", 300)]
+    (mark,) = examine([asked], lines, AIBENCH.protocol.label_kinds, False, lines)
     assert mark.value == expected

@@ -68,7 +68,8 @@ def judged(drawing: str, text: Callable[[str, str], list[TextLine]]) -> tuple[li
     pairs, flags = [], 0
     for sample, question in QUESTIONS.items():
         criteria = PROTOCOL.criteria(question)
-        for mark in examine(criteria, text(drawing, sample), PROTOCOL.label_kinds):
+        lines = text(drawing, sample)
+        for mark in examine(criteria, lines, PROTOCOL.label_kinds, False, lines):
             _, *path = mark.criterion.split("/")
             if (sample, *path) not in TRUTH[drawing]:
                 assert mark.value is None, mark
@@ -108,6 +109,6 @@ def test_what_it_decides_is_right(drawing: str, least: float, text: Callable[[st
 
 
 def test_nothing_is_read_in_a_blank_drawing() -> None:
-    marks = [m for q in QUESTIONS.values() for m in examine(PROTOCOL.criteria(q), [], PROTOCOL.label_kinds)]
+    marks = [m for q in QUESTIONS.values() for m in examine(PROTOCOL.criteria(q), [], PROTOCOL.label_kinds, False, [])]
     assert not any(mark.value == 1 for mark in marks)
     assert any(mark.value == 0 for mark in marks)

@@ -31,6 +31,12 @@ MIN_SIDE = 8
 MAX_ASPECT = 4
 """Longer strips are padded with white: the detector scales the shorter side up and would need huge buffers."""
 
+AGAIN = 1.5
+"""By how much the scale of a second reading differs from the first one's."""
+
+SHORTEST, LONGEST = 736, 2000
+"""The engine enlarges a picture until its shorter side has so many pixels, after reducing its longer one to so many."""
+
 MAX_SKEW = math.radians(15)
 """Lines turned further than this are labels set at an angle, not signs of a skewed page."""
 
@@ -55,11 +61,17 @@ class RapidOcr:
             f" score={TEXT_SCORE} rev={REVISION}"
         )
 
-    def read(self, image: Image.Image) -> list[TextLine]:
+    @property
+    def second(self) -> str:
+        """The version of readings at another scale."""
+        return f"{self.version} again={AGAIN}"
+
+    def read(self, image: Image.Image, again: bool = False) -> list[TextLine]:
         """The lines of text in an image, top to bottom and left to right.
 
         Args:
             image: Any mode; transparent parts count as white.
+            again: Read at another scale than usual: what one misreads or overlooks, the other often reads.
 
         Returns:
             Lines with corners in the image's own pixels; none for blank or tiny images.
@@ -72,12 +84,14 @@ class RapidOcr:
         pixels = np.asarray(flat)
         if (pixels == pixels[0, 0]).all():
             return []
-        bgr = np.ascontiguousarray(np.asarray(_padded(flat))[:, :, ::-1])
+        ground = _padded(flat)
+        factor = other_scale(ground.size) if again else 1.0
+        bgr = np.ascontiguousarray(np.asarray(_scaled(ground, factor) if again else ground)[:, :, ::-1])
         found = self._engine()(bgr)
         if found.txts is None:
             return []
         lines = [
-            TextLine(str(text), _corners(box), float(score))
+            TextLine(str(text), _corners(box, factor), float(score))
             for text, box, score in zip(found.txts, found.boxes, found.scores, strict=True)
         ]
         return in_reading_order(lines)
@@ -89,11 +103,15 @@ class RapidOcr:
         return engine
 
 
-def reader() -> Callable[[bytes], list[dict[str, Any]]]:
+def reader() -> Callable[..., list[dict[str, Any]]]:
     """What a worker reads images with; the engine is loaded before the first one comes."""
     engine = RapidOcr()
     engine._engine()
-    return lambda data: [line.to_json() for line in engine.read(decode(data))]
+
+    def read(data: bytes, again: bool = False) -> list[dict[str, Any]]:
+        return [line.to_json() for line in engine.read(decode(data), again)]
+
+    return read
 
 
 def _make_engine() -> Any:
@@ -126,8 +144,27 @@ def _padded(image: Image.Image) -> Image.Image:
     return ground
 
 
-def _corners(box: Sequence[Sequence[float]]) -> tuple[Position, Position, Position, Position]:
-    a, b, c, d = ((float(x), float(y)) for x, y in box)
+def other_scale(size: tuple[int, int]) -> float:
+    """The factor by which a second reading resizes a picture: the engine then sees it larger, or smaller if it is big.
+
+    >>> other_scale((736, 900)), other_scale((1800, 1800))
+    (1.5, 0.6666666666666666)
+    """
+    short, long = sorted(size)
+    seen = max(min(1.0, LONGEST / long), SHORTEST / short)
+    return seen * AGAIN if long * seen * AGAIN <= LONGEST else seen / AGAIN
+
+
+def _scaled(image: Image.Image, factor: float) -> Image.Image:
+    """The image resized, with white added right or below where the engine would enlarge it again."""
+    width, height = (max(1, round(side * factor)) for side in image.size)
+    ground = Image.new("RGB", (max(width, SHORTEST), max(height, SHORTEST)), "white")
+    ground.paste(image.resize((width, height), Image.Resampling.LANCZOS))
+    return ground
+
+
+def _corners(box: Sequence[Sequence[float]], factor: float) -> tuple[Position, Position, Position, Position]:
+    a, b, c, d = ((float(x) / factor, float(y) / factor) for x, y in box)
     return a, b, c, d
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
+from typing import Protocol as Signature
 
 from ...calls import Calls
 from ...core.errors import UsageError
@@ -15,14 +16,32 @@ from ...core.protocol import Protocol
 from ...evidence.probe import OcrProbe
 from ...store import Blobs
 from ..base import JudgeInputs, JudgeKind, JudgeResult, Subject
-from .examine import examine
+from . import labels_2
+from .examine import examine, wants_second
 
-Examine = Callable[[Sequence[Criterion], Sequence[TextLine], frozenset[str], bool], list[Mark]]
-"""Criteria, lines of text, the kinds of criteria that words can decide, whether mentions count -> marks."""
+
+class Examine(Signature):
+    """Rules: criteria, lines of text, the kinds of criteria that words can decide, whether mentions count -> marks.
+
+    `second` are the lines of a reading at another scale, made where `wants_second` is true of the marks without it.
+    """
+
+    def __call__(
+        self,
+        criteria: Sequence[Criterion],
+        lines: Sequence[TextLine],
+        kinds: frozenset[str],
+        mentions: bool = False,
+        second: Sequence[TextLine] | None = None,
+        /,
+    ) -> list[Mark]:
+        """One mark for each criterion."""
+        ...
+
 
 # Where the same lines would be marked differently, that is another version: the code of the old one is kept under a
 # name of its own, and the new one is added at the end.
-RULES: dict[str, Examine] = {"labels-2": examine}
+RULES: dict[str, Examine] = {"labels-2": labels_2.examine, "labels-3": examine}
 """Name of the rules, which is part of what identifies a marking -> what marks by them; the newest last."""
 
 
@@ -56,6 +75,7 @@ class OcrJudge:
         name, self._examine = choose_rules(rules)
         self.name = "ocr/mentions" if mentions else "ocr"
         self._protocol, self._blobs, self._probe, self._mentions = protocol, blobs, probe, mentions
+        self._second = OcrProbe(probe.seconds, again=True)
         self.setup: dict[str, Any] = {
             "judge": self.name,
             "engine": probe.name,
@@ -71,14 +91,20 @@ class OcrJudge:
         return None
 
     async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
-        """Read the drawing's text and hold it against the criteria; see `limner.judges.base.Judge`."""
+        """Read the drawing's text, twice before anything is not met; see `limner.judges.base.Judge`."""
         with picture_faults(subject.image):
             data = await asyncio.to_thread(self._blobs.get, subject.image)
         found = await self._probe.measure(data, calls)
         criteria = self._protocol.criteria(subject.question)
         kinds = self._protocol.label_kinds
         marks = await asyncio.to_thread(self._examine, criteria, found.lines, kinds, self._mentions)
-        return JudgeResult((("ocr", found.call),), tuple(marks))
+        replies = [("ocr", found.call)]
+        if wants_second(marks):
+            again = await self._second.measure(data, calls)
+            given = (criteria, found.lines, kinds, self._mentions, again.lines)
+            marks = await asyncio.to_thread(self._examine, *given)
+            replies.append(("ocr again", again.call))
+        return JudgeResult(tuple(replies), tuple(marks))
 
 
 def _open(given: JudgeInputs) -> OcrJudge:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,18 +39,31 @@ class LabelClaim:
         labels: What must be read.
         mode: Whether all labels must be there or any one will do.
         sufficient: Whether the criterion asks for nothing else, so that finding the labels proves it met.
+        axes: For each label the axis it must stand at, ``x`` or ``y``, where the criterion says so.
+        order: The way the labels must follow each other, as in `limner.judges.ocr.places.ORDERS`, where it is asked.
     """
 
     labels: tuple[Label, ...]
     mode: Literal["all", "any"]
     sufficient: bool
+    axes: tuple[str, ...] = ()
+    order: str = ""
 
 
-def claim(text: str) -> LabelClaim | None:
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the words prove: 1 met, 0 not met, None nothing; with the lines or the missing label."""
+
+    value: int | None
+    reason: str
+
+
+def claim(text: str, asks_no_more: Callable[[str, list[Label]], bool] | None = None) -> LabelClaim | None:
     """Reads a criterion as a demand for labels.
 
     Args:
         text: One yes-or-no question about a drawing.
+        asks_no_more: Whether the criterion around its labels asks for nothing else; by the rules labels-2 if not given.
 
     Returns:
         The claim, or None where the criterion demands no label or leaves its wording open.
@@ -72,7 +85,7 @@ def claim(text: str) -> LabelClaim | None:
     labels, shell, link = read
     if link == "mixed" or not all(tokens(label.text) for label in labels):
         return None
-    sufficient = body == whole and _asks_no_more(shell, labels)
+    sufficient = body == whole and (asks_no_more or _asks_no_more)(shell, labels)
     return LabelClaim(tuple(labels), "any" if link == "or" else "all", sufficient)
 
 

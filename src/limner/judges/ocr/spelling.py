@@ -69,6 +69,15 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(filter(_says_something, _TOKEN.findall(_DIGIT_LETTER.sub(r"\1 ", plain))))
 
 
+def as_written(text: str) -> str:
+    """A sign or formula on one line, its case kept: no blanks, and no marks that raise or lower letters.
+
+    >>> as_written("D^{H}") == as_written("Dᴴ"), as_written("x_1") == as_written("x₁"), as_written("p") == "P"
+    (True, True, False)
+    """
+    return "".join(unicodedata.normalize("NFKC", text.translate(_SIGNS)).translate(_SIGNS).split())
+
+
 def _says_something(token: str) -> bool:
     """Whether a token is a word, a number or a mathematical sign, and not punctuation, an arrow or a bullet."""
     if token[-1].isalnum() or len(token) > 1 or token in _KEPT_PUNCTUATION:
