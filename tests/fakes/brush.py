@@ -101,5 +101,5 @@ def drawn(place: int, item: DrawItem, how: DrawSettings, folder: Path) -> RawDra
         return RawDrawing(place, (how.width, how.height), b"pixels", {})
     pixels = bytes(colour(item.prompt, item.seed, item.images)) * (how.width * how.height)
     read, words = how.max_sequence_length, len(item.prompt.split())
-    cut = {"cut": f"the text encoder read {read} of {words} tokens"} if read and read < words else {}
+    cut = {"cut": {"sent": words, "read": read, "unit": "tokens"}} if read and read < words else {}
     return RawDrawing(place, (how.width, how.height), pixels, {"device": "brush", **cut})

@@ -18,7 +18,7 @@ from ..judges import Judge
 from ..painters import Painter
 from ..store import Store
 from ..store.measurements import save_evidence
-from ..store.records import Drawing, Marking, add_exam, save_drawing, save_marking, save_setup
+from ..store.records import PROMPT_CUT, Drawing, Marking, add_exam, save_drawing, save_marking, save_setup
 from ..strategies import Strategy
 from .backlog import Backlog
 from .plan import Plan, Slot
@@ -194,7 +194,7 @@ class Runner:
             return old
         self._later(save_drawing(self.store, drawing))
         self._count(slot, drawing)
-        self.progress.cut += "cut" in (drawing.notes or {})
+        self.progress.cut += PROMPT_CUT in (drawing.notes or {})
         return drawing
 
     async def _measure(self, slot: Slot, drawing: Drawing, probe: Probe, calls: Calls) -> None:

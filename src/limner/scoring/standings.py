@@ -256,10 +256,14 @@ def _cut(entries: Sequence[Entry]) -> list[str]:
     found = [cut for drawing in drawings.values() if (cut := (drawing.notes or {}).get(PROMPT_CUT))]
     if not found:
         return []
-    read = " or ".join(f"{length:,}" for length in sorted({cut["read"] for cut in found}))
-    sent = max(cut["sent"] for cut in found)
-    few = f"{len(found)} of {len(drawings)} drawings were made from the beginning of their prompt alone"
-    return [f"{few}: the service reads {read} characters and cuts off the rest, of up to {sent:,} that were sent"]
+    told = []
+    for unit in sorted({cut.get("unit", "characters") for cut in found}):
+        cuts = [cut for cut in found if cut.get("unit", "characters") == unit]
+        read = " or ".join(f"{length:,}" for length in sorted({cut["read"] for cut in cuts}))
+        sent = max(cut["sent"] for cut in cuts)
+        few = f"{len(cuts)} of {len(drawings)} drawings were made from the beginning of their prompt alone"
+        told.append(f"{few}: the painter reads {read} {unit} and cuts off the rest, of up to {sent:,} that were sent")
+    return told
 
 
 def _measured(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:

@@ -19,7 +19,20 @@ from .store import Store, now
 CONTROL = "control/"
 """What the specs of controls begin with."""
 PROMPT_CUT = "prompt_cut"
-"""In a drawing's notes: how many characters of its prompt were ``sent``, and how many of them the service ``read``."""
+"""In a drawing's notes: how much of its prompt was ``sent``, and how much of that the painter ``read``.
+
+Counted in characters, or in what ``unit`` names; ``rest`` is what was not read, where that is known.
+"""
+
+
+def cut_words(cut: Mapping[str, Any]) -> str:
+    """What is told of one prompt that was read in part.
+
+    >>> cut_words({"sent": 2500, "read": 2100})
+    'the painter read 2,100 of 2,500 characters of the prompt'
+    """
+    said = f"the painter read {cut['read']:,} of {cut['sent']:,} {cut.get('unit', 'characters')} of the prompt"
+    return said + (f"; not read: {cut['rest']}" if cut.get("rest") else "")
 
 
 def label(painter: str, options: Mapping[str, Any]) -> str:

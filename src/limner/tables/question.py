@@ -11,7 +11,7 @@ from ..painters import name_and_spec
 from ..scoring.groups import find_groups, stored_exam
 from ..screening.stored import screen_drawings
 from ..store.open import open_store
-from ..store.records import load_drawings, load_exam, row_name
+from ..store.records import PROMPT_CUT, cut_words, load_drawings, load_exam, row_name
 from .console import console, escape
 from .model import Table, simple_table
 
@@ -86,8 +86,8 @@ def print_question(body: dict[str, Any]) -> None:
         for flag in drawing.get("flags") or ():
             told = f"carries words addressed to the examiner ({flag['rule']}, {flag['language']}): {flag['text']}"
             out.print(Padding(f"[red]{escape(told)}[/red]", (0, 2)))
-        if cut := (drawing.get("notes") or {}).get("cut"):
-            out.print(Padding(escape(cut), (0, 2)))
+        if cut := (drawing.get("notes") or {}).get(PROMPT_CUT):
+            out.print(Padding(escape(cut_words(cut)), (0, 2)))
         for number, step in enumerate((drawing.get("notes") or {}).get("steps", ()), 1):
             out.print(Padding(f"[dim]{number}.[/dim] {escape(_told(step))}", (0, 2)))
     texts = {criterion["id"]: criterion for criterion in body["criteria"]}

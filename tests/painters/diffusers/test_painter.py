@@ -29,7 +29,7 @@ from limner.painters import Painting, PaintRequest, open_painter, with_devices
 from limner.painters.diffusers import DiffusersPainter, jobs
 from limner.painters.diffusers import painter as module
 from limner.store import Store
-from limner.store.records import load_drawings
+from limner.store.records import PROMPT_CUT, load_drawings
 from limner.store.schema import attempts
 from limner.workers import JobResult
 from tests.cli.invoke import limner
@@ -361,8 +361,8 @@ def test_how_much_it_reads_is_known_to_strategies(make: Make) -> None:
 
 def test_what_was_cut_is_said(make: Make, store: Store) -> None:
     plain, cut = paint(make(max_sequence_length=2), store, ask("A leaf."), ask("A leaf falls"))
-    assert "cut" not in plain.notes
-    assert cut.notes["cut"] == "the text encoder read 2 of 3 tokens"
+    assert PROMPT_CUT not in plain.notes
+    assert cut.notes[PROMPT_CUT] == {"sent": 3, "read": 2, "unit": "tokens"}
 
 
 def test_the_command_says_that_prompts_were_cut(
@@ -375,7 +375,7 @@ def test_the_command_says_that_prompts_were_cut(
     said = limner(*words)
     assert f"note: {len(small_exam.ids)} prompts were longer than what the painter reads" in said.err
     shown = limner("show", "genexam", small_exam.ids[0], "--store", tmp_path / "own").out
-    assert "the text encoder read 1 of" in shown
+    assert "the painter read 1 of" in shown
     # Nothing was drawn this time, so there is nothing to say.
     assert "longer than" not in limner(*words).err
 

@@ -17,6 +17,7 @@ from ...core.faults import picture_faults
 from ...core.images import encode_png
 from ...core.settings import PainterFacts
 from ...store import Blobs
+from ...store.records import PROMPT_CUT
 from ...workers import JobFailure, Pool, WorkerDeath, WorkerUnfit
 from ..base import FreePainter, Painting, PaintRequest
 from ..kept import kept_image
@@ -92,7 +93,7 @@ class DiffusersPainter(FreePainter):
             make = partial(calls.do, Request("paint", f"diffusers/{found.name}", body), perform)
             outcome, data = await kept_image(make, calls, self._blobs)
         about = outcome.payload.get("about", {})
-        notes = {"body": body, "about": about} | ({"cut": about["cut"]} if "cut" in about else {})
+        notes = {"body": body, "about": about} | ({PROMPT_CUT: about["cut"]} if "cut" in about else {})
         return Painting(data, request.prompt, (outcome.key,), outcome.cost, notes)
 
     def _fault(self, error: WorkerDeath | JobFailure | WorkerUnfit) -> Exception:

@@ -51,8 +51,10 @@ def encoded(pipe: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
     return rest | encode(pipe, given["prompt"], most)
 
 
-def unread(pipe: Any, prompt: str, most: int | None) -> str | None:
-    """What of a prompt no text encoder reads, in words; None where all is read, or where that is not known.
+def unread(pipe: Any, prompt: str, most: int | None) -> dict[str, Any] | None:
+    """What of a prompt no text encoder reads, as notes have it; None where all is read, or where that is not known.
+
+    See `limner.store.records.PROMPT_CUT`.
 
     Args:
         pipe: The pipeline.
@@ -68,7 +70,7 @@ def unread(pipe: Any, prompt: str, most: int | None) -> str | None:
     # The last token that is read is the mark of the end.
     rest = " ".join(tokenizer.decode(tokens[room - 1 :], skip_special_tokens=True).split())
     shown = rest if len(rest) <= SHOWN else f"{rest[:SHOWN]}…"
-    return f"the text encoder read {room} of {len(tokens)} tokens of the prompt; not read: {shown}"
+    return {"sent": len(tokens), "read": room, "unit": "tokens", "rest": shown}
 
 
 def _furthest(pipe: Any, most: int | None) -> tuple[Any, int | None]:
