@@ -214,7 +214,7 @@ def test_atoms_of_a_figure() -> None:
 
 def test_painters_priced_in_the_sums_are_in_the_table() -> None:
     prices = {code(row[0]): number(row[1]) or number(row[2]) for row in table(PAGE, "painter", "per image").rows}
-    assert prices["gemini/gemini-2.5-flash-image"] == 0.039
+    assert prices["gemini/gemini-nano-banana-2.1"] == 0.0336
     for block in blocks(PAGE):
         for line in block.lines if "arithmetic" in block.notes else ():
             for price in re.findall(r"drawings \* \$([\d.]+)", line):
