@@ -13,6 +13,7 @@ from ..calls import Budget, Calls, Fault, purpose
 from ..calls.purse import check_purse, open_purse
 from ..core.errors import LimnerError, LostImage, UsageError
 from ..core.faults import lost, unexpected
+from ..core.terminal import printable
 from ..evidence.probe import Probe
 from ..judges import Judge
 from ..painters import Painter
@@ -54,7 +55,7 @@ class Runner:
         if (purse := self.plan.purse) is not None:
             told = open_purse(self.store, purse, self.plan.budget, change=self.plan.change_purse)
             if told is not None:
-                print(told, file=sys.stderr)
+                print(printable(told), file=sys.stderr)
         asyncio.run(self._run())
         if self._stop is not None:
             raise self._stop

@@ -10,6 +10,8 @@ from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
+from ..core.terminal import printable
+
 T = TypeVar("T")
 WAIT_S = 600.0
 """How long a server may be away before that is an error."""
@@ -49,6 +51,6 @@ def waited(action: Callable[[], T]) -> T:
             if away > TELL_S and not told:
                 told = True
                 why = str(error.orig).strip().splitlines()[:1]
-                print(f"the database does not answer ({''.join(why)}); waiting for it", file=sys.stderr)
+                print(printable(f"the database does not answer ({''.join(why)}); waiting for it"), file=sys.stderr)
             time.sleep(random.uniform(pause / 2, pause))
             pause = min(1.0, pause * 1.5)

@@ -91,7 +91,7 @@ EDIT = Stage(
     "edit", "a critic lists faults, an editing painter mends them, a chooser keeps the best round", "finishing",
     ("critic", "chooser"),
     {
-        "edit": "critique (the default), or plain: one pass by the editor alone, as in AIBench's paper",
+        "edit": "critique (the default), or plain: one pass by the editor alone, without critic or chooser",
         "rounds": "of mending, at most; 2 by default",
         "editor": "the painter that edits; the drawing one by default",
     },
