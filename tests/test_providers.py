@@ -182,7 +182,7 @@ def test_a_user_s_file_changes_single_fields_and_adds_entries(tmp_path: Path) ->
     ("text", "told"),
     [
         ('[providers.openai]\nkey = "sk-canary"', "providers.openai.key: no such field; there is: base_url, shape, "),
-        ('[models."a/b"]\nprice = 1', "models.a/b.price: no such field; there is: input_price, output_price, "),
+        ('[models."a/b"]\nprice = 1', "models.a/b.price: no such field; there is: maker, released, "),
         ('[painters."a/b"]\nsize = "1x1"', "painters.a/b.size: no such field; there is: access, kind, "),
         ("[provider.x]\nbase_url = 1", "provider: no such field; there is: providers, models, painters"),
         (
