@@ -30,6 +30,12 @@ class PipelineSetup:
         revision: The repository's commit; None for a folder.
         device: Such as ``cuda:1``; None takes the best there is.
         offload: ``none``, ``model`` or ``sequential``; of no account without a GPU.
+        split: Whether it is spread over all GPUs there are.
+        loras: Files of LoRA weights with their scales.
+        scheduler: The name of a class of diffusers, in place of the pipeline's own.
+        quantize: How the largest part is quantised, if it is.
+        custom_pipeline: Code that the pipeline is made by; with `trusted` alone.
+        trusted: Whether code that came with the weights may run.
     """
 
     source: str
@@ -38,6 +44,12 @@ class PipelineSetup:
     variant: str | None = None
     device: str | None = None
     offload: str = "none"
+    split: bool = False
+    loras: tuple[tuple[str, float], ...] = ()
+    scheduler: str | None = None
+    quantize: str | None = None
+    custom_pipeline: str | None = None
+    trusted: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import asyncio
 import threading
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -50,7 +50,7 @@ class DiffusersPainter(FreePainter):
         self.options = self._chosen.drawing
         self.group = facts.prompt_group or "open"
         # A folder's weights may be trained on between two runs; the journal answers while they are the same.
-        self.changeable = weights.folder_of(self._place) is not None
+        self.changeable = weights.folder_of(self._place) is not None or bool(self._chosen.loras)
         self._sizes = facts.sizes
         self._make_pool = pool
         self._lock = threading.Lock()
@@ -107,25 +107,43 @@ class DiffusersPainter(FreePainter):
         """Everything that decides the pixels; neither batch size nor devices nor offloading do."""
         settings = {name: value for name, value in asdict(how).items() if value is not None and name != "editing"}
         body = {"prompt": request.prompt, "seed": request.seed, "weights": found.identity, "dtype": self._chosen.dtype}
-        if "variant" in self.options:
-            body["variant"] = self.options["variant"]
+        for name in ("variant", "scheduler", "quantize"):
+            if name in self.options:
+                body[name] = self.options[name]
+        if found.loras:
+            body["loras"] = [[sha256, scale] for _, sha256, scale in found.loras]
+        if found.code is not None:
+            body["code"] = found.code
         return body | settings | ({"images": list(request.images)} if request.images else {})
 
     async def _weights(self) -> weights.Weights:
         def find() -> weights.Weights:
             with self._lock:
-                found = self._found or weights.find(self._place, self.options.get("revision"))
+                found = self._found or self._find()
                 self._found = found
                 return found
 
         return await asyncio.to_thread(find) if self._found is None else self._found
+
+    def _find(self) -> weights.Weights:
+        """The pipeline's weights with those of its LoRAs and its custom code."""
+        found = weights.find(self._place, self.options.get("revision"))
+        loras = [(*weights.find_lora(place), scale) for place, scale in self._chosen.loras]
+        custom = self.options.get("custom_pipeline")
+        code = None if custom is None else weights.code_identity(custom)
+        return replace(found, loras=tuple((str(file), sha256, scale) for file, sha256, scale in loras), code=code)
 
     def _workers(self, found: weights.Weights) -> Pool:
         with self._lock:
             if self._pool is None:
                 chosen, variant = self._chosen, self.options.get("variant")
                 here = weights.in_cache(found, variant)
-                load = PipelineSetup(here.source, here.revision, chosen.dtype, variant, None, chosen.offload)
+                load = PipelineSetup(
+                    here.source, here.revision, chosen.dtype, variant, None, chosen.offload, chosen.split,
+                    tuple((file, scale) for file, _, scale in found.loras), self.options.get("scheduler"),
+                    self.options.get("quantize"), self.options.get("custom_pipeline"),
+                    self.options.get("trust_remote_code", False),
+                )  # fmt: skip
                 self._pool = jobs.open_pool(load, chosen, self._make_pool)
                 # Also at the interpreter's end.
                 weakref.finalize(self, self._pool.close)

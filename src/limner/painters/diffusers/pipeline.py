@@ -1,14 +1,12 @@
 """The pipeline's side: opens it, makes its arguments, draws batches, halves them when memory runs out.
 
-The only module that imports torch and diffusers. It runs in a worker process.
+Imports torch and diffusers, and so runs in a worker process.
 """
 
 from __future__ import annotations
 
 import gc
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ from PIL import Image
 from ...core.images import BadImage, decode
 from ...workers import WorkerUnfit
 from .jobs import DrawFailure, DrawItem, DrawSettings, PipelineSetup, RawDrawing
+from .loading import load_pipeline
 from .pipeline_args import arguments, sides, takes
 
 OUT = ("out of memory", "can't allocate memory")
@@ -45,17 +44,7 @@ class Pipeline:
     @classmethod
     def open(cls, load: PipelineSetup) -> Pipeline:
         """Load the pipeline a painter names."""
-        diffusers: Any = import_module("diffusers")
-        for package in ("diffusers", "transformers"):
-            import_module(f"{package}.utils.logging").disable_progress_bar()
-        how: dict[str, Any] = {"torch_dtype": getattr(torch, load.dtype)}
-        if load.revision is not None:
-            how["revision"] = load.revision
-        if load.variant is not None:
-            how["variant"] = load.variant
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # A newer name for torch_dtype, which older ones lack.
-            pipe = diffusers.DiffusionPipeline.from_pretrained(load.source, **how)
+        pipe = load_pipeline(load)
         pipeline = cls(pipe, load)
         pipeline._move_to_device(pipe)
         return pipeline
@@ -85,7 +74,7 @@ class Pipeline:
 
     def _move_to_device(self, pipe: Any) -> None:
         pipe.set_progress_bar_config(disable=True)
-        if pipe is self._placed:
+        if pipe is self._placed or self._load.split:
             return
         on_gpu = not self.device.startswith("cpu")
         if on_gpu and self._load.offload == "model":
