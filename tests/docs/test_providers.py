@@ -154,6 +154,8 @@ def test_options_of_pipelines_are_those_of_the_code() -> None:
     usual = pipelines.parse({}, "diffusers/x")
     assert (code(rows["dtype"][2]), rows["batch_size"][2]) == (usual.dtype, str(usual.batch_size))
     assert code(rows["offload"][2]) == usual.offload
+    assert code(rows["split"][2]) == str(usual.split).lower()
+    assert all(f"`{name}`" in rows["quantize"][1] for name in pipelines.QUANTIZATIONS)
 
 
 def _leaves(body: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from limner.core.errors import UsageError
 from limner.painters.diffusers import options, weights
 from limner.painters.diffusers.jobs import DrawItem, DrawSettings, PipelineSetup, RawDrawing
 from limner.workers import WorkerUnfit
+from tests.needs import need
 
 HOW = DrawSettings(32, 32, steps=2)
 
@@ -73,7 +75,7 @@ def test_another_scheduler_draws_otherwise(pipeline: Callable[[str], Path]) -> N
 
 @pytest.mark.slow
 def test_a_quantised_pipeline_draws_nearly_the_same(flux: Path) -> None:
-    pytest.importorskip("torchao", reason="torchao is not installed; pip install 'limner[quantize]'")
+    need("torch", find_spec("torchao") is not None, "torchao is not installed; pip install 'limner[quantize]'")
     plain, quantised = drawn(setup(flux)), drawn(setup(flux, quantize="torchao-int8"))
     assert (plain != quantised).any()
     assert np.abs(plain.astype(int) - quantised.astype(int)).mean() < 4
