@@ -68,20 +68,24 @@ class Options:
             raise UsageError(f"the size {size!r} in limner.toml makes no sense; {READERS['size'][1]}") from error
 
 
-def parse(given: Mapping[str, Any], spec: str) -> Options:
+def parse(given: Mapping[str, Any], spec: str, known: Mapping[str, Reader] | None = None) -> Options:
     """The options out of ``--painter-arg`` values.
+
+    Args:
+        known: The options there are, where they are not those of a pipeline.
 
     Raises:
         UsageError: One is not known, or makes no sense.
     """
+    known = READERS if known is None else known
     found: dict[str, Any] = {}
     for name, value in given.items():
         own = ALIASES.get(name, name)
-        if own not in READERS:
-            raise UsageError(f"{spec} has no option {name!r}; there is: {', '.join(sorted(READERS))}")
+        if own not in known:
+            raise UsageError(f"{spec} has no option {name!r}; there is: {', '.join(sorted(known))}")
         if own in found:
             raise UsageError(f"{spec}: {own} is given twice, once as {name}")
-        read, meaning = READERS[own]
+        read, meaning = known[own]
         try:
             found[own] = read(value)
         except (TypeError, ValueError, KeyError) as error:
@@ -189,6 +193,7 @@ def _offload(value: Any) -> str:
 Reader = tuple[Callable[[Any], Any], str]
 WHOLE: Reader = (_whole, "it is a whole number from 1")
 NUMBER: Reader = (_number(lambda number: 0 <= number < math.inf), "it is a number from 0")
+POSITIVE: Reader = (_number(lambda number: 0 < number < math.inf), "it is a number above 0")
 TEXT: Reader = (_text, "it is text")
 READERS: dict[str, Reader] = {
     "dtype": (DTYPES.__getitem__, "it is bfloat16, float16 or float32"),

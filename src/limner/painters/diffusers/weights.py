@@ -88,7 +88,7 @@ def find_lora(place: str) -> tuple[Path, str]:
                 else snapshot_download(named[1], allow_patterns=["*.safetensors"])
             )
         except Exception as error:  # The hub's client has dozens of kinds.
-            raise UsageError(f"lora={place}: there is no such file or folder; {_said(error)}") from error
+            raise UsageError(f"lora={place}: there is no such file or folder; {what_hub_said(error)}") from error
     if path.is_dir():
         files = sorted(path.glob("*.safetensors"))
         if len(files) != 1:
@@ -96,11 +96,7 @@ def find_lora(place: str) -> tuple[Path, str]:
         path = files[0]
     if not path.is_file():
         raise UsageError(f"lora={place}: there is no such file")
-    stamp, known = _stamp(path), _remembered()
-    if stamp not in known:
-        known[stamp] = _hash(path)
-        _remember(known)
-    return path.resolve(), known[stamp]
+    return path.resolve(), file_hash(path)
 
 
 def code_identity(place: str) -> str:
@@ -121,6 +117,15 @@ def in_cache(found: Weights, variant: str | None) -> Weights:
     except Exception as error:
         raise _unreachable(found.source, found.revision, error) from error
     return replace(found, source=str(folder), revision=None)
+
+
+def file_hash(file: Path) -> str:
+    """A file's sha256, remembered like those of `fingerprint`."""
+    stamp, known = _stamp(file), _remembered()
+    if stamp not in known:
+        known[stamp] = _hash(file)
+        _remember(known)
+    return known[stamp]
 
 
 def fingerprint(folder: Path) -> str:
@@ -197,8 +202,9 @@ def _commit(repository: str, revision: str) -> str:
 
 
 def _unreachable(repository: str, revision: str, error: Exception) -> UsageError:
-    return UsageError(f"diffusers/{repository} at {revision}: {_said(error)}")
+    return UsageError(f"diffusers/{repository} at {revision}: {what_hub_said(error)}")
 
 
-def _said(error: Exception) -> str:
+def what_hub_said(error: Exception) -> str:
+    """An exception of the hub's client in a line, without keys."""
     return f"{type(error).__name__}: {redacted(' '.join(str(error).split()))[:300]}"
