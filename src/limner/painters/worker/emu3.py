@@ -17,7 +17,7 @@ AFTER = 3
 """Tokens that end a picture."""
 
 
-class _Grid:
+class _TokenGrid:
     """Draws the tokens of a picture row by row, each row with its end, and then the picture's end.
 
     Args:
@@ -85,7 +85,7 @@ def open_model(
         )
         noise = SeededNoise([item.seed for item in batch], temperature, top_k)
         start = given["input_ids"].shape[1]
-        choice = _Grid(guide, noise, start, rows, columns, visual, ends)
+        choice = _TokenGrid(guide, noise, start, rows, columns, visual, ends)
         with torch.inference_mode():
             found = model.generate(
                 **given, do_sample=False, guidance_scale=1.0, max_new_tokens=rows * (columns + 1) + AFTER,

@@ -12,7 +12,7 @@ from .sampling import SeededNoise, pixels
 from .server import BatchItem
 
 
-class _Choice:
+class _GuidedChoice:
     """Weighs scores with and without the prompt against each other, then draws a token."""
 
     def __init__(self, guidance: float, noise: SeededNoise) -> None:
@@ -45,7 +45,7 @@ def open_model(
         said = [[{"role": "user", "content": [{"type": "text", "text": item.prompt}]}] for item in batch]
         words = [processor.apply_chat_template(each, add_generation_prompt=True) for each in said]
         given = processor(text=words, generation_mode="image", padding=True, return_tensors="pt").to(device)
-        choice = _Choice(guidance, SeededNoise([item.seed for item in batch], temperature, top_k))
+        choice = _GuidedChoice(guidance, SeededNoise([item.seed for item in batch], temperature, top_k))
         with torch.inference_mode():
             # With guidance of 1 the model adds none of its own to what is done here.
             tokens = model.generate(

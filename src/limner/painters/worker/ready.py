@@ -126,7 +126,9 @@ class TransformersPainter(BatchPainter[AdaptedModel]):
         refuse_pictures(self, request)
         sizes = None if self._found is None else self._found.adapter.sizes
         return (
-            SizeSettings() if sizes is None else SizeSettings(*self._chosen.size(request.aspect, sizes | self._sizes))
+            SizeSettings()
+            if sizes is None
+            else SizeSettings(*self._chosen.size(request.aspect, {**sizes, **self._sizes}))
         )
 
     def _body(self, request: PaintRequest, how: Any, found: AdaptedModel) -> dict[str, Any]:
