@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
 from limner.painters.diffusers import options, weights
@@ -123,6 +125,21 @@ def test_how_a_pipeline_is_asked_for(monkeypatch: pytest.MonkeyPatch, flux: Path
 )
 def test_where_lora_weights_lie_and_their_scales(given: Any, read: list[tuple[str, float]]) -> None:
     assert options.parse({"lora": given}, "diffusers/x").loras == read
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.from_regex(r"[A-Za-z./_-][\w./ -]*[\w./-]", fullmatch=True),
+            st.sampled_from([1.0, 0.5, -1.25, 0.0, 3.0]),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_every_path_and_scale_is_read_back(loras: list[tuple[str, float]]) -> None:
+    word = ",".join(f"{path}:{scale:g}" for path, scale in loras)
+    assert options.parse({"lora": word}, "diffusers/x").loras == loras
 
 
 @pytest.mark.parametrize(
