@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from limner.core.images import BadImage
 from limner.painters.worker.server import BatchItem
 
 pytestmark = pytest.mark.slow
@@ -77,3 +79,14 @@ def test_tokens_are_drawn_as_their_softmax_says() -> None:
     assert (shares - scores.softmax(-1)).abs().max() < 0.03
     few = SeededNoise(range(count), 1.0, 2)(scores.repeat(count, 1)).argmax(-1)
     assert set(few.tolist()) == {1, 2}
+
+
+def test_numbers_that_are_none_make_no_black_drawing() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed; pip install 'limner[gpu]'")
+    from limner.painters.worker.sampling import pixels
+
+    shades = SimpleNamespace(image_mean=[0.5] * 3, image_std=[0.5] * 3)
+    (found,) = pixels(torch.tensor([-1.0, 0.0, 3.0]).reshape(1, 1, 1, 3), shades)
+    assert found.tolist() == [[[0, 128, 255]]]
+    with pytest.raises(BadImage, match="try dtype=float32"):
+        pixels(torch.full((1, 2, 2, 3), torch.nan), shades)

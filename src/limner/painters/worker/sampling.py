@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from ...core.images import BadImage
+
 
 class SeededNoise:
     """Makes scores whose largest is a token drawn at random.
@@ -41,10 +43,10 @@ def pixels(values: Any, processor: Any) -> list[Any]:
     """Pictures of bytes out of a batch of decoded ones, by batch, height, width and colour.
 
     Raises:
-        ValueError: There are numbers among them that are none.
+        BadImage: There are numbers among them that are none.
     """
     if not torch.isfinite(values).all():
-        raise ValueError("the numbers of this dtype did not suffice; try dtype=float32")
+        raise BadImage("the numbers of this dtype did not suffice; try dtype=float32")
     mean, spread = (torch.tensor(each) for each in (processor.image_mean, processor.image_std))
     shades = (values.float().cpu() * spread + mean).clamp(0, 1) * 255
     return list(shades.round().to(torch.uint8).numpy())
