@@ -50,7 +50,7 @@ $(VENV)/.dev: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.all: $(VENV)/.dev
-	@$(PIP) torch==$(TORCH)
+	@$(PIP) torch==$(TORCH) torchao
 	@$(PIP) --editable '.[dev,postgres,plots,gpu,browser]'
 	@touch $@
 

@@ -6,6 +6,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -25,6 +26,9 @@ from limner.painters.base import PaintRequest
 from limner.painters.diffusers import options as pipelines
 from limner.painters.jobs import LONGEST_PAUSE_S, POLLING
 from limner.painters.services import bfl, chat_images, dashscope, gemini
+from limner.painters.worker import ready
+from limner.painters.worker.custom import EXECUTION, OWN
+from limner.painters.worker.server import BatchItem
 from limner.transport import links
 from limner.transport.kinds import CREDITS, REFUSALS, kind_of, retry_after
 from tests.docs.blocks import PAGES, blocks
@@ -53,6 +57,7 @@ from tests.docs.tables import (
 
 INDEX = PROVIDERS / "index.md"
 NAMES = sorted(KNOWN["providers"])
+LOCAL = {"diffusers", "python", "transformers", "worker"}
 SHAPES = {name: SERVICES.get(name).painter for name in SERVICES.own()}
 OPTIONS = {name: painter.takes() for name, painter in SHAPES.items()}
 SIZES = {name: dict(painter.sizes) for name, painter in SHAPES.items()}
@@ -72,7 +77,14 @@ def words(file: Path) -> str:
 
 def test_every_provider_has_its_page_and_its_row() -> None:
     assert list(table(INDEX, "provider", "draws").rows) == provider_rows()
-    assert {file.stem for file in PROVIDERS.glob("*.md")} == {*NAMES, "diffusers", "index", "python"}
+    assert {file.stem for file in PROVIDERS.glob("*.md")} == {
+        *NAMES,
+        "diffusers",
+        "index",
+        "python",
+        "transformers",
+        "worker",
+    }
 
 
 def test_every_model_of_the_catalogue_has_its_row() -> None:
@@ -154,6 +166,33 @@ def test_options_of_pipelines_are_those_of_the_code() -> None:
     usual = pipelines.parse({}, "diffusers/x")
     assert (code(rows["dtype"][2]), rows["batch_size"][2]) == (usual.dtype, str(usual.batch_size))
     assert code(rows["offload"][2]) == usual.offload
+    assert code(rows["split"][2]) == str(usual.split).lower()
+    assert all(f"`{name}`" in rows["quantize"][1] for name in pipelines.QUANTIZATIONS)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "free"),
+    [("transformers", set(ready.READERS), EXECUTION), ("worker", set(OWN), (*EXECUTION, "edits"))],
+)
+def test_options_of_other_models_are_those_of_the_code(name: str, known: set[str], free: tuple[str, ...]) -> None:
+    told = table(page(name), "option", "meaning", "default", "makes another drawing")
+    rows = {code(option): row for row in told.rows for option in row[0].split(", ")}
+    assert set(rows) == known
+    assert {option for option, row in rows.items() if row[3] == "no"} == set(free)
+    usual = pipelines.parse({}, f"{name}/x")
+    assert (rows["batch_size"][2], rows["timeout_s"][2]) == (str(usual.batch_size), f"{usual.timeout_s:g}")
+
+
+def test_models_of_transformers_are_those_of_the_code() -> None:
+    rows = {code(sort): size for sort, _, size in table(page("transformers"), "`model_type`", "models").rows}
+    assert set(rows) == set(ready.ADAPTERS)
+    for sort, adapter in ready.ADAPTERS.items():
+        assert all(f"`{size}`" in rows[sort] for size in (adapter.sizes or {}).values())
+
+
+def test_what_an_item_of_a_batch_has() -> None:
+    rows = table(page("worker"), "field", "meaning").rows
+    assert [code(name) for row in rows for name in row[0].split(", ")] == [each.name for each in fields(BatchItem)]
 
 
 def _leaves(body: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -74,7 +74,7 @@ def test_help_and_check_up_tell_of_them(tmp_path: Path) -> None:
         ["run", "sample/flags", "--painter", "stripes/red", "--judge", "colours", "--regions", "sam9"],
     )
     helped = " ".join(run[1].split())
-    assert "control, diffusers, folder, python, stripes;" in helped
+    assert "control, diffusers, folder, python, stripes, transformers, worker;" in helped
     assert "best-of-N, brighten, direct," in helped
     assert "one of colours, ocr, replay," in helped
     assert "sam2.1, sam2.1-large, stripes, or none" in helped
@@ -87,7 +87,7 @@ def test_help_and_check_up_tell_of_them(tmp_path: Path) -> None:
     assert "brightness.mean from limner-stripes 2.0: the mean brightness" in lines["probes"]
     assert "flags from limner-flags 1.0: Flags and their colours" in lines["exams"]
     assert {code for code, _, _ in (painter, strategy, judge, probe)} == {2}
-    assert "python/MODULE:FUNCTION, stripes/COLOUR,COLOUR, openai/MODEL" in painter[2]
+    assert "python/MODULE:FUNCTION, stripes/COLOUR,COLOUR, transformers/REPO_OR_PATH" in painter[2]
     assert "no strategy 'darken'; there is: best-of-N, brighten, direct" in strategy[2]
     assert "'nobody' is not a judge: write colours, PROVIDER/MODEL, ocr, ocr/mentions, replay/FILE" in judge[2]
     assert "--regions sam9: there is classical, " in probe[2]

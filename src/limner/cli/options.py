@@ -88,7 +88,8 @@ measuring = together(
 devices = click.option(
     "--devices",
     metavar="0,1|cpu",
-    help="Where diffusers/… painters run, with one worker on each device. Does not change drawings.",
+    help="Where painters that run here (diffusers/…, transformers/…, worker/…) do so, with one worker on each device. "
+    "Does not change drawings.",
 )
 selection = together(
     click.option("--subset", help="Only the questions of this named list of the exam, such as mini."),

@@ -158,7 +158,7 @@ def accepted(
 
 def _load(spec: str, name: str) -> tuple[ModuleType, str]:
     try:
-        with _working_folder():
+        with working_folder():
             module = importlib.import_module(name)
             source = _hash(module)
             if _known.setdefault(name, source) != source:
@@ -177,7 +177,8 @@ def _hash(module: ModuleType) -> str:
 
 
 @contextmanager
-def _working_folder() -> Iterator[None]:
+def working_folder() -> Iterator[None]:
+    """Modules of the working folder are found, before all others."""
     here = str(Path.cwd())
     sys.path.insert(0, here)
     importlib.invalidate_caches()

@@ -26,6 +26,7 @@ from limner.core.exam import Exam
 from limner.core.settings import PainterFacts, Settings
 from limner.evidence.probe import OcrProbe
 from limner.painters import Painting, PaintRequest, open_painter, with_devices
+from limner.painters.batched import painter as batched
 from limner.painters.diffusers import DiffusersPainter, jobs
 from limner.painters.diffusers import painter as module
 from limner.store import Store
@@ -213,7 +214,7 @@ def test_no_more_is_claimed_than_is_about_to_be_drawn(make: Make, store: Store, 
 
     painter = make()
     assert len(asyncio.run(run())) == 21
-    assert seen[0] <= module.AHEAD
+    assert seen[0] <= batched.AHEAD
 
 
 @pytest.mark.slow

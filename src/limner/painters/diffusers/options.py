@@ -18,6 +18,7 @@ DTYPES = {"float32": "float32", "float16": "float16", "bfloat16": "bfloat16"} | 
     "fp32": "float32", "fp16": "float16", "bf16": "bfloat16"
 }  # fmt: skip
 OFFLOADS = ("none", "model", "sequential")
+QUANTIZATIONS = ("bitsandbytes-4bit", "bitsandbytes-8bit", "torchao-float8", "torchao-int8")
 ALIASES = {"num_inference_steps": "steps", "guidance_scale": "guidance", "device": "devices"}
 """What the options are called elsewhere, in the papers' presets among others."""
 ABSENT: Mapping[str, Any] = {}
@@ -32,6 +33,7 @@ class Options:
         devices: One worker runs on each; None stands for the best there is.
         timeout_s: Seconds one drawing may take.
         env: Environment variables that workers get beside the usual ones.
+        split: Whether one worker spreads the pipeline over all GPUs that it sees.
     """
 
     drawing: Mapping[str, Any]
@@ -40,6 +42,12 @@ class Options:
     offload: str = "none"
     timeout_s: float = 3600.0
     env: tuple[str, ...] = ()
+    split: bool = False
+
+    @property
+    def loras(self) -> list[tuple[str, float]]:
+        """Where each LoRA lies, and its scale."""
+        return [(word.rpartition(":")[0], float(word.rpartition(":")[2])) for word in self.drawing.get("lora", ())]
 
     @property
     def dtype(self) -> str:
@@ -60,26 +68,39 @@ class Options:
             raise UsageError(f"the size {size!r} in limner.toml makes no sense; {READERS['size'][1]}") from error
 
 
-def parse(given: Mapping[str, Any], spec: str) -> Options:
+def parse(given: Mapping[str, Any], spec: str, known: Mapping[str, Reader] | None = None) -> Options:
     """The options out of ``--painter-arg`` values.
+
+    Args:
+        known: The options there are, where they are not those of a pipeline.
 
     Raises:
         UsageError: One is not known, or makes no sense.
     """
+    known = READERS if known is None else known
     found: dict[str, Any] = {}
     for name, value in given.items():
         own = ALIASES.get(name, name)
-        if own not in READERS:
-            raise UsageError(f"{spec} has no option {name!r}; there is: {', '.join(sorted(READERS))}")
+        if own not in known:
+            raise UsageError(f"{spec} has no option {name!r}; there is: {', '.join(sorted(known))}")
         if own in found:
             raise UsageError(f"{spec}: {own} is given twice, once as {name}")
-        read, meaning = READERS[own]
+        read, meaning = known[own]
         try:
             found[own] = read(value)
         except (TypeError, ValueError, KeyError) as error:
             raise UsageError(f"{spec}: {name}={value} makes no sense; {meaning}") from error
     if ("width" in found) != ("height" in found) or ("width" in found and "size" in found):
         raise UsageError(f"{spec}: give width and height together, or size alone")
+    if "custom_pipeline" in found and not found.get("trust_remote_code"):
+        raise UsageError(
+            f"{spec}: custom_pipeline runs code that came with the weights; if you trust it, add trust_remote_code=true"
+        )
+    if found.get("split") and ("devices" in found or found.get("offload", "none") != "none"):
+        raise UsageError(
+            f"{spec}: split takes all GPUs of one worker; choose them with CUDA_VISIBLE_DEVICES, "
+            "and leave devices and offload out"
+        )
     how = {name: found.pop(name) for name in EXECUTION if name in found}
     return Options(found, **how)
 
@@ -140,6 +161,31 @@ def _variables(value: Any) -> tuple[str, ...]:
     return names
 
 
+def _loras(value: Any) -> list[str]:
+    """``PATH``, ``PATH:SCALE`` or several, each with its scale; a scale is a number at the end, behind a colon."""
+    found = []
+    for word in _words(value):
+        path, colon, scale = word.rpartition(":")
+        if not colon or not re.fullmatch(r"-?\d+(\.\d+)?", scale):
+            path, scale = word, "1"
+        if not path:
+            raise ValueError
+        found.append(f"{path}:{float(scale):g}")
+    return found
+
+
+def _scheduler(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z]\w*", value):
+        raise ValueError
+    return value.removesuffix("Scheduler") + "Scheduler"
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
 def _offload(value: Any) -> str:
     return OFFLOADS[OFFLOADS.index(value)]
 
@@ -147,6 +193,7 @@ def _offload(value: Any) -> str:
 Reader = tuple[Callable[[Any], Any], str]
 WHOLE: Reader = (_whole, "it is a whole number from 1")
 NUMBER: Reader = (_number(lambda number: 0 <= number < math.inf), "it is a number from 0")
+POSITIVE: Reader = (_number(lambda number: 0 < number < math.inf), "it is a number above 0")
 TEXT: Reader = (_text, "it is text")
 READERS: dict[str, Reader] = {
     "dtype": (DTYPES.__getitem__, "it is bfloat16, float16 or float32"),
@@ -159,16 +206,22 @@ READERS: dict[str, Reader] = {
     "width": WHOLE,
     "height": WHOLE,
     "strength": (_number(lambda number: 0 < number <= 1), "it is above 0 and at most 1"),
+    "lora": (_loras, "it is PATH or PATH:SCALE, several with commas between them"),
+    "scheduler": (_scheduler, "it is a scheduler of diffusers, such as DPMSolverMultistep"),
+    "quantize": (lambda value: QUANTIZATIONS[QUANTIZATIONS.index(value)], f"it is {', '.join(QUANTIZATIONS)}"),
+    "custom_pipeline": TEXT,
+    "trust_remote_code": (_flag, "it is true or false"),
     "variant": TEXT,
     "revision": TEXT,
     "batch_size": WHOLE,
     "devices": (_devices, "it is numbers of GPUs, such as 0,1, or cpu"),
     "offload": (_offload, f"it is {', '.join(OFFLOADS)}"),
+    "split": (_flag, "it is true or false"),
     "timeout_s": (_number(lambda number: 0 < number < math.inf), "it is a number of seconds above 0"),
     "env": (
         _variables, "it is names of environment variables, such as NAME,NAME; those of keys are not handed on",
     ),
 }  # fmt: skip
 """Every option: what reads its value, and what the value is, for the message where it is not."""
-EXECUTION = ("batch_size", "devices", "offload", "timeout_s", "env")
+EXECUTION = ("batch_size", "devices", "offload", "split", "timeout_s", "env")
 """Options that change no drawing: they are in no key and no label."""

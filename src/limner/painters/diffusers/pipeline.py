@@ -1,27 +1,23 @@
-"""The pipeline's side: opens it, makes its arguments, draws batches, halves them when memory runs out.
+"""The pipeline's side: opens it, makes its arguments, draws batches.
 
-The only module that imports torch and diffusers. It runs in a worker process.
+Imports torch and diffusers, and so runs in a worker process.
 """
 
 from __future__ import annotations
 
-import gc
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import torch
 from PIL import Image
 
-from ...core.images import BadImage, decode
-from ...workers import WorkerUnfit
+from ...core.images import decode
+from ..batched.memory import BatchDrawer, best_device
 from .jobs import DrawFailure, DrawItem, DrawSettings, PipelineSetup, RawDrawing
+from .loading import load_pipeline
 from .pipeline_args import arguments, sides, takes
 from .text_encoding import encoded, unread
-
-OUT = ("out of memory", "can't allocate memory")
 
 
 class MissingForm(ValueError):
@@ -38,25 +34,15 @@ class Pipeline:
 
     def __init__(self, pipe: Any, load: PipelineSetup) -> None:
         self.pipe, self._load = pipe, load
-        self.device = load.device or _best_device()
+        self.device = load.device or best_device()
         self._forms: dict[bool, Any] = {}
         self._placed: Any = None
-        self._most: dict[tuple[int, int, bool], int] = {}
+        self._drawer = BatchDrawer(self.device)
 
     @classmethod
     def open(cls, load: PipelineSetup) -> Pipeline:
         """Load the pipeline a painter names."""
-        diffusers: Any = import_module("diffusers")
-        for package in ("diffusers", "transformers"):
-            import_module(f"{package}.utils.logging").disable_progress_bar()
-        how: dict[str, Any] = {"torch_dtype": getattr(torch, load.dtype)}
-        if load.revision is not None:
-            how["revision"] = load.revision
-        if load.variant is not None:
-            how["variant"] = load.variant
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # A newer name for torch_dtype, which older ones lack.
-            pipe = diffusers.DiffusionPipeline.from_pretrained(load.source, **how)
+        pipe = load_pipeline(load)
         pipeline = cls(pipe, load)
         pipeline._move_to_device(pipe)
         return pipeline
@@ -86,7 +72,7 @@ class Pipeline:
 
     def _move_to_device(self, pipe: Any) -> None:
         pipe.set_progress_bar_config(disable=True)
-        if pipe is self._placed:
+        if pipe is self._placed or self._load.split:
             return
         on_gpu = not self.device.startswith("cpu")
         if on_gpu and self._load.offload == "model":
@@ -108,42 +94,9 @@ class Pipeline:
         except MissingForm as error:
             yield from (DrawFailure(place, "bad_request", str(error)) for place in range(len(items)))
             return
+        advice = f"for one image of {how.width} x {how.height}; try offload=model or another size, with --retry-failed"
         shape = how.width, how.height, how.editing
-        waiting = list(enumerate(items))
-        while waiting:
-            most = 1 if alone else min(self._most.get(shape, len(waiting)), len(waiting))
-            batch, waiting = waiting[:most], waiting[most:]
-            found = self._try_batch(how, batch)
-            if found is None:
-                self._most[shape] = max(1, len(batch) // 2)
-                waiting = batch + waiting
-            else:
-                yield from found
-
-    def _try_batch(
-        self, how: DrawSettings, batch: Sequence[tuple[int, DrawItem]]
-    ) -> list[RawDrawing | DrawFailure] | None:
-        """What became of a batch; None when it was too large for the memory."""
-        try:
-            return list(self._batch(how, batch))
-        except WorkerUnfit:
-            raise
-        except Exception as error:
-            if _is_shortage(error):
-                # The traceback holds on to everything that filled the memory.
-                error.__traceback__ = None
-                self._free()
-                if len(batch) > 1:
-                    return None
-                detail = f"out of memory on {self.device} for one image of {how.width} x {how.height}"
-                advice = "try offload=model or another size, with --retry-failed"
-                return [DrawFailure(batch[0][0], "bad_request", f"{detail}; {advice}")]
-            if len(batch) > 1:
-                # One of them may have spoilt it for the others.
-                return [each for one in batch for each in self._try_batch(how, [one]) or []]
-            said = " ".join(str(error).split())[:500]
-            kind = "image" if isinstance(error, BadImage) else "bad_request"
-            return [DrawFailure(batch[0][0], kind, f"{type(error).__name__}: {said}")]
+        yield from self._drawer.draw(shape, items, lambda batch: self._batch(how, batch), advice, alone=alone)
 
     def _batch(self, how: DrawSettings, batch: Sequence[tuple[int, DrawItem]]) -> Iterator[RawDrawing | DrawFailure]:
         pipe = self.form(editing=how.editing)
@@ -197,20 +150,3 @@ class Pipeline:
         name = torch.cuda.get_device_name(self.device) if self.device.startswith("cuda") else self.device
         versions = {"diffusers": diffusers.__version__, "torch": str(torch.__version__)}
         return {"pipeline": type(pipe).__name__, "arguments": told, "device": name, **versions}
-
-    def _free(self) -> None:
-        gc.collect()
-        if self.device.startswith("cuda"):
-            torch.cuda.empty_cache()
-
-
-def _best_device() -> str:
-    if torch.cuda.is_available():
-        return "cuda:0"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
-def _is_shortage(error: Exception) -> bool:
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    return isinstance(error, RuntimeError) and any(word in str(error).lower() for word in OUT)

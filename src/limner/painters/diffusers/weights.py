@@ -33,12 +33,16 @@ class Weights:
     Attributes:
         name: What it is called, wherever it lies.
         identity: Goes into every call's key.
+        loras: Files of LoRA weights, their hashes and scales.
+        code: What tells a custom pipeline's code from all other.
     """
 
     name: str
     source: str
     revision: str | None
     identity: dict[str, str]
+    loras: tuple[tuple[str, str, float], ...] = ()
+    code: str | None = None
 
 
 def folder_of(place: str) -> Path | None:
@@ -67,6 +71,42 @@ def find(place: str, revision: str | None) -> Weights:
     return Weights(place, place, commit, {"repository": place, "commit": commit})
 
 
+def find_lora(place: str) -> tuple[Path, str]:
+    """The file of a LoRA's weights and its hash: a file, a folder with one, or one of the hub, which is fetched.
+
+    Raises:
+        UsageError: There is none, or more than one.
+    """
+    path = Path(place).expanduser()
+    if not path.exists() and (named := re.fullmatch(r"([\w.-]+/[\w.-]+)(?:/(.+\.safetensors))?", place)):
+        from huggingface_hub import hf_hub_download, snapshot_download
+
+        try:
+            path = Path(
+                hf_hub_download(named[1], named[2])
+                if named[2]
+                else snapshot_download(named[1], allow_patterns=["*.safetensors"])
+            )
+        except Exception as error:  # The hub's client has dozens of kinds.
+            raise UsageError(f"lora={place}: there is no such file or folder; {what_hub_said(error)}") from error
+    if path.is_dir():
+        files = sorted(path.glob("*.safetensors"))
+        if len(files) != 1:
+            raise UsageError(f"lora={place}: {len(files)} .safetensors files are there; name the one that is meant")
+        path = files[0]
+    if not path.is_file():
+        raise UsageError(f"lora={place}: there is no such file")
+    return path.resolve(), file_hash(path)
+
+
+def code_identity(place: str) -> str:
+    """What tells a custom pipeline's code from all other: a hash of a file or folder of one's own, or its name."""
+    path = Path(place).expanduser()
+    if path.is_file():
+        return _hash(path)
+    return fingerprint(path) if path.is_dir() else place
+
+
 def in_cache(found: Weights, variant: str | None) -> Weights:
     """The same weights, in the hub's cache where a token may be needed to get them there: workers get none."""
     if found.revision is None or not any(os.environ.get(name) for name in TOKENS):
@@ -77,6 +117,15 @@ def in_cache(found: Weights, variant: str | None) -> Weights:
     except Exception as error:
         raise _unreachable(found.source, found.revision, error) from error
     return replace(found, source=str(folder), revision=None)
+
+
+def file_hash(file: Path) -> str:
+    """A file's sha256, remembered like those of `fingerprint`."""
+    stamp, known = _stamp(file), _remembered()
+    if stamp not in known:
+        known[stamp] = _hash(file)
+        _remember(known)
+    return known[stamp]
 
 
 def fingerprint(folder: Path) -> str:
@@ -153,5 +202,9 @@ def _commit(repository: str, revision: str) -> str:
 
 
 def _unreachable(repository: str, revision: str, error: Exception) -> UsageError:
-    said = redacted(" ".join(str(error).split()))[:300]
-    return UsageError(f"diffusers/{repository} at {revision}: {type(error).__name__}: {said}")
+    return UsageError(f"diffusers/{repository} at {revision}: {what_hub_said(error)}")
+
+
+def what_hub_said(error: Exception) -> str:
+    """An exception of the hub's client in a line, without keys."""
+    return f"{type(error).__name__}: {redacted(' '.join(str(error).split()))[:300]}"

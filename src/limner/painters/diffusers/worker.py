@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...workers import WorkerUnfit
-from .jobs import DrawFailure, DrawItem, DrawSettings, PipelineSetup, RawDrawing
+from ..batched.jobs import DrawItem, Found, Sent, serve_jobs
+from .jobs import DrawSettings, PipelineSetup
 
-Drawing = Callable[[DrawSettings, Sequence[DrawItem]], Iterator[RawDrawing | DrawFailure]]
-Sent = tuple[dict[str, Any], tuple[bytes, ...]]
+Drawing = Callable[[DrawSettings, Sequence[DrawItem]], Iterator[Found]]
 
 
 def opened(**load: Any) -> Callable[..., Iterator[Sent]]:
@@ -24,12 +24,4 @@ def opened(**load: Any) -> Callable[..., Iterator[Sent]]:
 
 def job_server(draw: Drawing) -> Callable[..., Iterator[Sent]]:
     """What answers jobs, by what draws them."""
-
-    def serve(items: Sequence[tuple[dict[str, Any], Sequence[bytes]]], how: dict[str, Any]) -> Iterator[Sent]:
-        for found in draw(DrawSettings(**how), [DrawItem(**words, images=tuple(images)) for words, images in items]):
-            if isinstance(found, RawDrawing):
-                yield {"place": found.place, "value": {"size": found.size, "about": found.about}}, (found.pixels,)
-            else:
-                yield {"place": found.place, "fault": found.kind, "detail": found.detail}, ()
-
-    return serve
+    return serve_jobs(lambda how, items: draw(DrawSettings(**how), items))

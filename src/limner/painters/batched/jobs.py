@@ -1,0 +1,124 @@
+"""What painter and worker say to each other, as plain JSON and bytes. Nothing here is heavy to import."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...calls import Fault, Kind
+from ...core.errors import UsageError
+from ...core.images import MAX_PIXELS
+from ...workers import JobFailure, JobResult, Pool, Recipe, WorkerDeath, WorkerUnfit
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+KINDS: dict[str, Kind] = {"bad_request": "bad_request", "refusal": "refusal", "image": "image"}
+"""What a worker may say of an item; whatever else it says is its own fault."""
+LOAD_S = 6 * 3600.0
+"""Seconds that opening a model may take; its weights may have to be fetched first."""
+Sent = tuple[dict[str, Any], tuple[bytes, ...]]
+
+
+@dataclass(frozen=True)
+class DrawItem:
+    """One drawing to be made.
+
+    Attributes:
+        images: The bytes of the pictures to start from.
+    """
+
+    prompt: str
+    seed: int
+    images: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True)
+class RawDrawing:
+    """A finished drawing: raw RGB pixels, and how it came about.
+
+    Attributes:
+        place: Which of the job's items it is.
+    """
+
+    place: int
+    size: tuple[int, int]
+    pixels: bytes
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DrawFailure:
+    """An item that cannot be drawn, by the kind of its fault."""
+
+    place: int
+    kind: str
+    detail: str
+
+
+Found = RawDrawing | DrawFailure
+
+
+def open_workers(
+    label: str,
+    factory: str,
+    load: Mapping[str, Any],
+    devices: Sequence[str | None],
+    batch_size: int,
+    env: tuple[str, ...] = (),
+    pool: Callable[..., Pool] = Pool,
+) -> Pool:
+    """The workers of a painter, one on each device; they stay until the painter goes."""
+    recipe = Recipe(
+        label, factory, json.dumps(load, sort_keys=True), start_s=LOAD_S, single=False, variables=env,
+        most=3 * MAX_PIXELS, careful=True,
+    )  # fmt: skip
+    return pool(recipe, [{"device": device} for device in devices], batch_size, idle_s=None)
+
+
+def submit(pool: Pool, how: DataclassInstance, item: DrawItem, seconds: float) -> Future[JobResult]:
+    """Have something drawn, with others that agree in how."""
+    words = {"prompt": item.prompt, "seed": item.seed}
+    return pool.submit({"how": asdict(how)}, item.images, seconds=seconds, item=words)
+
+
+def serve_jobs(
+    draw: Callable[[dict[str, Any], Sequence[DrawItem]], Iterator[Found]],
+) -> Callable[..., Iterator[Sent]]:
+    """What answers jobs in a worker, by what draws them."""
+
+    def serve(items: Sequence[tuple[dict[str, Any], Sequence[bytes]]], how: dict[str, Any]) -> Iterator[Sent]:
+        for found in draw(how, [DrawItem(**words, images=tuple(images)) for words, images in items]):
+            if isinstance(found, RawDrawing):
+                yield {"place": found.place, "value": {"size": found.size, "about": found.about}}, (found.pixels,)
+            else:
+                yield {"place": found.place, "fault": found.kind, "detail": found.detail}, ()
+
+    return serve
+
+
+def read_drawing(answer: JobResult) -> RawDrawing:
+    """What a worker has drawn.
+
+    Raises:
+        Fault: It is no picture.
+    """
+    value = answer.value if isinstance(answer.value, dict) else {}
+    size, about = value.get("size"), value.get("about")
+    if isinstance(size, list) and len(size) == 2 and all(type(side) is int and side > 0 for side in size):
+        width, height = size
+        if isinstance(about, dict) and [len(body) for body in answer.bodies] == [3 * width * height]:
+            return RawDrawing(0, (width, height), answer.bodies[0], about)
+    raise Fault("image", "what the worker sent is no picture")
+
+
+def fault_of(error: WorkerDeath | JobFailure | WorkerUnfit) -> Exception:
+    """What the worker says of itself, or what became of it: a fault of the drawing, or the end of the run."""
+    if isinstance(error, WorkerUnfit):
+        return UsageError(f"it cannot be loaded: {error}" if error.loading else str(error))
+    if isinstance(error, JobFailure):
+        return Fault(KINDS.get(error.kind, "server"), error.detail)
+    return Fault("timeout" if error.late else "server", str(error))

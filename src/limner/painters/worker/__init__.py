@@ -1,0 +1,24 @@
+"""Models outside diffusers, in batches and by one worker per device: ``worker/…`` and ``transformers/…``."""
+
+from ..kinds import PainterInputs, PainterKind
+from .custom import WorkerPainter
+from .ready import TransformersPainter
+
+__all__ = ["TRANSFORMERS", "WORKER", "TransformersPainter", "WorkerPainter"]
+
+
+def _open_worker(given: PainterInputs) -> WorkerPainter:
+    return WorkerPainter(given.name, given.spec, given.blobs, given.options, given.settings.painters.get(given.spec))
+
+
+def _open_transformers(given: PainterInputs) -> TransformersPainter:
+    facts = given.settings.painters.get(given.spec)
+    return TransformersPainter(given.name, given.spec, given.blobs, given.options, facts)
+
+
+WORKER = PainterKind(
+    "worker/MODULE:FACTORY", "running a model of yours in batches on your own GPUs", _open_worker, devices=True
+)
+TRANSFORMERS = PainterKind(
+    "transformers/REPO_OR_PATH", "running Janus-Pro or Emu3 on your own GPUs", _open_transformers, devices=True
+)

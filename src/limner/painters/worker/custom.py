@@ -1,0 +1,121 @@
+"""The painter ``worker/MODULE:FACTORY``: a model of the user's own, opened by a function in a worker process."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ...calls import canonical
+from ...core.errors import UsageError
+from ...core.settings import PainterFacts
+from ...store import Blobs
+from ...workers import Pool
+from ..base import PaintRequest, refuse_pictures
+from ..batched.jobs import open_workers
+from ..batched.painter import BatchPainter
+from ..diffusers import options as readers
+from ..python import MOST_PICTURES, working_folder
+from . import setup, weights
+from .setup import ModelSetup, SizeSettings
+
+EXECUTION = ("batch_size", "devices", "timeout_s", "env")
+SIZES = ("size", "width", "height")
+OWN = (*EXECUTION, *SIZES, "weights", "edits")
+"""Options that Limner reads; all others are the factory's."""
+
+
+class WorkerPainter(BatchPainter[tuple[weights.ModelWeights, ...]]):
+    """Draws with what a factory ``(device, **options)`` returns: a function from a batch to its images.
+
+    What identifies a drawing is the source of the factory's module, the weights named, and the options.
+    """
+
+    changeable = True  # A changed source or folder draws anew; the journal answers for unchanged ones.
+
+    def __init__(
+        self,
+        name: str,
+        spec: str,
+        blobs: Blobs,
+        given: Mapping[str, Any],
+        facts: PainterFacts | None = None,
+        pool: Callable[..., Pool] = Pool,
+    ) -> None:
+        facts = facts or PainterFacts()
+        self._factory, self._source = find_factory(spec)
+        own = {key: value for key, value in given.items() if readers.ALIASES.get(key, key) in (*EXECUTION, *SIZES)}
+        self._chosen = chosen = readers.parse(own, spec)
+        super().__init__(name, spec, blobs, chosen.batch_size * len(chosen.devices), chosen.timeout_s, pool)
+        self._passed = {key: value for key, value in given.items() if key not in (*own, *OWN)}
+        self._places = _places(given.get("weights", []), spec)
+        self.edits = _flag(given.get("edits", False), spec)
+        self.options = {**self._passed, **chosen.drawing} | ({"weights": self._places} if self._places else {})
+        try:
+            canonical(self.options)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"{spec}: an option cannot be written as JSON: {error}") from error
+        self.group = facts.prompt_group or "open"
+        self._sizes = facts.sizes
+
+    def _find(self) -> tuple[weights.ModelWeights, ...]:
+        return tuple(weights.find(place) for place in self._places)
+
+    def _model(self, found: tuple[weights.ModelWeights, ...]) -> str:
+        return self.spec
+
+    def _draw_settings(self, request: PaintRequest) -> SizeSettings:
+        refuse_pictures(self, request, MOST_PICTURES)
+        return SizeSettings(*self._chosen.size(request.aspect, self._sizes))
+
+    def _body(self, request: PaintRequest, how: Any, found: tuple[weights.ModelWeights, ...]) -> dict[str, Any]:
+        body = {"prompt": request.prompt, "seed": request.seed, "source": self._source, "options": self._passed}
+        body |= {"weights": [each.identity for each in found]} | asdict(how)
+        return body | ({"images": list(request.images)} if request.images else {})
+
+    def _open_pool(self, found: tuple[weights.ModelWeights, ...]) -> Pool:
+        here = tuple(weights.fetched(each) for each in found)
+        load = ModelSetup(self._factory, str(Path.cwd()), here, self._passed)
+        chosen = self._chosen
+        return open_workers(
+            "worker", setup.FACTORY, asdict(load), chosen.devices, chosen.batch_size, chosen.env, self._make_pool
+        )
+
+
+def find_factory(spec: str) -> tuple[str, str]:
+    """``module:function`` and the sha256 of the module's source; the module is not imported here.
+
+    Raises:
+        UsageError: There is no such module.
+    """
+    factory = spec.removeprefix("worker/")
+    module, colon, function = factory.partition(":")
+    if not colon or not all(part.isidentifier() for part in (*module.split("."), function)):
+        raise UsageError(f"{spec!r} is not a factory: write worker/module:function")
+    try:
+        with working_folder():
+            found = find_spec(module)
+    except (ImportError, ValueError):
+        found = None
+    if found is None or found.origin is None or not Path(found.origin).is_file():
+        raise UsageError(f"{spec}: no module {module!r}, neither in the working folder nor installed")
+    return factory, hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()
+
+
+def _places(given: Any, spec: str) -> list[str]:
+    words = given if isinstance(given, list) else str(given).split(",")
+    if not all(isinstance(word, str) and word.strip() for word in words):
+        raise UsageError(f"{spec}: weights={given} makes no sense; it is folders, files or OWNER/NAME, with commas")
+    places = [word.strip() for word in words]
+    for place in places:
+        weights.is_here(place)
+    return places
+
+
+def _flag(given: Any, spec: str) -> bool:
+    if not isinstance(given, bool):
+        raise UsageError(f"{spec}: edits={given} makes no sense; it is true or false")
+    return given

@@ -1,0 +1,148 @@
+"""The painter ``transformers/REPO_OR_PATH``: models that transformers has and Limner knows how to draw with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ...core.errors import UsageError
+from ...core.settings import PainterFacts
+from ...store import Blobs
+from ...workers import Pool
+from ..base import Aspect, PaintRequest, refuse_pictures
+from ..batched.jobs import open_workers
+from ..batched.painter import BatchPainter
+from ..diffusers import options as readers
+from . import setup, weights
+from .custom import EXECUTION, SIZES
+from .setup import ModelSetup, SizeSettings
+
+PACKAGES = ("torch", "transformers", "accelerate")
+READERS: dict[str, readers.Reader] = {
+    "dtype": readers.READERS["dtype"],
+    "guidance": readers.NUMBER,
+    "temperature": readers.POSITIVE,
+    "top_k": readers.WHOLE,
+    "negative_prompt": readers.TEXT,
+    "revision": readers.TEXT,
+    **{name: readers.READERS[name] for name in (*SIZES, *EXECUTION)},
+}
+DRAWING = ("dtype", "guidance", "temperature", "top_k", "negative_prompt")
+"""Options that are the model's."""
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """How Limner draws with a sort of model.
+
+    Attributes:
+        version: Goes into every call's key; another one where the same request brings other pixels.
+        sizes: By aspect; None where the model has one size only.
+        lacks: Options it does not have.
+    """
+
+    factory: str
+    version: str
+    sizes: Mapping[Aspect, str] | None = None
+    lacks: frozenset[str] = frozenset()
+
+
+ADAPTERS = {
+    "janus": Adapter(
+        "limner.painters.worker.janus:open_model", "janus-1", lacks=frozenset({"negative_prompt", *SIZES})
+    ),
+    "emu3": Adapter(
+        "limner.painters.worker.emu3:open_model", "emu3-1",
+        {"square": "720x720", "landscape": "864x600", "portrait": "600x864"},
+    ),
+}  # fmt: skip
+"""By the ``model_type`` of a model's config.json."""
+
+
+@dataclass(frozen=True)
+class AdaptedModel:
+    """A model's weights, and how it is drawn with."""
+
+    weights: weights.ModelWeights
+    adapter: Adapter
+
+
+class TransformersPainter(BatchPainter[AdaptedModel]):
+    """Janus-Pro or Emu3 from a folder or from the Hugging Face hub, drawn by worker processes.
+
+    Each drawing has noise of its own, made on the CPU by its seed: devices and batches do not change it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        spec: str,
+        blobs: Blobs,
+        given: Mapping[str, Any],
+        facts: PainterFacts | None = None,
+        pool: Callable[..., Pool] = Pool,
+    ) -> None:
+        facts = facts or PainterFacts()
+        self._place = spec.removeprefix("transformers/")
+        self._chosen = chosen = readers.parse(given, spec, READERS)
+        super().__init__(name, spec, blobs, chosen.batch_size * len(chosen.devices), chosen.timeout_s, pool)
+        self.options = chosen.drawing
+        self.group = facts.prompt_group or "open"
+        self.changeable = weights.is_here(self._place)
+        self._sizes = facts.sizes
+
+    def check(self) -> None:
+        """Fail early when the packages are not there."""
+        missing = [package for package in PACKAGES if find_spec(package) is None]
+        if missing:
+            raise UsageError(f"{self.spec} needs {' and '.join(missing)}: install them with pip install 'limner[gpu]'")
+
+    def _find(self) -> AdaptedModel:
+        revision = self.options.get("revision")
+        found = weights.find(f"{self._place}@{revision}" if revision else self._place)
+        config = Path(weights.fetched(found)) / "config.json"
+        try:
+            sort = json.loads(config.read_text("utf-8"))["model_type"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{self.spec}: {config} names no model_type: no model was saved there") from error
+        adapter = ADAPTERS.get(sort)
+        if adapter is None:
+            raise UsageError(
+                f"{self.spec} is {sort}; known are {', '.join(sorted(ADAPTERS))}. "
+                "For any other model write a factory: --painter worker/MODULE:FACTORY"
+            )
+        if unknown := sorted(adapter.lacks & self.options.keys()):
+            raise UsageError(f"{self.spec}: {sort} models have no option {', '.join(unknown)}")
+        return AdaptedModel(found, adapter)
+
+    def _model(self, found: AdaptedModel) -> str:
+        return f"transformers/{found.weights.name}"
+
+    def _draw_settings(self, request: PaintRequest) -> SizeSettings:
+        refuse_pictures(self, request)
+        sizes = None if self._found is None else self._found.adapter.sizes
+        return (
+            SizeSettings()
+            if sizes is None
+            else SizeSettings(*self._chosen.size(request.aspect, {**sizes, **self._sizes}))
+        )
+
+    def _body(self, request: PaintRequest, how: Any, found: AdaptedModel) -> dict[str, Any]:
+        """Everything that decides the pixels; neither batch size nor devices do."""
+        body = {"prompt": request.prompt, "seed": request.seed, "weights": found.weights.identity}
+        body |= {"adapter": found.adapter.version, "options": self._passed()}
+        return body | {name: side for name, side in asdict(how).items() if side is not None}
+
+    def _passed(self) -> dict[str, Any]:
+        return {"dtype": self._chosen.dtype} | {name: self.options[name] for name in DRAWING if name in self.options}
+
+    def _open_pool(self, found: AdaptedModel) -> Pool:
+        load = ModelSetup(found.adapter.factory, None, (weights.fetched(found.weights),), self._passed())
+        chosen = self._chosen
+        return open_workers(
+            "transformers", setup.FACTORY, asdict(load), chosen.devices, chosen.batch_size, chosen.env, self._make_pool
+        )

@@ -1,0 +1,94 @@
+"""Batches as large as memory allows, without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner.calls import Fault
+from limner.core.images import BadImage
+from limner.painters.batched.jobs import DrawFailure, DrawItem, Found, RawDrawing
+from limner.painters.batched.memory import BatchDrawer, Placed, is_shortage
+from limner.workers import WorkerUnfit
+
+
+def items(count: int) -> list[DrawItem]:
+    return [DrawItem(f"prompt {number}", number) for number in range(count)]
+
+
+def room_for(most: int, seen: list[int]) -> Callable[[Placed], Iterator[Found]]:
+    def batch(taken: Placed) -> Iterator[Found]:
+        seen.append(len(taken))
+        if len(taken) > most:
+            raise RuntimeError("CUDA error: out of memory")
+        for place, item in taken:
+            yield RawDrawing(place, (1, 1), bytes([item.seed] * 3))
+
+    return batch
+
+
+@given(count=st.integers(0, 40), most=st.integers(1, 40))
+def test_every_item_is_drawn_once_whatever_fits(count: int, most: int) -> None:
+    seen: list[int] = []
+    drawer = BatchDrawer("cpu")
+    found = list(drawer.draw("small", items(count), room_for(most, seen), "…"))
+    assert [(each.place, each.pixels[0]) for each in found if isinstance(each, RawDrawing)] == [
+        (place, place) for place in range(count)
+    ]
+    tried = len(seen)
+    list(drawer.draw("small", items(count), room_for(most, seen), "…"))
+    assert all(size <= most for size in seen[tried:]), "what fitted is remembered"
+
+
+def test_other_shapes_are_learnt_anew() -> None:
+    seen: list[int] = []
+    drawer = BatchDrawer("cpu")
+    list(drawer.draw("small", items(4), room_for(1, seen), "…"))
+    seen.clear()
+    list(drawer.draw("large", items(4), room_for(4, seen), "…"))
+    assert seen == [4]
+
+
+def test_a_single_one_that_does_not_fit_gets_advice() -> None:
+    (found,) = BatchDrawer("cpu").draw("small", items(1), room_for(0, []), "for one image; buy memory")
+    assert found == DrawFailure(0, "bad_request", "out of memory on cpu for one image; buy memory")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "detail"),
+    [
+        (ValueError("not\nthis"), "bad_request", "ValueError: not this"),
+        (BadImage("no picture"), "image", "BadImage: no picture"),
+        (Fault("refusal", "withheld"), "refusal", "withheld"),
+    ],
+)
+def test_one_item_spoils_nothing_for_the_others(error: Exception, kind: str, detail: str) -> None:
+    def batch(taken: Placed) -> Iterator[Found]:
+        for place, item in taken:
+            if item.seed == 1:
+                raise error
+            yield RawDrawing(place, (1, 1), b"rgb")
+
+    good, bad, last = BatchDrawer("cpu").draw("small", items(3), batch, "…")
+    assert isinstance(good, RawDrawing)
+    assert isinstance(last, RawDrawing)
+    assert isinstance(bad, DrawFailure)
+    assert (bad.kind, detail in bad.detail) == (kind, True)
+
+
+def test_a_model_that_is_unfit_ends_it_all() -> None:
+    def batch(_taken: Placed) -> Iterator[Found]:
+        raise WorkerUnfit("no such option")
+
+    with pytest.raises(WorkerUnfit, match="no such option"):
+        list(BatchDrawer("cpu").draw("small", items(2), batch, "…"))
+
+
+def test_what_tells_of_a_shortage() -> None:
+    assert is_shortage(MemoryError())
+    assert is_shortage(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
+    assert not is_shortage(RuntimeError("shapes do not agree"))
+    assert not is_shortage(ValueError("out of memory"))
