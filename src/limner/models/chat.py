@@ -102,7 +102,7 @@ class ChatModel:
         sizes: list[dict[str, Any]] = []
         wire = [{"role": m["role"], "content": [await self._wire(p, sizes) for p in m["content"]]} for m in messages]
         # Servers without a key may want one all the same, whichever it is.
-        head = {"Authorization": f"Bearer {self._provider.key() or 'none'}"}
+        head = self._provider.key_headers(otherwise="none")
         body, url = {"model": self._model, "messages": wire, **extra}, self._provider.address("/chat/completions")
         how: dict[str, Any] = {"timeout": self._provider.timeout_s, "most": TEXT_REPLY_BYTES}
         raw = without_nothing(await exchange("POST", url, headers=head, body=body, **how))

@@ -38,10 +38,9 @@ class BflPainter(JobPainter):
 
     def headers(self, *, submit: bool) -> dict[str, str]:
         """The key."""
-        key = self.provider.key()
-        return {"x-key": key} if key else {}
+        return self.provider.key_headers("x-key: {key}")
 
-    def submit_url(self) -> str:
+    def submit_url(self, body: dict[str, Any]) -> str:
         """The URL that takes jobs for this model."""
         return self.address(f"/v1/{quote(self.model, safe='')}")
 

@@ -56,9 +56,9 @@ class DashScopePainter(JobPainter):
     def headers(self, *, submit: bool) -> dict[str, str]:
         """The key, and the wish for a job."""
         wish = {"X-DashScope-Async": "enable"} if submit and self._endpoint != AT_ONCE else {}
-        return {"Authorization": f"Bearer {self.provider.key() or 'none'}"} | wish
+        return self.provider.key_headers(otherwise="none") | wish
 
-    def submit_url(self) -> str:
+    def submit_url(self, body: dict[str, Any]) -> str:
         """The URL that takes jobs."""
         return self.address(f"/api/v1/services/aigc/{self._endpoint}")
 
