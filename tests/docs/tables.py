@@ -103,7 +103,7 @@ def size_rows(name: str) -> list[tuple[str, ...]]:
     """A provider's painters with their sizes, and what is asked of any other."""
     shape = SETTINGS.providers[name].image_shape
     usual = dict(SERVICES.get(shape).painter.sizes) if shape else {}
-    other = SETTINGS.painter(name) if name in SETTINGS.wires else PainterFacts.model_validate({"sizes": usual})
+    other = SETTINGS.usual.get(name, PainterFacts.model_validate({"sizes": usual}))
     own = [spec for spec in SETTINGS.painters if spec.startswith(f"{name}/")]
     return [*((f"`{spec}`", *sizes(SETTINGS.painter(spec))) for spec in own), ("any other", *sizes(other))]
 

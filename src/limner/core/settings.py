@@ -139,8 +139,8 @@ class Settings(StrictModel):
     """All named services and model facts.
 
     Attributes:
-        painters: Facts by ``provider/model``; by a service's name, those that hold for all its models.
         wires: Services that are described, by name.
+        usual: What holds for all models of such a service.
     """
 
     providers: dict[str, Provider]
@@ -148,6 +148,7 @@ class Settings(StrictModel):
     painters: dict[str, PainterFacts] = Field(default_factory=dict)
     evidence: Measures = Measures()
     wires: dict[str, WireFormat] = Field(default_factory=dict)
+    usual: dict[str, PainterFacts] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -157,27 +158,25 @@ class Settings(StrictModel):
         if not isinstance(rows, dict) or not isinstance(data.get("providers"), dict):
             return data
         data = {**data, "painters": dict(rows), "providers": dict(data["providers"])}
-        wires = dict(data.get("wires") or {})
+        wires, usual = dict(data.get("wires") or {}), dict(data.get("usual") or {})
         for name, row in rows.items():
             if "/" in name or not isinstance(row, dict) or not row.keys() - PainterFacts.model_fields.keys():
                 continue
             of_provider = {key: value for key, value in row.items() if key in Provider.model_fields}
             facts = {key: row[key] for key in row.keys() & PainterFacts.model_fields.keys() - of_provider.keys()}
             wires[name] = {key: value for key, value in row.items() if key not in of_provider.keys() | facts.keys()}
+            usual[name] = facts
+            del data["painters"][name]
             shape = {"image_shape": DECLARED["poll" in row]}
             data["providers"][name] = shape | dict(data["providers"].get(name) or {}) | of_provider
-            data["painters"][name] = facts
-        return data | ({"wires": wires} if wires else {})
+        return data | ({"wires": wires, "usual": usual} if wires else {})
 
     def painter(self, target: str) -> PainterFacts:
         """What is known of a painter, by its own name first and by its service's second."""
-        own, service = self.painters.get(target), target.partition("/")[0]
-        if service not in self.wires:
-            return own or PainterFacts()
-        usual = self.painters.get(service, PainterFacts())
-        return (
-            usual if own is None else usual.model_copy(update={key: getattr(own, key) for key in own.model_fields_set})
-        )
+        usual = self.usual.get(target.partition("/")[0], PainterFacts())
+        if (own := self.painters.get(target)) is None:
+            return usual
+        return usual.model_copy(update={key: getattr(own, key) for key in own.model_fields_set})
 
     def provider(self, name: str) -> Provider:
         """The service called `name`."""
@@ -219,7 +218,7 @@ def load(own: Path | None = None) -> Settings:
         said = first["msg"].removeprefix("Value error, ")
         if first["type"] == "extra_forbidden":
             said = f"no such field; there is: {', '.join(_fields(first['loc']))}"
-        told = ("painters", *first["loc"][1:]) if first["loc"][:1] == ("wires",) else first["loc"]
+        told = ("painters", *first["loc"][1:]) if first["loc"][0] in ("wires", "usual") else first["loc"]
         place = ".".join(str(part) for part in told)
         raise DataError(f"{place}: {said}", file=path) from error
 
