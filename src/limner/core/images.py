@@ -198,6 +198,11 @@ class PreparedImage:
     height: int
 
     @property
+    def base64(self) -> str:
+        """The bytes in the URL, as they stand there."""
+        return self.url.partition(",")[2]
+
+    @property
     def parts(self) -> tuple[str, bytes]:
         """The media type and the bytes in the URL."""
         head, _, payload = self.url.partition(",")

@@ -37,8 +37,11 @@ class DeclaredPainter(ApiPainter):
         self.known = frozenset({*self.format.options, *(["size"] if self.format.sized else [])})
         if ANYTHING in self.format.options:
             self.known |= options.keys()
-        self.most_pictures = self.format.edit.most if self.format.edit else 0
         super().__init__(name, spec, model, options, settings, blobs)
+
+    def pictures_taken(self, model: str) -> int:
+        """As described."""
+        return self.format.edit.most if self.format.edit else 0
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """See `limner.painters.service.ApiPainter`."""
@@ -116,4 +119,4 @@ class DeclaredPainter(ApiPainter):
 
 
 def _written(image: PreparedImage, how: str) -> str:
-    return image.url if how == "data-url" else image.url.partition(",")[2]
+    return image.url if how == "data-url" else image.base64

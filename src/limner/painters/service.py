@@ -92,6 +92,7 @@ class ApiPainter(ABC):
         self.facts: PainterFacts = settings.painter(self.target)
         self.group: str | None = self.facts.prompt_group
         edits = self.provider.image_input if self.facts.image_input is None else self.facts.image_input
+        self.most_pictures = self.pictures_taken(model)
         self.edits = self.most_pictures > 0 and edits
         self.url = join_path(self.provider.image_url or self.provider.base_url, "")
         host = urlsplit(self.url).hostname or ""
@@ -103,6 +104,10 @@ class ApiPainter(ABC):
     def address(self, path: str) -> str:
         """Where image calls go: the path below the service's address, whose login and query go along."""
         return join_path(self.url, path)
+
+    def pictures_taken(self, model: str) -> int:
+        """How many pictures a model can start from: as many as the wire format takes, where models do not differ."""
+        return self.most_pictures
 
     @classmethod
     def takes(cls) -> frozenset[str]:

@@ -13,6 +13,8 @@ from ..base import PaintRequest
 from ..jobs import FailedJob, FinishedJob, JobPainter
 from ..service import Service
 
+EDITING = {"flux-2-klein": 4, "flux-2": 8, "flux-kontext": 4}
+"""How many pictures a model starts from, by how its name begins; others draw from words alone."""
 CREDIT = 0.01
 """Dollars in one of the service's credits."""
 PASSED_ON = ("prompt_upsampling", "disable_pup", "safety_tolerance", "steps", "guidance", "raw")
@@ -31,10 +33,21 @@ class BflPainter(JobPainter):
 
     known = frozenset({"size", "output_format", *PASSED_ON})
 
+    def pictures_taken(self, model: str) -> int:
+        """By the model."""
+        return next((most for start, most in EDITING.items() if model.startswith(start)), 0)
+
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """The request body; images come without loss unless asked for otherwise."""
-        body = {"prompt": request.prompt, "output_format": self.options.get("output_format", "png")}
-        return body | self.options_of(PASSED_ON) | self.seed(request) | _measures(self.size(request), self.target)
+        body: dict[str, Any] = {"prompt": request.prompt, "output_format": self.options.get("output_format", "png")}
+        body |= self.options_of(PASSED_ON) | self.seed(request) | _measures(self.size(request), self.target)
+        return body | {
+            f"input_image_{n}" if n > 1 else "input_image": p for n, p in enumerate(self.pictures(request), 1)
+        }
+
+    async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Pictures go as base64."""
+        return {"body": await self.with_pictures(body, lambda image: image.base64)}
 
     def headers(self, *, submit: bool) -> dict[str, str]:
         """The key."""
