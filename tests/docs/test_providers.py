@@ -56,6 +56,7 @@ INDEX = PROVIDERS / "index.md"
 NAMES = sorted(KNOWN["providers"])
 SHAPES = {name: SERVICES.get(name).painter for name in SERVICES.own()}
 
+each_drawing = pytest.mark.parametrize("name", [name for name in NAMES if SETTINGS.providers[name].image_shape])
 each_provider = pytest.mark.parametrize("name", NAMES)
 priced_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
@@ -144,7 +145,7 @@ def options(provider: str, model: str = "some-model") -> frozenset[str]:
     return found.known | found.execution.keys()
 
 
-@each_provider
+@each_drawing
 def test_options_are_those_of_the_code_with_their_defaults(name: str) -> None:
     rows = {code(option): default for option, _, default in table(page(name), "option", "meaning", "default").rows}
     assert set(rows) == options(name)
@@ -181,12 +182,12 @@ def _leaves(body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-@each_provider
+@each_drawing
 def test_sizes_and_longest_prompts(name: str) -> None:
     assert list(table(page(name), *SIZE_HEAD).rows) == size_rows(name)
 
 
-@each_provider
+@each_drawing
 def test_whether_it_takes_seeds(name: str) -> None:
     told = re.search(r"^## Seeds\n\n(\w+)", page(name).read_text("utf-8"), re.MULTILINE)
     assert told

@@ -57,7 +57,7 @@ class Provider(StrictModel):
     """
 
     base_url: str = Field(pattern=r"^https?://\S+$")
-    shape: Literal["openai"] = "openai"
+    shape: Literal["openai", "anthropic"] = "openai"
     key_env: str | None = None
     key_header: str | None = Field(default=None, pattern=r"^[A-Za-z0-9-]+: ([A-Za-z]+ )?\{key\}$")
     timeout_s: float = Field(default=600.0, gt=0)

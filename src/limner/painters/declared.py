@@ -119,4 +119,4 @@ class DeclaredPainter(ApiPainter):
 
 
 def _written(image: PreparedImage, how: str) -> str:
-    return image.url if how == "data-url" else image.base64
+    return image.url if how == "data-url" else image.packed[1]

@@ -47,7 +47,7 @@ class BflPainter(JobPainter):
 
     async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
         """Pictures go as base64."""
-        return {"body": await self.with_pictures(body, lambda image: image.base64)}
+        return {"body": await self.with_pictures(body, lambda image: image.packed[1])}
 
     def headers(self, *, submit: bool) -> dict[str, str]:
         """The key."""
