@@ -227,6 +227,29 @@ def test_azure_gets_its_header_and_its_version(store: Store) -> None:
     assert asked.body["model"] == "my-deployment"
 
 
+@pytest.mark.parametrize(
+    ("word", "way", "extra"),
+    [
+        ("ark/m", "/api/v3", {"response_format": "b64_json", "extra_body": {"watermark": False}, "size": "2048x2048"}),
+        ("azure/m", "/openai/v1?api-version=preview", {"size": "1024x1024", "n": 1}),
+    ],
+)
+def test_openais_own_client_asks_the_same_and_reads_the_same(
+    store: Store, word: str, way: str, extra: dict[str, Any]
+) -> None:
+    """Both services name it as a client of theirs."""
+    openai = pytest.importorskip("openai", reason="needs the openai package")
+    base, _, query = way.partition("?")
+    with wire_server(always((200, {"created": 1, "data": [{"b64_json": B64}]}))) as service:
+        paint(made(word, known(service), store), store)
+        asking: dict[str, Any] = {"default_query": {"api-version": "preview"}} if query else {}
+        client = openai.OpenAI(base_url=service.root + base, api_key=KEY, default_headers={"api-key": KEY}, **asking)
+        reply = client.images.generate(model="m", prompt="A leaf.", **extra)
+        assert reply.data[0].b64_json == B64
+        ours, theirs = service.asked
+    assert (ours.path, ours.body) == (theirs.path, theirs.body)
+
+
 def test_vertex_speaks_as_gemini(store: Store) -> None:
     part = {"inlineData": {"mimeType": "image/png", "data": B64}}
     reply = {"candidates": [{"content": {"parts": [part]}, "finishReason": "STOP"}]}
