@@ -25,7 +25,7 @@ PRESETS = [
     (kind.name, name, preset) for kind in exams.each() for name, preset in kind.all_presets.items() if "judge" in preset
 ]
 SERVICES = (*KNOWN.providers, "diffusers")
-PLACEHOLDERS = {"lab/reader-2", "lab/sketcher-2"}
+PLACEHOLDERS = {"lab/reader-2", "lab/sketcher-2", "azure/my-image-deployment", "comfyui/sd_xl_base_1.0.safetensors"}
 """Models of the reader's own that the pages make up."""
 
 

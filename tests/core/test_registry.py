@@ -139,6 +139,7 @@ def test_all_of_limner_s_own_can_be_loaded() -> None:
 
 
 def test_every_module_on_the_shelf_is_an_image_service() -> None:
-    assert names("limner.services")[:5] == ["bfl", "chat-images", "dashscope", "gemini", "openai-images"]
+    known = ["bfl", "chat-images", "dashscope", "declared", "declared-jobs", "gemini", "openai-images"]
+    assert names("limner.services")[:7] == known
     assert all(entry.value.endswith(":SERVICE") for entry in entries("limner.services") if entry.own)
     assert isinstance(PAINTERS.get("folder"), PainterKind)

@@ -74,7 +74,8 @@ def list_providers() -> None:
     rewrite(ROOT / "docs" / "models.md", CATALOGUE_HEAD, catalogue_rows())
     for name in SETTINGS.providers:
         page = PROVIDERS / f"{name}.md"
-        rewrite(page, SIZE_HEAD, size_rows(name))
+        if SETTINGS.providers[name].image_shape:
+            rewrite(page, SIZE_HEAD, size_rows(name))
         for head, rows in ((MODEL_HEAD, model_price_rows(name)), (PAINTER_HEAD, painter_price_rows(name))):
             if rows:
                 rewrite(page, head, rows)

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from limner.core import catalogue
-from limner.core.settings import SHIPPED, PainterFacts, Settings
+from limner.core.settings import PainterFacts, Settings, shipped
 from limner.painters import SERVICES
 from tests.docs.blocks import ROOT
 
 PROVIDERS = ROOT / "docs" / "providers"
-KNOWN: dict[str, Any] = {
-    **tomllib.loads(SHIPPED.read_text("utf-8")),
-    **tomllib.loads(catalogue.SHIPPED.read_text("utf-8")),
-}
+KNOWN: dict[str, Any] = shipped()
 SETTINGS = Settings.model_validate(KNOWN)
 NOTHING = "–"
 
@@ -108,8 +103,9 @@ def size_rows(name: str) -> list[tuple[str, ...]]:
     """A provider's painters with their sizes, and what is asked of any other."""
     shape = SETTINGS.providers[name].image_shape
     usual = dict(SERVICES.get(shape).painter.sizes) if shape else {}
-    mine = [(f"`{spec}`", *sizes(facts)) for spec, facts in SETTINGS.painters.items() if spec.startswith(f"{name}/")]
-    return [*mine, ("any other", *sizes(PainterFacts.model_validate({"sizes": usual})))]
+    other = SETTINGS.usual.get(name, PainterFacts.model_validate({"sizes": usual}))
+    own = [spec for spec in SETTINGS.painters if spec.startswith(f"{name}/")]
+    return [*((f"`{spec}`", *sizes(SETTINGS.painter(spec))) for spec in own), ("any other", *sizes(other))]
 
 
 def model_price_rows(name: str) -> list[tuple[str, ...]]:

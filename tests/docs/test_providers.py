@@ -21,6 +21,7 @@ from limner.core import settings
 from limner.core.faults import KINDS
 from limner.core.images import MAX_BYTES, MAX_PIXELS
 from limner.core.settings import ModelFacts, PainterFacts, Provider
+from limner.core.wire import EditForm, WireFormat
 from limner.painters import SERVICES, python, service
 from limner.painters.base import PaintRequest
 from limner.painters.diffusers import options as pipelines
@@ -59,10 +60,8 @@ INDEX = PROVIDERS / "index.md"
 NAMES = sorted(KNOWN["providers"])
 LOCAL = {"diffusers", "python", "transformers", "worker"}
 SHAPES = {name: SERVICES.get(name).painter for name in SERVICES.own()}
-OPTIONS = {name: painter.takes() for name, painter in SHAPES.items()}
-SIZES = {name: dict(painter.sizes) for name, painter in SHAPES.items()}
-"""What is asked for where nothing is known of a painter."""
 
+each_drawing = pytest.mark.parametrize("name", [name for name in NAMES if SETTINGS.providers[name].image_shape])
 each_provider = pytest.mark.parametrize("name", NAMES)
 priced_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
@@ -108,6 +107,19 @@ def test_every_field_is_told_with_its_default(section: str, model: type[BaseMode
             assert f"`{value}`" in meaning, f"{name}: {value}"
 
 
+@pytest.mark.parametrize(("place", "model"), [(0, WireFormat), (1, EditForm)])
+def test_every_field_of_a_description_is_told_with_its_default(place: int, model: type[BaseModel]) -> None:
+    found = [each for each in tables(INDEX) if each.section == "A service of your own"][place]
+    assert [code(name) for name, _, _ in found.rows] == list(model.model_fields)
+    for name, meaning, default in found.rows:
+        field = model.model_fields[code(name)]
+        usual = field.get_default(call_default_factory=True)
+        several = isinstance(usual, tuple) and usual
+        assert default == (", ".join(f"`{each}`" for each in usual) if several else _default(usual)), name
+        for value in _choices(field.annotation) if code(name) != "failed" else ():
+            assert f"`{value}`" in meaning, f"{name}: {value}"
+
+
 def _default(value: Any) -> str:
     if value is PydanticUndefined:
         return "required"
@@ -128,7 +140,8 @@ def _choices(annotation: Any) -> Iterator[str]:
 @each_provider
 def test_the_entry_shown_is_the_one_shipped(name: str) -> None:
     (shown,) = [tomllib.loads(block.text) for block in blocks(page(name)) if "shipped" in block.notes]
-    assert shown == {"providers": {name: KNOWN["providers"][name]}}
+    described = {"painters": {name: KNOWN["painters"][name]}} if name in SETTINGS.wires else {}
+    assert shown == {"providers": {name: KNOWN["providers"][name]}} | described
 
 
 def painter(provider: str, model: str = "some-model") -> service.ApiPainter:
@@ -138,11 +151,16 @@ def painter(provider: str, model: str = "some-model") -> service.ApiPainter:
     return SHAPES[shape]("mine", f"{provider}/{model}", model, {}, SETTINGS, nowhere)
 
 
-@each_provider
+def options(provider: str, model: str = "some-model") -> frozenset[str]:
+    """Every option that a provider's painters take."""
+    found = painter(provider, model)
+    return found.known | found.execution.keys()
+
+
+@each_drawing
 def test_options_are_those_of_the_code_with_their_defaults(name: str) -> None:
     rows = {code(option): default for option, _, default in table(page(name), "option", "meaning", "default").rows}
-    shape = SETTINGS.providers[name].image_shape
-    assert set(rows) == OPTIONS[str(shape)]
+    assert set(rows) == options(name)
     sent = dict(_leaves(painter(name).body(PaintRequest("q", "A leaf.")))) | POLLING
     for option, default in rows.items():
         if default in (NOTHING, "by aspect", "by model"):
@@ -203,12 +221,12 @@ def _leaves(body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-@each_provider
+@each_drawing
 def test_sizes_and_longest_prompts(name: str) -> None:
     assert list(table(page(name), *SIZE_HEAD).rows) == size_rows(name)
 
 
-@each_provider
+@each_drawing
 def test_whether_it_takes_seeds(name: str) -> None:
     told = re.search(r"^## Seeds\n\n(\w+)", page(name).read_text("utf-8"), re.MULTILINE)
     assert told
@@ -253,7 +271,8 @@ def test_painter_options_in_commands_are_known(file: Path) -> None:
             for spec in _after("--painter", told):
                 provider = spec.rpartition("=")[2].partition("/")[0]
                 if provider in SETTINGS.providers:
-                    assert set(given) <= OPTIONS[str(SETTINGS.providers[provider].image_shape)], command.words
+                    known = options(provider, spec.rpartition("=")[2].partition("/")[2])
+                    assert "*" in known or set(given) <= known, command.words
 
 
 def _after(option: str, told: list[str]) -> list[str]:

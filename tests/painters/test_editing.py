@@ -257,7 +257,7 @@ def test_who_edits_is_told_by_the_settings(make: Any, store: Store) -> None:
         name: open_painter(name, exam, store.blobs, OcrProbe(), shipped, {}).edits
         for name in ("openai/gpt-image-1", "gemini/gemini-2.5-flash-image", "bfl/flux-2-max", "dashscope/qwen-image")
     }
-    assert list(edits.values()) == [True, True, False, False]
+    assert list(edits.values()) == [True, True, True, False]
 
 
 @pytest.mark.parametrize("kind", ["folder", "control", "dashscope", "bfl", "openai"])

@@ -201,10 +201,16 @@ class PreparedImage:
     height: int
 
     @property
+    def packed(self) -> tuple[str, str]:
+        """The media type and the base64 in the URL."""
+        head, _, payload = self.url.partition(",")
+        return head.removeprefix("data:").removesuffix(";base64"), payload
+
+    @property
     def parts(self) -> tuple[str, bytes]:
         """The media type and the bytes in the URL."""
-        head, _, payload = self.url.partition(",")
-        return head.removeprefix("data:").removesuffix(";base64"), base64.b64decode(payload)
+        media, payload = self.packed
+        return media, base64.b64decode(payload)
 
 
 ImageForm = Literal["jpeg", "native"]

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from . import catalogue
 from .addresses import bare, join_path
@@ -16,19 +16,35 @@ from .data_files import StrictModel, read_toml
 from .errors import DataError, UsageError
 from .redaction import name_address, name_key
 from .registry import names
+from .wire import EditForm, WireFormat
 
-__all__ = ["OWN", "Measures", "ModelFacts", "PainterFacts", "Provider", "Settings", "load", "parse_value"]
+__all__ = [
+    "OWN",
+    "Measures",
+    "ModelFacts",
+    "PainterFacts",
+    "Provider",
+    "Settings",
+    "WireFormat",
+    "load",
+    "parse_value",
+    "shipped",
+]
 
 SHIPPED = Path(__file__).parent / "providers.toml"
+DESCRIBED = Path(__file__).parent / "services.toml"
 OWN = "limner.toml"
 OLDER = {"aibench_group": "prompt_group"}
 """Older names of painters' facts, which files may still use."""
+DECLARED = {False: "declared", True: "declared-jobs"}
+"""The ``image_shape`` of services that ``[painters.NAME]`` describes, by whether they hand out jobs."""
 
 
 class Provider(StrictModel):
     """A service that answers chat requests, draws, or both.
 
     Attributes:
+        key_header: The header that holds the key, and how; each wire format has its usual one.
         image_shape: The wire format of its image calls: a registered image service.
         image_url: Where image calls go, when not to `base_url`.
         seeds: Whether image calls take a seed.
@@ -41,8 +57,9 @@ class Provider(StrictModel):
     """
 
     base_url: str = Field(pattern=r"^https?://\S+$")
-    shape: Literal["openai"] = "openai"
+    shape: Literal["openai", "anthropic"] = "openai"
     key_env: str | None = None
+    key_header: str | None = Field(default=None, pattern=r"^[A-Za-z0-9-]+: ([A-Za-z]+ )?\{key\}$")
     timeout_s: float = Field(default=600.0, gt=0)
     call_timeout_s: float = Field(default=3600.0, gt=0)
     image_shape: str | None = None
@@ -76,6 +93,17 @@ class Provider(StrictModel):
         """Where chat calls go: the path below `base_url`, whose login and query go along."""
         return join_path(self.base_url, path)
 
+    def key_headers(self, usual: str = "Authorization: Bearer {key}", otherwise: str | None = None) -> dict[str, str]:
+        """The header with the key; none for a service that needs no key.
+
+        Args:
+            usual: As `key_header` is written, where the settings do not say it.
+            otherwise: What stands for the key of a service that needs none, should a header be wanted all the same.
+        """
+        name, _, how = (self.key_header or usual).partition(": ")
+        key = self.key() or otherwise
+        return {name: how.replace("{key}", key)} if key else {}
+
     def key(self) -> str | None:
         """The key from the environment, or None for a service that needs none."""
         if self.key_env is None:
@@ -108,12 +136,47 @@ class Measures(StrictModel):
 
 
 class Settings(StrictModel):
-    """All named services and model facts."""
+    """All named services and model facts.
+
+    Attributes:
+        wires: Services that are described, by name.
+        usual: What holds for all models of such a service.
+    """
 
     providers: dict[str, Provider]
     models: dict[str, ModelFacts] = Field(default_factory=dict)
     painters: dict[str, PainterFacts] = Field(default_factory=dict)
     evidence: Measures = Measures()
+    wires: dict[str, WireFormat] = Field(default_factory=dict)
+    usual: dict[str, PainterFacts] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sorted(cls, data: Any) -> Any:
+        """``[painters.NAME]`` with a wire format in it: its fields go where those of providers and painters stand."""
+        rows = data.get("painters") if isinstance(data, dict) else None
+        if not isinstance(rows, dict) or not isinstance(data.get("providers"), dict):
+            return data
+        data = {**data, "painters": dict(rows), "providers": dict(data["providers"])}
+        wires, usual = dict(data.get("wires") or {}), dict(data.get("usual") or {})
+        for name, row in rows.items():
+            if "/" in name or not isinstance(row, dict) or not row.keys() - PainterFacts.model_fields.keys():
+                continue
+            of_provider = {key: value for key, value in row.items() if key in Provider.model_fields}
+            facts = {key: row[key] for key in row.keys() & PainterFacts.model_fields.keys() - of_provider.keys()}
+            wires[name] = {key: value for key, value in row.items() if key not in of_provider.keys() | facts.keys()}
+            usual[name] = facts
+            del data["painters"][name]
+            shape = {"image_shape": DECLARED["poll" in row]}
+            data["providers"][name] = shape | dict(data["providers"].get(name) or {}) | of_provider
+        return data | ({"wires": wires, "usual": usual} if wires else {})
+
+    def painter(self, target: str) -> PainterFacts:
+        """What is known of a painter, by its own name first and by its service's second."""
+        usual = self.usual.get(target.partition("/")[0], PainterFacts())
+        if (own := self.painters.get(target)) is None:
+            return usual
+        return usual.model_copy(update={key: getattr(own, key) for key in own.model_fields_set})
 
     def provider(self, name: str) -> Provider:
         """The service called `name`."""
@@ -144,8 +207,7 @@ def load(own: Path | None = None) -> Settings:
     Args:
         own: The user's file; by default ``limner.toml`` in the working folder, where there is one.
     """
-    merged = _overlay(_read(SHIPPED), _read(catalogue.SHIPPED))
-    merged = _overlay(merged, catalogue.refreshed_rows())
+    merged = _overlay(shipped(), catalogue.refreshed_rows())
     path = own if own is not None else Path.cwd() / OWN
     if own is not None or path.is_file():
         merged = _overlay(merged, _read(path))
@@ -156,14 +218,27 @@ def load(own: Path | None = None) -> Settings:
         said = first["msg"].removeprefix("Value error, ")
         if first["type"] == "extra_forbidden":
             said = f"no such field; there is: {', '.join(_fields(first['loc']))}"
-        place = ".".join(str(part) for part in first["loc"])
+        told = ("painters", *first["loc"][1:]) if first["loc"][0] in ("wires", "usual") else first["loc"]
+        place = ".".join(str(part) for part in told)
         raise DataError(f"{place}: {said}", file=path) from error
+
+
+def shipped() -> dict[str, Any]:
+    """What the shipped files say, one laid over the other."""
+    merged: dict[str, Any] = {}
+    for file in (SHIPPED, DESCRIBED, catalogue.SHIPPED):
+        merged = _overlay(merged, _read(file))
+    return merged
 
 
 def _fields(place: tuple[int | str, ...]) -> list[str]:
     """The fields that may stand where a wrong one does."""
     known: dict[str, type[BaseModel]] = {"providers": Provider, "models": ModelFacts, "painters": PainterFacts}
     known["evidence"] = Measures
+    if place[0] == "wires":
+        inner = WireFormat if len(place) < 4 else EditForm
+        more = [] if inner is EditForm else [*Provider.model_fields, *PainterFacts.model_fields]
+        return [*inner.model_fields, *more]
     return list((known[str(place[0])] if len(place) > 1 else Settings).model_fields)
 
 

@@ -8,11 +8,15 @@ from typing import Any
 from ..core.errors import UsageError
 from ..core.images import Preparer
 from ..core.settings import Settings
+from .anthropic import AnthropicModel
 from .base import Answer, Context, Model, complete
 from .chat import ChatModel
 from .replay import ReplayModel
 
 __all__ = ["Answer", "ChatModel", "Context", "Model", "ReplayModel", "complete", "open_model"]
+
+SHAPES: dict[str, type[ChatModel]] = {"openai": ChatModel, "anthropic": AnthropicModel}
+"""Wire formats of chat calls, as ``shape`` names them."""
 
 
 def open_model(spec: str, args: dict[str, Any], settings: Settings, images: Preparer) -> ChatModel | ReplayModel:
@@ -22,4 +26,5 @@ def open_model(spec: str, args: dict[str, Any], settings: Settings, images: Prep
         raise UsageError(f"{spec!r} is not a model: write provider/model, such as openai/gpt-5, or replay/FILE")
     if provider == "replay":
         return ReplayModel(Path(rest))
-    return ChatModel(provider, rest, args, settings, images)
+    shape = settings.provider(provider).shape
+    return SHAPES[shape](provider, rest, args, settings, images)

@@ -10,7 +10,7 @@ from ..calls import Attempt, Bill, Calls, Fault, Kind, Outcome, Request, Result,
 from ..calls.usage import Incredible, billed_cost, told_tokens, told_usage
 from ..core.asks import Part, Picture, Text
 from ..core.faults import picture_faults
-from ..core.images import Preparer
+from ..core.images import PreparedImage, Preparer
 from ..core.settings import ModelFacts, Settings
 from ..transport.http import TEXT_REPLY_BYTES, exchange
 from ..transport.kinds import kind_of
@@ -26,13 +26,13 @@ class ChatModel:
     def __init__(self, provider: str, model: str, args: dict[str, Any], settings: Settings, images: Preparer) -> None:
         self.name = f"{provider}/{model}"
         self.settings: dict[str, Any] = {"model": model, "args": args}
-        self._provider = settings.provider(provider)
+        self.provider = settings.provider(provider)
         self._model, self._args, self._prices, self._images = model, args, settings, images
         self._shapeless = False
 
     def check(self) -> None:
         """Fail early when the key is not there."""
-        self._provider.key()
+        self.provider.key()
 
     def price(self, tokens_in: int, tokens_out: int) -> float | None:
         """Dollars for so many tokens, or None when its price is not known."""
@@ -55,12 +55,12 @@ class ChatModel:
         if context.system is not None:
             messages.append({"role": "system", "content": [{"type": "text", "text": context.system}]})
         messages.append(
-            {"role": "user", "content": [_keyed_part(part, self._provider.max_image_side) for part in shown]}
+            {"role": "user", "content": [_keyed_part(part, self.provider.max_image_side) for part in shown]}
         )
         for reply, wrong in said:
             messages.append({"role": "assistant", "content": [{"type": "text", "text": reply}]})
             messages.append({"role": "user", "content": [{"type": "text", "text": wrong}]})
-        shape = None if self._shapeless else response_format(self._provider.structured, context.schema)
+        shape = None if self._shapeless else response_format(self.provider.structured, context.schema)
         try:
             outcome = await self._call(messages, shape, context, calls)
         except Fault as fault:
@@ -101,17 +101,32 @@ class ChatModel:
     async def _send(self, messages: list[dict[str, Any]], extra: dict[str, Any], bound: float | None) -> Result:
         sizes: list[dict[str, Any]] = []
         wire = [{"role": m["role"], "content": [await self._wire(p, sizes) for p in m["content"]]} for m in messages]
-        # Servers without a key may want one all the same, whichever it is.
-        head = {"Authorization": f"Bearer {self._provider.key() or 'none'}"}
-        body, url = {"model": self._model, "messages": wire, **extra}, self._provider.address("/chat/completions")
-        how: dict[str, Any] = {"timeout": self._provider.timeout_s, "most": TEXT_REPLY_BYTES}
+        url, head, body = self.request(wire, extra)
+        how: dict[str, Any] = {"timeout": self.provider.timeout_s, "most": TEXT_REPLY_BYTES, "kinds": self.kind}
         raw = without_nothing(await exchange("POST", url, headers=head, body=body, **how))
         try:
-            return self._result(raw, sizes, bill(lambda: self._told_price(raw), bound))
+            return self.result(raw, sizes, bill(lambda: self.told_price(raw), bound))
         except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise Fault("server", f"the reply does not fit the API: {raw}"[:500], cost=None, result=raw) from error
 
-    def _told_price(self, raw: dict[str, Any]) -> float | None:
+    def request(
+        self, messages: list[dict[str, Any]], extra: Mapping[str, Any]
+    ) -> tuple[str, dict[str, str], dict[str, Any]]:
+        """Address, headers and body of a request with these messages and arguments."""
+        # Servers without a key may want one all the same, whichever it is.
+        head = self.provider.key_headers(otherwise="none")
+        return self.provider.address("/chat/completions"), head, {"model": self._model, "messages": messages, **extra}
+
+    def picture(self, image: PreparedImage, part: Mapping[str, Any]) -> dict[str, Any]:
+        """A picture of a message as it is sent."""
+        url = {"url": image.url}
+        return {"type": "image_url", "image_url": url | ({"detail": part["detail"]} if "detail" in part else {})}
+
+    def kind(self, status: int, body: Any) -> Kind:
+        """The kind of fault behind an error status."""
+        return kind_of(status, body)
+
+    def told_price(self, raw: Mapping[str, Any]) -> float | None:
         """Dollars for a reply by what the service tells: an amount goes before the price list."""
         usage = told_usage(raw)
         sent, written = told_tokens(usage, "prompt_tokens"), told_tokens(usage, "completion_tokens")
@@ -121,7 +136,12 @@ class ChatModel:
             return cost
         return None if sent is None or written is None else self._prices.price(self.name, sent, written)
 
-    def _result(self, raw: dict[str, Any], sizes: list[dict[str, Any]], paid: Bill) -> Result:
+    def result(self, raw: dict[str, Any], sizes: list[dict[str, Any]], paid: Bill) -> Result:
+        """What a reply says.
+
+        Raises:
+            Fault: It is none, a refusal, or not whole.
+        """
         told: dict[str, Any] = {"cost": paid.cost, "doubt": paid.doubt, "result": raw}
         choices = raw.get("choices")
         error = raw.get("error") or (choices[0].get("error") if choices else None)
@@ -142,10 +162,7 @@ class ChatModel:
         with picture_faults(part["sha256"]):
             image = await self._images.get(part["sha256"], part.get("max_side"), part["format"])
         sizes.append({"sha256": part["sha256"], "width": image.width, "height": image.height})
-        url = {"url": image.url}
-        if "detail" in part:
-            url["detail"] = part["detail"]
-        return {"type": "image_url", "image_url": url}
+        return self.picture(image, part)
 
 
 def without_nothing(value: Any) -> Any:
@@ -193,5 +210,5 @@ def response_format(mode: str, schema: Mapping[str, Any] | None) -> dict[str, An
 
 
 def _blames_shape(fault: Fault) -> bool:
-    words = ("response_format", "json_schema", "json_object", "structured")
+    words = ("response_format", "json_schema", "json_object", "structured", "output_config")
     return fault.kind == "bad_request" and any(word in fault.detail.casefold() for word in words)

@@ -106,10 +106,8 @@ def read(data: bytes, source: str) -> Rows:
 
 def _listed(name: str, provider: Provider) -> Rows:
     """The days on which a service shuts models down, from its own list of them."""
-    key = provider.key()
-    headers = {"authorization": f"Bearer {key}"} if key else {}
     try:
-        body = asyncio.run(exchange("GET", f"{provider.base_url.rstrip('/')}/models", headers=headers))
+        body = asyncio.run(exchange("GET", provider.address("/models"), headers=provider.key_headers()))
     except Fault as fault:
         raise UsageError(f"{name} does not list its models: {fault.detail}") from fault
     listed = body.get("data")

@@ -18,7 +18,7 @@ from ..calls import PASSING, STOPPING, Attempt, Fault, Kind
 from ..core.addresses import bare
 from ..transport.http import TEXT_REPLY_BYTES, exchange
 from ..transport.links import fetch, is_allowed
-from .service import ApiPainter, ServiceImage
+from .service import ApiPainter, ServiceImage, without_image_data
 
 POLL_TIMEOUT_S = 60.0
 LONGEST_PAUSE_S = 10.0
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FinishedJob:
-    """What a finished job says: the link, the prompt as drawn, and dollars as it tells them."""
+    """What a finished job says: the link or the image as base64, the prompt as drawn, and dollars as it tells them."""
 
     link: str
     prompt: str | None = None
@@ -45,17 +45,22 @@ class FailedJob(Fault):
 
 
 class JobPainter(ApiPainter):
-    """A painter behind a service that hands out a job first and the image's link later."""
+    """A painter behind a service that hands out a job first and the image's link later.
+
+    Attributes:
+        reply_bytes: What a reply about a job may have.
+    """
 
     execution = POLLING
+    reply_bytes = TEXT_REPLY_BYTES
 
     @abstractmethod
     def headers(self, *, submit: bool) -> dict[str, str]:
         """The headers, with the key, for submitting or for polling."""
 
     @abstractmethod
-    def submit_url(self) -> str:
-        """The URL that takes jobs."""
+    def submit_url(self, body: dict[str, Any]) -> str:
+        """The URL that takes this job."""
 
     @abstractmethod
     def poll_url(self, reply: dict[str, Any]) -> str | None:
@@ -69,6 +74,14 @@ class JobPainter(ApiPainter):
     def read(self, reply: dict[str, Any]) -> FinishedJob | None:
         """What the newest reply, laid over the first, says: None while the job is at work; raises `FailedJob`."""
 
+    def result_url(self, reply: dict[str, Any]) -> str | None:
+        """Where the result of a finished job is, as `poll_url` tells it; None where the reply has it, or at work."""
+        return None
+
+    async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
+        """What `limner.transport.http.exchange` gets of the body: pictures by their bytes."""
+        return {"body": body}
+
     @abstractmethod
     def kind(self, status: int, body: Any) -> Kind:
         """The kind of fault behind an error status."""
@@ -78,8 +91,8 @@ class JobPainter(ApiPainter):
         submits = not attempt.progress
         if submits:
             head, limit = self.headers(submit=True), self.provider.timeout_s
-            most: dict[str, Any] = {"timeout": limit, "most": TEXT_REPLY_BYTES}
-            first = await exchange("POST", self.submit_url(), headers=head, body=body, kinds=self.kind, **most)
+            how: dict[str, Any] = {"timeout": limit, "most": TEXT_REPLY_BYTES, **await self.wire(body)}
+            first = await exchange("POST", self.submit_url(body), headers=head, kinds=self.kind, **how)
             # Cancelled halfway through this, the job would be paid for and lost.
             await asyncio.shield(attempt.save({"poll": read_reply(self.poll_url, first), "submitted": first}))
         job = attempt.progress or {}
@@ -95,8 +108,9 @@ class JobPainter(ApiPainter):
                 await attempt.save({})
             raise
         counted = job.get("counted", False)
-        drawn = ServiceImage(b"", reply, prompt=found.prompt, cost=found.cost, counted=counted)
-        return await self.follow_link(found.link, drawn, attempt)
+        drawn = ServiceImage(b"", without_image_data(reply), prompt=found.prompt, cost=found.cost, counted=counted)
+        linked = not found.link.startswith("data:")
+        return await self.follow_link(found.link, drawn, attempt) if linked else self.unpack(found.link, drawn)
 
     async def refetch(self, payload: Mapping[str, Any]) -> bytes | None:
         """See `limner.painters.service.ApiPainter`: polling a job, and following its link, costs nothing."""
@@ -104,7 +118,8 @@ class JobPainter(ApiPainter):
         if not stored:
             return None
         _, found = await self._outcome(read_reply(self.poll_url, stored), stored, REFETCH_S)
-        return await fetch(found.link, self.hosts)
+        # An image that came in the reply itself is not kept beside it.
+        return None if found.link.startswith("data:") else await fetch(found.link, self.hosts)
 
     async def _outcome(
         self, poll: str | None, submitted: dict[str, Any], longest_s: float = math.inf
@@ -113,20 +128,27 @@ class JobPainter(ApiPainter):
             if (found := read_reply(self.read, submitted)) is None:
                 raise FailedJob("server", f"{self.target} gave neither a job nor an image", cost=None)
             return submitted, found
-        if poll.startswith("/"):
-            poll = self.address(poll)
-        if not is_allowed(poll, self.poll_hosts) or urlsplit(poll).scheme != urlsplit(self.url).scheme:
-            raise Fault("image", f"the job is at {bare(poll)[:80]!r}, which is not among {', '.join(self.poll_hosts)}")
+        place = self._allowed(poll)
 
         async def ask() -> tuple[dict[str, Any], FinishedJob] | None:
-            head = self.headers(submit=False)
-            most: dict[str, Any] = {"timeout": POLL_TIMEOUT_S, "most": TEXT_REPLY_BYTES}
-            newest = await exchange("GET", poll, headers=head, kinds=self._poll_kind, **most)
-            reply = submitted | newest
+            reply = submitted | await self._look(place)
+            if (result := read_reply(self.result_url, reply)) is not None:
+                reply |= await self._look(self._allowed(result))
             return None if (found := read_reply(self.read, reply)) is None else (reply, found)
 
         limit_s, pause_s = self.execution.values()
         return await follow(ask, min(limit_s, longest_s), pause_s)
+
+    def _allowed(self, place: str) -> str:
+        """The whole address, which gets the key: only where the settings say so, and as the service's own."""
+        place = self.address(place) if place.startswith("/") else place
+        if not is_allowed(place, self.poll_hosts) or urlsplit(place).scheme != urlsplit(self.url).scheme:
+            raise Fault("image", f"the job is at {bare(place)[:80]!r}, which is not among {', '.join(self.poll_hosts)}")
+        return place
+
+    async def _look(self, place: str) -> dict[str, Any]:
+        most: dict[str, Any] = {"timeout": POLL_TIMEOUT_S, "most": self.reply_bytes}
+        return await exchange("GET", place, headers=self.headers(submit=False), kinds=self._poll_kind, **most)
 
     def _poll_kind(self, status: int, body: Any) -> Kind:
         return "missing" if status in (404, 410) else self.kind(status, body)

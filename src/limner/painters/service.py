@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import binascii
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from ..calls import PASSING, Attempt, Bill, Calls, Fault, Request, Result, bill
@@ -29,6 +30,12 @@ PICTURE_BYTES = 64 * 2**20
 """How much of prepared pictures a painter holds: a few are started from again and again."""
 TOLD = ("tokens_in", "tokens_out", "thought_tokens", "picture_tokens", "cost", "upstream_cost")
 """What services tell of the cost."""
+
+LONGEST = 20_000
+"""Longer texts of a reply are image data or sealed reasoning, not kept beside the image."""
+BULKY = ("b64_json", "data", "thoughtSignature")
+"""Fields that hold nothing else."""
+LINK = ("http:", "https:")
 
 
 @dataclass(frozen=True)
@@ -69,24 +76,25 @@ class ApiPainter(ABC):
     """
 
     changeable = False
-    known: ClassVar[frozenset[str]] = frozenset({"size"})
+    known: frozenset[str] = frozenset({"size"})
     execution: Mapping[str, float] = MappingProxyType({})
-    sizes: ClassVar[Mapping[Aspect, str]] = MappingProxyType({})
-    most_pictures: ClassVar[int] = 0
+    sizes: Mapping[Aspect, str] = MappingProxyType({})
+    most_pictures: int = 0
 
     def __init__(
         self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
     ) -> None:
         provider, _, _ = spec.partition("/")
         self.name, self.spec, self.model = name, spec, model
-        given = wanted_options(options, self.takes(), spec)
+        given = wanted_options(options, self.known | self.execution.keys(), spec)
         self.execution = {option: float(given.pop(option, usual)) for option, usual in self.execution.items()}
         self.options: Mapping[str, Any] = given
         self.target = f"{provider}/{model}"
         self.provider = settings.provider(provider)
-        self.facts = settings.painters.get(self.target, PainterFacts())
+        self.facts: PainterFacts = settings.painter(self.target)
         self.group: str | None = self.facts.prompt_group
         edits = self.provider.image_input if self.facts.image_input is None else self.facts.image_input
+        self.most_pictures = self.pictures_taken(model)
         self.edits = self.most_pictures > 0 and edits
         self.url = join_path(self.provider.image_url or self.provider.base_url, "")
         host = urlsplit(self.url).hostname or ""
@@ -98,6 +106,10 @@ class ApiPainter(ABC):
     def address(self, path: str) -> str:
         """Where image calls go: the path below the service's address, whose login and query go along."""
         return join_path(self.url, path)
+
+    def pictures_taken(self, model: str) -> int:
+        """How many pictures a model can start from: as many as the wire format takes, where models do not differ."""
+        return self.most_pictures
 
     @classmethod
     def takes(cls) -> frozenset[str]:
@@ -141,6 +153,20 @@ class ApiPainter(ABC):
         """
         with picture_faults(picture["sha256"]):
             return await self._pictures.get(picture["sha256"], picture.get("max_side"), picture["format"])
+
+    async def with_pictures(self, value: Any, write: Callable[[PreparedImage], Any]) -> Any:
+        """A body with every picture in it, as `pictures` has them, in the way it is sent.
+
+        Raises:
+            Fault: A picture is not among the blobs, or no image.
+        """
+        if isinstance(value, list):
+            return [await self.with_pictures(item, write) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if value.keys() >= {"sha256", "format"}:
+            return write(await self.prepared(value))
+        return {key: await self.with_pictures(item, write) for key, item in value.items()}
 
     def seed(self, request: PaintRequest) -> dict[str, int]:
         """The seed as a field of the body, where the service takes one."""
@@ -241,6 +267,19 @@ class ApiPainter(ABC):
             await attempt.save({**(attempt.progress or {}), "counted": True} if keep else {})
             raise
 
+    def unpack(self, text: str, drawn: ServiceImage) -> ServiceImage:
+        """The same with the image that stands in the reply.
+
+        Raises:
+            Fault: It is no whole base64; paid for all the same.
+        """
+        try:
+            return replace(drawn, image=decode_base64(text))
+        except ValueError as error:
+            paid = self.bill(drawn)
+            detail = f"what {self.target} sent as an image is no base64: {error}"
+            raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw)) from error
+
     def _bound(self, pictures: float) -> float | None:
         """The most one image can cost that starts from so many pictures."""
         if pictures and self.facts.edit_price is not None:
@@ -302,6 +341,28 @@ def wanted_options(options: Mapping[str, Any], known: frozenset[str], spec: str)
         if name not in known:
             raise UsageError(f"{spec} has no option {name!r}; there is: {', '.join(sorted(known))}")
     return dict(options)
+
+
+def decode_base64(text: str) -> bytes:
+    """The bytes behind base64, alone or as a data URL.
+
+    Raises:
+        ValueError: It is no whole base64.
+    """
+    payload = text.partition(",")[2] if text.startswith("data:") else text
+    return binascii.a2b_base64("".join(payload.split()), strict_mode=True)
+
+
+def without_image_data(value: Any, name: str = "") -> Any:
+    """A reply without the image's data, which is kept by hash."""
+    if isinstance(value, list):
+        return [without_image_data(item) for item in value]
+    if isinstance(value, dict):
+        return {key: without_image_data(item, key) for key, item in value.items()}
+    if not isinstance(value, str):
+        return value
+    bulky = len(value) > LONGEST or value.startswith("data:") or (name in BULKY and not value.startswith(LINK))
+    return f"({len(value)} characters)" if bulky else value
 
 
 @dataclass(frozen=True)

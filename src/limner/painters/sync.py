@@ -5,29 +5,23 @@ An image behind a link is paid for before it is here, so that its reply is kept 
 
 from __future__ import annotations
 
-import binascii
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from ..calls import Attempt, Fault, Kind
 from ..transport.http import exchange
 from ..transport.kinds import error_message, kind_of
 from ..transport.links import fetch
-from .service import ApiPainter, ServiceImage
+from .service import LINK, ApiPainter, ServiceImage, decode_base64, without_image_data
 
-LONGEST = 20_000
-"""Longer texts of a reply are image data or sealed reasoning, not kept beside the image."""
-BULKY = ("b64_json", "data", "thoughtSignature")
-"""Fields that hold nothing else."""
-LINK = ("http:", "https:")
+__all__ = ["OneReplyPainter", "decode_base64", "error_within", "told_part", "without_image_data"]
 
 
 class OneReplyPainter(ApiPainter):
     """A painter whose service draws in one exchange. A new one says where to ask and how to read the reply."""
 
-    path: ClassVar[str]
+    path: str
 
     @abstractmethod
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
@@ -47,8 +41,11 @@ class OneReplyPainter(ApiPainter):
 
     def headers(self) -> dict[str, str]:
         """The headers, with the key."""
-        key = self.provider.key()
-        return {"Authorization": f"Bearer {key}"} if key else {}
+        return self.provider.key_headers()
+
+    def kind(self, status: int, body: Any) -> Kind:
+        """The kind of fault behind an error status."""
+        return kind_of(status, body)
 
     def error(self, reply: dict[str, Any]) -> Fault:
         """The fault behind a reply that has an error in it, though it came with a success's status."""
@@ -62,7 +59,7 @@ class OneReplyPainter(ApiPainter):
         """
         path, sent = await self.wire(body)
         url, limit = self.address(path), self.provider.timeout_s
-        reply = await exchange("POST", url, headers=self.headers(), timeout=limit, **sent)
+        reply = await exchange("POST", url, headers=self.headers(), timeout=limit, kinds=self.kind, **sent)
         if reply.get("error"):
             raise self.error(reply)
         return reply
@@ -94,12 +91,7 @@ class OneReplyPainter(ApiPainter):
                 # The image is drawn and paid: should its link fail, it is followed again before another is asked for.
                 await attempt.save({"reply": raw})
             return await self.follow_link(where, drawn, attempt)
-        try:
-            return replace(drawn, image=decode_base64(where))
-        except ValueError as error:
-            detail = f"what {self.target} sent as an image is no base64: {error}"
-            paid = self.bill(drawn)
-            raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt, result=raw) from error
+        return self.unpack(where, drawn)
 
 
 def error_within(error: Any, raw: dict[str, Any]) -> Fault:
@@ -116,25 +108,3 @@ def told_part(reply: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """A part of a reply that tells what it cost; empty where there is none, or something else."""
     part = reply.get(name)
     return part if isinstance(part, Mapping) else {}
-
-
-def decode_base64(text: str) -> bytes:
-    """The bytes behind base64, alone or as a data URL.
-
-    Raises:
-        ValueError: It is no whole base64.
-    """
-    payload = text.partition(",")[2] if text.startswith("data:") else text
-    return binascii.a2b_base64("".join(payload.split()), strict_mode=True)
-
-
-def without_image_data(value: Any, name: str = "") -> Any:
-    """A reply without the image's data, which is kept by hash."""
-    if isinstance(value, list):
-        return [without_image_data(item) for item in value]
-    if isinstance(value, dict):
-        return {key: without_image_data(item, key) for key, item in value.items()}
-    if not isinstance(value, str):
-        return value
-    bulky = len(value) > LONGEST or value.startswith("data:") or (name in BULKY and not value.startswith(LINK))
-    return f"({len(value)} characters)" if bulky else value

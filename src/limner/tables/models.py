@@ -27,7 +27,7 @@ def models_table(rows: Mapping[str, ModelFacts], known: Settings, day: date) -> 
     """A row for every model: how long it lives, who comes after it, what it costs."""
     cells, unsure = [], False
     for name, facts in rows.items():
-        painter = known.painters.get(name, PainterFacts())
+        painter = known.painter(name)
         unsure |= not facts.confirmed
         ends = MISSING if facts.shutdown is None else f"{facts.shutdown}{' (gone)' if facts.shutdown <= day else ''}"
         cells.append(

@@ -31,10 +31,21 @@ TEXT_REPLY_BYTES = 2**24
 
 @dataclass(frozen=True)
 class Form:
-    """A multipart form: fields by name, and files as name, file name, bytes and media type."""
+    """A multipart form: fields by name, and files as name, file name, bytes and media type.
+
+    Attributes:
+        whole: Whether fields go as parts too, for services that take no other form even where there is no file.
+    """
 
     fields: Mapping[str, str]
     files: Sequence[tuple[str, tuple[str, bytes, str]]]
+    whole: bool = False
+
+    def sent(self) -> dict[str, Any]:
+        """As the client takes it."""
+        if not self.whole:
+            return {"data": self.fields, "files": self.files}
+        return {"files": [*((name, (None, value)) for name, value in self.fields.items()), *self.files]}
 
 
 @lru_cache(maxsize=4)
@@ -75,7 +86,7 @@ async def exchange(
             service may have charged.
     """
     limit = httpx2.Timeout(timeout, connect=CONNECT_S)
-    sent: dict[str, Any] = {"json": body} if form is None else {"data": form.fields, "files": form.files}
+    sent: dict[str, Any] = {"json": body} if form is None else form.sent()
     open_client = client(asyncio.get_running_loop())
     try:
         async with open_client.stream(method, url, headers=dict(headers), timeout=limit, **sent) as reply:

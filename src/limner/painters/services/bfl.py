@@ -13,6 +13,8 @@ from ..base import PaintRequest
 from ..jobs import FailedJob, FinishedJob, JobPainter
 from ..service import Service
 
+EDITING = {"flux-2-klein": 4, "flux-2": 8, "flux-kontext": 4}
+"""How many pictures a model starts from, by how its name begins; others draw from words alone."""
 CREDIT = 0.01
 """Dollars in one of the service's credits."""
 PASSED_ON = ("prompt_upsampling", "disable_pup", "safety_tolerance", "steps", "guidance", "raw")
@@ -31,17 +33,27 @@ class BflPainter(JobPainter):
 
     known = frozenset({"size", "output_format", *PASSED_ON})
 
+    def pictures_taken(self, model: str) -> int:
+        """By the model."""
+        return next((most for start, most in EDITING.items() if model.startswith(start)), 0)
+
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """The request body; images come without loss unless asked for otherwise."""
-        body = {"prompt": request.prompt, "output_format": self.options.get("output_format", "png")}
-        return body | self.options_of(PASSED_ON) | self.seed(request) | _measures(self.size(request), self.target)
+        body: dict[str, Any] = {"prompt": request.prompt, "output_format": self.options.get("output_format", "png")}
+        body |= self.options_of(PASSED_ON) | self.seed(request) | _measures(self.size(request), self.target)
+        return body | {
+            f"input_image_{n}" if n > 1 else "input_image": p for n, p in enumerate(self.pictures(request), 1)
+        }
+
+    async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Pictures go as base64."""
+        return {"body": await self.with_pictures(body, lambda image: image.packed[1])}
 
     def headers(self, *, submit: bool) -> dict[str, str]:
         """The key."""
-        key = self.provider.key()
-        return {"x-key": key} if key else {}
+        return self.provider.key_headers("x-key: {key}")
 
-    def submit_url(self) -> str:
+    def submit_url(self, body: dict[str, Any]) -> str:
         """The URL that takes jobs for this model."""
         return self.address(f"/v1/{quote(self.model, safe='')}")
 

@@ -16,7 +16,9 @@ from ..service import Service
 PROMPT, MESSAGES = "text2image/image-synthesis", "image-generation/generation"
 AT_ONCE = "multimodal-generation/generation"
 """The three endpoints: jobs by prompt, jobs by message, and no job at all but the image in the first reply."""
-ENDPOINTS = ((r"qwen-image-(max|[12]\.)", AT_ONCE), (r"qwen-image-\d\.|wan(2\.[6-9]|[3-9])", MESSAGES))
+ENDPOINTS = ((r"qwen-image-(edit|max|[12]\.)", AT_ONCE), (r"qwen-image-\d\.|wan(2\.[6-9]|[3-9])", MESSAGES))
+EDITING = ((r"qwen-image-(edit|[2-9]\.)", 3), (r"wan(2\.[6-9]|[3-9]\.\d)-image", 4))
+"""How many pictures a model starts from; others draw from words alone."""
 KINDS: dict[Kind, tuple[str, ...]] = {
     "refusal": ("DataInspection", "IPInfringement"),
     "credits": ("Arrearage", "AllocationQuota.FreeTierOnly", "PrepaidBillOverdue", "PostpaidBillOverdue"),
@@ -41,6 +43,11 @@ class DashScopePainter(JobPainter):
 
     known = frozenset({"size", "negative_prompt", "prompt_extend", "watermark", "endpoint"})
 
+    def pictures_taken(self, model: str) -> int:
+        """By the model; jobs by prompt take none."""
+        most = next((most for pattern, most in EDITING if re.match(pattern, model)), 0)
+        return 0 if self._endpoint == PROMPT else most
+
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """The request body; whether prompts are rewritten is always said, since the service does so unasked."""
         parameters: dict[str, Any] = {"n": 1, "prompt_extend": True, "watermark": False} | self.seed(request)
@@ -50,15 +57,20 @@ class DashScopePainter(JobPainter):
         if self._endpoint == PROMPT:
             unwanted = {"negative_prompt": parameters.pop("negative_prompt")} if "negative_prompt" in parameters else {}
             return {"model": self.model, "input": {"prompt": request.prompt} | unwanted, "parameters": parameters}
-        message = {"role": "user", "content": [{"text": request.prompt}]}
+        shown = [{"image": picture} for picture in self.pictures(request)]
+        message = {"role": "user", "content": [*shown, {"text": request.prompt}]}
         return {"model": self.model, "input": {"messages": [message]}, "parameters": parameters}
+
+    async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Pictures go as data URLs."""
+        return {"body": await self.with_pictures(body, lambda image: image.url)}
 
     def headers(self, *, submit: bool) -> dict[str, str]:
         """The key, and the wish for a job."""
         wish = {"X-DashScope-Async": "enable"} if submit and self._endpoint != AT_ONCE else {}
-        return {"Authorization": f"Bearer {self.provider.key() or 'none'}"} | wish
+        return self.provider.key_headers(otherwise="none") | wish
 
-    def submit_url(self) -> str:
+    def submit_url(self, body: dict[str, Any]) -> str:
         """The URL that takes jobs."""
         return self.address(f"/api/v1/services/aigc/{self._endpoint}")
 

@@ -61,8 +61,7 @@ class Gemini(OneReplyPainter):
 
     def headers(self) -> dict[str, str]:
         """The key."""
-        key = self.provider.key()
-        return {"x-goog-api-key": key} if key else {}
+        return self.provider.key_headers("x-goog-api-key: {key}")
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """See `limner.painters.sync.OneReplyPainter`."""

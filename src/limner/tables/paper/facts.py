@@ -15,7 +15,7 @@ NOT_MODELS = ("folder", "control", "python")
 
 def facts_of(painter: str, spec: str, settings: Settings) -> PainterFacts:
     """The settings' facts, filled up with the papers' where they know a model of that name."""
-    own = settings.painters.get(spec) or settings.painters.get(painter) or PainterFacts()
+    own = settings.painters.get(spec) or settings.painters.get(painter) or settings.painter(spec)
     names = [painter.partition("?")[0]]
     if spec.partition("/")[0] not in NOT_MODELS:
         names.append(spec)

@@ -1,0 +1,158 @@
+"""The wire format of an image service as settings describe it: ``[painters.NAME]``, no code needed."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
+
+from .data_files import StrictModel
+from .faults import Kind
+from .json_paths import gaps
+from .redaction import is_key
+
+WORDS = frozenset({"model", "prompt", "size", "width", "height", "seed"})
+"""What gaps in a request may ask for."""
+ANYTHING = "*"
+"""Among options: every name is passed through."""
+POLLING = ("poll_limit_s", "poll_pause_s")
+
+
+def _several(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
+"""One path into a reply, or several of which the first counts that leads to something."""
+BelowBase = Annotated[str, Field(pattern=r"^/")]
+
+
+class EditForm(StrictModel):
+    """How pictures to start from are sent along.
+
+    Attributes:
+        fields: Where they go in the body: a field for each, in order; with `listed` one field for all.
+        listed: Whether the one field holds a list.
+        written: As a data URL, as bare base64, or as a file of a form.
+        most: How many there may be.
+        submit: Where such requests go, when elsewhere.
+    """
+
+    fields: Paths = Field(min_length=1)
+    listed: bool = False
+    written: Literal["data-url", "base64", "file"] = "data-url"
+    most: int = Field(default=1, ge=1)
+    submit: BelowBase | None = None
+
+    @model_validator(mode="after")
+    def _has_room(self) -> EditForm:
+        if self.listed and len(self.fields) > 1:
+            raise ValueError("with listed = true there is one field for all pictures")
+        if not self.listed and len(self.fields) < self.most:
+            raise ValueError(f"{self.most} pictures need as many fields, or listed = true")
+        return self
+
+
+class WireFormat(StrictModel):
+    """What is sent to an image service and where its replies say what.
+
+    Attributes:
+        submit: The path below the service's address that takes requests.
+        body: The request, with gaps for `WORDS`; a field whose word is not known is left out.
+        encoding: Whether the body goes as JSON or as the fields of a form.
+        headers: Fixed headers; the key is none of them, see `limner.core.settings.Provider`.
+        options: What users may set, passed through as it is; `ANYTHING` for services whose models differ.
+        options_at: The part of the body that options go into.
+        edit: How it starts from pictures; without it, it only draws.
+        image: Where a reply has the image: base64, a data URL, a link, or what `link` is made of.
+        link: The link's address, with gaps for what stands at `image`.
+        poll: For jobs, where to ask after one, with gaps for the first reply; the image then stands in a later one.
+        state: Where a reply says how the request fares.
+        done: The states with an image; where none is named, having one is enough.
+        failed: The states without, with the kind of fault.
+        fetch: Where a finished job's result is, when not in the reply that says so.
+        error: Where a reply says what went wrong.
+        refusals: Words in an error that mean: the service will not draw this.
+        prompt_sent: Where a reply has the prompt as drawn.
+        cost: Where a reply has the dollars charged.
+        models: By pattern of a model's name, the fields that differ for it, each replaced as a whole.
+    """
+
+    about: str = ""
+    submit: BelowBase
+    body: dict[str, Any] = Field(min_length=1)
+    encoding: Literal["json", "form"] = "json"
+    headers: dict[str, str] = Field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    options_at: str = ""
+    edit: EditForm | None = None
+    image: Paths = Field(min_length=1)
+    link: BelowBase | None = None
+    poll: str | None = None
+    state: str | None = None
+    done: tuple[str, ...] = ()
+    failed: dict[str, Kind] = Field(default_factory=dict)
+    fetch: str | None = None
+    error: Paths = ("error.message", "error", "detail", "message")
+    refusals: tuple[str, ...] = ()
+    prompt_sent: str | None = None
+    cost: str | None = None
+    models: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+    @field_validator("body", "submit")
+    @classmethod
+    def _known_words(cls, template: Any) -> Any:
+        for name in gaps(template):
+            if name not in WORDS:
+                raise ValueError(f"nothing is known to fill {{{name}}} with; there is: {', '.join(sorted(WORDS))}")
+        return template
+
+    @field_validator("headers")
+    @classmethod
+    def _no_keys(cls, headers: dict[str, str]) -> dict[str, str]:
+        for name in headers:
+            if name.lower() == "authorization" or is_key(name.replace("-", "_")):
+                raise ValueError(f"{name} is a key: name its environment variable as key_env, its header as key_header")
+        return headers
+
+    @field_validator("options")
+    @classmethod
+    def _not_taken(cls, options: tuple[str, ...]) -> tuple[str, ...]:
+        for name in options:
+            if name in ("size", *POLLING):
+                raise ValueError(f"{name} is an option of every service: leave it out")
+        return options
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> WireFormat:
+        if "prompt" not in gaps(self.body):
+            raise ValueError("body: the prompt is nowhere in it: write {prompt} where it goes")
+        if (self.done or self.failed) and self.state is None:
+            raise ValueError("state: say where replies have it, for done and failed to mean anything")
+        if self.fetch is not None and self.poll is None:
+            raise ValueError("fetch: only a job's result is fetched: say where to poll")
+        if self.edit is not None and (self.edit.written == "file") != (self.encoding == "form"):
+            raise ValueError('edit.written: "file" goes with encoding = "form", and only with it')
+        for pattern in self.models:
+            self._varied(pattern)
+        return self
+
+    def _varied(self, pattern: str) -> WireFormat:
+        known = self.model_dump(exclude={"models"}, exclude_unset=True)
+        try:
+            return WireFormat.model_validate(known | self.models[pattern])
+        except ValidationError as error:
+            first = error.errors(include_input=False)[0]
+            place = ".".join(map(str, ("models", pattern, *first["loc"])))
+            raise ValueError(f"{place}: {first['msg'].removeprefix('Value error, ')}") from error
+
+    def of_model(self, model: str) -> WireFormat:
+        """The format as it is for a model."""
+        pattern = next((pattern for pattern in self.models if fnmatchcase(model, pattern)), None)
+        return self if pattern is None else self._varied(pattern)
+
+    @property
+    def sized(self) -> bool:
+        """Whether a request says how large the image is to be."""
+        return bool({"size", "width", "height"} & set(gaps(self.body)))

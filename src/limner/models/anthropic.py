@@ -1,0 +1,84 @@
+"""A chat model behind Anthropic's Messages API, whose OpenAI-shaped endpoint takes no description of a reply's shape.
+
+https://platform.claude.com/docs/en/api/messages, build-with-claude/structured-outputs and api/errors; read 2026-11-16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..calls import Bill, Fault, Kind, Result
+from ..calls.usage import Incredible, told_tokens, told_usage
+from ..core.images import PreparedImage, Preparer
+from ..core.settings import ModelFacts, Settings
+from ..transport.kinds import kind_of
+from .chat import LIMITS, ChatModel
+
+VERSION = "2023-06-01"
+USUAL_TOKENS = 16_000
+"""The most a reply may have where no argument says so: every request must say it."""
+SENT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+CUT = ("max_tokens", "model_context_window_exceeded")
+"""Reasons to stop by which the reply is not whole."""
+SPENT = ("enforced_spend_limit_reached", "usage limit", "spend limit")
+
+
+class AnthropicModel(ChatModel):
+    """One model of a provider whose ``shape`` is ``anthropic``."""
+
+    def __init__(self, provider: str, model: str, args: dict[str, Any], settings: Settings, images: Preparer) -> None:
+        facts = settings.models.get(f"{provider}/{model}", ModelFacts())
+        given = {("max_tokens" if name in LIMITS else name): value for name, value in args.items()}
+        usual = {"max_tokens": min(USUAL_TOKENS, facts.max_output_tokens or USUAL_TOKENS)}
+        super().__init__(provider, model, usual | given, settings, images)
+
+    def kind(self, status: int, body: Any) -> Kind:
+        """A limit on spending comes as a 400 or a 429, and does not pass."""
+        spent = status in (400, 429) and any(word in str(body).casefold() for word in SPENT)
+        return "credits" if spent else kind_of(status, body)
+
+    def request(
+        self, messages: list[dict[str, Any]], extra: Mapping[str, Any]
+    ) -> tuple[str, dict[str, str], dict[str, Any]]:
+        """See `limner.models.chat.ChatModel`."""
+        system = [part for message in messages if message["role"] == "system" for part in message["content"]]
+        talk = [message for message in messages if message["role"] != "system"]
+        args = dict(extra)
+        shape = args.pop("response_format", None)
+        if isinstance(shape, Mapping) and "json_schema" in shape:
+            told = {"type": "json_schema", "schema": shape["json_schema"]["schema"]}
+            args["output_config"] = {**args.get("output_config", {}), "format": told}
+        body = {"model": self.settings["model"], "messages": talk, **({"system": system} if system else {}), **args}
+        head = self.provider.key_headers("x-api-key: {key}") | {"anthropic-version": VERSION}
+        return self.provider.address("/messages"), head, body
+
+    def picture(self, image: PreparedImage, part: Mapping[str, Any]) -> dict[str, Any]:
+        """See `limner.models.chat.ChatModel`."""
+        media, data = image.packed
+        return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
+
+    def told_price(self, raw: Mapping[str, Any]) -> float | None:
+        """See `limner.models.chat.ChatModel`."""
+        usage = told_usage(raw)
+        counts, written = [told_tokens(usage, name) for name in SENT], told_tokens(usage, "output_tokens")
+        if counts[0] is None or written is None:
+            return None
+        if not (sent := sum(count or 0 for count in counts)):
+            raise Incredible("input_tokens is 0")
+        return self.price(sent, written)
+
+    def result(self, raw: dict[str, Any], sizes: list[dict[str, Any]], paid: Bill) -> Result:
+        """See `limner.models.chat.ChatModel`."""
+        told: dict[str, Any] = {"cost": paid.cost, "doubt": paid.doubt, "result": raw}
+        if raw.get("type") == "error" or not isinstance(raw.get("content"), list):
+            raise Fault("server", f"no answer in the reply: {raw}"[:500], **told)
+        text = "".join(str(part.get("text", "")) for part in raw["content"] if part.get("type") == "text")
+        reason = raw.get("stop_reason")
+        if reason == "refusal":
+            why = raw.get("stop_details") or text or "no word why"
+            raise Fault("refusal", f"refusal: {why}"[:500], **told)
+        if reason in CUT:
+            raise Fault("truncated", f"the reply ended by {reason}; raise max_tokens with --judge-arg", **told)
+        clean = text.encode("utf-8", "replace").decode()
+        return Result({"text": clean, "images": sizes, "raw": raw}, paid.cost, paid.doubt)

@@ -1,0 +1,122 @@
+"""What painters of described services share: the request made of its template, and what replies say by their paths."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from ..calls import Kind
+from ..core.errors import UsageError
+from ..core.images import PreparedImage
+from ..core.json_paths import fill, find, find_first, put
+from ..core.settings import Settings
+from ..core.wire import ANYTHING, WireFormat
+from ..store import Blobs
+from ..transport.http import Form
+from ..transport.kinds import error_message, kind_of
+from .base import PaintRequest
+from .service import LINK, ApiPainter
+
+_SIDES = re.compile(r"(\d+)[x*](\d+)")
+
+
+class DeclaredPainter(ApiPainter):
+    """A painter behind a service that ``[painters.NAME]`` describes; see `limner.core.wire.WireFormat`."""
+
+    def __init__(
+        self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
+    ) -> None:
+        service = spec.partition("/")[0]
+        if service not in settings.wires:
+            raise UsageError(f"nothing describes the service {service}: add [painters.{service}] to limner.toml")
+        self.format: WireFormat = settings.wires[service].of_model(model)
+        self.known = frozenset({*self.format.options, *(["size"] if self.format.sized else [])})
+        if ANYTHING in self.format.options:
+            self.known |= options.keys()
+        super().__init__(name, spec, model, options, settings, blobs)
+
+    def pictures_taken(self, model: str) -> int:
+        """As described."""
+        return self.format.edit.most if self.format.edit else 0
+
+    def body(self, request: PaintRequest) -> dict[str, Any]:
+        """See `limner.painters.service.ApiPainter`."""
+        size = self.size(request)
+        words: dict[str, Any] = {"model": self.model, "prompt": request.prompt, "size": size, **self.seed(request)}
+        if sides := _SIDES.fullmatch(str(size)):
+            words |= {"width": int(sides[1]), "height": int(sides[2])}
+        body: dict[str, Any] = fill(copy.deepcopy(self.format.body), words.get)
+        for option, value in self.options_of(self.known - {"size"}).items():
+            put(body, f"{self.format.options_at}.{option}".lstrip("."), value)
+        pictures = self.pictures(request)
+        if (edit := self.format.edit) is not None and pictures:
+            for field, shown in (
+                [(edit.fields[0], pictures)] if edit.listed else zip(edit.fields, pictures, strict=False)
+            ):
+                put(body, field, shown)
+        return body
+
+    def place(self, body: Mapping[str, Any]) -> str:
+        """The path that takes this request."""
+        edit = self.format.edit
+        edits = edit is not None and any(find(body, field) is not None for field in edit.fields)
+        way = edit.submit if edit is not None and edits and edit.submit else self.format.submit
+        return str(fill(way, {"model": quote(self.model, safe="/")}.get))
+
+    async def sent(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The request as `limner.transport.http.exchange` gets it."""
+        how = self.format.edit.written if self.format.edit else "data-url"
+        if self.format.encoding == "json":
+            return {"body": await self.with_pictures(body, lambda image: _written(image, how))}
+        files: list[tuple[str, tuple[str, bytes, str]]] = []
+        fields = dict(body)
+        for field in self.format.edit.fields if self.format.edit else ():
+            shown = fields.pop(field, [])
+            for picture in shown if isinstance(shown, list) else [shown]:
+                media, data = (await self.prepared(picture)).parts
+                files.append((field, (f"{len(files) + 1}.{media.removeprefix('image/')}", data, media)))
+        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}
+        return {"form": Form(texts, files, whole=True)}
+
+    def image(self, reply: Mapping[str, Any]) -> str | None:
+        """Where the image is, as `limner.painters.sync.OneReplyPainter` reads it: a link, or a data URL."""
+        found = find_first(reply, self.format.image)
+        if self.format.link is not None and isinstance(found, dict):
+            return self.address(fill(self.format.link, lambda name: quote(str(found.get(name, "")), safe="")))
+        if not isinstance(found, str) or not found:
+            return None
+        return found if found.startswith((*LINK, "data:")) else f"data:,{found}"
+
+    def state(self, reply: Mapping[str, Any]) -> str | None:
+        """How the request fares, in the service's word; what is no text is written as JSON."""
+        found = None if self.format.state is None else find(reply, self.format.state)
+        return found if found is None or isinstance(found, str) else json.dumps(found)
+
+    def failure(self, reply: Mapping[str, Any]) -> tuple[Kind, str] | None:
+        """The kind of fault by the reply's state, and what was said; None where the state is none of failure."""
+        state = self.state(reply)
+        if state is None or state not in self.format.failed:
+            return None
+        kind = self.format.failed[state]
+        return ("refusal" if self._refuses(reply) else kind), f"{state}: {self.said(reply)}"[:500]
+
+    def said(self, reply: Mapping[str, Any]) -> str:
+        """What a reply says of what went wrong."""
+        found = find_first(reply, self.format.error)
+        return error_message(found) if found else "no word why"
+
+    def kind(self, status: int, body: Any) -> Kind:
+        """By the service's own words first."""
+        return "refusal" if 400 <= status < 500 and self._refuses(body) else kind_of(status, body)
+
+    def _refuses(self, body: Any) -> bool:
+        said = str(body).casefold()
+        return any(word.casefold() in said for word in self.format.refusals)
+
+
+def _written(image: PreparedImage, how: str) -> str:
+    return image.url if how == "data-url" else image.packed[1]

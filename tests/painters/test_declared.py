@@ -1,0 +1,390 @@
+"""Services that settings describe: the shipped ones in the shape of their documentation, and one's own."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner.calls import Budget, BudgetReached, Calls, Fault
+from limner.core.errors import DataError, UsageError
+from limner.core.exam import Exam
+from limner.core.settings import Settings, load, shipped
+from limner.evidence.probe import OcrProbe
+from limner.painters import open_painter
+from limner.painters.base import Painting, PaintRequest
+from limner.store import Store
+from tests.fakes.wire_server import Answer, Asked, WireServer, wire_server
+from tests.support import picture
+
+KEY = "sk-canary-0b7Qw3nV9xKd"
+PICTURE = picture(7)
+B64 = base64.b64encode(PICTURE).decode()
+QUICK = {"poll_pause_s": 0.001, "poll_limit_s": 10}
+_LOOP = asyncio.Runner()
+
+
+def known(service: WireServer, **rows: Any) -> Settings:
+    """The shipped settings with every service at the fake's address."""
+    data = shipped()
+    for name in ("ark", "ideogram", "replicate", "fal", "together", "comfyui", "azure", "vertex"):
+        whole = data["providers"][name]["base_url"]
+        data["providers"][name]["base_url"] = (
+            service.root + "/" + whole.split("/", 3)[-1] if whole.count("/") > 2 else service.root
+        )
+    data["painters"] |= rows
+    return Settings.model_validate(data)
+
+
+def made(word: str, settings: Settings, store: Store, options: dict[str, Any] | None = None) -> Any:
+    exam: Exam[Any] = Exam("none", "genexam", ())
+    jobs = settings.provider(word.partition("/")[0]).image_shape == "declared-jobs"
+    return open_painter(word, exam, store.blobs, OcrProbe(), settings, {**(QUICK if jobs else {}), **(options or {})})
+
+
+def paint(painter: Any, store: Store, prompt: str = "A leaf.", *, budget: float | None = None, **more: Any) -> Painting:
+    async def run() -> Painting:
+        async with Calls(store, budget=None if budget is None else Budget(budget), tries=2) as calls:
+            calls._wait = lambda _tries: 0.0
+            found: Painting = await painter.paint(PaintRequest("q", prompt, **more), calls)
+            return found
+
+    return _LOOP.run(run())
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("ARK", "IDEOGRAM", "TOGETHER", "AZURE_OPENAI", "VERTEX")
+    for name in (*(f"{name}_API_KEY" for name in names), "REPLICATE_API_TOKEN", "FAL_KEY", "OWN_KEY"):
+        monkeypatch.setenv(name, KEY)
+
+
+def always(*replies: Answer) -> Callable[[WireServer, Asked], Answer]:
+    """The replies one after another, the last again and again."""
+    return lambda service, _asked: replies[min(len(service.asked), len(replies)) - 1]
+
+
+def test_seedream_draws_and_edits(store: Store) -> None:
+    reply = {
+        "model": "m",
+        "created": 1,
+        "data": [{"b64_json": B64, "size": "2048x2048"}],
+        "usage": {"generated_images": 1},
+    }
+    shown = store.blobs.put(picture(1))[0]
+    with wire_server(always((200, reply))) as service:
+        painter = made("ark/doubao-seedream-4-5-251128", known(service), store, {"output_format": "png"})
+        assert paint(painter, store).image == PICTURE
+        paint(painter, store, images=(shown, shown))
+        (drawn, edited) = service.asked
+    assert (drawn.path, drawn.headers["authorization"]) == ("/api/v3/images/generations", f"Bearer {KEY}")
+    assert drawn.body == {
+        "model": "doubao-seedream-4-5-251128",
+        "prompt": "A leaf.",
+        "size": "2048x2048",
+        "response_format": "b64_json",
+        "watermark": False,
+        "output_format": "png",
+    }
+    url = "data:image/png;base64," + base64.b64encode(picture(1)).decode()
+    assert edited.body == drawn.body | {"image": [url, url]}
+
+
+def test_ideogram_takes_forms(store: Store) -> None:
+    def answer(service: WireServer, asked: Asked) -> Answer:
+        if asked.method == "GET":
+            return 200, PICTURE
+        safe = asked.body.get("text_prompt") != "Bad."
+        data = {"prompt": "A green leaf.", "resolution": "2048x2048", "is_image_safe": safe, "seed": 1}
+        return 200, {"created": "2026-11-16", "data": [data | {"url": f"{service.root}/i.png" if safe else None}]}
+
+    with wire_server(answer) as service:
+        settings = known(service)
+        painter = made("ideogram/v4", settings, store, {"rendering_speed": "TURBO"})
+        drawn = paint(painter, store, aspect="landscape")
+        assert (drawn.image, drawn.prompt_sent) == (PICTURE, "A green leaf.")
+        with pytest.raises(Fault) as raised:
+            paint(painter, store, "Bad.")
+        assert raised.value.kind == "refusal"
+        paint(made("ideogram/v3", settings, store), store, aspect="portrait")
+        first, link = service.asked[:2]
+    assert first.path == "/v1/ideogram-v4/generate"
+    assert first.headers["api-key"] == KEY
+    assert first.headers["content-type"].startswith("multipart/form-data")
+    assert first.body == {"text_prompt": "A leaf.", "resolution": "2496x1664", "rendering_speed": "TURBO"}
+    assert service.sent()[-1] == {"prompt": "A leaf.", "aspect_ratio": "2x3", "num_images": "1"}
+    assert "api-key" not in link.headers
+
+
+def replicate(service: WireServer, asked: Asked) -> Answer:
+    """A prediction: started, at work, then done, as the documentation shows one."""
+    if asked.path.endswith(".png"):
+        return 200, PICTURE
+    looks = sum(one.method == "GET" for one in service.asked)
+    state = "starting" if asked.method == "POST" else "processing" if looks < 2 else "succeeded"
+    output = [f"{service.root}/out.png"] if state == "succeeded" else None
+    urls = {"get": f"{service.root}/v1/predictions/abc", "cancel": f"{service.root}/v1/predictions/abc/cancel"}
+    made = {"id": "abc", "model": "m", "status": state, "output": output, "error": None, "urls": urls}
+    return (201 if asked.method == "POST" else 200), made
+
+
+def test_replicate_hands_out_predictions(store: Store) -> None:
+    with wire_server(replicate) as service:
+        options = {"output_format": "png", "go_fast": True}
+        painter = made("replicate/black-forest-labs/flux-dev", known(service), store, options)
+        assert paint(painter, store).image == PICTURE
+        assert [one.path for one in service.asked] == [
+            "/v1/models/black-forest-labs/flux-dev/predictions",
+            "/v1/predictions/abc",
+            "/v1/predictions/abc",
+            "/out.png",
+        ]
+        (body,) = service.sent()
+        assert body == {"input": {"prompt": "A leaf.", "aspect_ratio": "1:1", "output_format": "png", "go_fast": True}}
+        assert ["authorization" in one.headers for one in service.asked] == [True, True, True, False]
+
+
+def test_a_prediction_that_failed_is_told_by_its_error(store: Store) -> None:
+    urls = {"get": "/v1/predictions/abc"}
+
+    def answer(service: WireServer, asked: Asked) -> Answer:
+        error = "The input or output was flagged as sensitive." if asked.method == "GET" else None
+        state = "failed" if error else "starting"
+        return 200, {"id": "abc", "status": state, "error": error, "urls": urls}
+
+    with wire_server(answer) as service:
+        settings = known(service)
+        wire = settings.wires["replicate"].model_copy(update={"poll": "/predictions/{id}"})
+        settings = settings.model_copy(update={"wires": {**settings.wires, "replicate": wire}})
+        with pytest.raises(Fault) as raised:
+            paint(made("replicate/a/b", settings, store), store)
+    assert raised.value.kind == "refusal"
+    assert "flagged" in raised.value.detail
+
+
+def test_fal_is_fetched_from_where_it_says(store: Store) -> None:
+    def answer(service: WireServer, asked: Asked) -> Answer:
+        if asked.path == "/i.png":
+            return 200, PICTURE
+        base = f"{service.root}/fal-ai/flux/requests/r1"
+        urls = {
+            "request_id": "r1",
+            "status_url": f"{base}/status",
+            "response_url": base,
+            "cancel_url": f"{base}/cancel",
+        }
+        if asked.method == "POST":
+            return 200, {"status": "IN_QUEUE", "queue_position": 0, **urls}
+        if asked.path.endswith("/status"):
+            first = sum(one.path.endswith("/status") for one in service.asked) == 1
+            return (202, {"status": "IN_PROGRESS", **urls}) if first else (200, {"status": "COMPLETED", **urls})
+        if service.sent()[0]["prompt"] == "Bad.":
+            error = {"loc": ["body", "prompt"], "msg": "flagged", "type": "content_policy_violation"}
+            return 422, {"detail": [error]}
+        return 200, {"images": [{"url": f"{service.root}/i.png", "content_type": "image/png"}], "prompt": "A leaf."}
+
+    with wire_server(answer) as service:
+        assert paint(made("fal/fal-ai/flux/dev", known(service), store), store, seed=3).image == PICTURE
+        (body,) = service.sent()
+        assert body == {"prompt": "A leaf.", "image_size": {"width": 1024, "height": 1024}, "seed": 3}
+        assert service.asked[0].headers["authorization"] == f"Key {KEY}"
+        assert service.asked[-2].path == "/fal-ai/flux/requests/r1"
+    with wire_server(answer) as service, pytest.raises(Fault) as raised:
+        paint(made("fal/fal-ai/flux/dev", known(service), store), store, "Bad.")
+    assert raised.value.kind == "refusal"
+
+
+def test_together(store: Store) -> None:
+    reply = {"id": "x", "model": "m", "object": "list", "data": [{"index": 0, "b64_json": B64}]}
+    with wire_server(always((200, reply))) as service:
+        painter = made("together/black-forest-labs/FLUX.2-pro", known(service), store, {"steps": 4})
+        assert paint(painter, store, seed=5, aspect="portrait").image == PICTURE
+        (asked,) = service.asked
+    assert asked.path == "/v1/images/generations"
+    assert asked.body == {
+        "model": "black-forest-labs/FLUX.2-pro",
+        "prompt": "A leaf.",
+        "n": 1,
+        "width": 1024,
+        "height": 1536,
+        "seed": 5,
+        "response_format": "base64",
+        "steps": 4,
+    }
+
+
+def test_azure_gets_its_header_and_its_version(store: Store) -> None:
+    with wire_server(always((200, {"created": 1, "data": [{"b64_json": B64}]}))) as service:
+        assert paint(made("azure/my-deployment", known(service), store), store).image == PICTURE
+        (asked,) = service.asked
+    assert asked.path == "/openai/v1/images/generations?api-version=preview"
+    assert asked.headers["api-key"] == KEY
+    assert "authorization" not in asked.headers
+    assert asked.body["model"] == "my-deployment"
+
+
+@pytest.mark.parametrize(
+    ("word", "way", "extra"),
+    [
+        ("ark/m", "/api/v3", {"response_format": "b64_json", "extra_body": {"watermark": False}, "size": "2048x2048"}),
+        ("azure/m", "/openai/v1?api-version=preview", {"size": "1024x1024", "n": 1}),
+    ],
+)
+def test_openais_own_client_asks_the_same_and_reads_the_same(
+    store: Store, word: str, way: str, extra: dict[str, Any]
+) -> None:
+    """Both services name it as a client of theirs."""
+    openai = pytest.importorskip("openai", reason="needs the openai package")
+    base, _, query = way.partition("?")
+    with wire_server(always((200, {"created": 1, "data": [{"b64_json": B64}]}))) as service:
+        paint(made(word, known(service), store), store)
+        asking: dict[str, Any] = {"default_query": {"api-version": "preview"}} if query else {}
+        client = openai.OpenAI(base_url=service.root + base, api_key=KEY, default_headers={"api-key": KEY}, **asking)
+        reply = client.images.generate(model="m", prompt="A leaf.", **extra)
+        assert reply.data[0].b64_json == B64
+        ours, theirs = service.asked
+    assert (ours.path, ours.body) == (theirs.path, theirs.body)
+
+
+def test_vertex_speaks_as_gemini(store: Store) -> None:
+    part = {"inlineData": {"mimeType": "image/png", "data": B64}}
+    reply = {"candidates": [{"content": {"parts": [part]}, "finishReason": "STOP"}]}
+    with wire_server(always((200, reply))) as service:
+        assert paint(made("vertex/gemini-3-pro-image", known(service), store), store).image == PICTURE
+        (asked,) = service.asked
+    assert asked.path == "/v1/publishers/google/models/gemini-3-pro-image:generateContent"
+    assert asked.headers["x-goog-api-key"] == KEY
+
+
+def test_comfyui_runs_a_graph(store: Store) -> None:
+    def answer(service: WireServer, asked: Asked) -> Answer:
+        if asked.path.startswith("/view"):
+            return 200, PICTURE
+        if asked.method == "POST":
+            return 200, {"prompt_id": "p-1", "number": 3, "node_errors": {}}
+        if len(service.asked) < 3:
+            return 200, {}
+        image = {"filename": "limner 1.png", "subfolder": "", "type": "output"}
+        status = {"status_str": "success", "completed": True, "messages": []}
+        return 200, {"p-1": {"prompt": [], "outputs": {"9": {"images": [image]}}, "status": status}}
+
+    with wire_server(answer) as service:
+        painter = made("comfyui/sd_xl_base_1.0.safetensors", known(service), store, {"steps": 12})
+        drawn = paint(painter, store, seed=9)
+        assert (drawn.image, drawn.cost) == (PICTURE, 0.0)
+        paths = [one.path for one in service.asked]
+        (body,) = service.sent()
+    assert paths == ["/prompt", "/history/p-1", "/history/p-1", "/view?filename=limner%201.png&subfolder=&type=output"]
+    graph = body["prompt"]
+    assert graph["4"]["inputs"]["ckpt_name"] == "sd_xl_base_1.0.safetensors"
+    assert (graph["3"]["inputs"]["seed"], graph["3"]["inputs"]["steps"]) == (9, 12)
+    assert graph["6"]["inputs"]["text"] == "A leaf."
+
+
+OWN = """
+[painters.own]
+base_url = "ROOT"
+key_env = "OWN_KEY"
+key_header = "X-Own-Key: {key}"
+submit = "/draw/{model}"
+headers = { X-Version = "2" }
+body = { text = "{prompt}", shape = "{size}" }
+options = ["style"]
+image = "picture"
+sizes = { square = "S" }
+image_price = 0.02
+prompt_limit = 20
+over_limit = "refused"
+"""
+
+
+def own(service: WireServer, tmp_path: Path, text: str = OWN) -> Settings:
+    file = tmp_path / "limner.toml"
+    file.write_text(text.replace("ROOT", service.root), "utf-8")
+    return load(file)
+
+
+def test_a_service_of_ones_own(store: Store, tmp_path: Path) -> None:
+    with wire_server(always((200, {"picture": B64}))) as service:
+        painter = made("own/m-1", own(service, tmp_path), store, {"style": "ink"})
+        first, again = paint(painter, store), paint(painter, store)
+        assert (first.image, first.cost, first.calls) == (PICTURE, 0.02, again.calls)
+        (asked,) = service.asked
+        with pytest.raises(Fault, match="takes 20"):
+            paint(painter, store, "A leaf with very many words.")
+        with pytest.raises(BudgetReached):
+            paint(painter, store, "Another.", budget=0.01)
+        with pytest.raises(UsageError, match="has no option 'stile'; there is: size, style"):
+            made("own/m-1", own(service, tmp_path), store, {"stile": "ink"})
+    assert (asked.path, asked.headers["x-own-key"], asked.headers["x-version"]) == ("/draw/m-1", KEY, "2")
+    assert asked.body == {"text": "A leaf.", "shape": "S", "style": "ink"}
+
+
+def test_facts_of_one_model_go_before_the_services(store: Store, tmp_path: Path) -> None:
+    with wire_server(always((200, {"picture": B64}))) as service:
+        settings = own(service, tmp_path, OWN + '\n[painters."own/dear"]\nimage_price = 0.5\n')
+    assert (settings.painter("own/dear").image_price, settings.painter("own/dear").prompt_limit) == (0.5, 20)
+    assert settings.painter("own/other").image_price == 0.02
+
+
+def test_a_job_is_followed_and_never_paid_twice(store: Store) -> None:
+    def answer(service: WireServer, asked: Asked) -> Answer:
+        gets = sum(one.method == "GET" for one in service.asked)
+        return (503, {"error": "busy"}) if gets <= 2 and asked.method == "GET" else replicate(service, asked)
+
+    with wire_server(answer) as service:
+        painter = made("replicate/a/b", known(service), store, {"poll_limit_s": 0.0})
+        # Each try gives up at once; the next goes on with the same job.
+        with pytest.raises(Fault, match="follows the same job"):
+            paint(painter, store)
+        assert paint(made("replicate/a/b", known(service), store), store).image == PICTURE
+        assert len(service.sent()) == 1
+
+
+def test_the_key_goes_to_no_other_host(store: Store) -> None:
+    urls = {"get": "http://localhost:9/v1/predictions/abc"}
+    with wire_server(always((201, {"id": "abc", "status": "starting", "urls": urls}))) as service:
+        with pytest.raises(Fault, match=r"which is not among 127\.0\.0\.1"):
+            paint(made("replicate/a/b", known(service), store), store)
+        assert len(service.asked) == 1
+
+
+def test_a_repeated_key_is_not_kept(store: Store, tmp_path: Path) -> None:
+    with (
+        wire_server(always((400, {"error": {"message": f"bad key {KEY}"}}))) as service,
+        pytest.raises(Fault) as raised,
+    ):
+        paint(made("own/m", own(service, tmp_path), store), store)
+    assert KEY not in raised.value.detail
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (('submit = "/draw/{model}"', ""), "painters.own.submit: Field required"),
+        (('image = "picture"', 'imgae = "picture"'), "painters.own.i"),
+        (("{prompt}", "{promt}"), "painters.own.body: nothing is known to fill {promt} with; there is: height, model"),
+        (('text = "{prompt}", ', ""), "body: the prompt is nowhere in it: write {prompt} where it goes"),
+        (('X-Version = "2"', 'Authorization = "Bearer abc"'), "painters.own.headers: Authorization is a key: name its"),
+        (('X-Version = "2"', 'X-Api-Key = "abc"'), "painters.own.headers: X-Api-Key is a key: name its environment"),
+        (('"X-Own-Key: {key}"', '"X-Own-Key: abc"'), "providers.own.key_header"),
+        (('["style"]', '["size"]'), "painters.own.options: size is an option of every service"),
+        (("image_price = 0.02", 'done = ["ok"]'), "state: say where replies have it"),
+        (("image_price = 0.02", 'fetch = "/x"'), "fetch: only a job's result is fetched"),
+        (("image_price = 0.02", 'edit = { fields = "a", most = 2 }'), "2 pictures need as many fields, or listed"),
+        (("image_price = 0.02", 'edit = { field = "a" }'), "painters.own.edit"),
+        (("image_price = 0.02", "models = { x = { submit = 3 } }"), "models.x.submit: Input should be a valid string"),
+    ],
+)
+def test_a_wrong_description_is_told_with_file_and_field(tmp_path: Path, change: tuple[str, str], said: str) -> None:
+    file = tmp_path / "limner.toml"
+    file.write_text(OWN.replace("ROOT", "http://127.0.0.1:9").replace(*change), "utf-8")
+    with pytest.raises(DataError) as raised:
+        load(file)
+    assert said in str(raised.value)
+    assert "limner.toml" in str(raised.value)
+    assert "abc" not in str(raised.value)
