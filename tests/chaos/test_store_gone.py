@@ -67,7 +67,7 @@ def test_the_run_stops(tmp_path: Path, make_exam: Callable[[int], SmallExam], ha
         with pytest.raises(StoreError, match=r"deleted|moved|replaced") as caught:
             runner.run()
         assert str(folder) in str(caught.value)
-        assert painter.drawn <= 8
+        assert painter.drawn <= 16
 
 
 def test_an_emptied_store_stops_the_run_before_a_call_is_paid_twice(store: Store) -> None:

@@ -294,5 +294,5 @@ def test_self_consistency_by_level(tmp_path: Path) -> None:
     shown = limner("scores", "sample/mmmg", "--store", tmp_path / "s", "--analyses").out
     assert "sample/mmmg · judge replay/" in shown
     assert "· levels" in shown
-    assert "fidelity_release" in shown.rpartition("· levels")[2]
+    assert "fidelity release" in shown.rpartition("· levels")[2]
     assert "· low scores" not in limner("scores", "sample/mmmg", "--store", tmp_path / "s").out

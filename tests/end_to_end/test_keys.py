@@ -33,6 +33,10 @@ PART = 8
 """So many letters in a row of a key are too many."""
 
 
+ELSEWHERE = {"anthropic", "ark", "azure", "fal", "ideogram", "replicate", "together", "vertex"}
+"""Whose keys the tests of described services and of Anthropic's judges look after."""
+
+
 def canary(provider: str) -> str:
     key = KEYS[provider]
     return f"{key[:12]}/+{key[12:]}"
@@ -42,7 +46,7 @@ def canary(provider: str) -> str:
 def echo(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Echo]:
     """The careless service in the place of every provider that needs a key, and each one's key in the environment."""
     shipped = settings.load().providers
-    assert {name for name, provider in shipped.items() if provider.key_env} == KEYS.keys()
+    assert {name for name, provider in shipped.items() if provider.key_env} - ELSEWHERE == KEYS.keys()
     with Echo() as server:
         sections = {}
         for name in KEYS:
@@ -155,7 +159,7 @@ def test_a_key_that_fits_into_no_header_is_refused_without_repeating_it(
 ) -> None:
     exam = write_exam(here, 1)
     for name, provider in settings.load().providers.items():
-        if provider.key_env is not None:
+        if provider.key_env is not None and name not in ELSEWHERE:
             monkeypatch.setenv(provider.key_env, key)
             said = limner("draw", "genexam", "--data", exam.data, "--painter", f"{name}/{PAINTERS[name]}", code=2)
             assert said.err == (

@@ -124,7 +124,7 @@ def test_the_papers_rows_stand_beside_on_demand(browser: Browser, site: Site) ->
     page.get_by_label("Figures from the paper").check()
     page.locator("tr.paper").first.wait_for()
     assert page.locator("tbody tr").count() == before + page.locator("tr.paper").count()
-    assert "70.2" in page.locator("tr.paper", has_text="Nano Banana Pro").inner_text()
+    assert "70.2" in page.locator("tr.paper", has_text="Nano Banana Pro").first.inner_text()
     assert "no part of the comparison" in page.locator(".notes").inner_text()
 
 
