@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from limner.painters import sync
+from limner.painters.image_data import decode_base64, without_image_data
 from limner.painters.services.chat_images import ChatImages
 from limner.painters.services.openai_images import OpenAIImages
-from limner.painters.sync import OneReplyPainter, decode_base64, error_within, without_image_data
+from limner.painters.sync import OneReplyPainter, error_within
 from limner.store import Store
 from tests.fakes.images_client import ImageServer
 from tests.painters.studio import Studio

@@ -122,6 +122,24 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise DataError(f"cannot be read: {error}", file=path) from error
 
 
+def read_model(path: Path, model: type[M]) -> M:
+    """What a TOML file says, checked.
+
+    Raises:
+        DataError: It cannot be read, or something in it does not fit; with where that is.
+    """
+    try:
+        return model.model_validate(read_toml(path))
+    except ValidationError as error:
+        raise DataError(first_wrong(error), file=path) from error
+
+
+def first_wrong(error: ValidationError) -> str:
+    """The first thing that does not fit: where it is, and what is wrong with it."""
+    first = error.errors(include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
 def json_lines(path: Path, problems: Problems, broken: Problems | None = None) -> Rows:
     """Line number and object of each line that holds one; the others become problems, or `broken` if no JSON at all."""
     for number, line in enumerate(read_lines(path), 1):

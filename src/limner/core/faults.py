@@ -80,8 +80,10 @@ def picture_faults(picture: str) -> Iterator[None]:
         raise lost(error) from error
 
 
-def lost(error: LostImage) -> Fault:
-    """An image that the store does not have, or no longer as it was, as a fault."""
+def lost(error: LostImage | Fault) -> Fault:
+    """An image that the store does not have, or no longer as it was, as a fault; a fault is one already."""
+    if isinstance(error, Fault):
+        return error
     return Fault("damaged" if isinstance(error, DamagedImage) else "missing", str(error))
 
 

@@ -6,10 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from ..core.data_files import StrictModel, read_toml
-from ..core.errors import DataError
+from ..core.data_files import StrictModel, read_model
 from . import paper
 
 FILE = "data.toml"
@@ -116,8 +115,4 @@ def data_panels(exam: str) -> DataPanels | None:
 
 @cache
 def _read(path: Path) -> DataPanels:
-    try:
-        return DataPanels.model_validate(read_toml(path))
-    except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        raise DataError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", file=path) from error
+    return read_model(path, DataPanels)

@@ -15,9 +15,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from ..core.data_files import StrictModel, read_toml
+from ..core.data_files import StrictModel, read_model
 from ..core.errors import DataError
 from . import kind
 
@@ -133,8 +133,4 @@ def _is_number(text: str) -> bool:
 
 @cache
 def _read_rules(path: Path) -> PaperRules:
-    try:
-        return PaperRules.model_validate(read_toml(path))
-    except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        raise DataError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", file=path) from error
+    return read_model(path, PaperRules)

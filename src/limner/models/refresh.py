@@ -16,7 +16,9 @@ from pydantic import ValidationError
 from ..calls import Fault
 from ..core import catalogue
 from ..core.catalogue import ModelFacts, PainterFacts
+from ..core.data_files import first_wrong
 from ..core.errors import DataError, UsageError
+from ..core.json_text import parse_json
 from ..core.settings import Provider, Settings
 from ..transport.http import download, exchange
 
@@ -52,7 +54,7 @@ def update(source: str, known: Settings) -> list[Change]:
         DataError: It is no catalogue.
     """
     rows = _rows(source, known)
-    changes = list(_changes(rows, known))
+    changes = _changes(rows, known)
     if changes:
         _keep(rows)
     return changes
@@ -83,7 +85,7 @@ def read(data: bytes, source: str) -> Rows:
     """
     try:
         text = data.decode("utf-8")
-        body = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+        body = parse_json(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise DataError(f"is neither TOML nor JSON: {error}", file=source) from error
     rows: Rows = {}
@@ -95,9 +97,7 @@ def read(data: bytes, source: str) -> Rows:
             try:
                 given = facts.model_validate(row)
             except ValidationError as error:
-                first = error.errors(include_input=False)[0]
-                place = ".".join(str(part) for part in first["loc"])
-                raise DataError(f'{kind}."{name}".{place}: {first["msg"]}', file=source) from error
+                raise DataError(f'{kind}."{name}".{first_wrong(error)}', file=source) from error
             rows.setdefault(kind, {})[name] = given.model_dump(mode="json", exclude_unset=True)
     if not rows:
         raise DataError('names no model; rows stand under [models."SERVICE/MODEL"]', file=source)

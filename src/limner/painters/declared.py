@@ -19,7 +19,8 @@ from ..store import Blobs
 from ..transport.http import Form
 from ..transport.kinds import error_message, kind_of
 from .base import PaintRequest
-from .service import LINK, ApiPainter
+from .image_data import LINK
+from .service import ApiPainter
 
 _SIDES = re.compile(r"(\d+)[x*](\d+)")
 

@@ -18,7 +18,8 @@ from ..calls import PASSING, STOPPING, Attempt, Fault, Kind
 from ..core.addresses import bare
 from ..transport.http import TEXT_REPLY_BYTES, exchange
 from ..transport.links import fetch, is_allowed
-from .service import ApiPainter, ServiceImage, without_image_data
+from .image_data import without_image_data
+from .service import ApiPainter, ServiceImage
 
 POLL_TIMEOUT_S = 60.0
 LONGEST_PAUSE_S = 10.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import binascii
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,18 +23,13 @@ from ..store import Blobs
 from ..store.records import PROMPT_CUT
 from ..transport.links import fetch
 from .base import Aspect, Painting, PaintRequest, refuse_pictures
+from .image_data import decode_base64
 from .kept import kept_image
 
 PICTURE_BYTES = 64 * 2**20
 """How much of prepared pictures a painter holds: a few are started from again and again."""
 TOLD = ("tokens_in", "tokens_out", "thought_tokens", "picture_tokens", "cost", "upstream_cost")
 """What services tell of the cost."""
-
-LONGEST = 20_000
-"""Longer texts of a reply are image data or sealed reasoning, not kept beside the image."""
-BULKY = ("b64_json", "data", "thoughtSignature")
-"""Fields that hold nothing else."""
-LINK = ("http:", "https:")
 
 
 @dataclass(frozen=True)
@@ -341,28 +335,6 @@ def wanted_options(options: Mapping[str, Any], known: frozenset[str], spec: str)
         if name not in known:
             raise UsageError(f"{spec} has no option {name!r}; there is: {', '.join(sorted(known))}")
     return dict(options)
-
-
-def decode_base64(text: str) -> bytes:
-    """The bytes behind base64, alone or as a data URL.
-
-    Raises:
-        ValueError: It is no whole base64.
-    """
-    payload = text.partition(",")[2] if text.startswith("data:") else text
-    return binascii.a2b_base64("".join(payload.split()), strict_mode=True)
-
-
-def without_image_data(value: Any, name: str = "") -> Any:
-    """A reply without the image's data, which is kept by hash."""
-    if isinstance(value, list):
-        return [without_image_data(item) for item in value]
-    if isinstance(value, dict):
-        return {key: without_image_data(item, key) for key, item in value.items()}
-    if not isinstance(value, str):
-        return value
-    bulky = len(value) > LONGEST or value.startswith("data:") or (name in BULKY and not value.startswith(LINK))
-    return f"({len(value)} characters)" if bulky else value
 
 
 @dataclass(frozen=True)

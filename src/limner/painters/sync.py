@@ -13,9 +13,8 @@ from ..calls import Attempt, Fault, Kind
 from ..transport.http import exchange
 from ..transport.kinds import error_message, kind_of
 from ..transport.links import fetch
-from .service import LINK, ApiPainter, ServiceImage, decode_base64, without_image_data
-
-__all__ = ["OneReplyPainter", "decode_base64", "error_within", "told_part", "without_image_data"]
+from .image_data import LINK, without_image_data
+from .service import ApiPainter, ServiceImage
 
 
 class OneReplyPainter(ApiPainter):

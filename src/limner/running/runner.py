@@ -208,7 +208,7 @@ class Runner:
             data = await asyncio.to_thread(self.store.blobs.get, drawing.image)
             found = await probe.measure(data, calls)
         except (Fault, LostImage) as error:
-            fault = lost(error) if isinstance(error, LostImage) else error
+            fault = lost(error)
             stop_if_pointless(fault)
             self.progress.count(question, "failed", fault.kind, f"{probe.evidence}: {fault.detail}")
         except LimnerError:

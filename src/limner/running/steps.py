@@ -34,7 +34,7 @@ async def draw(blank: Drawing, arm: Arm, request: PaintRequest, blobs: Blobs, ca
         drawing = await _keep(blank, painting, blobs)
         return replace(drawing, notes={**(drawing.notes or {}), **_counted(rounds)})
     except (Fault, LostImage) as error:
-        fault = lost(error) if isinstance(error, LostImage) else error
+        fault = lost(error)
         stop_if_pointless(fault)
         status = "not_applicable" if fault.kind == "not_applicable" else "failed"
         made = replace(blank, status=status, fault=fault.kind, detail=fault.detail, notes=_counted(rounds) or None)
@@ -76,7 +76,7 @@ async def mark(blank: Marking, question: Question[Any], drawing: Drawing, judge:
         subject = Subject(drawing.exam, question, drawing.painter, drawing.image, blank.repeat, blank.rounds)
         marked = await judge.mark(subject, calls)
     except (Fault, LostImage) as error:
-        fault = lost(error) if isinstance(error, LostImage) else error
+        fault = lost(error)
         stop_if_pointless(fault)
         replies = [["", key] for key in fault.calls]
         made = replace(blank, fault=fault.kind, detail=fault.detail, cost=fault.cost, replies=replies)

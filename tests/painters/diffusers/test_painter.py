@@ -28,7 +28,6 @@ from limner.evidence.probe import OcrProbe
 from limner.painters import Painting, PaintRequest, open_painter, with_devices
 from limner.painters.batched import painter as batched
 from limner.painters.diffusers import DiffusersPainter, jobs
-from limner.painters.diffusers import painter as module
 from limner.store import Store
 from limner.store.records import PROMPT_CUT, load_drawings
 from limner.store.schema import attempts
@@ -252,10 +251,10 @@ def test_what_cannot_be_loaded_names_the_painter(make: Make, store: Store) -> No
 
 
 def test_missing_packages_are_told_early(quick: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "find_spec", lambda name: None if name in ("torch", "diffusers") else object())
+    monkeypatch.setattr(batched, "find_spec", lambda name: None if name in ("torch", "diffusers") else object())
     with pytest.raises(UsageError, match=r"needs torch and diffusers: install them with pip install 'limner\[gpu\]'"):
         quick().check()
-    monkeypatch.setattr(module, "find_spec", lambda name: object())
+    monkeypatch.setattr(batched, "find_spec", lambda name: object())
     quick().check()
 
 
@@ -280,7 +279,7 @@ def test_a_run_through_the_program(
     small_exam: SmallExam, folder: Path, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
-    monkeypatch.setattr(module, "find_spec", lambda name: object())
+    monkeypatch.setattr(batched, "find_spec", lambda name: object())
 
     def run(**options: Any) -> Any:
         word = f"mine=diffusers/{folder}"
@@ -296,7 +295,8 @@ def test_a_run_through_the_program(
 
 
 SCRIPT = """
-from limner.painters.diffusers import jobs, painter
+from limner.painters.batched import painter
+from limner.painters.diffusers import jobs
 from tests.fakes import brush
 
 jobs.FACTORY = brush.FACTORY
@@ -370,7 +370,7 @@ def test_the_command_says_that_prompts_were_cut(
     small_exam: SmallExam, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
-    monkeypatch.setattr(module, "find_spec", lambda name: object())
+    monkeypatch.setattr(batched, "find_spec", lambda name: object())
     words: list[str | Path] = ["draw", "genexam", "--data", small_exam.data, "--painter", f"mine=diffusers/{folder}"]
     words += ["--painter-arg", "size=8x8", "--store", tmp_path / "own", "--painter-arg", "max_sequence_length=1"]
     said = limner(*words)
@@ -387,6 +387,6 @@ def test_the_command_says_where_to_draw(
     monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
     words: list[str | Path] = ["draw", "genexam", "--data", small_exam.data, "--painter", f"mine=diffusers/{folder}"]
     words += ["--painter-arg", "size=8x8", "--store", tmp_path / "own", "--devices", "cuda:3", "--limit", "1"]
-    monkeypatch.setattr(module, "find_spec", lambda name: object())
+    monkeypatch.setattr(batched, "find_spec", lambda name: object())
     assert limner(*words).code == 0
     assert [record["device"] for record in brush.told(tmp_path)] == ["cuda:3"]

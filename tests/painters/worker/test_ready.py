@@ -15,7 +15,8 @@ from PIL import Image
 from limner.calls import Calls, Fault
 from limner.core.errors import UsageError
 from limner.painters import Painting, PaintRequest, with_devices
-from limner.painters.worker import TransformersPainter, ready
+from limner.painters.batched import painter as batched
+from limner.painters.worker import TransformersPainter
 from limner.store import Store
 
 
@@ -99,7 +100,7 @@ def test_it_draws_from_words_alone(folder: Callable[[str], Path], store: Store) 
 def test_what_is_missing_is_told_early(
     folder: Callable[[str], Path], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ready, "find_spec", lambda name: None if name == "torch" else object())
+    monkeypatch.setattr(batched, "find_spec", lambda name: None if name == "torch" else object())
     with pytest.raises(UsageError, match=r"needs torch: .*limner\[gpu\]"):
         made(folder("janus"), store).check()
 

@@ -8,7 +8,8 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from ...calls import Attempt, Calls, Request, Result
 from ...core.errors import UsageError
@@ -34,11 +35,16 @@ W = TypeVar("W")
 class BatchPainter(FreePainter, ABC, Generic[W]):
     """Draws by worker processes, several drawings in one go.
 
+    Attributes:
+        packages: What must be installed for it.
+
     Args:
         gathered: How many drawings are made at once on all devices together.
         timeout_s: Seconds one drawing may take.
         pool: What makes the workers.
     """
+
+    packages: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self, name: str, spec: str, blobs: Blobs, gathered: int, timeout_s: float, pool: Callable[..., Pool] = Pool
@@ -50,6 +56,12 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
         self._pool: Pool | None = None
         self._semaphores: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]
         self._semaphores = weakref.WeakKeyDictionary()
+
+    def check(self) -> None:
+        """Fail early when the packages are not there."""
+        missing = [package for package in self.packages if find_spec(package) is None]
+        if missing:
+            raise UsageError(f"{self.spec} needs {' and '.join(missing)}: install them with pip install 'limner[gpu]'")
 
     @abstractmethod
     def _find(self) -> W:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from importlib.util import find_spec
 from typing import Any
 
-from ...core.errors import UsageError
 from ...core.settings import PainterFacts
 from ...store import Blobs
 from ...workers import Pool
@@ -15,8 +13,6 @@ from ..base import PaintRequest
 from ..batched.painter import BatchPainter
 from . import jobs, options, weights
 from .jobs import DrawSettings, PipelineSetup
-
-PACKAGES = ("torch", "diffusers", "transformers", "accelerate")
 
 
 class DiffusersPainter(BatchPainter[weights.Weights]):
@@ -26,6 +22,7 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
     """
 
     edits = True
+    packages = ("torch", "diffusers", "transformers", "accelerate")
 
     def __init__(
         self,
@@ -46,12 +43,6 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
         self.changeable = weights.folder_of(self._place) is not None or bool(self._chosen.loras)
         self.encoder_tokens: int | None = self.options.get("max_sequence_length", facts.encoder_tokens)
         self._sizes = facts.sizes
-
-    def check(self) -> None:
-        """Fail early when the packages are not there."""
-        missing = [package for package in PACKAGES if find_spec(package) is None]
-        if missing:
-            raise UsageError(f"{self.spec} needs {' and '.join(missing)}: install them with pip install 'limner[gpu]'")
 
     def _model(self, found: weights.Weights) -> str:
         return f"diffusers/{found.name}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from . import setup, weights
 from .custom import EXECUTION, SIZES
 from .setup import ModelSetup, SizeSettings
 
-PACKAGES = ("torch", "transformers", "accelerate")
 READERS: dict[str, readers.Reader] = {
     "dtype": readers.READERS["dtype"],
     "guidance": readers.NUMBER,
@@ -77,6 +75,8 @@ class TransformersPainter(BatchPainter[AdaptedModel]):
     Each drawing has noise of its own, made on the CPU by its seed: devices and batches do not change it.
     """
 
+    packages = ("torch", "transformers", "accelerate")
+
     def __init__(
         self,
         name: str,
@@ -94,12 +94,6 @@ class TransformersPainter(BatchPainter[AdaptedModel]):
         self.group = facts.prompt_group or "open"
         self.changeable = weights.is_here(self._place)
         self._sizes = facts.sizes
-
-    def check(self) -> None:
-        """Fail early when the packages are not there."""
-        missing = [package for package in PACKAGES if find_spec(package) is None]
-        if missing:
-            raise UsageError(f"{self.spec} needs {' and '.join(missing)}: install them with pip install 'limner[gpu]'")
 
     def _find(self) -> AdaptedModel:
         revision = self.options.get("revision")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from ...core.data_files import first_wrong, read_toml
 from ...core.errors import DataError, UsageError
 from ...exams import each, paper
 from .schema import JUDGES, Layout
@@ -50,10 +50,7 @@ def read(path: Path, exam: str) -> list[Layout]:
     Raises:
         DataError: The file is wrong; says where.
     """
-    try:
-        body = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"cannot be read: {error}", file=path) from error
+    body = read_toml(path)
     found = []
     for name, fields in _table(body, "tables", path).items():
         _table(body["tables"], name, path)
@@ -63,9 +60,7 @@ def read(path: Path, exam: str) -> list[Layout]:
         try:
             found.append(Layout.model_validate({**given, "exam": exam, "name": name, "paper": body.get("paper")}))
         except ValidationError as error:
-            first = error.errors(include_input=False)[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise DataError(f"tables.{name}.{place}: {first['msg']}", file=path) from error
+            raise DataError(f"tables.{name}.{first_wrong(error)}", file=path) from error
     return found
 
 

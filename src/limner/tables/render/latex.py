@@ -18,7 +18,7 @@ from .parts import spans
 PAGE = 345.0
 """The text of `article` at 10 points is so many points wide, and one of its two columns `COLUMN`."""
 COLUMN = 229.5
-HEIGHT = 470.0
+HEIGHT = 484.0
 """How high a float may be by a rough sum; a page's text has 550 points."""
 FLOATS = 12
 """After so many floats in a row pages are set: LaTeX cannot keep more than some fifty."""
