@@ -55,7 +55,7 @@ def test_a_new_store_is_like_one_brought_forward(postgres: str) -> None:
 def test_killed_at_any_step_it_is_old_or_new_and_the_next_one_ends_it(postgres: str) -> None:
     (first,) = databases(postgres, "first", 1)
     make_version_1(first)
-    urls = databases(postgres, "killed", 40, "first0")
+    urls = databases(postgres, "killed", 80, "first0")
     ends = killed(urls)
     assert (ends.count(-9), ends.count(0)) == (steps := ends.index(0), len(urls) - steps)
     assert steps > 8

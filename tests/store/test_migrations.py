@@ -46,8 +46,8 @@ def test_an_older_store_is_brought_forward_and_says_so_once(old: str, capfd: pyt
     )
     after = look(old, rows)
     assert [row.pop("kind") for row in after["setups"]] == ["judge"]
-    assert [after.pop(name) for name in ("purses", "reservations")] == [[], []]
-    assert after == before
+    assert {name: found for name, found in after.items() if name in before} == before
+    assert not any(found for name, found in after.items() if name not in before)
     Store(old).close()
     assert capfd.readouterr().err == ""
     assert version_at(old) == VERSION
@@ -175,7 +175,7 @@ def test_several_processes_may_bring_one_store_forward_at_once(tmp_path: Path) -
 def test_killed_at_any_step_it_is_old_or_new_and_the_next_one_ends_it(old: str, tmp_path: Path) -> None:
     with sqlite3.connect(f"{old}/limner.db") as source:
         source.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    urls = [str(tmp_path / f"killed-{step}") for step in range(1, 61)]
+    urls = [str(tmp_path / f"killed-{step}") for step in range(1, 121)]
     for url in urls:
         Path(url).mkdir()
         (Path(url) / "limner.db").write_bytes((Path(old) / "limner.db").read_bytes())

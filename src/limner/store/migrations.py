@@ -50,12 +50,21 @@ def _purses(connection: sa.Connection) -> None:
     connection.execute(sa.text("CREATE INDEX reservations_by_purse ON reservations (purse, counted)"))
 
 
+def _people_certificates_builds(connection: sa.Connection) -> None:
+    """Studies and what people and metrics say in them, certificates of judges, and the making of exams."""
+    statements = (Path(__file__).parent / "version5.sql").read_text(encoding="utf-8").split(";")
+    for statement in statements:
+        if statement.strip():
+            connection.execute(sa.text(statement))
+
+
 # A migration is plain SQL that both databases understand, and never uses the tables of `schema`: those are the newest
 # version's. What it adds stands in `schema` too, a new column as the last of its table.
 MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
     2: _kinds_of_evaluators,
     3: _doubted_usage,
     4: _purses,
+    5: _people_certificates_builds,
 }
 """The version a migration leads to -> the migration, from the version before."""
 

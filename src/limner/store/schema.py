@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-VERSION = 4
+VERSION = 5
 """Goes up with every change to a table; `migrations` leads older stores there."""
 metadata = MetaData()
 
@@ -178,4 +178,153 @@ reservations = Table(
     Column("process_start", Float, nullable=False),
     Column("created", Float, nullable=False),
     Index("reservations_by_purse", "purse", "counted"),
+)
+
+# People who mark a sample of drawings by a design; `body` is the design with everything the sample was drawn by.
+studies = Table(
+    "studies",
+    metadata,
+    Column("name", String(200), primary_key=True),
+    Column("exam", ForeignKey("exams.name"), nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("body", JSON, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("updated", Float, nullable=False),
+)
+
+# What is shown: the drawings of one question, with the probability that the sample takes them.
+study_items = Table(
+    "study_items",
+    metadata,
+    Column("study", ForeignKey("studies.name"), primary_key=True),
+    Column("n", Integer, primary_key=True),
+    Column("kind", String(20), nullable=False),
+    Column("question_id", Text, nullable=False),
+    Column("drawings", JSON, nullable=False),
+    Column("stratum", Text, nullable=False),
+    Column("probability", Float, nullable=False),
+)
+
+# Who was invited to a study. Of the link's token only the hash is kept.
+study_raters = Table(
+    "study_raters",
+    metadata,
+    Column("study", ForeignKey("studies.name"), primary_key=True),
+    Column("rater", String(200), primary_key=True),
+    Column("token", String(64), nullable=False),
+    Column("setup", ForeignKey("setups.id"), nullable=False),
+    Column("body", JSON, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("updated", Float, nullable=False),
+    Index("study_raters_by_token", "token"),
+)
+
+# What an evaluator says of a drawing that is no criterion of the exam: overall, a scale, a rank, a metric's number.
+ratings = Table(
+    "ratings",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("study", Text),
+    Column("setup", ForeignKey("setups.id"), nullable=False),
+    Column("drawing", ForeignKey("drawings.id"), nullable=False),
+    Column("scale", String(200), nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("value", Float),
+    Column("reason", Text),
+    Column("seconds", Float),
+    Column("created", Float, nullable=False),
+    Index("ratings_by_drawing", "drawing"),
+    Index("ratings_by_setup", "setup"),
+)
+
+# Which of two drawings of one question an evaluator prefers: `choice` is first, second or tie; null: skipped.
+comparisons = Table(
+    "comparisons",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("study", Text),
+    Column("setup", ForeignKey("setups.id"), nullable=False),
+    Column("exam", ForeignKey("exams.name"), nullable=False),
+    Column("question_id", Text, nullable=False),
+    Column("scale", String(200), nullable=False),
+    Column("first", ForeignKey("drawings.id"), nullable=False),
+    Column("second", ForeignKey("drawings.id"), nullable=False),
+    Column("shown_first", String(10)),
+    Column("repeat", Integer, nullable=False),
+    Column("choice", String(10)),
+    Column("reason", Text),
+    Column("seconds", Float),
+    Column("created", Float, nullable=False),
+    Index("comparisons_by_exam", "exam"),
+    Index("comparisons_by_setup", "setup"),
+)
+
+# What a metric says of a painter's drawings together, such as FID; `body` has what it was computed with.
+metrics = Table(
+    "metrics",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("setup", ForeignKey("setups.id"), nullable=False),
+    Column("exam", ForeignKey("exams.name"), nullable=False),
+    Column("painter", Text, nullable=False),
+    Column("strategy", Text),
+    Column("seed", Integer),
+    Column("value", Float, nullable=False),
+    Column("n", Integer),
+    Column("body", JSON, nullable=False),
+    Column("created", Float, nullable=False),
+    Index("metrics_by_exam", "exam"),
+)
+
+# What a judge saw and missed on faults of known effect.
+certificates = Table(
+    "certificates",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("setup", ForeignKey("setups.id"), nullable=False),
+    Column("exam", ForeignKey("exams.name"), nullable=False),
+    Column("body", JSON, nullable=False),
+    Column("created", Float, nullable=False),
+    Index("certificates_by_setup", "setup"),
+)
+
+# The making of an exam, and what each step of its recipe made of each item.
+builds = Table(
+    "builds",
+    metadata,
+    Column("name", String(200), primary_key=True),
+    Column("recipe", String(200), nullable=False),
+    Column("body", JSON, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("updated", Float, nullable=False),
+)
+
+build_items = Table(
+    "build_items",
+    metadata,
+    Column("build", ForeignKey("builds.name"), primary_key=True),
+    Column("step", String(200), primary_key=True),
+    Column("item", String(200), primary_key=True),
+    Column("given", String(64), nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("reason", Text),
+    Column("body", JSON),
+    Column("cost", Float),
+    Column("created", Float, nullable=False),
+)
+
+# Every change a reviewer made, on which state of the item; nothing is overwritten.
+build_reviews = Table(
+    "build_reviews",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("build", ForeignKey("builds.name"), nullable=False),
+    Column("item", String(200), nullable=False),
+    Column("reviewer", String(200), nullable=False),
+    Column("action", String(20), nullable=False),
+    Column("base", String(64)),
+    Column("body", JSON),
+    Column("comment", Text),
+    Column("created", Float, nullable=False),
+    Index("build_reviews_by_item", "build", "item"),
 )

@@ -1,0 +1,1 @@
+"""Builds: exams made by recipes, from images, topics or papers."""

@@ -1,0 +1,1 @@
+"""Studies: people who mark a seeded sample of drawings by a design."""
