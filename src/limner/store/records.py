@@ -272,9 +272,15 @@ def save_marking(store: Store, marking: Marking) -> Future[None]:
     return store.submit(lambda connection: store.upsert(connection, markings, row))
 
 
-def save_setup(store: Store, id: str, body: dict[str, Any]) -> None:
-    """Keep how a judge is asked."""
-    row = {"id": id, "judge": body["judge"], "body": body, "created": now()}
+def evaluator_kinds(store: Store) -> dict[str, str]:
+    """Setup -> what sort of evaluator it is: ``judge``, ``person``, ``metric`` or ``panel``."""
+    with store.reading() as connection:
+        return {row.id: row.kind for row in connection.execute(sa.select(setups.c.id, setups.c.kind))}
+
+
+def save_setup(store: Store, id: str, body: dict[str, Any], kind: str = "judge") -> None:
+    """Keep how a judge is asked, or who else an evaluator is."""
+    row = {"id": id, "judge": body["judge"], "body": body, "created": now(), "kind": kind}
     store.write(lambda connection: store.insert_new(connection, setups, row))
 
 

@@ -1,0 +1,155 @@
+"""What evaluators say besides criteria, as rows: ratings of drawings, choices between two, numbers of painters."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from .schema import comparisons, drawings, metrics, ratings
+from .store import Store, now
+
+
+@dataclass(frozen=True)
+class Rating:
+    """One number of one evaluator about one drawing; `value` is None where it was skipped, with the reason.
+
+    Attributes:
+        setup: The evaluator: a person, a metric, or a judge asked for a number.
+        scale: What was rated, such as ``overall``, ``clarity`` or ``rank``.
+        repeat: 0, or which time the same was asked again.
+    """
+
+    drawing: str
+    setup: str
+    scale: str
+    value: float | None
+    study: str | None = None
+    repeat: int = 0
+    reason: str | None = None
+    seconds: float | None = None
+    created: float = field(default_factory=now)
+
+    @property
+    def id(self) -> str:
+        """One place for each evaluator, drawing, scale and repeat in a study."""
+        return _id(self.study, self.setup, self.drawing, self.scale, self.repeat)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One evaluator's choice between two drawings of one question.
+
+    Attributes:
+        scale: What was asked, such as ``logic`` or ``looks``.
+        first: A drawing.
+        second: Another of the same question.
+        choice: ``first``, ``second`` or ``tie``; None where it was skipped, with the reason.
+        shown_first: ``first`` or ``second``; None where nobody knows.
+    """
+
+    exam: str
+    question_id: str
+    first: str
+    second: str
+    setup: str
+    scale: str
+    choice: str | None
+    shown_first: str | None = None
+    study: str | None = None
+    repeat: int = 0
+    reason: str | None = None
+    seconds: float | None = None
+    created: float = field(default_factory=now)
+
+    @property
+    def id(self) -> str:
+        """One place for each evaluator, pair, question and repeat in a study, whichever drawing is named first."""
+        one, other = sorted((self.first, self.second))
+        return _id(self.study, self.setup, one, other, self.scale, self.repeat)
+
+
+@dataclass(frozen=True)
+class PainterMetric:
+    """One number of one metric about a painter's drawings together.
+
+    Attributes:
+        strategy: None where all of the painter's drawings are meant.
+        n: Over how many drawings; None where nobody said.
+        body: What it was computed with, such as the reference set.
+    """
+
+    exam: str
+    painter: str
+    setup: str
+    value: float
+    strategy: str | None = None
+    seed: int | None = None
+    n: int | None = None
+    body: dict[str, Any] = field(default_factory=dict)
+    created: float = field(default_factory=now)
+
+    @property
+    def id(self) -> str:
+        """One place for each metric and painter."""
+        return _id(self.setup, self.exam, self.painter, self.strategy, self.seed)
+
+
+def _id(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def save_ratings(store: Store, rows: Sequence[Rating]) -> Future[None]:
+    """Keep ratings, each in its place; the future ends with the commit."""
+    return _save(store, ratings, rows)
+
+
+def save_comparisons(store: Store, rows: Sequence[Comparison]) -> Future[None]:
+    """Keep choices, each in its place; the future ends with the commit."""
+    return _save(store, comparisons, rows)
+
+
+def save_painter_metrics(store: Store, rows: Sequence[PainterMetric]) -> Future[None]:
+    """Keep numbers of painters, each in its place; the future ends with the commit."""
+    return _save(store, metrics, rows)
+
+
+def _save(store: Store, table: sa.Table, rows: Sequence[Rating | Comparison | PainterMetric]) -> Future[None]:
+    found = [{"id": row.id, **row.__dict__} for row in rows]
+
+    def operation(connection: sa.Connection) -> None:
+        for row in found:
+            store.upsert(connection, table, row)
+
+    return store.submit(operation)
+
+
+def load_ratings(store: Store, exam: str, study: str | None = None) -> Iterator[Rating]:
+    """The ratings of the exam's drawings, oldest first; all, or those of one study."""
+    query = sa.select(ratings).join(drawings, drawings.c.id == ratings.c.drawing).where(drawings.c.exam == exam)
+    yield from (Rating(**row) for row in _rows(store, ratings, query, study))
+
+
+def load_comparisons(store: Store, exam: str, study: str | None = None) -> Iterator[Comparison]:
+    """The choices between drawings of the exam, oldest first; all, or those of one study."""
+    query = sa.select(comparisons).where(comparisons.c.exam == exam)
+    yield from (Comparison(**row) for row in _rows(store, comparisons, query, study))
+
+
+def load_painter_metrics(store: Store, exam: str) -> Iterator[PainterMetric]:
+    """The numbers of painters in the exam, oldest first."""
+    query = sa.select(metrics).where(metrics.c.exam == exam)
+    yield from (PainterMetric(**row) for row in _rows(store, metrics, query, None))
+
+
+def _rows(store: Store, table: sa.Table, query: sa.Select[Any], study: str | None) -> Iterable[dict[str, Any]]:
+    if study is not None:
+        query = query.where(table.c.study == study)
+    with store.reading() as connection:
+        for row in connection.execute(query.order_by(table.c.created, table.c.id)):
+            yield {name: value for name, value in row._mapping.items() if name != "id"}

@@ -1,0 +1,59 @@
+"""What evaluators say besides criteria comes back as it was kept, each in one place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from limner.store import Store
+from limner.store.ratings import (
+    Comparison,
+    PainterMetric,
+    Rating,
+    load_comparisons,
+    load_painter_metrics,
+    load_ratings,
+    save_comparisons,
+    save_painter_metrics,
+    save_ratings,
+)
+from limner.store.records import Drawing, evaluator_kinds, save_drawing, save_setup
+from limner.store.schema import exams
+
+
+def prepare(store: Store) -> None:
+    store.write(lambda c: store.insert_new(c, exams, {"name": "e", "kind": "genexam", "created": 0.0}))
+    for id in ("d1", "d2"):
+        save_drawing(store, Drawing(id, "e", "q", "h", id, id, "direct", 0, "done")).result()
+    save_setup(store, "anna", {"judge": "person/anna", "study": "s"}, "person")
+    save_setup(store, "fid", {"judge": "metric/fid"}, "metric")
+
+
+def test_ratings_come_back_and_a_second_word_takes_the_place_of_the_first(store: Store) -> None:
+    prepare(store)
+    first = Rating("d1", "anna", "overall", 7.0, "s", seconds=3.5)
+    again = replace(first, repeat=1, value=6.0, created=first.created + 1)
+    skipped = Rating("d2", "anna", "overall", None, "s", reason="too small", created=first.created + 2)
+    save_ratings(store, [first, again, skipped]).result()
+    assert list(load_ratings(store, "e", "s")) == [first, again, skipped]
+    changed = replace(first, value=8.0, created=first.created + 3)
+    save_ratings(store, [changed]).result()
+    assert list(load_ratings(store, "e")) == [again, skipped, changed]
+    assert list(load_ratings(store, "e", "other")) == list(load_ratings(store, "f")) == []
+
+
+def test_a_pair_has_one_place_whichever_is_named_first(store: Store) -> None:
+    prepare(store)
+    one = Comparison("e", "q", "d1", "d2", "anna", "logic", "first", "second", "s")
+    other = Comparison("e", "q", "d2", "d1", "anna", "logic", "tie", "first", "s")
+    save_comparisons(store, [one]).result()
+    assert list(load_comparisons(store, "e", "s")) == [one]
+    save_comparisons(store, [other]).result()
+    assert list(load_comparisons(store, "e")) == [other]
+
+
+def test_painters_have_numbers(store: Store) -> None:
+    prepare(store)
+    fid = PainterMetric("e", "d1", "fid", 31.5, n=2048, body={"reference": "mine"})
+    save_painter_metrics(store, [fid]).result()
+    assert list(load_painter_metrics(store, "e")) == [fid]
+    assert evaluator_kinds(store) == {"anna": "person", "fid": "metric"}
