@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from limner.store import Store
 from limner.store.ratings import (
-    Comparison,
+    PairChoice,
     PainterMetric,
     Rating,
     load_comparisons,
@@ -43,8 +43,8 @@ def test_ratings_come_back_and_a_second_word_takes_the_place_of_the_first(store:
 
 def test_a_pair_has_one_place_whichever_is_named_first(store: Store) -> None:
     prepare(store)
-    one = Comparison("e", "q", "d1", "d2", "anna", "logic", "first", "second", "s")
-    other = Comparison("e", "q", "d2", "d1", "anna", "logic", "tie", "first", "s")
+    one = PairChoice("e", "q", "d1", "d2", "anna", "logic", "first", "second", "s")
+    other = PairChoice("e", "q", "d2", "d1", "anna", "logic", "tie", "first", "s")
     save_comparisons(store, [one]).result()
     assert list(load_comparisons(store, "e", "s")) == [one]
     save_comparisons(store, [other]).result()

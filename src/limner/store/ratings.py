@@ -42,7 +42,7 @@ class Rating:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairChoice:
     """One evaluator's choice between two drawings of one question.
 
     Attributes:
@@ -109,7 +109,7 @@ def save_ratings(store: Store, rows: Sequence[Rating]) -> Future[None]:
     return _save(store, ratings, rows)
 
 
-def save_comparisons(store: Store, rows: Sequence[Comparison]) -> Future[None]:
+def save_comparisons(store: Store, rows: Sequence[PairChoice]) -> Future[None]:
     """Keep choices, each in its place; the future ends with the commit."""
     return _save(store, comparisons, rows)
 
@@ -119,7 +119,7 @@ def save_painter_metrics(store: Store, rows: Sequence[PainterMetric]) -> Future[
     return _save(store, metrics, rows)
 
 
-def _save(store: Store, table: sa.Table, rows: Sequence[Rating | Comparison | PainterMetric]) -> Future[None]:
+def _save(store: Store, table: sa.Table, rows: Sequence[Rating | PairChoice | PainterMetric]) -> Future[None]:
     found = [{"id": row.id, **row.__dict__} for row in rows]
 
     def operation(connection: sa.Connection) -> None:
@@ -135,10 +135,10 @@ def load_ratings(store: Store, exam: str, study: str | None = None) -> Iterator[
     yield from (Rating(**row) for row in _rows(store, ratings, query, study))
 
 
-def load_comparisons(store: Store, exam: str, study: str | None = None) -> Iterator[Comparison]:
+def load_comparisons(store: Store, exam: str, study: str | None = None) -> Iterator[PairChoice]:
     """The choices between drawings of the exam, oldest first; all, or those of one study."""
     query = sa.select(comparisons).where(comparisons.c.exam == exam)
-    yield from (Comparison(**row) for row in _rows(store, comparisons, query, study))
+    yield from (PairChoice(**row) for row in _rows(store, comparisons, query, study))
 
 
 def load_painter_metrics(store: Store, exam: str) -> Iterator[PainterMetric]:
