@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from limner.store import Store
 from limner.store.ratings import (
-    PairChoice,
     PainterMetric,
+    PairChoice,
     Rating,
     load_comparisons,
     load_painter_metrics,
