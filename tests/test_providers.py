@@ -125,6 +125,16 @@ def test_no_edit_can_cost_more_than_its_bound(shipped: Settings, name: str) -> N
     assert facts.edit_price == pytest.approx(drawing + 4 * more)
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in RAW["painters"] if any(one in RAW["painters"][name] for one in PRICES)]
+)
+def test_a_painter_with_a_price_keeps_a_budget(shipped: Settings, store: Store, name: str) -> None:
+    """For drawings, and for edits where it starts from pictures."""
+    painter, _ = body_of(name, "square", shipped, store)
+    assert painter.unpriced() is None
+    assert not painter.edits or painter.edit_price(1)[0] is not None
+
+
 def body_of(name: str, aspect: Aspect, shipped: Settings, store: Store) -> tuple[ApiPainter, dict[str, Any]]:
     painter = open_painter(name, Exam("none", "genexam", ()), store.blobs, OcrProbe(), shipped, {})
     assert isinstance(painter, ApiPainter)

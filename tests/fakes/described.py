@@ -200,7 +200,7 @@ def comfyui(service: WireServer, asked: Asked) -> Answer:
     if asked.method == "POST" and way == "/prompt":
         wrong = next((node for node, one in asked.body["prompt"].items() if set(one) != {"class_type", "inputs"}), None)
         if wrong is not None or set(asked.body) - {"prompt", "client_id", "extra_data", "front", "number"}:
-            error = {"type": "invalid_prompt", "message": "Cannot execute", "details": wrong, "extra_info": {}}
+            error = {"type": "invalid_prompt", "message": "Cannot execute", "details": wrong}
             return 400, {"error": error, "node_errors": {}}
         return 200, {"prompt_id": "p-1", "number": 3, "node_errors": {}}
     if way != "/history/p-1":
