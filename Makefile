@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 TORCH = 2.13.0
+# It asks for an older rich than Limner has, for a command line that no test runs: it goes without what it asks for.
+TOGETHER = together==3.0.0 detect-agent==0.6.0
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
 # Compiled files are kept: every test that starts a process would compile the package anew.
@@ -51,7 +53,8 @@ $(VENV)/.dev: $(VENV)/.installed
 
 $(VENV)/.all: $(VENV)/.dev
 	@$(PIP) torch==$(TORCH) torchao
-	@$(PIP) --editable '.[dev,postgres,plots,gpu,browser]'
+	@$(PIP) --editable '.[dev,postgres,plots,gpu,browser,sdks]'
+	@$(PIP) --no-deps $(TOGETHER)
 	@touch $@
 
 clean:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import os
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -35,3 +38,11 @@ def released(exam: str) -> Path:
     path = Path(os.environ.get(variable) or SHARED / "data" / exam)
     need(f"{exam}-data", path.exists(), f"the released data of {exam} is not here: {variable} may say where it is")
     return path
+
+
+def sdk(module: str, package: str) -> ModuleType:
+    """A vendor's own package, which drives the fake of its service."""
+    top = module.partition(".")[0]
+    there = importlib.util.find_spec(top) is not None and importlib.util.find_spec(module) is not None
+    need("sdks", there, f"needs the package {package}")
+    return importlib.import_module(module)

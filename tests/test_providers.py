@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from datetime import date
@@ -79,7 +80,7 @@ def test_every_shape_is_registered_and_can_be_loaded() -> None:
     assert {provider["image_shape"] for provider in RAW["providers"].values() if "image_shape" in provider} <= known
 
 
-NO_PROVIDERS = ("midjourney", "diffusers", "weights")
+NO_PROVIDERS = ("midjourney", "diffusers", "transformers", "weights")
 """What the names of models begin with that are known though no provider here has them."""
 PRICES = ("input_price", "output_price", "image_price", "image_bound")
 
@@ -110,6 +111,28 @@ def test_no_image_can_cost_more_than_its_bound(shipped: Settings, name: str) -> 
     assert facts.image_bound is not None
     assert most is not None
     assert most <= facts.image_bound <= 1.1 * most
+
+
+@pytest.mark.parametrize("name", [name for name in RAW["painters"] if name.startswith("bfl/flux-2")])
+def test_no_edit_can_cost_more_than_its_bound(shipped: Settings, name: str) -> None:
+    """Recomputed from what the source says, for the largest size that the bound holds for and a picture of 4 MP."""
+    facts = shipped.painters[name]
+    first, *further = map(float, re.findall(r"(0\.\d+) (?:for|a)", facts.source or ""))
+    (more,) = further or (first,)
+    largest = max(math.ceil(math.prod(map(int, size.split("x"))) / 1e6) for size in facts.bound_for["size"])
+    drawing = first + more * (largest - 1)
+    assert facts.image_bound == pytest.approx(drawing)
+    assert facts.edit_price == pytest.approx(drawing + 4 * more)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in RAW["painters"] if any(one in RAW["painters"][name] for one in PRICES)]
+)
+def test_a_painter_with_a_price_keeps_a_budget(shipped: Settings, store: Store, name: str) -> None:
+    """For drawings, and for edits where it starts from pictures."""
+    painter, _ = body_of(name, "square", shipped, store)
+    assert painter.unpriced() is None
+    assert not painter.edits or painter.edit_price(1)[0] is not None
 
 
 def body_of(name: str, aspect: Aspect, shipped: Settings, store: Store) -> tuple[ApiPainter, dict[str, Any]]:

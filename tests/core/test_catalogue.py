@@ -67,7 +67,8 @@ def test_models_in_the_pages_have_rows() -> None:
     for page in PAGES:
         for word in re.findall(r"[\w.-]+(?:/[\w.-]+)+", page.read_text("utf-8")):
             service, _, model = word.partition("/")
-            if service in KNOWN.providers and service != "local" and model and not model.endswith(".md"):
+            own = service == "local" or model.startswith(".")
+            if service in (*KNOWN.providers, "transformers") and not own and model and not model.endswith(".md"):
                 told.add(word.rstrip("."))
     named = {name for name in told if not re.search(r"\.(toml|py|md|png|sh)$|/(v1|MODEL|REPO_OR_PATH)$", name)}
     assert named - PLACEHOLDERS <= KNOWN.models.keys()

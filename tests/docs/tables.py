@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from limner.core.json_paths import gaps
 from limner.core.settings import PainterFacts, Settings, shipped
+from limner.core.wire import ANYTHING
 from limner.painters import SERVICES
 from tests.docs.blocks import ROOT
 
@@ -84,7 +86,7 @@ def service_rows() -> list[tuple[str, ...]]:
 
 
 MODEL_HEAD = ("model", "input", "output", "priced on", "source")
-PAINTER_HEAD = ("painter", "per image", "at most", "priced on", "source")
+PAINTER_HEAD = ("painter", "per image", "at most", "an edit", "priced on", "source")
 SIZE_HEAD = ("painter", "square", "landscape", "portrait", "longest prompt")
 CATALOGUE_HEAD = ("model", "maker", "released", "gone on", "successor", "called in the papers")
 
@@ -126,7 +128,14 @@ def model_price_rows(name: str) -> list[tuple[str, ...]]:
 def painter_price_rows(name: str) -> list[tuple[str, ...]]:
     """A provider's painters whose images have a price or a bound."""
     return [
-        (f"`{spec}`", _price(facts.image_price), _price(facts.image_bound), facts.priced_on or "", facts.source or "")
+        (
+            f"`{spec}`",
+            _price(facts.image_price),
+            _price(facts.image_bound),
+            _price(facts.edit_price),
+            facts.priced_on or "",
+            facts.source or "",
+        )
         for spec, facts in SETTINGS.painters.items()
         if spec.startswith(f"{name}/") and (facts.image_price, facts.image_bound) != (None, None)
     ]
@@ -157,3 +166,32 @@ def rewrite(page: Path, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> N
 
 def _line(cells: tuple[str, ...]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+FIELD_HEAD = ("sent or read", "documented in", "read on")
+
+
+def wire_fields(name: str) -> set[str]:
+    """Every field that is sent to a described service, or read in its replies, for whichever of its models."""
+    base = SETTINGS.wires[name]
+    found: set[str] = set()
+    for wire in (base, *(base.of_model(pattern.replace("*", "x")) for pattern in base.models)):
+        found |= {way for way, value in _leaves(wire.body) if isinstance(value, str) or "." not in way}
+        found |= {option for option in wire.options if option != ANYTHING}
+        found |= {*(wire.edit.fields if wire.edit else ()), *wire.image, *wire.error}
+        found |= {way for way in (wire.state, wire.prompt_sent, wire.cost) if way}
+        found |= {gap for way in (wire.poll, wire.fetch, wire.link) if way for gap in gaps(way)}
+    return {field for field in found if not any(part in field for part in UNTOLD)}
+
+
+UNTOLD = ("class_type", "inputs.model", "sampler_name", "scheduler")
+"""Parts of a graph whose values are its own."""
+
+
+def _leaves(body: dict[str, Any], way: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in body.items():
+        place = f"{way}.{key}".lstrip(".")
+        if isinstance(value, dict):
+            yield from _leaves(value, place)
+        else:
+            yield place, value

@@ -79,11 +79,11 @@ def _sections() -> dict[str, str]:
 
 def test_the_last_table_is_that_of_the_sums() -> None:
     sums = _sections()
-    large, small = (SETTINGS.price(f"openai/{name}", 1_000_000, 0) for name in ("gpt-5", "gpt-5-mini"))
-    longer, shorter = (SETTINGS.price(f"openai/{name}", 0, 1_000_000) for name in ("gpt-5", "gpt-5-mini"))
+    large, small = (SETTINGS.price(f"openai/{name}", 1_000_000, 0) for name in ("gpt-6-sol", "gpt-6-luna"))
+    longer, shorter = (SETTINGS.price(f"openai/{name}", 0, 1_000_000) for name in ("gpt-6-sol", "gpt-6-luna"))
     share = (small or 0) / (large or 1)
-    assert share == (shorter or 0) / (longer or 1) == 1 / 5
-    rows = table(PAGE, "exam", "calls", "with `openai/gpt-5`", "with `openai/gpt-5-mini`").rows
+    assert share == (shorter or 0) / (longer or 1) == 1 / 20
+    rows = table(PAGE, "exam", "calls", "with `openai/gpt-6-sol`", "with `openai/gpt-6-luna`").rows
     assert tuple(row[0] for row in rows) == EXAMS
     for exam, calls, dollars, fewer in rows:
         assert re.search(rf"(= {calls} calls$|^{calls} calls )", sums[exam], re.MULTILINE), exam
@@ -120,7 +120,7 @@ MODULES = (estimate, prices, service)
         f"{GENEXAM.protocol.reply_tokens['mark']:,} tokens to mark",
         f"{GENEXAM.protocol.reply_tokens['caption']} to describe the reference",
         f"exit code {BudgetReached.exit_code}",
-        f"{SETTINGS.models['openai/gpt-5'].max_output_tokens:,} tokens * $10.00",
+        f"{SETTINGS.models['openai/gpt-6-sol'].max_output_tokens:,} tokens * $10.00",
         f"{GENEXAM.preset('paper')['judge_args']['max_completion_tokens']:,} tokens * $10.00",
     ],
 )

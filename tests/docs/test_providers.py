@@ -7,6 +7,7 @@ import shlex
 import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
+from datetime import date
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -36,6 +37,7 @@ from tests.docs.blocks import PAGES, blocks
 from tests.docs.tables import (
     ASPECTS,
     CATALOGUE_HEAD,
+    FIELD_HEAD,
     KNOWN,
     MODEL_HEAD,
     NOTHING,
@@ -54,6 +56,7 @@ from tests.docs.tables import (
     size_rows,
     table,
     tables,
+    wire_fields,
 )
 
 INDEX = PROVIDERS / "index.md"
@@ -221,6 +224,18 @@ def _leaves(body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
+@pytest.mark.parametrize("name", [*SETTINGS.wires, "azure", "vertex"])
+def test_every_field_of_a_service_has_its_source_and_its_day(name: str) -> None:
+    rows = table(page(name), *FIELD_HEAD).rows
+    told = [field for cell, _, _ in rows for field in re.findall(r"`([^`]+)`", cell)]
+    assert len(set(told)) == len(told)
+    if name in SETTINGS.wires:
+        assert set(told) == wire_fields(name)
+    for _, source, day in rows:
+        assert re.search(r"https://|`[\w-]+` [\d.]+", source), source
+        assert day == NOTHING or date(2026, 11, 1) <= date.fromisoformat(day) <= date.today()
+
+
 @each_drawing
 def test_sizes_and_longest_prompts(name: str) -> None:
     assert list(table(page(name), *SIZE_HEAD).rows) == size_rows(name)
@@ -245,9 +260,10 @@ def test_prices_are_those_shipped(page: Path) -> None:
             assert (number(sent), number(written)) == (facts.input_price, facts.output_price), name
             assert (day, source) == (facts.priced_on, facts.source), name
     for found in _priced(page, "painter", "per image", "at most"):
-        for name, price, most, day, source in found.rows:
+        for name, price, most, edit, day, source in found.rows:
             known = SETTINGS.painters[code(name)]
-            assert (number(price), number(most)) == (known.image_price, known.image_bound), name
+            told = (number(price), number(most), number(edit))
+            assert told == (known.image_price, known.image_bound, known.edit_price), name
             assert (day, source) == (known.priced_on, known.source), name
 
 

@@ -13,7 +13,7 @@ from tests.fakes.truth import count_points, verdict
 from tests.support import picture
 
 Json = dict[str, Any]
-HEADERS = ("Authorization", "x-goog-api-key", "x-key")
+HEADERS = ("Authorization", "x-goog-api-key", "x-key", "x-api-key", "Api-Key")
 MODES = (
     "good", "status_500", "plain_500", "error_in_200", "html_in_200", "text_in_200", "masked_in_200", "escaped_400",
     "long_400", "name_400", "refusal_400", "refusal_in_200",
@@ -38,8 +38,9 @@ class Echo:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                self.answer(*owner.reply(self.path, self.key(), body))
+                data = self.rfile.read(int(self.headers["Content-Length"]))
+                form = self.headers["Content-Type"].startswith("multipart/")
+                self.answer(*owner.reply(self.path, self.key(), {} if form else json.loads(data)))
 
             def do_GET(self) -> None:
                 if self.path.startswith("/files/"):
@@ -49,7 +50,7 @@ class Echo:
 
             def key(self) -> str:
                 found = next(value for name in HEADERS if (value := self.headers.get(name)))
-                return found.removeprefix("Bearer ")
+                return found.removeprefix("Bearer ").removeprefix("Key ")
 
             def answer(self, status: int, data: bytes, media: str) -> None:
                 self.send_response(status)
@@ -89,6 +90,13 @@ class Echo:
         if provider == "bfl":
             result = {"sample": link, "prompt": f"as {key} wished"}
             return _json(200, {"id": "job", "status": "Ready", "result": result, "for": key})
+        if provider == "replicate":
+            return _json(200, {"id": "job", "status": "succeeded", "output": [link], "error": None, "logs": key})
+        if provider == "fal":
+            asked = path.endswith("/status")
+            return _json(
+                200, {"status": "COMPLETED", "logs": key} if asked else {"images": [{"url": link}], "for": key}
+            )
         results = [{"url": link, "actual_prompt": f"as {key} wished"}]
         return _json(200, {"output": {"task_status": "SUCCEEDED", "results": results}, "request_id": key})
 
@@ -98,7 +106,15 @@ class Echo:
             return {"id": "job", "polling_url": f"{self.url('bfl')}/v1/get_result?id=job", "for": key}
         if provider == "dashscope":
             return {"output": {"task_id": "job", "task_status": "PENDING"}, "request_id": key}
-        if provider == "gemini":
+        if provider == "replicate":
+            return {"id": "job", "status": "starting", "urls": {"get": f"{self.url('replicate')}/job"}, "logs": key}
+        if provider == "fal":
+            ways = {"status_url": f"{self.url('fal')}/job/status", "response_url": f"{self.url('fal')}/job"}
+            return {"request_id": key, "status": "IN_QUEUE", **ways}
+        if provider == "ideogram":
+            link = f"http://127.0.0.1:{self._server.server_port}/files/image.png"
+            return {"created": key, "data": [{"url": link, "is_image_safe": True, "prompt": f"as {key} wished"}]}
+        if provider in ("gemini", "vertex"):
             parts = [{"text": f"For {key}."}, {"inlineData": {"mimeType": "image/png", "data": image}}]
             return {"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}], "responseId": key}
         if path.endswith("/images/generations"):
@@ -112,6 +128,10 @@ class Echo:
             said = verdict(text, b"", count_points(text), 1)
             said["answers"][0]["reasoning"] = f"as {key} has it"
             message["content"] = json.dumps(said)
+        if provider == "anthropic":
+            told = {"input_tokens": 10, "output_tokens": 10}
+            content = [{"type": "text", "text": message["content"]}]
+            return {"id": key, "type": "message", "content": content, "stop_reason": "end_turn", "usage": told}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         return {
             "id": key,

@@ -22,19 +22,22 @@ pytestmark = pytest.mark.slow
 KEYS = {
     "openai": "QzXvKwJyGhTnRbLmPqWsDfUj", "openrouter": "HvYtZqJkXwMnBrGpLsTdFcQy",
     "gemini": "WkRjVzNxQtYmHbGsPlDfTcJq", "dashscope": "TgBnYhUjMkIzLpQxWvErRtFs",
-    "bfl": "JxZqPwVkYnTrLmHsGdBfQcWt",
+    "bfl": "JxZqPwVkYnTrLmHsGdBfQcWt", "anthropic": "YqLxWzVnKtJrHbPmDsGfQcTj",
+    "ark": "ZpXkQvWyJmTnLbRsHdGfCqYt", "ideogram": "VjQzKxYwPnTmGrLbSsDfHcJq",
+    "replicate": "XwZkVqJyHnRmTbPlGsDfYcQt", "fal": "KzYxQvJwTnHmRbLpGsVdFcXq",
+    "together": "QjXzVwKyMnTrHbGpLsYdFcZt", "azure": "YvZqXkWjGnTmRbHpLsQdFcKy",
+    "vertex": "ZxKvQyJwRnGmTbLpHsXdFcVq",
 }  # fmt: skip
 """Letters that stand in nothing else; their slash and plus, as some keys have them, come from `canary`."""
 PAINTERS = {
     "openai": "gpt-image-1", "openrouter": "maker/draws", "gemini": "gemini-2.5-flash-image", "dashscope": "wan2.5-t2i",
-    "bfl": "flux-2-pro",
+    "bfl": "flux-2-pro", "ark": "doubao-seedream-4-5-251128", "ideogram": "v4", "replicate": "maker/draws",
+    "fal": "maker/draws", "together": "maker/draws", "azure": "my-deployment", "vertex": "gemini-3-pro-image",
 }  # fmt: skip
+JUDGES = ("openai/gpt-5", "anthropic/claude-opus-5")
+"""One of a service that draws too, and one of the service that does not."""
 PART = 8
 """So many letters in a row of a key are too many."""
-
-
-ELSEWHERE = {"anthropic", "ark", "azure", "fal", "ideogram", "replicate", "together", "vertex"}
-"""Whose keys the tests of described services and of Anthropic's judges look after."""
 
 
 def canary(provider: str) -> str:
@@ -46,7 +49,8 @@ def canary(provider: str) -> str:
 def echo(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Echo]:
     """The careless service in the place of every provider that needs a key, and each one's key in the environment."""
     shipped = settings.load().providers
-    assert {name for name, provider in shipped.items() if provider.key_env} - ELSEWHERE == KEYS.keys()
+    assert [name for name, provider in shipped.items() if provider.key_env] == list(KEYS)
+    assert {name for name in KEYS if shipped[name].image_shape} == PAINTERS.keys()
     with Echo() as server:
         sections = {}
         for name in KEYS:
@@ -80,7 +84,16 @@ def leaks(folder: Path, *said: str) -> list[str]:
 
 def run_words(exam: SmallExam) -> list[str]:
     painters = [word for name, model in PAINTERS.items() for word in ("--painter", f"{name}={name}/{model}")]
-    return ["run", "genexam", "--data", str(exam.data), *painters, "--judge", "openai/gpt-5"]
+    judges = [word for judge in JUDGES for word in ("--judge", judge)]
+    return ["run", "genexam", "--data", str(exam.data), *painters, *judges]
+
+
+def words_for(provider: str, exam: SmallExam) -> list[str]:
+    """A command that asks this service and no other: to draw, or to mark what a control has drawn."""
+    if provider in PAINTERS:
+        return ["draw", "genexam", "--data", str(exam.data), "--painter", f"{provider}/{PAINTERS[provider]}"]
+    (judge,) = [judge for judge in JUDGES if judge.startswith(f"{provider}/")]
+    return ["run", "genexam", "--data", str(exam.data), "--painter", "control/reference", "--judge", judge]
 
 
 READ = (
@@ -109,14 +122,16 @@ def test_no_key_is_written_anywhere(here: Path, echo: Echo, mode: str) -> None:
     good = mode == "good"
     words = run_words(exam)
     said = [limner(*words, code=0 if good else 3), limner(*words, "--retry-failed", "--json", code=0 if good else 3)]
-    # Each service was asked, and each has repeated its key.
-    assert {provider for provider, way in echo.echoed if way == mode} == KEYS.keys()
+    # Each service was asked, and each has repeated its key; where nothing was drawn, no judge was asked.
+    asked = {provider for provider, way in echo.echoed if way == mode}
+    assert asked == (KEYS.keys() if good else PAINTERS.keys())
     if not good:
         # Now the drawings are there, and the judge's service is the careless one.
         echo.mode = "good"
         said.append(limner(*words, "--retry-failed", "--judge-arg", "seed=1"))
         echo.mode = mode
         said.append(limner(*words, "--judge-arg", "seed=2", code=3))
+        assert {provider for provider, way in echo.echoed if way == mode} == KEYS.keys()
     said += [limner(*command) for command in (*READ, *(READ_MORE if mode in ("good", "refusal_400") else ()))]
     said += [limner("estimate", *words[1:]), limner(*words, "--dry-run")]
     assert leaks(here, *(one.out for one in said), *(one.err for one in said)) == []
@@ -129,8 +144,7 @@ def test_no_key_is_written_anywhere(here: Path, echo: Echo, mode: str) -> None:
 def test_no_key_stands_in_the_message_that_ends_a_run(here: Path, echo: Echo, provider: str, mode: str) -> None:
     exam = write_exam(here, 1)
     echo.mode = mode
-    painter = f"{provider}/{PAINTERS[provider]}"
-    said = limner("draw", "genexam", "--data", exam.data, "--painter", painter, code=1)
+    said = limner(*words_for(provider, exam), code=1)
     assert said.err.count("\n") == 1
     assert echo.echoed == {(provider, mode): 1}
     assert leaks(here, said.out, said.err) == []
@@ -159,9 +173,9 @@ def test_a_key_that_fits_into_no_header_is_refused_without_repeating_it(
 ) -> None:
     exam = write_exam(here, 1)
     for name, provider in settings.load().providers.items():
-        if provider.key_env is not None and name not in ELSEWHERE:
+        if provider.key_env is not None:
             monkeypatch.setenv(provider.key_env, key)
-            said = limner("draw", "genexam", "--data", exam.data, "--painter", f"{name}/{PAINTERS[name]}", code=2)
+            said = limner(*words_for(name, exam), code=2)
             assert said.err == (
                 f"limner: the environment variable {provider.key_env} holds no key: keys have no such characters\n"
             )

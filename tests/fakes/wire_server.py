@@ -18,7 +18,7 @@ Answer = tuple[int, Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """One request; `body` is JSON, or a form's fields with files as bytes."""
+    """One request; `body` is JSON, or a form's fields with files as bytes, a list where one comes several times."""
 
     method: str
     path: str
@@ -40,13 +40,13 @@ class WireServer:
 
 def _form(kind: str, data: bytes) -> dict[str, Any]:
     message = BytesParser(policy=HTTP).parsebytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + data)
-    found: dict[str, Any] = {}
+    found: dict[str, list[Any]] = {}
     for part in message.iter_parts():
         content = part.get_payload(decode=True)
         assert isinstance(content, bytes)
         name = str(part.get_param("name", header="content-disposition"))
-        found[name] = content if part.get_filename() else content.decode()
-    return found
+        found.setdefault(name, []).append(content if part.get_filename() else content.decode())
+    return {name: values if len(values) > 1 else values[0] for name, values in found.items()}
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from limner.core.settings import Settings
 from limner.models import Context, open_model
 from limner.store import Store
 from tests.fakes.wire_server import Answer, Asked, WireServer, wire_server
+from tests.needs import sdk
 from tests.support import picture
 
 KEY = "sk-ant-canary-7Gh2Lq9z"
@@ -79,6 +80,32 @@ def test_what_is_sent_and_what_it_costs(store: Store) -> None:
         ],
         "output_config": {"format": {"type": "json_schema", "schema": SCHEMA}},
     }
+
+
+def test_anthropics_own_client_asks_the_same_and_reads_the_same(store: Store) -> None:
+    """It sends the key as a bearer, and asks for a newer version, which takes no temperature; both stay as they are."""
+    package = sdk("anthropic", "anthropic")
+    sha256 = store.blobs.put(picture(3))[0]
+
+    def answer(_service: WireServer, asked: Asked) -> Answer:
+        fields = {"model", "max_tokens", "messages", "system", "temperature", "output_config"}
+        known = KEY in (asked.headers.get("x-api-key"), asked.headers.get("authorization", "").removeprefix("Bearer "))
+        version = asked.headers["anthropic-version"]
+        fits = known and asked.path == "/v1/messages" and not set(asked.body) - fields
+        fits = fits and (version == "2023-06-01" or (version == "2026-10-21" and "temperature" not in asked.body))
+        error = {"type": "invalid_request_error", "message": "unexpected"}
+        return (200, message()) if fits else (400, {"type": "error", "error": error})
+
+    with wire_server(answer) as service:
+        chat = model(service, store, max_completion_tokens=900)
+        turn(chat, store, Text("Mark it."), Picture(sha256), schema=SCHEMA, system="You mark.")
+        (ours,) = service.asked
+        client = package.Anthropic(api_key=KEY, base_url=service.root, max_retries=0)
+        reply = client.messages.create(**ours.body)
+        theirs = service.asked[1]
+    assert [(part.type, part.text) for part in reply.content[1:]] == [("text", '{"score": 1}')]
+    assert (reply.usage.input_tokens, reply.stop_reason) == (1000, "end_turn")
+    assert theirs.body == ours.body
 
 
 def test_every_request_says_how_long_the_reply_may_be(store: Store) -> None:

@@ -18,12 +18,12 @@ from limner.evidence.probe import OcrProbe
 from limner.painters import open_painter
 from limner.painters.base import Painting, PaintRequest
 from limner.store import Store
+from tests.fakes import described
+from tests.fakes.described import B64, BAD, KEY, PICTURE, replicate
 from tests.fakes.wire_server import Answer, Asked, WireServer, wire_server
+from tests.needs import sdk
 from tests.support import picture
 
-KEY = "sk-canary-0b7Qw3nV9xKd"
-PICTURE = picture(7)
-B64 = base64.b64encode(PICTURE).decode()
 QUICK = {"poll_pause_s": 0.001, "poll_limit_s": 10}
 _LOOP = asyncio.Runner()
 
@@ -31,7 +31,7 @@ _LOOP = asyncio.Runner()
 def known(service: WireServer, **rows: Any) -> Settings:
     """The shipped settings with every service at the fake's address."""
     data = shipped()
-    for name in ("ark", "ideogram", "replicate", "fal", "together", "comfyui", "azure", "vertex"):
+    for name in (*(name for name in data["painters"] if "/" not in name), "azure", "vertex"):
         whole = data["providers"][name]["base_url"]
         data["providers"][name]["base_url"] = (
             service.root + "/" + whole.split("/", 3)[-1] if whole.count("/") > 2 else service.root
@@ -69,18 +69,14 @@ def always(*replies: Answer) -> Callable[[WireServer, Asked], Answer]:
 
 
 def test_seedream_draws_and_edits(store: Store) -> None:
-    reply = {
-        "model": "m",
-        "created": 1,
-        "data": [{"b64_json": B64, "size": "2048x2048"}],
-        "usage": {"generated_images": 1},
-    }
     shown = store.blobs.put(picture(1))[0]
-    with wire_server(always((200, reply))) as service:
+    with wire_server(described.ark) as service:
         painter = made("ark/doubao-seedream-4-5-251128", known(service), store, {"output_format": "png"})
         assert paint(painter, store).image == PICTURE
         paint(painter, store, images=(shown, shown))
         (drawn, edited) = service.asked
+        newest = made("ark/doubao-seedream-5-5-261028", known(service), store)
+        assert (painter.most_pictures, newest.most_pictures) == (14, 10)
     assert (drawn.path, drawn.headers["authorization"]) == ("/api/v3/images/generations", f"Bearer {KEY}")
     assert drawn.body == {
         "model": "doubao-seedream-4-5-251128",
@@ -95,21 +91,15 @@ def test_seedream_draws_and_edits(store: Store) -> None:
 
 
 def test_ideogram_takes_forms(store: Store) -> None:
-    def answer(service: WireServer, asked: Asked) -> Answer:
-        if asked.method == "GET":
-            return 200, PICTURE
-        safe = asked.body.get("text_prompt") != "Bad."
-        data = {"prompt": "A green leaf.", "resolution": "2048x2048", "is_image_safe": safe, "seed": 1}
-        return 200, {"created": "2026-11-16", "data": [data | {"url": f"{service.root}/i.png" if safe else None}]}
-
-    with wire_server(answer) as service:
+    with wire_server(described.ideogram) as service:
         settings = known(service)
         painter = made("ideogram/v4", settings, store, {"rendering_speed": "TURBO"})
         drawn = paint(painter, store, aspect="landscape")
         assert (drawn.image, drawn.prompt_sent) == (PICTURE, "A green leaf.")
-        with pytest.raises(Fault) as raised:
-            paint(painter, store, "Bad.")
-        assert raised.value.kind == "refusal"
+        for prompt, said in ((BAD, "failed safety check"), ("Unsafe.", "false")):
+            with pytest.raises(Fault, match=said) as raised:
+                paint(painter, store, prompt)
+            assert raised.value.kind == "refusal"
         paint(made("ideogram/v3", settings, store), store, aspect="portrait")
         first, link = service.asked[:2]
     assert first.path == "/v1/ideogram-v4/generate"
@@ -120,16 +110,15 @@ def test_ideogram_takes_forms(store: Store) -> None:
     assert "api-key" not in link.headers
 
 
-def replicate(service: WireServer, asked: Asked) -> Answer:
-    """A prediction: started, at work, then done, as the documentation shows one."""
-    if asked.path.endswith(".png"):
-        return 200, PICTURE
-    looks = sum(one.method == "GET" for one in service.asked)
-    state = "starting" if asked.method == "POST" else "processing" if looks < 2 else "succeeded"
-    output = [f"{service.root}/out.png"] if state == "succeeded" else None
-    urls = {"get": f"{service.root}/v1/predictions/abc", "cancel": f"{service.root}/v1/predictions/abc/cancel"}
-    made = {"id": "abc", "model": "m", "status": state, "output": output, "error": None, "urls": urls}
-    return (201 if asked.method == "POST" else 200), made
+def test_ideograms_newest_model_edits(store: Store) -> None:
+    shown = store.blobs.put(picture(1))[0]
+    with wire_server(described.ideogram) as service:
+        painter = made("ideogram/4-5", known(service), store, {"quality": "low"})
+        assert paint(painter, store, images=(shown, shown)).image == PICTURE
+        asked = service.asked[0]
+    assert asked.path == "/v2/image/generate/ideogram-4-5"
+    assert asked.body.pop("images") == [picture(1), picture(1)]
+    assert asked.body == {"prompt": "A leaf.", "size": "2048x2048", "num_images": "1", "quality": "low"}
 
 
 def test_replicate_hands_out_predictions(store: Store) -> None:
@@ -149,61 +138,49 @@ def test_replicate_hands_out_predictions(store: Store) -> None:
 
 
 def test_a_prediction_that_failed_is_told_by_its_error(store: Store) -> None:
-    urls = {"get": "/v1/predictions/abc"}
+    with wire_server(replicate) as service, pytest.raises(Fault) as raised:
+        paint(made("replicate/a/b", known(service), store), store, BAD)
+    assert raised.value.kind == "refusal"
+    assert "flagged" in raised.value.detail
+
+
+@pytest.mark.parametrize("state", ["failed", "canceled", "aborted"])
+def test_a_prediction_that_ended_without_an_image(store: Store, state: str) -> None:
+    """As an address below the service's own too."""
 
     def answer(service: WireServer, asked: Asked) -> Answer:
-        error = "The input or output was flagged as sensitive." if asked.method == "GET" else None
-        state = "failed" if error else "starting"
-        return 200, {"id": "abc", "status": state, "error": error, "urls": urls}
+        done = asked.method == "GET"
+        return 200, {"id": "abc", "status": state if done else "starting", "error": None, "urls": {"get": "/"}}
 
     with wire_server(answer) as service:
         settings = known(service)
         wire = settings.wires["replicate"].model_copy(update={"poll": "/predictions/{id}"})
         settings = settings.model_copy(update={"wires": {**settings.wires, "replicate": wire}})
-        with pytest.raises(Fault) as raised:
+        with pytest.raises(Fault, match=f"{state}: no word why") as raised:
             paint(made("replicate/a/b", settings, store), store)
-    assert raised.value.kind == "refusal"
-    assert "flagged" in raised.value.detail
+    assert raised.value.kind == "server"
 
 
 def test_fal_is_fetched_from_where_it_says(store: Store) -> None:
-    def answer(service: WireServer, asked: Asked) -> Answer:
-        if asked.path == "/i.png":
-            return 200, PICTURE
-        base = f"{service.root}/fal-ai/flux/requests/r1"
-        urls = {
-            "request_id": "r1",
-            "status_url": f"{base}/status",
-            "response_url": base,
-            "cancel_url": f"{base}/cancel",
-        }
-        if asked.method == "POST":
-            return 200, {"status": "IN_QUEUE", "queue_position": 0, **urls}
-        if asked.path.endswith("/status"):
-            first = sum(one.path.endswith("/status") for one in service.asked) == 1
-            return (202, {"status": "IN_PROGRESS", **urls}) if first else (200, {"status": "COMPLETED", **urls})
-        if service.sent()[0]["prompt"] == "Bad.":
-            error = {"loc": ["body", "prompt"], "msg": "flagged", "type": "content_policy_violation"}
-            return 422, {"detail": [error]}
-        return 200, {"images": [{"url": f"{service.root}/i.png", "content_type": "image/png"}], "prompt": "A leaf."}
-
-    with wire_server(answer) as service:
+    with wire_server(described.fal) as service:
         assert paint(made("fal/fal-ai/flux/dev", known(service), store), store, seed=3).image == PICTURE
         (body,) = service.sent()
         assert body == {"prompt": "A leaf.", "image_size": {"width": 1024, "height": 1024}, "seed": 3}
         assert service.asked[0].headers["authorization"] == f"Key {KEY}"
         assert service.asked[-2].path == "/fal-ai/flux/requests/r1"
-    with wire_server(answer) as service, pytest.raises(Fault) as raised:
-        paint(made("fal/fal-ai/flux/dev", known(service), store), store, "Bad.")
+    with wire_server(described.fal) as service, pytest.raises(Fault) as raised:
+        paint(made("fal/fal-ai/flux/dev", known(service), store), store, BAD)
     assert raised.value.kind == "refusal"
 
 
 def test_together(store: Store) -> None:
-    reply = {"id": "x", "model": "m", "object": "list", "data": [{"index": 0, "b64_json": B64}]}
-    with wire_server(always((200, reply))) as service:
+    with wire_server(described.together) as service:
         painter = made("together/black-forest-labs/FLUX.2-pro", known(service), store, {"steps": 4})
         assert paint(painter, store, seed=5, aspect="portrait").image == PICTURE
         (asked,) = service.asked
+        with pytest.raises(Fault, match="safety checker") as raised:
+            paint(painter, store, BAD)
+    assert raised.value.kind == "refusal"
     assert asked.path == "/v1/images/generations"
     assert asked.body == {
         "model": "black-forest-labs/FLUX.2-pro",
@@ -238,7 +215,7 @@ def test_openais_own_client_asks_the_same_and_reads_the_same(
     store: Store, word: str, way: str, extra: dict[str, Any]
 ) -> None:
     """Both services name it as a client of theirs."""
-    openai = pytest.importorskip("openai", reason="needs the openai package")
+    openai = sdk("openai", "openai")
     base, _, query = way.partition("?")
     with wire_server(always((200, {"created": 1, "data": [{"b64_json": B64}]}))) as service:
         paint(made(word, known(service), store), store)
@@ -251,9 +228,7 @@ def test_openais_own_client_asks_the_same_and_reads_the_same(
 
 
 def test_vertex_speaks_as_gemini(store: Store) -> None:
-    part = {"inlineData": {"mimeType": "image/png", "data": B64}}
-    reply = {"candidates": [{"content": {"parts": [part]}, "finishReason": "STOP"}]}
-    with wire_server(always((200, reply))) as service:
+    with wire_server(described.vertex) as service:
         assert paint(made("vertex/gemini-3-pro-image", known(service), store), store).image == PICTURE
         (asked,) = service.asked
     assert asked.path == "/v1/publishers/google/models/gemini-3-pro-image:generateContent"
@@ -261,18 +236,7 @@ def test_vertex_speaks_as_gemini(store: Store) -> None:
 
 
 def test_comfyui_runs_a_graph(store: Store) -> None:
-    def answer(service: WireServer, asked: Asked) -> Answer:
-        if asked.path.startswith("/view"):
-            return 200, PICTURE
-        if asked.method == "POST":
-            return 200, {"prompt_id": "p-1", "number": 3, "node_errors": {}}
-        if len(service.asked) < 3:
-            return 200, {}
-        image = {"filename": "limner 1.png", "subfolder": "", "type": "output"}
-        status = {"status_str": "success", "completed": True, "messages": []}
-        return 200, {"p-1": {"prompt": [], "outputs": {"9": {"images": [image]}}, "status": status}}
-
-    with wire_server(answer) as service:
+    with wire_server(described.comfyui) as service:
         painter = made("comfyui/sd_xl_base_1.0.safetensors", known(service), store, {"steps": 12})
         drawn = paint(painter, store, seed=9)
         assert (drawn.image, drawn.cost) == (PICTURE, 0.0)
@@ -283,6 +247,9 @@ def test_comfyui_runs_a_graph(store: Store) -> None:
     assert graph["4"]["inputs"]["ckpt_name"] == "sd_xl_base_1.0.safetensors"
     assert (graph["3"]["inputs"]["seed"], graph["3"]["inputs"]["steps"]) == (9, 12)
     assert graph["6"]["inputs"]["text"] == "A leaf."
+    with wire_server(described.comfyui) as service, pytest.raises(Fault, match="out of memory") as raised:
+        paint(made("comfyui/m.safetensors", known(service), store), store, "Crash.")
+    assert raised.value.kind == "server"
 
 
 OWN = """

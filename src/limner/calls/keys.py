@@ -44,7 +44,7 @@ class Request:
 
     Attributes:
         kind: ``chat``, ``paint`` or ``probe``.
-        target: Whom it goes to, such as ``openai/gpt-5``.
+        target: Whom it goes to, such as ``openai/gpt-6-sol``.
         body: Everything that can change the outcome.
         repeat: Counts deliberate repetitions of the same request.
         round: Counts renewed tries after a stored failure.

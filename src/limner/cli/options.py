@@ -72,7 +72,7 @@ strategies = together(
     ),
     click.option(
         "-S", "strategy_options", multiple=True, metavar="KEY=VALUE",
-        help="An option for the strategies, such as planner=openai/gpt-5, chooser=…, critic=…, coder=…, editor=…. "
+        help="An option for the strategies, such as planner=openai/gpt-6-sol, chooser=…, critic=…, coder=…, editor=…. "
         "Repeatable.",
     ),
 )  # fmt: skip
@@ -102,7 +102,7 @@ selection = together(
 asking = together(
     click.option(
         "--judge", "judges", cls=Listing, multiple=True, metavar="SPEC",
-        help="PROVIDER/MODEL such as openai/gpt-5, or one of {judges}, such as replay/FILE. Repeatable.",
+        help="PROVIDER/MODEL such as openai/gpt-6-sol, or one of {judges}, such as replay/FILE. Repeatable.",
     ),
     click.option("--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="Sent with each judge call."),
     click.option("--preset", help="Named settings of the exam, such as paper; options that you give replace them."),
@@ -127,7 +127,7 @@ told = click.option(
 )  # fmt: skip
 judges = click.option(
     "--judge", "judges", multiple=True, metavar="NAME[?ARG=VALUE]",
-    help="Only this judge; 'openai/gpt-5?reasoning_effort=low': only if asked with this argument. Repeatable.",
+    help="Only this judge; 'openai/gpt-6-sol?reasoning_effort=low': only if asked with this argument. Repeatable.",
 )  # fmt: skip
 without = click.option("--without", multiple=True, metavar="PAINTER", help="Leave this painter out. Repeatable.")
 asked = together(

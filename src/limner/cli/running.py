@@ -56,7 +56,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     if draw and not given["painters"] and not given.get("strategies"):
         raise UsageError("name a painter with --painter, such as folder/PATH or control/reference")
     if "judges" in given and not asking.judges and not asking.preset:
-        raise UsageError("name a judge with --judge, such as ocr or openai/gpt-5, or a --preset")
+        raise UsageError("name a judge with --judge, such as ocr or openai/gpt-6-sol, or a --preset")
 
     def make(store: Store) -> Plan:
         how = {name: given[name] for name in ("concurrency", "budget", "purse", "change_purse")}

@@ -130,7 +130,7 @@ def _refuse(given: dict[str, Any]) -> None:
 @options.without
 @click.option(
     "--judge", "--judges", "judges", multiple=True, metavar="NAME[,NAME…]",
-    help="Only these judges; 'openai/gpt-5?reasoning_effort=low': only if asked with this argument. Repeatable.",
+    help="Only these judges; 'openai/gpt-6-sol?reasoning_effort=low': only if asked with this argument. Repeatable.",
 )  # fmt: skip
 @click.option("--score", metavar="NAME", help="Compare by this score; by default the first that all judges decide.")
 @options.reading

@@ -42,7 +42,7 @@ class Evaluator:
 
     @property
     def judge(self) -> str:
-        """Whom it asks: ``ocr`` or ``openai/gpt-5``."""
+        """Whom it asks: ``ocr`` or ``openai/gpt-6-sol``."""
         return str(self.setup["judge"])
 
     @property
@@ -190,9 +190,9 @@ class Which:
     """Which evaluators are wanted; all conditions hold together, nothing said means all.
 
     Attributes:
-        judges: ``openai/gpt-5`` in all its ways, one of them by its label as tables show it or by its id, or
-            ``openai/gpt-5?reasoning_effort=low``. An empty value, as in ``?reasoning_effort=``, asks for those without
-            the argument.
+        judges: ``openai/gpt-6-sol`` in all its ways, one of them by its label as tables show it or by its id, or
+            ``openai/gpt-6-sol?reasoning_effort=low``. An empty value, as in ``?reasoning_effort=``, asks for those
+            without the argument.
         wording: The version of a shipped wording, the OCR examiner's rules, or how the wording's hash begins.
     """
 

@@ -34,7 +34,7 @@ class EditForm(StrictModel):
     Attributes:
         fields: Where they go in the body: a field for each, in order; with `listed` one field for all.
         listed: Whether the one field holds a list.
-        written: As a data URL, as bare base64, or as a file of a form.
+        written: As a data URL, as bare base64, or as a file: requests with pictures are then forms.
         most: How many there may be.
         submit: Where such requests go, when elsewhere.
     """
@@ -132,8 +132,8 @@ class WireFormat(StrictModel):
             raise ValueError("state: say where replies have it, for done and failed to mean anything")
         if self.fetch is not None and self.poll is None:
             raise ValueError("fetch: only a job's result is fetched: say where to poll")
-        if self.edit is not None and (self.edit.written == "file") != (self.encoding == "form"):
-            raise ValueError('edit.written: "file" goes with encoding = "form", and only with it')
+        if self.edit is not None and self.encoding == "form" and self.edit.written != "file":
+            raise ValueError('edit.written: pictures go into a form as "file"')
         for pattern in self.models:
             self._varied(pattern)
         return self

@@ -16,6 +16,7 @@ from ..transport.kinds import kind_of
 from .chat import LIMITS, ChatModel
 
 VERSION = "2023-06-01"
+"""The newer one, 2026-10-21, takes no temperature, which presets give; Anthropic keeps both as they are."""
 USUAL_TOKENS = 16_000
 """The most a reply may have where no argument says so: every request must say it."""
 SENT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")

@@ -64,14 +64,17 @@ class DeclaredPainter(ApiPainter):
     def place(self, body: Mapping[str, Any]) -> str:
         """The path that takes this request."""
         edit = self.format.edit
-        edits = edit is not None and any(find(body, field) is not None for field in edit.fields)
-        way = edit.submit if edit is not None and edits and edit.submit else self.format.submit
+        way = edit.submit if edit is not None and edit.submit and self._edits(body) else self.format.submit
         return str(fill(way, {"model": quote(self.model, safe="/")}.get))
+
+    def _edits(self, body: Mapping[str, Any]) -> bool:
+        """Whether there are pictures in a body."""
+        return any(find(body, field) is not None for field in (self.format.edit.fields if self.format.edit else ()))
 
     async def sent(self, body: dict[str, Any]) -> dict[str, Any]:
         """The request as `limner.transport.http.exchange` gets it."""
         how = self.format.edit.written if self.format.edit else "data-url"
-        if self.format.encoding == "json":
+        if self.format.encoding == "json" and not (how == "file" and self._edits(body)):
             return {"body": await self.with_pictures(body, lambda image: _written(image, how))}
         files: list[tuple[str, tuple[str, bytes, str]]] = []
         fields = dict(body)

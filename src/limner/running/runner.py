@@ -6,7 +6,6 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 
 from ..calls import Budget, Calls, Fault, purpose
@@ -22,6 +21,7 @@ from ..store.measurements import save_evidence
 from ..store.records import PROMPT_CUT, Drawing, Marking, add_exam, save_drawing, save_marking, save_setup
 from ..strategies import Strategy
 from .backlog import Backlog
+from .late_writes import LateWrites
 from .plan import Plan, Slot
 from .progress import Progress
 from .recover import Recovery
@@ -40,7 +40,7 @@ class Runner:
         self.plan, self.store, self.watch = plan, store, watch
         self.backlog, self.progress = Backlog(plan, store), Progress()
         self._stopping = False
-        self._unwritten: BaseException | None = None
+        self._late = LateWrites(plan.concurrency)
         self._stop: Exception | None = None
         self._slips, self._recovery = Slips(), Recovery(store)
 
@@ -109,13 +109,14 @@ class Runner:
                 for _ in range(min(self.plan.concurrency, len(slots))):
                     group.create_task(self._work(queue, calls))
         await self.store.awrite(lambda _: None)  # Writes keep their order: after this one all are done.
-        if self._unwritten is not None:
-            raise self._unwritten
+        if self._late.error is not None:
+            raise self._late.error
         self._account(calls)
 
     async def _work(self, queue: Iterator[Slot], calls: Calls) -> None:
         for slot in queue:
-            if self._stopping:
+            await self._late.caught_up()
+            if self._over:
                 return
             try:
                 painter = slot.painter.name if slot.painter else slot.stored.painter if slot.stored else None
@@ -148,17 +149,17 @@ class Runner:
             if drawing.status != "done":
                 return
         for probe in self.plan.probes:
-            if self._stopping:
+            if self._over:
                 return
             await self._measure(slot, drawing, probe, calls)
         for judge, blank, stored in self.backlog.markings(drawing):
-            if self._stopping:
+            if self._over:
                 return
             if stored is not None and not self.backlog.must_make(stored):
                 self._count(slot, stored, stored=True)
                 continue
             marking = await mark(blank, slot.question, drawing, judge, calls)
-            self._later(save_marking(self.store, marking))
+            self._late.add(save_marking(self.store, marking))
             self._count(slot, marking)
 
     def _unfinished(self, drawing: Drawing) -> bool:
@@ -193,7 +194,7 @@ class Runner:
         if old is not None and _outcome(old) == _outcome(drawing):
             self._count(slot, old, stored=True)
             return old
-        self._later(save_drawing(self.store, drawing))
+        self._late.add(save_drawing(self.store, drawing))
         self._count(slot, drawing)
         self.progress.cut += PROMPT_CUT in (drawing.notes or {})
         return drawing
@@ -218,24 +219,21 @@ class Runner:
             self.progress.count(question, "failed", slip.kind, f"{probe.evidence}: {slip.detail}")
             self._slips.count(probe.name, slip.kind, slip.detail)
         else:
-            self._later(save_evidence(self.store, drawing.image, probe.evidence, found.backend, found.value))
+            self._late.add(save_evidence(self.store, drawing.image, probe.evidence, found.backend, found.value))
             self.progress.count(question, "done")
             self._slips.count(probe.name, None, None)
 
-    def _later(self, write: Future[None]) -> None:
-        """Let a write finish while the work goes on: what it holds can be had from the journal again."""
-        write.add_done_callback(self._written)
-
-    def _written(self, write: Future[None]) -> None:
-        if (error := write.exception()) is not None:
-            self._unwritten, self._stopping = error, True
+    @property
+    def _over(self) -> bool:
+        """Whether nothing new is begun."""
+        return self._stopping or self._late.error is not None
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
         def stop() -> None:
-            if self._stopping and task is not None:
+            if self._over and task is not None:
                 task.cancel()
             self._stopping = self.progress.interrupted = True
 

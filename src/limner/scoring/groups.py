@@ -54,7 +54,7 @@ def find_groups(
         store: Where the results are.
         painters: Only these.
         without: Not these.
-        judges: Only these, such as ``openai/gpt-5`` or ``openai/gpt-5?reasoning_effort=low``.
+        judges: Only these, such as ``openai/gpt-6-sol`` or ``openai/gpt-6-sol?reasoning_effort=low``.
         reading: How stored replies are read.
         variant: Only marks asked for in this way.
         options: Only marks asked for with these options; evidence's names choose who measured it.

@@ -77,7 +77,7 @@ def build(
         output: A new or empty folder, or a site built before.
         exams: Names of exams in the store; all of them by default.
         store: A folder or database URL.
-        judges: Only these, such as ``openai/gpt-5`` or ``openai/gpt-5?reasoning_effort=low``; all by default.
+        judges: Only these, such as ``openai/gpt-6-sol`` or ``openai/gpt-6-sol?reasoning_effort=low``; all by default.
         without: Not these painters.
         variant: Only marks asked for in this way.
         options: Only marks asked for with these options; evidence's names choose who measured it.
