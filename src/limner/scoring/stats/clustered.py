@@ -9,6 +9,8 @@ from typing import Literal
 
 import numpy as np
 
+from .proportion import wilson_ends
+from .resample import LEAST
 from .types import ALPHA, Floats, Interval, Plain
 
 BETS = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -30,11 +32,20 @@ class ClusteredShare(Plain):
     clusters: int
 
     def interval(self, low: float = 0.0, high: float = 1.0) -> Interval:
-        """The 95% interval, cut at what is possible; fewer than two clusters have none."""
-        if self.value is None or self.error is None:
+        """The 95% interval, cut at what is possible; fewer than `LEAST` clusters have none."""
+        if self.value is None or self.error is None or self.clusters < LEAST:
             return Interval(self.value, n=self.clusters)
         half = _student(1 - ALPHA / 2, self.clusters - 1) * self.error
         return Interval(self.value, max(low, self.value - half), min(high, self.value + half), self.clusters)
+
+    def share(self) -> Interval:
+        """The 95% interval of a plain share, by Wilson, for as many answers as its clusters are worth."""
+        if self.value is None or self.error is None or self.clusters < LEAST:
+            return Interval(self.value, n=self.clusters)
+        worth = self.value * (1 - self.value) / self.error**2
+        worth = min(float(self.n), max(float(self.clusters), worth))
+        ends = wilson_ends(self.value, worth, _student(1 - ALPHA / 2, self.clusters - 1))
+        return Interval(self.value, *ends, self.clusters)
 
     def p(self, null: float = 0.0, side: Literal["above", "both"] = "both") -> float | None:
         """The p of the t-test over clusters against a value; None where there is nothing to test."""
