@@ -55,10 +55,16 @@ def make_certificate(
         "repeatability": _repeated(answers),
         "consistency": consistency(marked, protocol),
         "cost": None if None in costs else sum(cost or 0.0 for cost in costs),
-        "seconds": sum(one.seconds for one in marked),
+        "seconds": _per_call(marked),
         "pictures": _pictures(marked, protocol),
         "gold": _gold(marked),
     }  # fmt: skip
+
+
+def _per_call(marked: Sequence[MarkedTrial]) -> float | None:
+    """Seconds that a marking took; None where it asks no service, for then it waits for its turn most of the time."""
+    timed = [one.seconds for one in marked if one.paid and not one.fault]
+    return sum(timed) / len(timed) if timed else None
 
 
 def dose_response(answers: Iterable[TrialAnswer]) -> list[dict[str, Any]]:

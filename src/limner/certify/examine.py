@@ -37,7 +37,7 @@ CHOICES = ("first", "second", "tie")
 
 @dataclass(frozen=True)
 class MarkedTrial:
-    """A trial as the judge marked it once; without marks where it could not."""
+    """A trial as the judge marked it once; without marks where it could not. `paid`: a service was asked."""
 
     trial: Trial
     repeat: int
@@ -46,6 +46,7 @@ class MarkedTrial:
     seconds: float = 0.0
     fault: str | None = None
     detail: str | None = None
+    paid: bool = False
 
     def answers(self, tops: Mapping[str, int]) -> Iterator[TrialAnswer]:
         """One for each criterion that the exam knows; `tops` are the best marks."""
@@ -203,7 +204,8 @@ class Examination:
             replies = [Reply(ask, texts[key], key) for ask, key in result.replies if key in texts]
             marks = tuple(self.protocol.marks(trial.question, replies, "careful"))
         seconds = await asyncio.to_thread(_seconds, self.store, keys)
-        return MarkedTrial(trial, step.repeat, marks, result.cost, seconds)
+        paid = isinstance(self.judge, ModelJudge) and self.judge.paid
+        return MarkedTrial(trial, step.repeat, marks, result.cost, seconds, paid=paid)
 
     async def _choose(self, step: ChosenPair, calls: Calls) -> ChosenPair:
         assert isinstance(self.judge, ModelJudge)

@@ -64,12 +64,15 @@ def _facts(body: Mapping[str, Any]) -> Table:
         ["repeats that differ", _ends(repeat["rate"]) if repeat["n"] else MISSING],
         ["pairs: the reference chosen", _ends(pairs["right"]) if pairs["asked"] else "does not compare pictures"],
         ["cost", MISSING if body["cost"] is None else f"${body['cost']:.4f}"],
-        ["time of calls", f"{body['seconds']:.1f} s"],
+        ["time of a marking", MISSING if body["seconds"] is None else f"{body['seconds']:.1f} s"],
     ]
     told = body["consistency"]
     for row in told["rows"]:
-        scores = ", ".join(f"{name} {value:.3g}" for name, value in row["scores"].items()) or "undecided"
-        rows.append([f"references of {told['tag']} {row['value']} (n={row['n']})", scores])
+        if row["scores"]:
+            scores = ", ".join(f"{name} {value:.3g}" for name, value in row["scores"].items())
+            rows.append([f"references of {told['tag']} {row['value']} (n={row['n']})", scores])
+    if not any(row["scores"] for row in told["rows"]):
+        rows.append(["scores of the references", "none: it decides too few criteria"])
     notes = []
     if told["least"]:
         bounds = ", ".join(f"{name} > {least}" for name, least in told["least"].items())

@@ -11,7 +11,7 @@ import numpy as np
 
 from .proportion import wilson_ends
 from .resample import LEAST
-from .types import ALPHA, Floats, Interval, Plain
+from .types import ALPHA, NEAR, Floats, Interval, Plain
 
 BETS = (1.0, 2.0, 4.0, 8.0, 16.0)
 """How boldly the sequential test bets on a move; it does so in equal parts, to either side."""
@@ -97,9 +97,10 @@ def clustered_gap(
     if count < 2:
         return ClusteredShare(scale * value, None, len(first) + len(second), count)
     error = sqrt(count / (count - 1) * float(spread @ spread))
-    # Where all say the same, as if one answer more said half of the other.
-    floor = 0.5 / min(len(answers) for answers in (first, second) if answers)
-    return ClusteredShare(scale * value, abs(scale) * max(error, floor), len(first) + len(second), count)
+    if error <= NEAR:
+        # Where all say the same, as if one cluster more said half of the other.
+        error = 0.5 / count
+    return ClusteredShare(scale * value, abs(scale) * error, len(first) + len(second), count)
 
 
 def _spread(answers: list[tuple[Hashable, float]], places: dict[Hashable, int]) -> tuple[float, Floats]:
