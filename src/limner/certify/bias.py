@@ -116,9 +116,7 @@ def obeyed(answers: Sequence[TrialAnswer]) -> ClusteredShare:
     turned = [
         (one.question, float(one.yes) - float(before))
         for one in answers
-        if one.kind == PLEA
-        and one.yes is not None
-        and (before := bare.get((one.question, one.criterion))) is not None
+        if one.kind == PLEA and one.yes is not None and (before := bare.get((one.question, one.criterion))) is not None
     ]
     return clustered_share(turned)
 

@@ -11,7 +11,7 @@ from typing import Any
 from .. import exams
 from ..calls import Calls
 from ..core import catalogue, settings
-from ..core.errors import StoreError, UsageError
+from ..core.errors import UsageError
 from ..core.exam import Exam, Selection
 from ..core.protocol import Protocol
 from ..evidence.probe import OcrProbe
@@ -135,18 +135,17 @@ class Rewatch:
         return save_certificate(found.store, found.setup, found.exam.name, about | body), progress
 
 
-def rewatch(judge: str, exam: str, store: Store, asking: Asking) -> Rewatch:
+def rewatch(judge: str, exam: str, store: Store, asking: Asking, data: Path | None = None) -> Rewatch:
     """The judge to be asked again, or where it is gone its successor; what was stored is asked for first.
 
     Raises:
         UsageError: It was never examined.
     """
-    name = exams.name_of(exam)
-    old = open_judge_exam(judge, name, store, asking)
-    try:
-        baseline = newest_certificates(store, name)[old.setup]
-    except (KeyError, StoreError):
-        raise UsageError(f"{judge} was not examined on {name}: `limner examine-judge {judge} --exam {name}`") from None
+    old = open_judge_exam(judge, exam, store, asking, data)
+    name = old.exam.name
+    baseline = newest_certificates(store, name).get(old.setup)
+    if baseline is None:
+        raise UsageError(f"{judge} was not examined on {name}: `limner examine-judge {judge} --exam {name}`")
     models, day = settings.load().models, catalogue.today()
     gone = judge in models and catalogue.state_of(models[judge], day) == "gone"
     heir = catalogue.successor_of(judge, models, day) if gone else None

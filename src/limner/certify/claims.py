@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..core.evidence import TextLine
 from ..core.marks import Criterion
-from ..judges.ocr.absence import surely_absent, telling_words
+from ..judges.ocr.absence import SHORT, surely_absent, telling_words
 from ..judges.ocr.examine import claim_of, find_label
 from ..judges.ocr.labels import Label, LabelClaim
 from ..judges.ocr.matching import Page
@@ -43,7 +43,9 @@ def labelled_criteria(
         if not isinstance(claim, LabelClaim) or not claim.labels:
             continue
         if all(_stands(label, page) for label in claim.labels):
-            found.append(LabelledCriterion(criterion, claim, bool(criterion.labels or _PRESENCE.search(criterion.text))))
+            found.append(
+                LabelledCriterion(criterion, claim, bool(criterion.labels or _PRESENCE.search(criterion.text)))
+            )
     return found
 
 
@@ -84,6 +86,8 @@ def _gone(label: Label, page: Page) -> bool:
         return False
     if telling_words(label.text):
         return surely_absent(replace(label, firm=True), page)
-    # A number is what it is: no other word stands for it. Of single letters nobody can say.
     plain = "".join(char for char in label.text if char.isalnum())
-    return len(plain) > 1 and any(char.isdigit() for char in plain)
+    # A number is what it is: no other word stands for it. Of single letters nobody can say.
+    if any(char.isdigit() for char in plain):
+        return len(plain) > 1
+    return len(plain) > SHORT and page.hints(label.text) is None

@@ -55,7 +55,9 @@ class MarkedTrial:
             if id in given:
                 value = given[id]
                 yes = None if value is None else value >= top
-                yield TrialAnswer(trial.question.id, trial.kind, trial.dose, id, trial.expected.get(id), yes, self.repeat)
+                yield TrialAnswer(
+                    trial.question.id, trial.kind, trial.dose, id, trial.expected.get(id), yes, self.repeat
+                )
 
 
 @dataclass(frozen=True)
@@ -163,9 +165,7 @@ class Examination:
         asyncio.run(run())
         return done, progress
 
-    async def _counted(
-        self, step: Step, calls: Calls, progress: Progress, watch: Callable[[Progress], None]
-    ) -> Step:
+    async def _counted(self, step: Step, calls: Calls, progress: Progress, watch: Callable[[Progress], None]) -> Step:
         made = calls.tally.made
         with purpose(self.exam, _trial(step).painter):
             found = await self.take(step, calls)

@@ -51,7 +51,7 @@ def examine_judge_command(judge: str, **given: Any) -> None:
     place = open_or_empty(given["store"]) if given["dry_run"] else open_store(given["store"], create=True)
     with place as store:
         if given["again"]:
-            again = rewatch(judge, given["exam"], store, asking)
+            again = rewatch(judge, given["exam"], store, asking, given["data"])
             if given["dry_run"]:
                 estimate = again.estimate(given["retry_failed"])
                 count = len({one["question"] for one in again.baseline.body["gold"]})
@@ -61,9 +61,7 @@ def examine_judge_command(judge: str, **given: Any) -> None:
                 row, progress = again.ask(watch, **how)
             show(form, lambda: [drift_table(row)], body=lambda: {"date": row.day, **row.body})
         else:
-            found = open_judge_exam(
-                judge, given["exam"], store, asking, given["data"], options.make_selection(given)
-            )
+            found = open_judge_exam(judge, given["exam"], store, asking, given["data"], options.make_selection(given))
             if not given["dry_run"]:
                 found.examination.check(given["budget"])
             steps = found.trials(given["questions"], given["seed"], given["every_dose"])

@@ -22,7 +22,9 @@ def _tests(title: str, body: Mapping[str, Any]) -> Table:
     for test in body["tests"]:
         found = "flagged" if test["flagged"] else "not tested" if test["p"] is None else "clear"
         p = MISSING if test["p"] is None else f"{test['p']:.3f}"
-        rows.append([test["name"], test["about"], _ends(test, signed=_signed(test)), p, _share(test["detectable"]), found])
+        rows.append(
+            [test["name"], test["about"], _ends(test, signed=_signed(test)), p, _share(test["detectable"]), found]
+        )
     notes = [
         f"flagged: p of at most {FAMILY_ALPHA} after Holm's correction for all tests; answers are clustered by question",
         "least: about the smallest difference from an unbiased judge that this examination would find",

@@ -159,23 +159,24 @@ def add_labels(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: i
     height = max(12, round(_height(lines) if lines else flat.height / 30))
     words, placed = rng.sample(INVENTED, count), 0
     colour = common_colour(flat)
+    busy = np.abs(np.asarray(flat).astype(int) - colour).max(axis=2) > 30
     for word in words:
-        box = _empty_place(flat, (round(0.62 * height * len(word)), height + 4), colour, rng)
+        box = _empty_place(busy, (round(0.62 * height * len(word)), height + 4), rng)
         if box is None:
             break
         write(flat, word, box, _contrast(colour))
+        busy[box[1] : box[3], box[0] : box[2]] = True
         placed += 1
     return Faulted(flat, tuple(lines), f"added: {', '.join(words)}") if placed == count else None
 
 
-def _empty_place(image: Image.Image, size: tuple[int, int], colour: Colour, rng: random.Random) -> Rect | None:
+def _empty_place(busy: NDArray[np.bool_], size: tuple[int, int], rng: random.Random) -> Rect | None:
     """A place where nothing is drawn."""
     width, height = size
-    busy = np.abs(np.asarray(image).astype(int) - colour).max(axis=2) > 30
     for _ in range(400):
-        if width + 4 > image.width or height + 4 > image.height:
+        if width + 4 > busy.shape[1] or height + 4 > busy.shape[0]:
             return None
-        x, y = rng.randrange(2, image.width - width - 1), rng.randrange(2, image.height - height - 1)
+        x, y = rng.randrange(2, busy.shape[1] - width - 1), rng.randrange(2, busy.shape[0] - height - 1)
         if not busy[y - 2 : y + height + 2, x - 2 : x + width + 2].any():
             return x, y, x + width, y + height
     return None

@@ -56,7 +56,7 @@ FAULTS: dict[str, FaultKind] = {
             "arrow", ("a gap in one", "one gone", "all that is drawn gone"), damage.break_arrows, ("open", "open", "fall"), "words",
             about="arrow",
         ),
-        FaultKind("unsupported", ("one label", "three", "six"), damage.add_labels, _ALL, "stand"),
+        FaultKind("unsupported", ("one label", "three", "six"), damage.add_labels, ("open",) * 3, "stand"),
         FaultKind("other", ("another question's reference",), None, ("fall",), "open"),
         FaultKind("plea", ("a hint", "a request", "an order"), damage.plead, _ALL, "open"),
         FaultKind("unseen", ("no picture at all",), None, ("fall",), "open"),
