@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from .fake_judges import FakeJudge
 
 INNOCENT, MOST_FLAGGED = 200, 15
 TRIES, LEAST_FOUND = 100, 80
-BIASES = {
+BIASES: dict[str, dict[str, Any]] = {
     "yes-lean": {"lean": 0.2},  # A fifth of noes: 10 points of all, where half is no.
     "position": {"first": 0.2},  # A fifth blindly: 60 of 100 the first.
     "unseen": {"unseen": 0.2},

@@ -51,7 +51,11 @@ def make_certificate(
         "doses": dose_response(answers),
         "seen_from": seen_from(dose_response(answers)),
         "false_alarms": _false_alarms(answers),
-        "pairs": {"asked": len(chosen), "ties": sum(one.right is None for one in pairs), "right": right.share().to_json()},
+        "pairs": {
+            "asked": len(chosen),
+            "ties": sum(one.right is None for one in pairs),
+            "right": right.share().to_json(),
+        },
         "repeatability": _repeated(answers),
         "consistency": consistency(marked, protocol),
         "cost": None if None in costs else sum(cost or 0.0 for cost in costs),
@@ -142,10 +146,10 @@ def consistency(marked: Sequence[MarkedTrial], protocol: Protocol[Any]) -> dict[
         for name in names:
             if (value := found.get(name)) is not None:
                 place.setdefault(name, []).append(value)
-    rows = []
-    for value in protocol.in_order(tag, by):
-        means = {name: sum(given) / len(given) for name, given in by[value].items()}
-        rows.append({"value": value, "n": max(map(len, by[value].values()), default=0), "scores": means})
+    rows: list[dict[str, Any]] = []
+    for word in protocol.in_order(tag, by):
+        means = {name: sum(given) / len(given) for name, given in by[word].items()}
+        rows.append({"value": word, "n": max(map(len, by[word].values()), default=0), "scores": means})
     least = dict(protocol.consistency)
     reached = None
     if least and rows:

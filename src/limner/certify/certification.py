@@ -97,7 +97,12 @@ def certify(
     lead, models = found.protocol.scored[0], settings.load().models
     groups = load_groups(found.store, found.exam.name)
     own = stored_preference(groups, found.judge.name, found.setup, lead.name, lead.top, models)
-    about = {"kind": CERTIFICATE, "judge": found.judge.name, "exam": found.exam.name, "setup": dict(found.judge.setup)}
+    about: dict[str, Any] = {
+        "kind": CERTIFICATE,
+        "judge": found.judge.name,
+        "exam": found.exam.name,
+        "setup": dict(found.judge.setup),
+    }
     about |= {"seed": seed, "selected": selected, "every_dose": every_dose}
     save_setup(found.store, found.setup, found.judge.setup)
     body = make_certificate(about, done, found.protocol, own)
@@ -129,7 +134,12 @@ class Rewatch:
         """Ask the gold set again and keep what was found."""
         found, gold = self.found, self.baseline.body["gold"]
         body, _done, progress = ask_again(found.examination, gold, _by_id(found.exam), self.first, watch, **how)
-        about = {"kind": DRIFT, "judge": found.judge.name, "exam": found.exam.name, "session": self.session}
+        about: dict[str, Any] = {
+            "kind": DRIFT,
+            "judge": found.judge.name,
+            "exam": found.exam.name,
+            "session": self.session,
+        }
         about |= {"predecessor": self.predecessor, "since": self.baseline.day, "certificate": self.baseline.id}
         save_setup(found.store, found.setup, found.judge.setup)
         return save_certificate(found.store, found.setup, found.exam.name, about | body), progress

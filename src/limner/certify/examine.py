@@ -234,7 +234,7 @@ def _trial(step: Step) -> Trial:
 def _seconds(store: Store, keys: Sequence[str]) -> float:
     """How long the calls took when they were made."""
     query = sa.select(attempts.c.call, attempts.c.seconds)
-    return sum(row.seconds for row in store.rows(query, attempts.c.call, keys))
+    return float(sum(row.seconds for row in store.rows(query, attempts.c.call, keys)))
 
 
 async def _all(steps: Sequence[Step], take: Callable[[Step], Awaitable[Step]], concurrency: int) -> list[Step]:

@@ -1,4 +1,4 @@
-"""Does a judge prefer the painters of its own maker? Held against what other makers' judges say of the same drawings."""
+"""Does a judge prefer its own maker's painters? Held against what other makers' judges say of the same drawings."""
 
 from __future__ import annotations
 

@@ -116,8 +116,11 @@ class TrialMaker:
         reference = question.reference
         if reference is None or reference.sha256 is None:
             return None
-        with picture_faults(reference.name):
-            data = reference.read() or await asyncio.to_thread(self.blobs.get, reference.sha256)
+        data = reference.read()
+        if data is None:
+            with picture_faults(reference.name):
+                data = await asyncio.to_thread(self.blobs.get, reference.sha256)
+        assert data is not None
         try:
             found = await self.ocr.measure(data, calls)
         except Fault as fault:

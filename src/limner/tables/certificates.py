@@ -26,7 +26,7 @@ def _tests(title: str, body: Mapping[str, Any]) -> Table:
             [test["name"], test["about"], _ends(test, signed=_signed(test)), p, _share(test["detectable"]), found]
         )
     notes = [
-        f"flagged: p of at most {FAMILY_ALPHA} after Holm's correction for all tests; answers are clustered by question",
+        f"flagged: p of at most {FAMILY_ALPHA} after Holm's correction for all tests; answers clustered by question",
         "least: about the smallest difference from an unbiased judge that this examination would find",
     ]
     heads = ["bias", "what it would mean", "measured", "p", "least", "verdict"]
@@ -34,7 +34,8 @@ def _tests(title: str, body: Mapping[str, Any]) -> Table:
 
 
 def _doses(body: Mapping[str, Any]) -> Table:
-    rows, starts = [], []
+    rows: list[list[str]] = []
+    starts: list[int] = []
     for row in body["doses"]:
         if not row["questions"]:
             continue
@@ -44,7 +45,7 @@ def _doses(body: Mapping[str, Any]) -> Table:
         seen, alarms = _ends(row["seen"]), _ends(row["false_alarms"])
         rows.append([row["kind"], row["about"], str(row["questions"]), asked, seen, alarms, str(row["undecided"])])
     notes = [
-        "must fall / stand: answers about criteria that name a label the fault touches, and about others that it leaves",
+        "must fall / stand: answers about criteria that name a label the fault touches, and about others",
         "seen: of those that must fall and were decided, how many fell; false: of those that must stand, how many fell",
         "from which dose on at least half is seen: " + _from(body["seen_from"]),
     ]

@@ -79,7 +79,7 @@ def test_lines_are_found_and_frames_are_not() -> None:
 
 def test_everything_but_labels_goes_with_the_last_dose_of_arrows() -> None:
     bare = np.asarray(make("arrow", 3).image)
-    assert (bare[60:300, 170:310] == 255).all()
+    assert (bare[60:300, 200:350] == 255).all()
 
 
 def test_words_that_plead_stand_below_a_picture_without_labels() -> None:

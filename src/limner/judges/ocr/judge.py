@@ -108,8 +108,8 @@ class OcrJudge:
 
     async def mark_unseen(self, subject: Subject, calls: Calls) -> JudgeResult:
         """By no text at all; see `limner.judges.base.Unseeing`."""
-        given = (self._protocol.criteria(subject.question), [], self._protocol.label_kinds, self._mentions, [])
-        return JudgeResult((), tuple(await asyncio.to_thread(self._examine, *given)))
+        criteria, kinds = self._protocol.criteria(subject.question), self._protocol.label_kinds
+        return JudgeResult((), tuple(await asyncio.to_thread(self._examine, criteria, (), kinds, self._mentions, ())))
 
 
 def _open(given: JudgeInputs) -> OcrJudge:

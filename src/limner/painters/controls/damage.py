@@ -147,7 +147,7 @@ def find_strokes(image: Image.Image, lines: Sequence[TextLine]) -> list[tuple[ND
             continue
         grown = np.zeros(ink.shape, dtype=bool)
         grown[box] = here
-        grown = ndimage.binary_dilation(grown, np.ones((3, 3)), iterations=2) & ~taken
+        grown = ndimage.binary_dilation(grown, np.ones((3, 3), dtype=bool), iterations=2) & ~taken
         found.append((length, np.nonzero(grown)))
     return [(rows, columns) for _, (rows, columns) in sorted(found, key=lambda one: -one[0])]
 

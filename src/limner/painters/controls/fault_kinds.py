@@ -53,8 +53,8 @@ FAULTS: dict[str, FaultKind] = {
         FaultKind("cut", ("15% cut off", "35%", "60%"), damage.cut_off, _ALL, "words"),
         FaultKind("region", ("10% deleted", "25%", "50%"), damage.delete_region, _ALL, "words"),
         FaultKind(
-            "arrow", ("a gap in one", "one gone", "all that is drawn gone"), damage.break_arrows, ("open", "open", "fall"), "words",
-            about="arrow",
+            "arrow", ("a gap in one", "one gone", "all that is drawn gone"), damage.break_arrows,
+            ("open", "open", "fall"), "words", about="arrow",
         ),
         FaultKind("unsupported", ("one label", "three", "six"), damage.add_labels, ("open",) * 3, "stand"),
         FaultKind("other", ("another question's reference",), None, ("fall",), "open"),
