@@ -15,6 +15,8 @@ from ..judges.ocr.matching import Page
 from ..painters.controls.fault_kinds import Effect, FaultKind
 from ..painters.controls.faults import Faulted
 
+_ARROWS = re.compile("[←-⇿➔-➾]")
+"""Arrows that were read as signs of a label, and so still stand there."""
 _PRESENCE = re.compile(r"\b(?:present|written|included|appear)", re.IGNORECASE)
 
 
@@ -69,7 +71,7 @@ def expected(
             kind.beside == "stand" or (kind.beside == "words" and one.claim.sufficient)
         ):
             found[id] = "stand"
-    if kind.about is not None:
+    if kind.about is not None and not any(_ARROWS.search(line.text) for line in faulted.left):
         told = [one for one in criteria if kind.about in one.text.lower() and one.present_means == 1]
         found |= {criterion.id: effect for criterion in told}
     return {id: word for id, word in found.items() if word != "open"}
