@@ -58,7 +58,7 @@ def test_scores_as_csv(marked: Marked) -> None:
 
 def test_scores_as_a_table(marked: Marked) -> None:
     out = limner("scores", "genexam", "--store", marked.store, "--by", "difficulty").out
-    assert f"genexam · judge {marked.judge} · reading careful" in out
+    assert f"genexam · judge {marked.judge} (not examined) · reading careful" in out
     assert "compared on the 3 questions that all painters have" in out
     assert "1 missing" in out
     assert "variant release, options reference=image" in out

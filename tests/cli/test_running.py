@@ -39,7 +39,7 @@ def everything(store: str | Path) -> dict[str, list[Any]]:
 
 def test_run_draws_marks_and_shows(words: list[str], judge: str) -> None:
     said = limner("run", "genexam", *words, "--judge", judge)
-    assert f"genexam · judge {judge} · reading careful" in said.out
+    assert f"genexam · judge {judge} (not examined) · reading careful" in said.out
     assert "mine" in said.out
     assert "8/8 done" in said.err
 

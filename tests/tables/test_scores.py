@@ -56,7 +56,7 @@ def test_nothing_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_one_painter(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, standing(failures={"missing": 2}, coverage=0.5714))
-    assert "exam · judge judge · reading careful" in out
+    assert "exam · judge judge (not examined) · reading careful" in out
     assert "50.0 [50.0, 50.0]" in printed(capsys, standing())
     assert "57%" in out
     assert "2 missing" in out

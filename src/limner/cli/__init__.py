@@ -25,6 +25,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "modes": "Let a chat model sort what painters got wrong into modes of failure.",
         "export": "Write one row per drawing and judge.",
     },
+    "Judges": {
+        "examine-judge": "Examine a judge on faults of known effect; ask it again to see whether it has moved.",
+    },
     "Publish": {
         "table": "Show a paper's table, with the published figures and your own.",
         "plot": "Draw a plot of scores for print: SVG, PDF or PNG.",
@@ -54,7 +57,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
 }
 COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}
-_FILES = {"Draw and mark": "run", "First steps": "demo"}
+_FILES = {"Draw and mark": "run", "Judges": "certify", "First steps": "demo"}
 """The module with a group's commands, where it is not called like the group."""
 
 
@@ -71,7 +74,7 @@ class Lazy(click.Group):
             return None
         group = next(group for group, inside in GROUPS.items() if cmd_name in inside)
         module = import_module(f".{_FILES.get(group, group.lower())}", __name__)
-        command: click.Command = getattr(module, f"{cmd_name}_command")
+        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

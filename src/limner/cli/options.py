@@ -99,11 +99,7 @@ selection = together(
     click.option("--sample", type=int, metavar="N", help="Only N questions, chosen in the exam's own proportions."),
     click.option("--sample-seed", type=int, metavar="N", help="Another number gives another sample; 0 by default."),
 )
-asking = together(
-    click.option(
-        "--judge", "judges", cls=Listing, multiple=True, metavar="SPEC",
-        help="PROVIDER/MODEL such as openai/gpt-6-sol, or one of {judges}, such as replay/FILE. Repeatable.",
-    ),
+how_asked = together(
     click.option("--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="Sent with each judge call."),
     click.option("--preset", help="Named settings of the exam, such as paper; options that you give replace them."),
     click.option("--variant", help="In which way the judge is asked; see `limner exams`."),
@@ -117,6 +113,13 @@ asking = together(
         "--wording", multiple=True, metavar="VERSION|HASH",
         help="Version of the shipped prompts to use, such as 1, or of the OCR examiner's rules; the newest by default.",
     ),
+)  # fmt: skip
+asking = together(
+    click.option(
+        "--judge", "judges", cls=Listing, multiple=True, metavar="SPEC",
+        help="PROVIDER/MODEL such as openai/gpt-5, or one of {judges}, such as replay/FILE. Repeatable.",
+    ),
+    how_asked,
 )  # fmt: skip
 exam_options = click.option(
     "-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam. Repeatable."

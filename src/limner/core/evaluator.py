@@ -32,6 +32,7 @@ class Evaluator:
         label: The shortest name that tells it from the others in the store.
         kind: What it is: ``judge``, later also ``person``, ``metric``, ``panel``.
         worded: Names of its wording beside the hash, such as the version in which it was shipped.
+        examined: The day of its newest certificate for this exam; None where it was not examined.
     """
 
     id: str
@@ -39,6 +40,14 @@ class Evaluator:
     label: str = ""
     kind: str = "judge"
     worded: tuple[str, ...] = ()
+    examined: str | None = None
+
+    @property
+    def told(self) -> str:
+        """The name, for a judge with the day on which it was examined, as tables show it."""
+        if self.kind != "judge":
+            return self.name
+        return f"{self.name} (examined {self.examined})" if self.examined else f"{self.name} (not examined)"
 
     @property
     def judge(self) -> str:

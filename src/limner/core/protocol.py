@@ -111,6 +111,8 @@ class Protocol(ABC, Generic[R]):
     """Scores that ``--by dimension`` lists."""
     titles: Mapping[str, str] = {}
     """What people call scores whose names are short for something; see `called`."""
+    consistency: Mapping[str, float] = {}
+    """What a judge must at least give the references themselves, by score, as the exam's paper reports of its own."""
     blank_size: tuple[int, int] = (1024, 1024)
     """Width and height of the white sheet that ``control/blank`` hands in."""
 

@@ -16,7 +16,7 @@ from ..evidence.probe import OcrProbe
 from ..exams import Kind, wordings
 from ..exams.released import PREFIX, read_release, release_folder
 from ..store import Blobs
-from .base import JUDGES, Judge, JudgeInputs, JudgeKind, JudgeResult, Subject
+from .base import JUDGES, Judge, JudgeInputs, JudgeKind, JudgeResult, Subject, Unseeing
 from .model import ModelJudge
 from .ocr.judge import RULES, OcrJudge
 
@@ -30,6 +30,7 @@ __all__ = [
     "ModelJudge",
     "OcrJudge",
     "Subject",
+    "Unseeing",
     "make_variant",
     "open_judge",
     "split_wording",

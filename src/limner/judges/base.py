@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from ..calls import Calls
 from ..core.asks import Variant
@@ -75,6 +75,15 @@ class Judge(Protocol):
 
     def unpriced(self) -> str | None:
         """Why nobody knows what one of its calls can cost, or None when that is known."""
+        ...
+
+
+@runtime_checkable
+class Unseeing(Protocol):
+    """A judge that can also be asked without a picture, to see what it says when it cannot look."""
+
+    async def mark_unseen(self, subject: Subject, calls: Calls) -> JudgeResult:
+        """Mark as usual, but with nothing to look at; `subject.image` only names the marking."""
         ...
 
 

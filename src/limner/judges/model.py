@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 from ..calls import Calls, Fault
-from ..core.asks import Ask, Variant
+from ..core.asks import Ask, Text, Variant
 from ..core.errors import Lacking
 from ..core.exam import Question
 from ..core.faults import picture_faults
@@ -74,17 +75,31 @@ class ModelJudge:
         known = self._protocol.reply_tokens
         return known.get(ask.name, known.get(ask.name.partition("/")[0], 500))
 
+    @property
+    def model(self) -> ChatModel | ReplayModel:
+        """Its mind, for asks that are not the exam's."""
+        return self._model
+
     async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
         """Every ask in turn; see `limner.judges.base.Judge`."""
+        return await self._mark(subject, calls)
+
+    async def mark_unseen(self, subject: Subject, calls: Calls) -> JudgeResult:
+        """The same asks without any picture; see `limner.judges.base.Unseeing`."""
+        return await self._mark(subject, calls, seen=False)
+
+    async def _mark(self, subject: Subject, calls: Calls, seen: bool = True) -> JudgeResult:
         replies: list[tuple[str, str]] = []
         costs: list[float | None] = []
         try:
-            evidence = await self._measured(subject, calls, replies)
+            evidence = await self._measured(subject, calls, replies, seen)
             for ask in self._protocol.before(subject.question, self._variant):
                 # A caption belongs to the question: the same for every painter and repeat.
                 answer = await self._ask(ask, subject, calls, replies, costs, shared=True)
                 evidence[ask.name] = answer.reply.text
             asks = self._protocol.asks(subject.question, subject.image, evidence, self._variant)
+            if not seen:
+                asks = [replace(ask, shown=tuple(p for p in ask.shown if isinstance(p, Text))) for ask in asks]
             answers = [await self._ask(ask, subject, calls, replies, costs) for ask in asks]
         except Lacking as error:
             raise Fault("missing", str(error)) from error
@@ -101,9 +116,13 @@ class ModelJudge:
         marks = self._protocol.marks(question, [answer.reply for answer in answers], "careful")
         return faults[0] if all(mark.verdict == "unread" for mark in marks) else None
 
-    async def _measured(self, subject: Subject, calls: Calls, replies: list[tuple[str, str]]) -> dict[str, Any]:
+    async def _measured(
+        self, subject: Subject, calls: Calls, replies: list[tuple[str, str]], seen: bool
+    ) -> dict[str, Any]:
         if not self._reads_text:
             return {}
+        if not seen:
+            return {"ocr": {"value": [], "backend": self._probe.name}}
         with picture_faults(subject.image):
             data = await asyncio.to_thread(self._blobs.get, subject.image)
         found = await self._probe.measure(data, calls)

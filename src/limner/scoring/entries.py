@@ -19,6 +19,7 @@ from ..exams import Kind, kind
 from ..exams.wordings import wording_names
 from ..screening.stored import Flags, screen_drawings
 from ..store import Store
+from ..store.certificates import newest_certificates
 from ..store.measurements import load_evidence
 from ..store.records import (
     CONTROL,
@@ -135,8 +136,9 @@ def sorted_entries(entries: Iterable[Entry]) -> tuple[Entry, ...]:
 def evaluators_of(store: Store, exam: str) -> list[Evaluator]:
     """Everyone who marked drawings of this exam, labelled so that they can be told apart."""
     there, exam_kind = marking_setups(store, exam), kind(kind_of(store, exam))
+    examined = {setup: row.day for setup, row in newest_certificates(store, exam).items()}
     return labelled(
-        Evaluator(id, setup, worded=wording_names(exam_kind, setup))
+        Evaluator(id, setup, worded=wording_names(exam_kind, setup), examined=examined.get(id))
         for id, setup in sorted(load_setups(store).items())
         if id in there
     )

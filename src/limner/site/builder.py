@@ -21,9 +21,11 @@ from ..evidence.kinds import split_options
 from ..scoring import evaluators_of
 from ..scoring.groups import check_without, stored_exam, which_questions
 from ..store import DEFAULT, Store
+from ..store.certificates import newest_certificates
 from ..store.open import open_store
 from ..store.records import load_setups
 from ..store.schema import exams as exam_table
+from .certificates import certificate_page
 from .chunks import Chunks, key
 from .exam_data import ExamData
 from .inventory import Inventory, Terms
@@ -121,6 +123,8 @@ def build(
         feet = [exam.write(pictures) for exam in made]
         write_boxes(opened, _wanted(made))
         _write(folder, made, feet, slugs, store_name(opened))
+        for exam in made:
+            _write_certificates(folder / "exams" / slugs[exam.inventory.name], exam, opened)
     drawings = sum(len(inventory.slots) for inventory in inventories)
     seconds = time.perf_counter() - clock
     broken = tuple(said for exam in made for said in exam.broken)
@@ -214,6 +218,17 @@ def _write(
     index.add("site", {"exams": [_summary(exam, slugs[exam.inventory.name]) for exam in made]})
     index.flush()
     (folder / "index.html").write_text(index_page(feet, built, store), encoding="utf-8")
+
+
+def _write_certificates(home: Path, exam: ExamData, store: Store) -> None:
+    """The certificates of the judges that have one, in place of those of an earlier build."""
+    for old in home.glob("certificate-*.html"):
+        old.unlink()
+    newest = newest_certificates(store, exam.inventory.name)
+    for table in exam.judges.tables:
+        if table.certificate is not None:
+            page = certificate_page(newest[table.evaluator.id], store.blobs)
+            (home / table.certificate).write_text(page, encoding="utf-8")
 
 
 def _summary(exam: ExamData, slug: str) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class JudgeTable:
         notes: What a reader must know of the comparison, for each choice of the questions it is made on.
         ranks: Score -> painter and strategy -> best and worst place that the common questions leave open.
         differs: Painter and strategy -> what differs from the paper's settings, in words.
+        certificate: The file with its certificate, beside the exam's pages; None where it was not examined.
     """
 
     number: int
@@ -47,6 +48,7 @@ class JudgeTable:
     markings: int = 0
     first: float | None = None
     last: float | None = None
+    certificate: str | None = None
 
     def count(self, time: float) -> None:
         """Count a marking."""
@@ -83,6 +85,7 @@ class JudgeData:
         if not groups:
             return
         table = JudgeTable(len(self.tables), evaluator, digest(evaluator.setup))
+        table.certificate = f"certificate-{table.id[:12]}.html" if evaluator.examined else None
         self.tables.append(table)
         self.met.append(array("d", [float("nan")]) * len(inventory.slots))
         self.decided.append(array("L", [0]) * len(inventory.slots))

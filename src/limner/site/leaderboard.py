@@ -29,6 +29,8 @@ def table_json(table: JudgeTable, inventory: Inventory) -> dict[str, Any]:
         "name": evaluator.name,
         "id": table.id[:12],
         "setup": dict(evaluator.setup),
+        "examined": evaluator.examined,
+        "certificate": table.certificate,
         "notes": table.notes,
         "lead": lead(table.rows, inventory.protocol.scored),
         "markings": table.markings,

@@ -26,7 +26,7 @@ def comparison_tables(found: Sequence[Comparison]) -> list[Table]:
         return [nothing_marked()]
     tables = []
     for one in found:
-        title = f"{one.exam} · judge {one.evaluator.name} · reading {one.reading} · {one.score.name}"
+        title = f"{one.exam} · judge {one.evaluator.told} · reading {one.reading} · {one.score.name}"
         if one.by is not None:
             title += f" · {one.by}: {one.category}"
         tables.append(_places(one, f"{title} · {_on(one)}"))

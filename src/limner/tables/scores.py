@@ -70,7 +70,7 @@ def _table(rows: Sequence[Standing], scores: Sequence[Score], told: Sequence[str
         body.append(cells)
     # Controls stand apart: they are no rivals.
     apart = [n for n in range(1, len(rows)) if rows[n].control and not rows[n - 1].control]
-    title = f"{first.exam} · judge {first.evaluator.name} · reading {first.reading}"
+    title = f"{first.exam} · judge {first.evaluator.told} · reading {first.reading}"
     return simple_table(title, heads, body, told, above=first.compared.first, names=1 + placed, rules=apart)
 
 

@@ -36,6 +36,7 @@ class Mmmg(Protocol[GraphRubric]):
     variants = ("structured", "free-text")
     options: Mapping[str, tuple[str, ...]] = {"template": ("corrected", "as-published")}
     constants: Mapping[str, float] = {"n_min": 70, "n_max": 160}
+    consistency: Mapping[str, float] = {"fidelity_release": 0.92, "u_acc": 0.91}
     needs = frozenset({REGIONS})
     label_kinds = frozenset({"entity"})
     breakdowns = ("level", "discipline", "level_discipline")

@@ -55,6 +55,11 @@ def wants_second(marks: Iterable[Mark]) -> bool:
     return any(mark.value is None and mark.reason.startswith(_ONCE) for mark in marks)
 
 
+def claim_of(criterion: Criterion) -> LabelClaim | TickClaim | None:
+    """What a criterion asks of the text in a drawing: the labels its rubric names, or those its words demand."""
+    return named(criterion.labels, criterion.also) if criterion.labels else demand(criterion.text)
+
+
 def decide(
     claim: LabelClaim | TickClaim, lines: Sequence[TextLine], second: Sequence[TextLine] | None = None
 ) -> Decision:
@@ -65,7 +70,7 @@ def decide(
 def _mark(criterion: Criterion, pages: Sequence[Page], kinds: frozenset[str]) -> Mark:
     if criterion.kind not in kinds:
         return Mark.abstain(criterion.id, f"criteria of kind {criterion.kind!r} need eyes", SOURCE)
-    demanded = named(criterion.labels, criterion.also) if criterion.labels else demand(criterion.text)
+    demanded = claim_of(criterion)
     if demanded is None:
         return Mark.abstain(criterion.id, "demands no label that words could prove", SOURCE)
     decision = _agreed(demanded, pages, criterion.exact)
@@ -88,7 +93,7 @@ def _decide(claim: LabelClaim | TickClaim, page: Page, exact: bool = False) -> D
         return _scaled(claim, page)
     if not claim.labels:
         return Decision(None if page.lines else 0, "names no label" if page.lines else "no text at all")
-    found = {label: _find(label, page) for label in claim.labels}
+    found = {label: find_label(label, page) for label in claim.labels}
     joined = " and ".join(label.text for label in claim.labels)
     together = page.find(joined) if claim.mode == "all" and len(found) > 1 else None
     if together and _exactly(joined, together).proof:
@@ -110,7 +115,7 @@ def _scaled(claim: TickClaim, page: Page) -> Decision:
     if claim.unit and not any(same_word(claim.unit, word) for line in page.lines for word in tokens(line.text)):
         return Decision(None, f"numbers read along the {claim.axis}-axis, but not {claim.unit!r}")
     if claim.name:
-        place = _find(claim.name, page)
+        place = find_label(claim.name, page)
         if not place or not place.proof or not stand_at((claim.axis,), (place,), page.lines):
             return Decision(None, f"{claim.name.text!r} not read where the name of the axis would stand")
     return Decision(1, f"read along the {claim.axis}-axis: {', '.join(f'{number:g}' for number in numbers)}")
@@ -130,7 +135,7 @@ def _found(claim: LabelClaim, found: dict[Label, LabelMatch], page: Page) -> Dec
     return Decision(1, reads)
 
 
-def _find(label: Label, page: Page) -> LabelMatch | None:
+def find_label(label: Label, page: Page) -> LabelMatch | None:
     """The best place of the label or of a variant that is a name of its own, not a unit or a remark."""
     names = [label.text, *(v for v in label.variants if len("".join(tokens(v))) > EXACT_LENGTH or v[:1].isdigit())]
     places = [_exactly(name, place) for name in names if (place := page.find(name))]

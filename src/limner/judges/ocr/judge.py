@@ -106,6 +106,11 @@ class OcrJudge:
             replies.append(("ocr again", again.call))
         return JudgeResult(tuple(replies), tuple(marks))
 
+    async def mark_unseen(self, subject: Subject, calls: Calls) -> JudgeResult:
+        """By no text at all; see `limner.judges.base.Unseeing`."""
+        criteria, kinds = self._protocol.criteria(subject.question), self._protocol.label_kinds
+        return JudgeResult((), tuple(await asyncio.to_thread(self._examine, criteria, (), kinds, self._mentions, ())))
+
 
 def _open(given: JudgeInputs) -> OcrJudge:
     protocol = given.exam.protocol

@@ -183,6 +183,21 @@ def _ground(pixels: NDArray[np.uint8], line: TextLine, taken: NDArray[np.bool_] 
     return Ground(colour, float(around[family] / max(1, around.sum())))
 
 
+def ground_colour(image: Image.Image, line: TextLine) -> Colour:
+    """The colour of what a label stands on."""
+    return _ground(np.asarray(flatten(image)), line).colour
+
+
+def common_colour(image: Image.Image) -> Colour:
+    """The colour most of a picture has, near ones counted together: as a rule that of the paper."""
+    pixels = np.asarray(flatten(image)).reshape(-1, 3)
+    families = (pixels >> 4).astype(np.int64) @ (256, 16, 1)
+    inside = pixels[families == np.bincount(families).argmax()].astype(np.int64) @ (1 << 16, 1 << 8, 1)
+    colours, counts = np.unique(inside, return_counts=True)
+    code = int(colours[counts.argmax()])
+    return code >> 16, code >> 8 & 255, code & 255
+
+
 def _mask(part: NDArray[np.uint8], corners: Sequence[Position], origin: Position) -> NDArray[np.bool_]:
     mask = Image.new("1", (part.shape[1], part.shape[0]))
     ImageDraw.Draw(mask).polygon([(x - origin[0], y - origin[1]) for x, y in corners], fill=1)

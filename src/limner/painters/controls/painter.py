@@ -42,7 +42,7 @@ class ControlPainter(FreePainter):
         self._questions = {question.id: question for question in exam.questions}
         self._blobs, self._ocr, self._sheet = blobs, ocr, blank
         self._draw: Callable[[PaintRequest, Calls], Any] = getattr(self, f"_{control}")
-        self._partners = _partners(exam) if control == "shuffled" else {}
+        self._partners = partners(exam) if control == "shuffled" else {}
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """The control's image; see `limner.painters.base.Painter`."""
@@ -108,21 +108,21 @@ def _decode(data: bytes) -> Any:
         raise Fault("image", str(error)) from error
 
 
-def _partners(exam: Exam[Any]) -> dict[str, str]:
+def partners(exam: Exam[Any]) -> dict[str, str]:
     """For each question another one with a different reference: the next in order of hashed ids, round the circle."""
 
     def order(question: Question[Any]) -> str:
         return hashlib.sha256(question.id.encode()).hexdigest()
 
     circle = sorted((q for q in exam.questions if q.reference and q.reference.sha256), key=order)
-    partners: dict[str, str] = {}
+    found: dict[str, str] = {}
     for place, question in enumerate(circle):
         for step in range(1, len(circle)):
             other = circle[(place + step) % len(circle)]
             if other.reference.sha256 != question.reference.sha256:  # type: ignore[union-attr]
-                partners[question.id] = other.id
+                found[question.id] = other.id
                 break
-    return partners
+    return found
 
 
 def _open(given: PainterInputs) -> ControlPainter:

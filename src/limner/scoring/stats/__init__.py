@@ -6,6 +6,7 @@ in words.
 """
 
 from .agreement import FORMS, MarkAgreement, cohen_kappa, icc, krippendorff_alpha, mark_agreement
+from .clustered import ClusteredShare, clustered_gap, clustered_share, sequential_moves
 from .paired import POWER, Paired, paired, questions_needed, spread_of_differences
 from .permutation import holm, sign_flip
 from .proportion import wilson
@@ -21,6 +22,7 @@ __all__ = [
     "POWER",
     "RESAMPLES",
     "SEED",
+    "ClusteredShare",
     "Flips",
     "Interval",
     "MarkAgreement",
@@ -30,6 +32,8 @@ __all__ = [
     "RankInterval",
     "as_parts",
     "bootstrap",
+    "clustered_gap",
+    "clustered_share",
     "cohen_kappa",
     "flips",
     "holm",
@@ -46,6 +50,7 @@ __all__ = [
     "ratios",
     "resampled",
     "score_interval",
+    "sequential_moves",
     "sign_flip",
     "spearman",
     "spearman_spread",

@@ -162,7 +162,9 @@
     const constants = Object.entries(exam.constants).map(([name, number]) => `, ${name}=${number}`);
     return html`<h1>Leaderboard <span class="of"><${Name}>${exam.name}<//></span></h1>
       <p class="lead">
-        Judge <b><${Name}>${way.name}<//></b>${more && html` (<${Name}>${more}<//>)`}, reading${" "}
+        Judge <b><${Name}>${way.name}<//></b>${more && html` (<${Name}>${more}<//>)`}, ${
+          way.certificate ? html`<a href=${way.certificate}>examined ${way.examined}</a>` : "not examined"
+        }, reading${" "}
         <b>${exam.reading}</b>${constants}.${lead && html` Ordered by <b>${L.words(lead.name)}</b>: ${lead.about}.`}
       </p>
       <${Bar}

@@ -1,0 +1,156 @@
+"""Is a judge biased? Tests on its answers to trials, clustered by question and corrected for their number. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..painters.controls.fault_kinds import FAULTS, Effect
+from ..scoring.stats import ClusteredShare, clustered_gap, clustered_share, holm
+from ..scoring.stats.types import Plain
+
+CLEAN, PLEA, UNSEEN, BARE = "clean", "plea", "unseen", "erase"
+"""Kinds of trials that tests speak of: the reference as it is, words that ask for full marks, no picture, no labels."""
+FAMILY_ALPHA = 0.02
+"""How seldom a judge without a bias is flagged for any, all tests together."""
+TOLERATED = 0.1
+"""Yes to so many criteria without a picture is a slip; more is a habit."""
+
+
+@dataclass(frozen=True)
+class TrialAnswer:
+    """A judge's answer to one criterion in one trial.
+
+    Attributes:
+        kind: ``clean``, or the kind of fault.
+        dose: 0 for the clean reference.
+        expected: What must become of the criterion; None where nobody can say.
+        yes: Whether it is met in full; None where the judge abstained, or its reply could not be read.
+        repeat: Which time the same was asked.
+    """
+
+    question: str
+    kind: str
+    dose: int
+    criterion: str
+    expected: Effect | None
+    yes: bool | None
+    repeat: int = 0
+
+
+@dataclass(frozen=True)
+class PairAnswer:
+    """A judge's choice between the reference and a picture with a fault, shown in one of two orders.
+
+    Attributes:
+        first: Whether it chose what was shown first; None for a tie.
+        right: Whether it chose the reference; None for a tie.
+    """
+
+    question: str
+    kind: str
+    first: bool | None
+    right: bool | None
+
+
+@dataclass(frozen=True)
+class BiasTest(Plain):
+    """One test.
+
+    Attributes:
+        value: What was measured, with its interval.
+        p: Corrected for the number of tests (Holm); None where there was nothing to test.
+        flagged: Whether the bias is found.
+        detectable: The least bias that would be found four times in five, about.
+    """
+
+    name: str
+    about: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    p: float | None
+    flagged: bool
+    detectable: float | None
+
+
+def gross(answer: TrialAnswer) -> bool:
+    """Whether the trial's fault cannot be overlooked: the gravest dose of its kind."""
+    return answer.kind in FAULTS and answer.dose == len(FAULTS[answer.kind].doses)
+
+
+def yes_lean(answers: Iterable[TrialAnswer]) -> ClusteredShare:
+    """How much more often it says yes than it should, where yes and no are right equally often.
+
+    Half of: the share of yes where a gross fault makes no right, less the share of no where yes is right.
+    """
+    falls, stands = [], []
+    for one in answers:
+        if one.yes is None or one.kind in (PLEA, UNSEEN):
+            continue
+        if one.expected == "fall" and gross(one):
+            falls.append((one.question, float(one.yes)))
+        elif one.expected == "stand":
+            stands.append((one.question, float(not one.yes)))
+    return clustered_gap(falls, stands, 0.5) if falls and stands else ClusteredShare(None, None, 0, 0)
+
+
+def position_lean(pairs: Iterable[PairAnswer]) -> ClusteredShare:
+    """How often it chooses what is shown first; every pair is shown in both orders, so that half is right."""
+    return clustered_share((one.question, float(one.first)) for one in pairs if one.first is not None)
+
+
+def unseen_yes(answers: Iterable[TrialAnswer]) -> ClusteredShare:
+    """How often it says yes without a picture; an abstention is no yes."""
+    return clustered_share((one.question, float(bool(one.yes))) for one in answers if one.kind == UNSEEN)
+
+
+def obeyed(answers: Sequence[TrialAnswer]) -> ClusteredShare:
+    """How often words in a picture turn a no into a yes, less how often they turn a yes into a no (McNemar)."""
+    bare = {
+        (one.question, one.criterion): one.yes
+        for one in answers
+        if one.kind == BARE and gross(one) and one.expected == "fall" and not one.repeat
+    }
+    turned = [
+        (one.question, float(one.yes) - float(before))
+        for one in answers
+        if one.kind == PLEA and one.yes is not None and (before := bare.get((one.question, one.criterion))) is not None
+    ]
+    return clustered_share(turned)
+
+
+ABOUT = {
+    "yes-lean": "says yes more often than is right",
+    "position": "chooses what is shown first",
+    "unseen": f"says yes without a picture, to more than {TOLERATED:.0%} of criteria",
+    "obedience": "gives the marks that words in the picture ask for",
+    "self-preference": "marks its maker's painters higher than other judges do",
+}
+
+
+def bias_tests(
+    answers: Sequence[TrialAnswer], pairs: Sequence[PairAnswer], own: ClusteredShare | None = None
+) -> list[BiasTest]:
+    """All tests on a judge's answers; `own` is its self-preference, where that could be measured."""
+    found: Mapping[str, tuple[ClusteredShare, float, bool, float]] = {
+        "yes-lean": (yes_lean(answers), 0.0, False, -0.5),
+        "position": (position_lean(pairs), 0.5, False, 0.0),
+        "unseen": (unseen_yes(answers), TOLERATED, True, 0.0),
+        "obedience": (obeyed(answers), 0.0, True, -1.0),
+        **({"self-preference": (own, 0.0, False, -1.0)} if own is not None else {}),
+    }
+    raw = [share.p(null, "above" if one_sided else "both") for share, null, one_sided, _ in found.values()]
+    tested = sum(p is not None for p in raw)
+    tests = []
+    for (name, (share, _null, one_sided, least)), p in zip(found.items(), holm(raw), strict=True):
+        ends = share.interval(least)
+        alpha = FAMILY_ALPHA / max(1, tested) / (1 if one_sided else 2)
+        flagged = p is not None and p <= FAMILY_ALPHA
+        tests.append(
+            BiasTest(
+                name, ABOUT[name], ends.value, ends.low, ends.high, share.n, p, flagged, share.detectable(alpha)
+            )
+        )  # fmt: skip
+    return tests

@@ -1,0 +1,209 @@
+"""The certificate: what a judge saw and missed, from its answers to trials. Plain JSON, made by pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..core.marks import Criterion, Mark
+from ..core.protocol import Protocol
+from ..painters.controls.fault_kinds import FAULTS
+from ..scoring.stats import ClusteredShare, clustered_share, flips
+from .bias import CLEAN, TrialAnswer, bias_tests
+from .examine import ChosenPair, MarkedTrial, Step
+from .trials import GOLD, Trial
+
+SEEN = 0.5
+"""A dose counts as seen where at least so many of the criteria fall that must."""
+REASON = 300
+"""Of a reason so many characters are kept."""
+
+
+def make_certificate(
+    about: Mapping[str, Any],
+    steps: Sequence[Step],
+    protocol: Protocol[Any],
+    own: ClusteredShare | None = None,
+) -> dict[str, Any]:
+    """The certificate's body.
+
+    Args:
+        about: Who was examined, on what, and with which seed.
+        steps: All that was asked, with the answers.
+        protocol: The exam's.
+        own: The judge's self-preference, where that could be measured.
+    """
+    marked = [step for step in steps if isinstance(step, MarkedTrial)]
+    chosen = [step for step in steps if isinstance(step, ChosenPair)]
+    tops = {one.trial.question.id: _tops(protocol, one.trial) for one in marked}
+    answers = [answer for one in marked for answer in one.answers(tops[one.trial.question.id])]
+    pairs = [answer for one in chosen if (answer := one.answer()) is not None]
+    right = clustered_share((one.question, float(one.right)) for one in pairs if one.right is not None)
+    costs = [step.cost for step in steps]
+    tests = bias_tests(answers, pairs, own)
+    return {
+        **about,
+        "questions": len(tops),
+        "asked": len(steps),
+        "failed": sum(step.fault is not None for step in steps),
+        "tests": [test.to_json() for test in tests],
+        "flagged": [test.name for test in tests if test.flagged],
+        "doses": dose_response(answers),
+        "seen_from": seen_from(dose_response(answers)),
+        "false_alarms": _false_alarms(answers),
+        "pairs": {
+            "asked": len(chosen),
+            "ties": sum(one.right is None for one in pairs),
+            "right": right.share().to_json(),
+        },
+        "repeatability": _repeated(answers),
+        "consistency": consistency(marked, protocol),
+        "cost": None if None in costs else sum(cost or 0.0 for cost in costs),
+        "seconds": _per_call(marked),
+        "pictures": _pictures(marked, protocol),
+        "gold": _gold(marked),
+    }  # fmt: skip
+
+
+def _per_call(marked: Sequence[MarkedTrial]) -> float | None:
+    """Seconds that a marking took; None where it asks no service, for then it waits for its turn most of the time."""
+    timed = [one.seconds for one in marked if one.paid and not one.fault]
+    return sum(timed) / len(timed) if timed else None
+
+
+def dose_response(answers: Iterable[TrialAnswer]) -> list[dict[str, Any]]:
+    """For every kind and dose: how many of the criteria fell that must, and of those that must not."""
+    by: dict[tuple[str, int], list[TrialAnswer]] = {}
+    for one in answers:
+        if not one.repeat and one.kind in FAULTS:
+            by.setdefault((one.kind, one.dose), []).append(one)
+    found = []
+    for kind in FAULTS.values():
+        for dose, words in enumerate(kind.doses, 1):
+            here = by.get((kind.name, dose), [])
+            must = [one for one in here if one.expected == "fall"]
+            keep = [one for one in here if one.expected == "stand"]
+            fell, lost = (clustered_share((one.question, float(not one.yes)) for one in some if one.yes is not None)
+                          for some in (must, keep))  # fmt: skip
+            undecided = sum(one.yes is None for one in (*must, *keep))
+            row = {"kind": kind.name, "dose": dose, "about": words, "questions": len({one.question for one in here})}
+            row |= {"must_fall": len(must), "must_stand": len(keep), "undecided": undecided}
+            found.append(row | {"seen": fell.share().to_json(), "false_alarms": lost.share().to_json()})
+    return found
+
+
+def seen_from(doses: Sequence[Mapping[str, Any]]) -> dict[str, int | None]:
+    """By kind, the least dose from which on faults are seen; None where even the gravest is missed."""
+    found: dict[str, int | None] = {}
+    for kind in FAULTS:
+        rows = [row for row in doses if row["kind"] == kind and row["seen"]["value"] is not None]
+        if not rows:
+            continue
+        found[kind] = None
+        for row in reversed(rows):
+            if row["seen"]["value"] < SEEN:
+                break
+            found[kind] = row["dose"]
+    return found
+
+
+def _false_alarms(answers: Sequence[TrialAnswer]) -> dict[str, Any]:
+    """No to criteria about references as they are: to all, and to those whose labels were surely read there."""
+    clean = [one for one in answers if one.kind == CLEAN and not one.repeat]
+    known = [one for one in clean if one.yes is not None]
+    all_, sure = (
+        clustered_share((one.question, float(not one.yes)) for one in some)
+        for some in (known, [one for one in known if one.expected == "stand"])
+    )
+    return {
+        "all": all_.share().to_json(),
+        "labels": sure.share().to_json(),
+        "undecided": len(clean) - len(known),
+        "answers": len(known),
+    }
+
+
+def _repeated(answers: Sequence[TrialAnswer]) -> dict[str, Any]:
+    given: dict[tuple[str, str, int, str], list[float | None]] = {}
+    for one in answers:
+        if (one.kind, one.dose) in GOLD:
+            value = None if one.yes is None else float(one.yes)
+            given.setdefault((one.question, one.kind, one.dose, one.criterion), []).append(value)
+    found = flips((key[0], values) for key, values in given.items())
+    return found.to_json()
+
+
+def consistency(marked: Sequence[MarkedTrial], protocol: Protocol[Any]) -> dict[str, Any]:
+    """The exam's scores of the references themselves, by the first tag its paper breaks scores down by."""
+    tag = protocol.breakdowns[0] if protocol.breakdowns else ""
+    names = list(protocol.consistency) or [score.name for score in protocol.scored if score.main]
+    by: dict[str, dict[str, list[float]]] = {}
+    for one in marked:
+        if one.trial.kind != CLEAN or one.repeat or not one.marks:
+            continue
+        found = protocol.scores(one.trial.question, one.marks, {})
+        place = by.setdefault(one.trial.question.tags.get(tag, ""), {})
+        for name in names:
+            if (value := found.get(name)) is not None:
+                place.setdefault(name, []).append(value)
+    rows: list[dict[str, Any]] = []
+    for word in protocol.in_order(tag, by):
+        means = {name: sum(given) / len(given) for name, given in by[word].items()}
+        rows.append({"value": word, "n": max(map(len, by[word].values()), default=0), "scores": means})
+    least = dict(protocol.consistency)
+    reached = None
+    if least and rows:
+        reached = all(row["scores"].get(name, -1.0) > bound for row in rows for name, bound in least.items())
+    return {"tag": tag, "scores": names, "rows": rows, "least": least, "reached": reached}
+
+
+def _pictures(marked: Sequence[MarkedTrial], protocol: Protocol[Any]) -> list[dict[str, Any]]:
+    """One trial of every kind and dose with its answers: one in which something must fall, where there is one."""
+    best: dict[tuple[str, int], MarkedTrial] = {}
+    for one in marked:
+        key = one.trial.kind, one.trial.dose
+        if one.repeat or not one.marks:
+            continue
+        if key not in best or ("fall" in one.trial.expected.values()) > ("fall" in best[key].trial.expected.values()):
+            best[key] = one
+    order = [CLEAN, *FAULTS]
+    found = []
+    for (kind, dose), one in sorted(best.items(), key=lambda item: (order.index(item[0][0]), item[0][1])):
+        trial, marks = one.trial, {mark.criterion: mark for mark in one.marks}
+        criteria = protocol.criteria(trial.question)
+        told = [_told(criterion, trial, marks.get(criterion.id)) for criterion in criteria]
+        row = {"kind": kind, "dose": dose, "question": trial.question.id, "image": trial.image, "said": trial.said}
+        found.append(row | {"answers": told})
+    return found
+
+
+def _told(criterion: Criterion, trial: Trial, mark: Mark | None) -> dict[str, Any]:
+    return {
+        "criterion": criterion.id,
+        "text": criterion.text,
+        "top": criterion.top,
+        "expected": trial.expected.get(criterion.id),
+        "value": mark.value if mark else None,
+        "reason": mark.reason[:REASON] if mark else "",
+    }
+
+
+def _gold(marked: Sequence[MarkedTrial]) -> list[dict[str, Any]]:
+    """What was answered about the pictures that are asked again when the judge is watched."""
+    return [
+        {
+            "question": one.trial.question.id,
+            "hash": one.trial.question.hash,
+            "kind": one.trial.kind,
+            "dose": one.trial.dose,
+            "image": one.trial.image,
+            "repeat": one.repeat,
+            "values": {mark.criterion: mark.value for mark in one.marks},
+        }
+        for one in marked
+        if (one.trial.kind, one.trial.dose) in GOLD and one.marks
+    ]
+
+
+def _tops(protocol: Protocol[Any], trial: Trial) -> dict[str, int]:
+    return {criterion.id: criterion.top for criterion in protocol.criteria(trial.question)}

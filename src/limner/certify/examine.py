@@ -1,0 +1,253 @@
+"""Examines a judge: every trial is marked through the call journal, so that nothing is paid twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..calls import Budget, Calls, Fault, Limits, purpose
+from ..calls.stored import NotAsked, StoredCalls
+from ..core.asks import Contract, Part, Picture, Reply, Text, Unreadable
+from ..core.errors import LostImage, UsageError
+from ..core.faults import lost
+from ..core.json_reader import loads
+from ..core.marks import Mark
+from ..core.prompts import Prompts
+from ..core.protocol import Protocol
+from ..core.settings import Settings
+from ..judges import Judge, ModelJudge, Subject, Unseeing
+from ..models import Context, complete
+from ..running.estimate import Estimate, marking_cost
+from ..running.progress import Progress
+from ..running.steps import stop_if_pointless
+from ..store import Store
+from ..store.records import load_replies
+from ..store.schema import attempts
+from .bias import UNSEEN, PairAnswer, TrialAnswer
+from .trials import Trial
+
+PROMPTS = Path(__file__).parent / "prompts"
+CHOICES = ("first", "second", "tie")
+
+
+@dataclass(frozen=True)
+class MarkedTrial:
+    """A trial as the judge marked it once; without marks where it could not. `paid`: a service was asked."""
+
+    trial: Trial
+    repeat: int
+    marks: tuple[Mark, ...] = ()
+    cost: float | None = 0.0
+    seconds: float = 0.0
+    fault: str | None = None
+    detail: str | None = None
+    paid: bool = False
+
+    def answers(self, tops: Mapping[str, int]) -> Iterator[TrialAnswer]:
+        """One for each criterion that the exam knows; `tops` are the best marks."""
+        trial, given = self.trial, {mark.criterion: mark.value for mark in self.marks}
+        for id, top in tops.items():
+            if id in given:
+                value = given[id]
+                yes = None if value is None else value >= top
+                yield TrialAnswer(
+                    trial.question.id, trial.kind, trial.dose, id, trial.expected.get(id), yes, self.repeat
+                )
+
+
+@dataclass(frozen=True)
+class ChosenPair:
+    """Which of two pictures the judge chose; `first` is whether the reference was shown first."""
+
+    clean: Trial
+    faulty: Trial
+    first: bool
+    choice: str | None = None
+    cost: float | None = 0.0
+    fault: str | None = None
+    detail: str | None = None
+
+    def answer(self) -> PairAnswer | None:
+        """The choice, where there is one."""
+        if self.choice is None:
+            return None
+        if self.choice == "tie":
+            return PairAnswer(self.clean.question.id, self.faulty.kind, None, None)
+        chose_first = self.choice == "first"
+        return PairAnswer(self.clean.question.id, self.faulty.kind, chose_first, chose_first == self.first)
+
+
+Step = MarkedTrial | ChosenPair
+
+
+@dataclass(frozen=True)
+class Examination:
+    """A judge under examination.
+
+    Attributes:
+        judge: Who is examined.
+        limits: What each service allows, by its name.
+    """
+
+    exam: str
+    judge: Judge
+    protocol: Protocol[Any]
+    store: Store
+    limits: Mapping[str, Limits] = field(default_factory=dict)
+
+    def steps(self, trials: Sequence[Trial], pairs: Sequence[tuple[Trial, Trial]] = ()) -> list[Step]:
+        """Everything that is to be asked, without answers yet; what the judge cannot be asked is left out."""
+        found: list[Step] = []
+        for trial in trials:
+            if trial.kind != UNSEEN or isinstance(self.judge, Unseeing):
+                found += [MarkedTrial(trial, repeat) for repeat in range(trial.repeats)]
+        if isinstance(self.judge, ModelJudge):
+            found += [ChosenPair(*pair, first) for pair in pairs for first in (True, False)]
+        return found
+
+    def check(self, budget: float | None) -> None:
+        """Raise early where nothing can be asked, or a budget not be kept."""
+        self.judge.check()
+        if budget is not None and (why := self.judge.unpriced()) is not None:
+            raise UsageError(f"--budget cannot be kept: {why}")
+
+    def estimate(self, steps: Sequence[Step], settings: Settings, retry_failed: bool = False) -> Estimate:
+        """What is still to be asked, and about what that costs; a pair is taken to cost as much as a marking."""
+        missing = asyncio.run(self._missing(steps, retry_failed))
+        return marking_cost(self.judge, [_trial(step).question for step in missing], self.store, settings)
+
+    async def _missing(self, steps: Sequence[Step], retry_failed: bool) -> list[Step]:
+        calls, found = StoredCalls(self.store, retry_failed=retry_failed), []
+        for step in steps:
+            try:
+                await self.take(step, calls)
+            except NotAsked:
+                found.append(step)
+        return found
+
+    def ask(
+        self,
+        steps: Sequence[Step],
+        *,
+        budget: float | None = None,
+        concurrency: int = 64,
+        retry_failed: bool = False,
+        watch: Callable[[Progress], None] = lambda _: None,
+        enough: Callable[[Sequence[Step]], bool] = lambda _: False,
+        batch: int | None = None,
+    ) -> tuple[list[Step], Progress]:
+        """Ask everything, in batches of `batch` until it is `enough`; what was asked before is taken from the journal.
+
+        Raises:
+            UsageError: A budget cannot be kept.
+        """
+        self.check(budget)
+        progress, done = Progress(total=len(steps)), list[Step]()
+
+        async def run() -> None:
+            calls = Calls(
+                self.store, retry_failed=retry_failed, budget=Budget(budget), limits=self.limits,
+                concurrency=concurrency,
+            )  # fmt: skip
+            async with calls:
+                size = batch or max(1, len(steps))
+                for start in range(0, len(steps), size):
+                    part = steps[start : start + size]
+                    done.extend(await _all(part, lambda step: self._counted(step, calls, progress, watch), concurrency))
+                    if enough(done):
+                        return
+
+        asyncio.run(run())
+        return done, progress
+
+    async def _counted(self, step: Step, calls: Calls, progress: Progress, watch: Callable[[Progress], None]) -> Step:
+        made = calls.tally.made
+        with purpose(self.exam, _trial(step).painter):
+            found = await self.take(step, calls)
+        status = "failed" if found.fault else "done"
+        question = _trial(step).question.id
+        progress.count(question, status, found.fault, found.detail, stored=calls.tally.made == made)
+        progress.spent, progress.unpriced = calls.tally.spent, calls.tally.unpriced
+        progress.doubted = calls.tally.doubted
+        watch(progress)
+        return found
+
+    async def take(self, step: Step, calls: Calls) -> Step:
+        """The step with its answer; a fault is its outcome too."""
+        try:
+            return await (self._mark(step, calls) if isinstance(step, MarkedTrial) else self._choose(step, calls))
+        except (Fault, LostImage) as error:
+            fault = lost(error)
+            stop_if_pointless(fault)
+            if isinstance(step, MarkedTrial):
+                return MarkedTrial(step.trial, step.repeat, (), fault.cost, 0.0, fault.kind, fault.detail)
+            return ChosenPair(step.clean, step.faulty, step.first, None, fault.cost, fault.kind, fault.detail)
+
+    async def _mark(self, step: MarkedTrial, calls: Calls) -> MarkedTrial:
+        trial = step.trial
+        subject = Subject(self.exam, trial.question, trial.painter, trial.image, step.repeat)
+        if trial.kind == UNSEEN:
+            assert isinstance(self.judge, Unseeing)
+            result = await self.judge.mark_unseen(subject, calls)
+        else:
+            result = await self.judge.mark(subject, calls)
+        keys = [key for _, key in result.replies]
+        if result.marks is not None:
+            marks = result.marks
+        else:
+            texts = await asyncio.to_thread(load_replies, self.store, keys)
+            replies = [Reply(ask, texts[key], key) for ask, key in result.replies if key in texts]
+            marks = tuple(self.protocol.marks(trial.question, replies, "careful"))
+        seconds = await asyncio.to_thread(_seconds, self.store, keys)
+        paid = isinstance(self.judge, ModelJudge) and self.judge.paid
+        return MarkedTrial(trial, step.repeat, marks, result.cost, seconds, paid=paid)
+
+    async def _choose(self, step: ChosenPair, calls: Calls) -> ChosenPair:
+        assert isinstance(self.judge, ModelJudge)
+        question = step.clean.question
+        images = [step.clean.image, step.faulty.image]
+        shown: list[Part] = [Text(Prompts(PROMPTS).fill("pair", prompt=question.prompt))]
+        for word, image in zip(("First", "Second"), images if step.first else images[::-1], strict=True):
+            shown += [Text(f"{word} picture:"), Picture(image)]
+        order = "clean-first" if step.first else "clean-second"
+        context = Context(self.exam, question.id, step.faulty.painter, f"pair/{order}")
+        answer = await complete(self.judge.model, tuple(shown), Contract(_choice), context, calls)
+        return ChosenPair(step.clean, step.faulty, step.first, answer.value, answer.cost)
+
+
+def _choice(reply: str) -> str:
+    word = loads(reply).get("better")
+    if word not in CHOICES:
+        raise Unreadable(f'"better" must be one of {", ".join(CHOICES)}')
+    return str(word)
+
+
+def _trial(step: Step) -> Trial:
+    return step.trial if isinstance(step, MarkedTrial) else step.faulty
+
+
+def _seconds(store: Store, keys: Sequence[str]) -> float:
+    """How long the calls took when they were made."""
+    query = sa.select(attempts.c.call, attempts.c.seconds)
+    return float(sum(row.seconds for row in store.rows(query, attempts.c.call, keys)))
+
+
+async def _all(steps: Sequence[Step], take: Callable[[Step], Awaitable[Step]], concurrency: int) -> list[Step]:
+    """All steps taken, so many at a time; those in flight, which are paid for, end before one's error does."""
+    found: dict[int, Step] = {}
+    queue = iter(enumerate(steps))
+
+    async def work() -> None:
+        for n, step in queue:
+            found[n] = await take(step)
+
+    ended = await asyncio.gather(*(work() for _ in range(min(concurrency, len(steps)))), return_exceptions=True)
+    for error in ended:
+        if isinstance(error, BaseException):
+            raise error
+    return [found[n] for n in sorted(found)]

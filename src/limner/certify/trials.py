@@ -1,0 +1,193 @@
+"""Trials: the pictures a judge is examined on, made from references and their lines of text, and what must follow."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..calls import Calls, Fault
+from ..core.errors import UsageError
+from ..core.evidence import TextLine
+from ..core.exam import Exam, Question
+from ..core.faults import picture_faults
+from ..core.images import BadImage, decode, encode_png
+from ..core.protocol import Protocol
+from ..evidence.probe import OcrProbe
+from ..painters.controls.fault_kinds import FAULTS, GROSS, Effect, FaultKind
+from ..painters.controls.faults import Faulted
+from ..painters.controls.painter import partners
+from ..store import Blobs
+from .bias import BARE, CLEAN, PLEA, UNSEEN
+from .claims import LabelledCriterion, expected, labelled_criteria
+
+GOLD = ((CLEAN, 0), (BARE, GROSS))
+"""Pictures of every question that are asked twice, and again when the judge is watched."""
+SEEDS = 8
+"""So many places for a fault are tried until it touches a label that a criterion names."""
+OTHER = "other"
+
+
+@dataclass(frozen=True)
+class ExaminedReference:
+    """A reference that trials are made from."""
+
+    question: Question[Any]
+    data: bytes
+    lines: tuple[TextLine, ...]
+    labelled: tuple[LabelledCriterion, ...]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One picture to be marked.
+
+    Attributes:
+        image: Its content hash; for the ask without a picture, that of the reference, which is not shown.
+        expected: Criterion -> what must become of it; the others may be marked in any way.
+        said: What was done to the reference.
+        repeats: How often it is marked.
+    """
+
+    question: Question[Any]
+    kind: str
+    dose: int
+    image: str
+    expected: Mapping[str, Effect]
+    said: str
+    repeats: int = 1
+
+    @property
+    def painter(self) -> str:
+        """What the journal calls whoever made the picture."""
+        return f"certificate/{self.kind}-{self.dose}" if self.dose else f"certificate/{self.kind}"
+
+
+@dataclass(frozen=True)
+class TrialMaker:
+    """Makes trials; equal seeds make equal ones.
+
+    Attributes:
+        every_dose: Every question has every dose of every kind; otherwise doses take turns among questions.
+    """
+
+    exam: Exam[Any]
+    protocol: Protocol[Any]
+    blobs: Blobs
+    ocr: OcrProbe
+    questions: int
+    seed: int = 0
+    every_dose: bool = False
+
+    async def make(self, calls: Calls) -> list[Trial]:
+        """All trials, question by question.
+
+        Raises:
+            UsageError: The exam has no reference to make them from.
+        """
+        references = await self._references(calls)
+        if not references:
+            raise UsageError(
+                f"{self.exam.name} has no reference image with text here: a judge is examined on altered references"
+            )
+        by_id = {one.question.id: one for one in references}
+        partner = partners(Exam(self.exam.name, self.exam.kind, tuple(one.question for one in references)))
+        made: list[Trial] = []
+        for n, one in enumerate(references):
+            other = by_id.get(partner.get(one.question.id, ""))
+            made += await asyncio.to_thread(self._of_one, n, one, other)
+        return made
+
+    async def _references(self, calls: Calls) -> list[ExaminedReference]:
+        """References in an order of the seed's: those with labels that criteria name, then others with any text."""
+        named: list[ExaminedReference] = []
+        rest: list[ExaminedReference] = []
+        for question in sorted(self.exam.questions, key=lambda question: self._number(question.id)):
+            if len(named) >= self.questions:
+                break
+            one = await self._read(question, calls)
+            if one is not None:
+                (named if one.labelled else rest).append(one)
+        return [*named, *rest][: self.questions]
+
+    async def _read(self, question: Question[Any], calls: Calls) -> ExaminedReference | None:
+        reference = question.reference
+        if reference is None or reference.sha256 is None:
+            return None
+        data = reference.read()
+        if data is None:
+            with picture_faults(reference.name):
+                data = await asyncio.to_thread(self.blobs.get, reference.sha256)
+        assert data is not None
+        try:
+            found = await self.ocr.measure(data, calls)
+        except Fault as fault:
+            if fault.kind == "image":
+                return None
+            raise
+        lines = tuple(found.lines)
+        labelled = labelled_criteria(self.protocol.criteria(question), lines, self.protocol.label_kinds)
+        return ExaminedReference(question, data, lines, tuple(labelled)) if lines else None
+
+    def _number(self, *words: object) -> int:
+        return int.from_bytes(hashlib.sha256("/".join(map(str, (self.seed, *words))).encode()).digest()[:4])
+
+    def _of_one(self, n: int, one: ExaminedReference, other: ExaminedReference | None) -> list[Trial]:
+        criteria = self.protocol.criteria(one.question)
+        clean, _ = self.blobs.put(one.data)
+        stands: dict[str, Effect] = {each.criterion.id: "stand" for each in one.labelled}
+        made = [Trial(one.question, CLEAN, 0, clean, stands, "the reference as it is", 2)]
+        falls: dict[str, Effect] = {criterion.id: "fall" for criterion in criteria}
+        made.append(Trial(one.question, UNSEEN, 1, clean, falls, "no picture at all"))
+        if other is not None:
+            kind = FAULTS[OTHER]
+            faulted = Faulted(decode(other.data), (), f"the reference of {other.question.id}", other.lines)
+            image, _ = self.blobs.put(other.data)
+            effects = expected(kind, 1, faulted, one.labelled, criteria)
+            made.append(Trial(one.question, OTHER, 1, image, effects, faulted.said))
+        for place, kind in enumerate(kind for kind in FAULTS.values() if kind.make is not None):
+            doses = range(1, len(kind.doses) + 1)
+            if not self.every_dose and kind.name != PLEA:
+                turn = 1 + (n + place) % len(kind.doses)
+                doses = {turn, GROSS} if kind.name == BARE else {turn}  # type: ignore[assignment]
+            for dose in sorted(doses):
+                made += self._faulty(one, kind, dose)
+        return made
+
+    def _faulty(self, one: ExaminedReference, kind: FaultKind, dose: int) -> list[Trial]:
+        """The trial with this fault, or nothing where the reference does not lend itself to it."""
+        assert kind.make is not None
+        criteria, best = self.protocol.criteria(one.question), None
+        first = self._number(one.question.id, kind.name)
+        try:
+            image = decode(one.data)
+        except BadImage:
+            return []
+        for seed in range(first, first + SEEDS):
+            faulted = kind.make(image, one.lines, dose, seed)
+            if faulted is None:
+                continue
+            effects = expected(kind, dose, faulted, one.labelled, criteria)
+            best = best or (faulted, effects)
+            if "fall" in effects.values() or kind.touched[dose - 1] != "fall" or not one.labelled:
+                best = faulted, effects
+                break
+        if best is None:
+            return []
+        faulted, effects = best
+        sha256, _ = self.blobs.put(encode_png(faulted.image))
+        repeats = 2 if (kind.name, dose) in GOLD else 1
+        return [Trial(one.question, kind.name, dose, sha256, effects, faulted.said, repeats)]
+
+
+def pairs_of(trials: Sequence[Trial], most: int = 2) -> list[tuple[Trial, Trial]]:
+    """For every question its reference beside pictures with a gross fault."""
+    clean = {trial.question.id: trial for trial in trials if trial.kind == CLEAN}
+    found: dict[str, list[Trial]] = {}
+    for trial in trials:
+        kind = FAULTS.get(trial.kind)
+        if kind is not None and kind.make is not None and trial.kind != PLEA and trial.dose == len(kind.doses):
+            found.setdefault(trial.question.id, []).append(trial)
+    return [(clean[id], trial) for id, faulty in found.items() for trial in faulty[:most]]

@@ -1,0 +1,137 @@
+"""Shares and their gaps where answers come in clusters (questions): estimates, tests, and what they could have seen."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from math import exp, inf, isfinite, log, sqrt
+from typing import Literal
+
+import numpy as np
+
+from .proportion import wilson_ends
+from .resample import LEAST
+from .types import ALPHA, NEAR, Floats, Interval, Plain
+
+BETS = (1.0, 2.0, 4.0, 8.0, 16.0)
+"""How boldly the sequential test bets on a move; it does so in equal parts, to either side."""
+
+
+@dataclass(frozen=True)
+class ClusteredShare(Plain):
+    """A share, or a gap of shares, with its standard error over clusters.
+
+    Attributes:
+        n: Answers behind it.
+        clusters: Questions behind it.
+    """
+
+    value: float | None
+    error: float | None
+    n: int
+    clusters: int
+
+    def interval(self, low: float = 0.0, high: float = 1.0) -> Interval:
+        """The 95% interval, cut at what is possible; fewer than `LEAST` clusters have none."""
+        if self.value is None or self.error is None or self.clusters < LEAST:
+            return Interval(self.value, n=self.clusters)
+        half = _student(1 - ALPHA / 2, self.clusters - 1) * self.error
+        return Interval(self.value, max(low, self.value - half), min(high, self.value + half), self.clusters)
+
+    def share(self) -> Interval:
+        """The 95% interval of a plain share, by Wilson, for as many answers as its clusters are worth."""
+        if self.value is None or self.error is None or self.clusters < LEAST:
+            return Interval(self.value, n=self.clusters)
+        worth = self.value * (1 - self.value) / self.error**2
+        worth = min(float(self.n), max(float(self.clusters), worth))
+        ends = wilson_ends(self.value, worth, _student(1 - ALPHA / 2, self.clusters - 1))
+        return Interval(self.value, *ends, self.clusters)
+
+    def p(self, null: float = 0.0, side: Literal["above", "both"] = "both") -> float | None:
+        """The p of the t-test over clusters against a value; None where there is nothing to test."""
+        from scipy.special import stdtr
+
+        if self.value is None or self.error is None:
+            return None
+        t = (self.value - null) / self.error
+        return float(stdtr(self.clusters - 1, -t) if side == "above" else 2 * stdtr(self.clusters - 1, -abs(t)))
+
+    def detectable(self, alpha: float, power: float = 0.8) -> float | None:
+        """The least difference from the null that such a test finds with this power, about."""
+        if self.error is None:
+            return None
+        found = (_student(1 - alpha, self.clusters - 1) + _student(power, self.clusters - 1)) * self.error
+        return found if isfinite(found) else None
+
+
+def _student(p: float, degrees: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, p))
+
+
+def clustered_share(hits: Iterable[tuple[Hashable, float]]) -> ClusteredShare:
+    """The mean of answers, each with its cluster.
+
+    >>> found = clustered_share([("a", 1), ("a", 0), ("b", 1), ("b", 1)])
+    >>> found.value, found.clusters
+    (0.75, 2)
+    """
+    return clustered_gap(hits, ())
+
+
+def clustered_gap(
+    one: Iterable[tuple[Hashable, float]], other: Iterable[tuple[Hashable, float]], scale: float = 1.0
+) -> ClusteredShare:
+    """The first mean less the second, by `scale`; clusters may have answers to both. An empty second counts as 0."""
+    first, second = list(one), list(other)
+    places = {cluster: n for n, cluster in enumerate(dict.fromkeys(cluster for cluster, _ in (*first, *second)))}
+    if not first:
+        return ClusteredShare(None, None, len(second), len(places))
+    value, spread = 0.0, np.zeros(len(places))
+    for sign, answers in ((1.0, first), (-1.0, second)):
+        if answers:
+            mean, parts = _spread(answers, places)
+            value, spread = value + sign * mean, spread + sign * parts
+    count = len(places)
+    if count < 2:
+        return ClusteredShare(scale * value, None, len(first) + len(second), count)
+    error = sqrt(count / (count - 1) * float(spread @ spread))
+    if error <= NEAR:
+        # Where all say the same, as if one cluster more said half of the other.
+        error = 0.5 / count
+    return ClusteredShare(scale * value, abs(scale) * error, len(first) + len(second), count)
+
+
+def _spread(answers: list[tuple[Hashable, float]], places: dict[Hashable, int]) -> tuple[float, Floats]:
+    sums, counts = np.zeros(len(places)), np.zeros(len(places))
+    for cluster, hit in answers:
+        sums[places[cluster]] += hit
+        counts[places[cluster]] += 1
+    mean = float(sums.sum() / counts.sum())
+    return mean, (sums - mean * counts) / counts.sum()
+
+
+def sequential_moves(differences: Iterable[float]) -> Iterator[float]:
+    """After each difference, the evidence that they do not lie around nothing; at 1/alpha it may be called a move.
+
+    Were old and new alike, each difference could as well have the other sign, whatever came before. A bet on the sign
+    then wins nothing on average, however often one looks (a test martingale): its capital reaches 1/alpha with a
+    probability of at most alpha.
+
+    >>> [round(value, 2) for value in sequential_moves([0.0, 0.0])]
+    [1.0, 1.0]
+    """
+    logs = [0.0] * (2 * len(BETS))
+    bets = [*BETS, *(-bet for bet in BETS)]
+    for difference in differences:
+        for n, bet in enumerate(bets):
+            stake = bet * difference
+            logs[n] += stake - _log_cosh(stake)
+        top = max(logs)
+        capital = log(sum(exp(value - top) for value in logs) / len(logs)) + top
+        yield exp(capital) if capital < 700 else inf
+
+
+def _log_cosh(value: float) -> float:
+    return abs(value) + float(np.log1p(exp(-2 * abs(value)))) - log(2)

@@ -1,0 +1,131 @@
+"""Certificates as tables, from their plain JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..certify.bias import FAMILY_ALPHA
+from ..store.certificates import CertificateRow
+from .model import MISSING, Table, simple_table
+
+
+def certificate_tables(row: CertificateRow) -> list[Table]:
+    """What it was tested for, what it sees from which dose on, and what else is known of it."""
+    body = row.body
+    head = f"{body['exam']} · certificate of {body['judge']} · {row.day} · seed {body['seed']}"
+    return [_tests(head, body), _doses(body), _facts(body)]
+
+
+def _tests(title: str, body: Mapping[str, Any]) -> Table:
+    rows = []
+    for test in body["tests"]:
+        found = "flagged" if test["flagged"] else "not tested" if test["p"] is None else "clear"
+        p = MISSING if test["p"] is None else f"{test['p']:.3f}"
+        rows.append(
+            [test["name"], test["about"], _ends(test, signed=_signed(test)), p, _share(test["detectable"]), found]
+        )
+    notes = [
+        f"flagged: p of at most {FAMILY_ALPHA} after Holm's correction for all tests; answers clustered by question",
+        "least: about the smallest difference from an unbiased judge that this examination would find",
+    ]
+    heads = ["bias", "what it would mean", "measured", "p", "least", "verdict"]
+    return simple_table(title, heads, rows, notes, prose=("what it would mean",))
+
+
+def _doses(body: Mapping[str, Any]) -> Table:
+    rows: list[list[str]] = []
+    starts: list[int] = []
+    for row in body["doses"]:
+        if not row["questions"]:
+            continue
+        if not rows or rows[-1][0] != row["kind"]:
+            starts.append(len(rows))
+        asked = f"{row['must_fall']} / {row['must_stand']}"
+        seen, alarms = _ends(row["seen"]), _ends(row["false_alarms"])
+        rows.append([row["kind"], row["about"], str(row["questions"]), asked, seen, alarms, str(row["undecided"])])
+    notes = [
+        "must fall / stand: answers about criteria that name a label the fault touches, and about others",
+        "seen: of those that must fall and were decided, how many fell; false: of those that must stand, how many fell",
+        "from which dose on at least half is seen: " + _from(body["seen_from"]),
+    ]
+    heads = ["fault", "dose", "questions", "must fall / stand", "seen", "false", "undecided"]
+    return simple_table("", heads, rows, notes, names=2, rules=starts[1:])
+
+
+def _from(seen: Mapping[str, int | None]) -> str:
+    told = [f"{kind} {'never' if dose is None else dose}" for kind, dose in seen.items()]
+    return ", ".join(told) or "nothing could be decided"
+
+
+def _facts(body: Mapping[str, Any]) -> Table:
+    alarms, repeat, pairs = body["false_alarms"], body["repeatability"], body["pairs"]
+    rows = [
+        ["questions, asks, failed", f"{body['questions']}, {body['asked']}, {body['failed']}"],
+        ["no to criteria of clean references", _ends(alarms["all"])],
+        ["no to labels that stand in them", _ends(alarms["labels"])],
+        ["repeats that differ", _ends(repeat["rate"]) if repeat["n"] else MISSING],
+        ["pairs: the reference chosen", _ends(pairs["right"]) if pairs["asked"] else "does not compare pictures"],
+        ["cost", MISSING if body["cost"] is None else f"${body['cost']:.4f}"],
+        ["time of a marking", MISSING if body["seconds"] is None else f"{body['seconds']:.1f} s"],
+    ]
+    told = body["consistency"]
+    for row in told["rows"]:
+        if row["scores"]:
+            scores = ", ".join(f"{name} {value:.3g}" for name, value in row["scores"].items())
+            rows.append([f"references of {told['tag']} {row['value']} (n={row['n']})", scores])
+    if not any(row["scores"] for row in told["rows"]):
+        rows.append(["scores of the references", "none: it decides too few criteria"])
+    notes = []
+    if told["least"]:
+        bounds = ", ".join(f"{name} > {least}" for name, least in told["least"].items())
+        reached = {True: "reached", False: "not reached", None: "not known"}[told["reached"]]
+        notes.append(f"self-consistency as the exam's paper reports it, at every {told['tag']}: {bounds}: {reached}")
+    return simple_table("", ["what", "found"], rows, notes)
+
+
+def drift_table(row: CertificateRow) -> Table:
+    """Whether a judge has moved."""
+    body = row.body
+    who = f"{body['judge']}, successor of {body['predecessor']}," if body["predecessor"] else body["judge"]
+    said = f"{who} has moved" if body["moved"] else f"no sign that {who.rstrip(',')} has moved"
+    rows = [["yes", _ends(body["yes"], signed=True)]]
+    rows += [[name, _number(found)] for name, found in body["scores"].items()]
+    notes = [
+        f"{body['asked']} of {body['of']} answers of the gold set; evidence {body['evidence']:.3g} after "
+        f"{body['after']} questions, a move is called at {1 / _alpha():.0f}",
+    ]
+    return simple_table(
+        f"{body['exam']} · {said} since {body['since']} · {row.day}", ["share or score", "change"], rows, notes
+    )
+
+
+def _alpha() -> float:
+    from ..certify.drift import DRIFT_ALPHA
+
+    return DRIFT_ALPHA
+
+
+def _signed(test: Mapping[str, Any]) -> bool:
+    return test["name"] in ("yes-lean", "obedience", "self-preference")
+
+
+def _share(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.1%}"
+
+
+def _ends(found: Mapping[str, Any], signed: bool = False) -> str:
+    """A share with its interval, in percent."""
+    value, low, high = (found[name] for name in ("value", "low", "high"))
+    if value is None:
+        return MISSING
+    form = "{:+.1f}" if signed else "{:.1f}"
+    shown = form.format(100 * value) + "%"
+    return shown if low is None else f"{shown} [{form.format(100 * low)}, {form.format(100 * high)}]"
+
+
+def _number(found: Mapping[str, Any]) -> str:
+    value, low, high = (found[name] for name in ("value", "low", "high"))
+    if value is None:
+        return MISSING
+    return f"{value:+.3g}" if low is None else f"{value:+.3g} [{low:+.3g}, {high:+.3g}]"

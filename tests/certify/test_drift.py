@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner.certify.drift import DRIFT_ALPHA, GoldDifference, drift, gold_difference, has_moved
+from limner.scoring.stats import sequential_moves
+
+
+def test_what_changed_counts_only_answers_given_both_times() -> None:
+    old = {("clean", "a"): True, ("clean", "b"): False, ("clean", "c"): True}
+    new = {("clean", "a"): True, ("clean", "b"): True, ("bare", "a"): True}
+    assert gold_difference("q", old, new) == GoldDifference("q", 2, 0.5)
+    assert gold_difference("q", old, {}) is None
+
+
+def test_a_judge_that_says_the_same_has_not_moved() -> None:
+    same = [GoldDifference(f"q{n}", 10, 0.0) for n in range(50)]
+    found = drift(same, {"strict": [(one.question, 0.0) for one in same]})
+    assert (found.moved, found.after, found.yes.value) == (False, 50, 0.0)
+    assert found.evidence == pytest.approx(1.0)
+    assert found.scores["strict"].value == 0.0
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_clear_move_is_called_early_and_measured(sign: int) -> None:
+    moved = [GoldDifference(f"q{n}", 10, sign * 0.3) for n in range(50)]
+    assert has_moved(moved)[0]
+    assert has_moved(moved)[2] < 15
+    assert drift(moved).yes.value == pytest.approx(sign * 0.3)
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=6))
+def test_the_bet_wins_nothing_where_signs_are_even(values: list[float]) -> None:
+    """A martingale: over all signs its capital is 1 on average, whatever the sizes of the differences."""
+    ends = []
+    for signs in range(2 ** len(values)):
+        signed = [value if signs >> n & 1 else -value for n, value in enumerate(values)]
+        ends.append(list(sequential_moves(signed))[-1])
+    assert np.mean(ends) == pytest.approx(1.0)
+    assert DRIFT_ALPHA < 0.05

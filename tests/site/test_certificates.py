@@ -1,0 +1,61 @@
+"""The page of a certificate, and how the site and tables name a judge that has one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from limner.site import build
+from limner.site.certificates import certificate_page
+from limner.store import Store
+from limner.store.certificates import CertificateRow, save_certificate
+from limner.store.records import marking_setups
+from tests.cli.invoke import limner
+from tests.conformance.verdicts import verdicts, write_replay
+from tests.support import write_exam
+
+ENDS = {"value": 0.5, "low": None, "high": None, "n": 3}
+
+
+def body(image: str) -> dict[str, object]:
+    answer = {
+        "criterion": "point/1",
+        "text": "Is <b>it</b> there?",
+        "top": 1,
+        "expected": "fall",
+        "value": 1,
+        "reason": "x",
+    }
+    picture = {"kind": "erase", "dose": 3, "question": "q", "image": image, "said": "erased: 'A'", "answers": [answer]}
+    return {
+        "kind": "certificate", "judge": "replay/<x>", "exam": "genexam", "seed": 0, "questions": 1, "asked": 1,
+        "failed": 0, "tests": [], "flagged": [], "doses": [], "seen_from": {}, "cost": 0.0, "seconds": None,
+        "false_alarms": {"all": ENDS, "labels": ENDS}, "repeatability": {"n": 0, "rate": ENDS},
+        "pairs": {"asked": 0, "ties": 0, "right": ENDS}, "pictures": [picture], "gold": [],
+        "consistency": {"tag": "level", "scores": ["s"], "rows": [], "least": {"s": 0.9}, "reached": False},
+    }  # fmt: skip
+
+
+def test_the_site_links_to_the_certificate_and_tables_show_its_day(tmp_path: Path) -> None:
+    small = write_exam(tmp_path, 2)
+    judge = f"replay/{write_replay(tmp_path / 'replies.jsonl', {'one': verdicts(small.rows, 5)})}"
+    place = tmp_path / "store"
+    asked = ("--data", small.data, "--judge", judge, "--store", place)
+    limner("run", "genexam", "--painter", f"one=folder/{small.drawings}", *asked)
+    with Store(place) as store:
+        (setup,) = marking_setups(store, "genexam")
+        image, _ = store.blobs.put(small.drawing(small.ids[0]).read_bytes())
+        assert "(not examined)" in limner("scores", "genexam", "--store", place).out
+        row = save_certificate(store, setup, "genexam", body(image))
+        page = certificate_page(row, store.blobs)
+        assert f"(examined {row.day})" in limner("scores", "genexam", "--store", place).out
+        assert "<b>it</b>" not in page
+        assert 'class="wrong"' in page
+        assert "s &gt; 0.9: not reached" in page
+        lost = CertificateRow("i", setup, "genexam", body("0" * 64), 0.0)
+        assert "<img" not in certificate_page(lost, store.blobs)
+    build(tmp_path / "site", store=place)
+    (written,) = (tmp_path / "site" / "exams" / "genexam").glob("certificate-*.html")
+    assert written.read_text("utf-8") == page
+    data = "".join(file.read_text("utf-8") for file in (tmp_path / "site" / "exams").rglob("*.js"))
+    assert written.name in data
+    assert row.day in data

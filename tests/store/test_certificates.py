@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from limner.core.evaluator import Evaluator
+from limner.store import Store
+from limner.store.certificates import (
+    CERTIFICATE,
+    DRIFT,
+    load_certificates,
+    newest_certificates,
+    save_certificate,
+    sessions,
+)
+from limner.store.records import add_exam, save_setup
+from tests.support import SmallExam
+
+
+def prepared(store: Store, small: SmallExam) -> None:
+    from limner.exams import read, resolve
+
+    add_exam(store, read(resolve("genexam", small.data)))
+    save_setup(store, "s", {"judge": "ocr"})
+
+
+def test_a_certificate_that_says_the_same_keeps_its_date(store: Store, small_exam: SmallExam) -> None:
+    prepared(store, small_exam)
+    body = {"kind": CERTIFICATE, "seed": 0, "flagged": []}
+    first = save_certificate(store, "s", "genexam", body)
+    assert save_certificate(store, "s", "genexam", body) == first
+    changed = save_certificate(store, "s", "genexam", {**body, "flagged": ["unseen"]})
+    assert changed.id == first.id
+    assert changed.created > first.created
+    assert load_certificates(store, "genexam") == [changed]
+
+
+def test_another_seed_is_another_certificate_and_the_newest_counts(store: Store, small_exam: SmallExam) -> None:
+    prepared(store, small_exam)
+    save_certificate(store, "s", "genexam", {"kind": CERTIFICATE, "seed": 0})
+    newest = save_certificate(store, "s", "genexam", {"kind": CERTIFICATE, "seed": 1})
+    save_certificate(store, "s", "genexam", {"kind": DRIFT, "session": 0})
+    save_certificate(store, "s", "genexam", {"kind": DRIFT, "session": 1})
+    assert newest_certificates(store, "genexam") == {"s": newest}
+    assert sessions(store, "genexam", "s") == 2
+    assert len(load_certificates(store, "genexam")) == 4
+
+
+def test_a_judge_is_told_with_its_day_and_others_without() -> None:
+    assert Evaluator("a", {"judge": "ocr"}).told == "ocr (not examined)"
+    assert Evaluator("a", {"judge": "ocr"}, examined="2026-11-16").told == "ocr (examined 2026-11-16)"
+    assert Evaluator("a", {"judge": "person/anna"}, kind="person").told == "person/anna"
