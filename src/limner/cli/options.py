@@ -117,7 +117,7 @@ how_asked = together(
 asking = together(
     click.option(
         "--judge", "judges", cls=Listing, multiple=True, metavar="SPEC",
-        help="PROVIDER/MODEL such as openai/gpt-5, or one of {judges}, such as replay/FILE. Repeatable.",
+        help="PROVIDER/MODEL such as openai/gpt-6-sol, or one of {judges}, such as replay/FILE. Repeatable.",
     ),
     how_asked,
 )  # fmt: skip
