@@ -25,6 +25,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "modes": "Let a chat model sort what painters got wrong into modes of failure.",
         "export": "Write one row per drawing and judge.",
     },
+    "People": {
+        "study": "Let people mark drawings: make a study, serve its page, take answers out and in.",
+    },
     "Publish": {
         "table": "Show a paper's table, with the published figures and your own.",
         "plot": "Draw a plot of scores for print: SVG, PDF or PNG.",
@@ -54,7 +57,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
 }
 COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}
-_FILES = {"Draw and mark": "run", "First steps": "demo"}
+_FILES = {"Draw and mark": "run", "First steps": "demo", "People": "study"}
 """The module with a group's commands, where it is not called like the group."""
 
 

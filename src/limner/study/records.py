@@ -123,6 +123,11 @@ def save_study(store: Store, study: Study, items: Sequence[StudyItem] = (), rate
     store.write(operation)
 
 
+def set_status(store: Store, name: str, status: str) -> None:
+    """Close a study, or open it again."""
+    save_study(store, replace(load_study(store, name), status=status))
+
+
 def save_rater(store: Store, rater: StudyRater) -> StudyRater:
     """Keep a rater, in the place of what was there."""
     rater = replace(rater, updated=now())

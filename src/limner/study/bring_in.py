@@ -1,0 +1,390 @@
+"""Bringing people's answers in: of a study's own raters, or of people who rated elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, floor
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..core.data_files import read_lines
+from ..core.errors import DataError, UsageError
+from ..exams import kind
+from ..store import Store
+from ..store.records import Drawing, kind_of, load_drawings, load_questions
+from .answers import RANK, Click, is_done, save_clicks
+from .design import StudyDesign
+from .exchange import Row, read_rows, read_thing, shown_order
+from .forms import CHOICE, FIRST, SECOND, SKIP, TIE
+from .label_studio import read_annotations
+from .open import OpenStudy, open_study, places_of
+from .places import Place
+from .records import (
+    IMPORTED,
+    Study,
+    StudyItem,
+    StudyRater,
+    has_study,
+    load_answers,
+    load_items,
+    load_raters,
+    load_study,
+    save_person,
+    save_rater,
+    save_study,
+)
+
+Where = tuple[str, int, int]
+"""A rater, an item's number, and the repeat."""
+
+
+@dataclass
+class BroughtIn:
+    """What an import brought.
+
+    Attributes:
+        done: Forms that are whole; their marks count.
+        partial: Forms in which something is still missing; what they have is kept, and they count once it comes.
+    """
+
+    answers: int = 0
+    raters: int = 0
+    items: int = 0
+    done: int = 0
+    partial: int = 0
+    details: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Gathered:
+    """Clicks by place, with the order the drawings were shown in."""
+
+    clicks: dict[Where, dict[str, Click]] = field(default_factory=dict)
+    orders: dict[Where, tuple[int, ...]] = field(default_factory=dict)
+    lines: dict[Where, int] = field(default_factory=dict)
+
+
+def bring_in(store: Store, name: str, file: Path) -> BroughtIn:
+    """Keep the answers in a CSV, a file of JSON lines, or annotations of Label Studio.
+
+    Raises:
+        DataError: A row fits no drawing, or cannot be read; nothing is kept then.
+        UsageError: The file is of another exam than the study.
+    """
+    head = next((line.lstrip() for line in read_lines(file) if line.strip()), "")
+    if head.startswith("["):
+        study = open_study(store, name)
+        gathered = _of_annotations(study, file)
+    else:
+        rows = read_rows(file)
+        finder = _Finder(store, _exam(rows, file), file)
+        study = _study_for(store, name, rows, finder)
+        gathered = _of_rows(study, rows, finder)
+    return _save(study, gathered, file)
+
+
+def _exam(rows: Sequence[tuple[int, Row]], file: Path) -> str:
+    for line, row in rows:
+        if not isinstance(row["exam"], str) or row["exam"] != rows[0][1]["exam"]:
+            raise DataError("one file is of one exam", file=file, line=line)
+    return str(rows[0][1]["exam"])
+
+
+class _Finder:
+    """Finds the drawing a row is about."""
+
+    def __init__(self, store: Store, exam: str, file: Path) -> None:
+        self.exam, self.kind, self._file = exam, kind(kind_of(store, exam)), file
+        self.questions = load_questions(store, exam, self.kind.rubric)
+        self._drawings: dict[str, list[Drawing]] = {}
+        for drawing in load_drawings(store, exam):
+            if drawing.status == "done" and drawing.question_hash in self.questions:
+                self._drawings.setdefault(drawing.question_id, []).append(drawing)
+
+    def drawing(self, row: Row, line: int, name: Any, strategy: Any = None, seed: Any = None) -> Drawing:
+        id = str(row["id"])
+        there = self._drawings.get(id, [])
+        found = [one for one in there if _is(one, str(name), strategy, seed)]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            names = ", ".join(sorted({one.label for one in there})) or "nobody"
+            raise DataError(f"there is no drawing by {name!r}; drawn by: {names}", file=self._file, line=line, id=id)
+        raise DataError(
+            f"{len(found)} drawings by {name!r} fit: say which with strategy and seed",
+            file=self._file,
+            line=line,
+            id=id,
+        )
+
+
+def _is(drawing: Drawing, name: str, strategy: Any, seed: Any) -> bool:
+    painter, mark, number = name.rpartition(" #")
+    if mark and number.isdigit():
+        name, seed = painter, number
+    painter, plus, way = name.partition(" + ")
+    if plus:
+        name, strategy = painter, way
+    return (
+        name in (drawing.painter, drawing.label)
+        and (strategy is None or str(strategy) == drawing.strategy)
+        and (seed is None or str(seed) == str(drawing.seed))
+    )
+
+
+def _study_for(store: Store, name: str, rows: Sequence[tuple[int, Row]], finder: _Finder) -> OpenStudy:
+    """The study of this name; for people who rated elsewhere one is made, or gets what it does not show yet."""
+    if has_study(store, name):
+        found = load_study(store, name)
+        if found.exam != finder.exam:
+            raise UsageError(f"the study {name} is of {found.exam}, the file of {finder.exam}")
+        if found.status != IMPORTED:
+            return open_study(store, name)
+    design = _design(rows, finder)
+    items = load_items(store, name) if has_study(store, name) else []
+    if items and items[0].kind != design.unit:
+        raise UsageError(
+            f"the study {name} has items of the kind {items[0].kind}, not {design.unit}; take another name"
+        )
+    known = {tuple(sorted(item.drawings)) for item in items}
+    for (id, _), ids in _shown(rows, finder, design.unit).items():
+        if tuple(sorted(ids)) not in known:
+            known.add(tuple(sorted(ids)))
+            items.append(StudyItem(name, len(items) + 1, design.unit, id, ids, "imported"))
+    old = load_study(store, name).body["design"] if has_study(store, name) else None
+    body = {"design": _merged(old, design), "design_name": IMPORTED, "notes": []}
+    save_study(store, Study(name, finder.exam, IMPORTED, body), items)
+    return open_study(store, name)
+
+
+def _shown(rows: Sequence[tuple[int, Row]], finder: _Finder, unit: str) -> dict[tuple[str, str], list[str]]:
+    """What was shown together: a drawing, a pair, or all drawings of a question that were ranked."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for line, row in rows:
+        id = str(row["id"])
+        if unit == "pair":
+            pair = [finder.drawing(row, line, row[side]).id for side in ("first", "second")]
+            found.setdefault((id, " ".join(sorted(pair))), pair)
+            continue
+        drawing = finder.drawing(row, line, row["painter"], row.get("strategy"), row.get("seed")).id
+        inside = found.setdefault((id, "" if unit == "rank" else drawing), [])
+        if drawing not in inside:
+            inside.append(drawing)
+    return found
+
+
+def _design(rows: Sequence[tuple[int, Row]], finder: _Finder) -> StudyDesign:
+    """A design with what the file answers."""
+    head = {"title": "Answers that came from elsewhere", "raters": 1, "sample": {"of": "references", "size": 1}}
+    if "choice" in rows[0][1]:
+        return StudyDesign.model_validate(
+            {**head, "unit": "pair", "form": [{"kind": "choice", "name": "choice", "text": "Which is better?"}]}
+        )
+    names = {str(row["criterion"]) for _, row in rows}
+    if RANK in names:
+        if names - {RANK, SKIP}:
+            raise UsageError("ranks stand in a file of their own, without other criteria")
+        return StudyDesign.model_validate({**head, "unit": "rank", "form": [{"kind": "rank", "text": "Rank"}]})
+    criteria = {one.id for question in finder.questions.values() for one in finder.kind.protocol.criteria(question)}
+    listed = {name.partition("/")[0] for name in names if name not in criteria and name.rpartition("/")[0] in criteria}
+    form: list[dict[str, Any]] = []
+    for scale in sorted(name for name in names - criteria - {SKIP} if name.partition("/")[0] not in listed):
+        numbers = [float(row["value"]) for _, row in rows if row["criterion"] == scale and _is_number(row["value"])]
+        low, high = floor(min(numbers, default=0)), ceil(max(numbers, default=1))
+        form.append(
+            {"kind": "scale", "name": scale, "text": scale, "low": low, "high": max(high, low + 1), "whole": False}
+        )
+    if names & criteria:
+        heads = {one.partition("/")[0]: "/" in one for one in sorted(criteria)}
+        patterns = [f"{head}/*" if parted else head for head, parted in heads.items() if head not in listed]
+        form += [{"kind": "criteria", "criteria": patterns}] if patterns else []
+    for name in sorted(listed):
+        sorts = sorted({one.split("/")[1] for one in criteria if one.startswith(f"{name}/")})
+        form.append({"kind": "listing", "name": name, "text": name, "sorts": sorts})
+    try:
+        return StudyDesign.model_validate({**head, "form": form})
+    except ValueError as error:
+        raise UsageError(f"the criteria {', '.join(sorted(names))[:200]} make no form: {error}") from error
+
+
+def _merged(old: Mapping[str, Any] | None, new: StudyDesign) -> dict[str, Any]:
+    """The design of both: parts of before that the new file does not have stay."""
+    body = new.model_dump(mode="json")
+    if old is not None:
+        names = {part.get("name", part["kind"]) for part in body["form"]}
+        body["form"] = [part for part in old["form"] if part.get("name", part["kind"]) not in names] + body["form"]
+    return body
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _of_rows(study: OpenStudy, rows: Sequence[tuple[int, Row]], finder: _Finder) -> Gathered:
+    items = {tuple(sorted(item.drawings)): item for item in study.items.values()}
+    holding = {drawing: item for item in study.items.values() for drawing in item.drawings}
+    gathered = Gathered()
+    for line, row in rows:
+        if not isinstance(row["rater"], str):
+            raise DataError("a row has no rater", file=finder._file, line=line)
+        try:
+            if study.design.unit == "pair":
+                one, other = (finder.drawing(row, line, row[side]).id for side in ("first", "second"))
+                item = items.get(tuple(sorted((one, other))))
+                drawing = one
+            else:
+                drawing = finder.drawing(row, line, row["painter"], row.get("strategy"), row.get("seed")).id
+                item = holding.get(drawing)
+            if item is None:
+                raise ValueError(f"the study {study.name} does not show this")
+            where = (row["rater"], item.n, int(row.get("repeat") or 0))
+            clicks = gathered.clicks.setdefault(where, {})
+            gathered.lines.setdefault(where, line)
+            how = {"reason": row.get("reason"), "seconds": _seconds(row.get("seconds"))}
+            if study.design.unit == "pair":
+                turned = item.drawings[0] != one
+                gathered.orders[where] = shown_order(row, turned)
+                click = _choice(row, turned, how)
+                clicks[click.field] = click
+            else:
+                _add(study, item, drawing, row, clicks, how)
+        except (ValueError, TypeError) as error:
+            raise DataError(str(error), file=finder._file, line=line, id=str(row["id"])) from error
+    return gathered
+
+
+def _choice(row: Row, turned: bool, how: Mapping[str, Any]) -> Click:
+    said = row["choice"]
+    named = {row["first"]: FIRST, row["second"]: SECOND, FIRST: FIRST, SECOND: SECOND, TIE: TIE}
+    if said is None:
+        return Click(SKIP, 1, how["reason"] or "no choice", how["seconds"])
+    if said not in named:
+        raise ValueError(f"choice is first, second or tie, not {said!r}")
+    value = named[said]
+    if turned and value != TIE:
+        value = SECOND if value == FIRST else FIRST
+    return Click(CHOICE, value, how["reason"], how["seconds"])
+
+
+def _seconds(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _add(
+    study: OpenStudy, item: StudyItem, drawing: str, row: Row, clicks: dict[str, Click], how: Mapping[str, Any]
+) -> None:
+    name, form = str(row["criterion"]), {one.name: one for one in study.item_form(item.n)}
+    if name == SKIP:
+        clicks[SKIP] = Click(SKIP, 1, how["reason"] or "skipped", how["seconds"])
+        return
+    head, _, rest = name.partition("/")
+    if name == RANK:
+        name = f"{RANK}/{item.drawings.index(drawing) + 1}"
+    elif head in form and form[head].kind == "listing":
+        _list(clicks, head, rest, form[head].sorts, row, how)
+        return
+    if name not in form:
+        raise ValueError(f"the study does not ask for {name!r}; it asks for {', '.join(form)[:200]}")
+    if row["value"] is None:
+        return
+    clicks[name] = Click(name, form[name].checked(_value(row["value"])), how["reason"], how["seconds"])
+
+
+def _list(
+    clicks: dict[str, Click], name: str, rest: str, sorts: Sequence[str], row: Row, how: Mapping[str, Any]
+) -> None:
+    """One row of a listing: a thing, or that a sort was looked through."""
+    sort, _, number = rest.partition("/")
+    if sort not in sorts:
+        raise ValueError(f"{name} has the sorts {', '.join(sorts)}, not {sort!r}")
+    old = clicks[name].value if name in clicks else {"items": [], "looked": []}
+    value = {"items": [*old["items"]], "looked": [*old.get("looked", [])]}
+    if number:
+        item, place = read_thing(row.get("reason") or "not said")
+        value["items"].append({"sort": sort, "item": item, "place": place})
+    else:
+        value["looked"].append(sort)
+    value["done"] = {*value["looked"]} == {*sorts}
+    clicks[name] = Click(name, value, None, how["seconds"])
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            number = float(value)
+        except ValueError:
+            return {"yes": 1, "no": 0}.get(value.casefold(), value)
+        return int(number) if number == int(number) else number
+    return int(value) if isinstance(value, float) and value == int(value) else value
+
+
+def _of_annotations(study: OpenStudy, file: Path) -> Gathered:
+    gathered = Gathered()
+    for rater, item, order, clicks in read_annotations(study, file):
+        where = (rater, item, 0)
+        gathered.clicks[where] = {click.field: click for click in clicks}
+        gathered.orders[where] = order
+    return gathered
+
+
+def _save(study: OpenStudy, gathered: Gathered, file: Path) -> BroughtIn:
+    store, report = study.store, BroughtIn()
+    raters = _raters(study, gathered)
+    places = {(name, place.item, place.repeat): place for name, one in raters.items() for place in places_of(one)}
+
+    def operation(connection: sa.Connection) -> None:
+        for where, clicks in gathered.clicks.items():
+            kept = [replace(one, value=_without_looks(one.value)) for one in clicks.values()]
+            save_clicks(connection, study, raters[where[0]], places[where], kept)
+
+    store.write(operation)
+    found: dict[Where, dict[str, Any]] = {}
+    for answer in load_answers(store, study.name):
+        found.setdefault((answer.rater, answer.item, answer.repeat), {})[answer.field] = answer
+    for where in gathered.clicks:
+        if is_done(study.form(places[where]), found[where]):
+            report.done += 1
+        else:
+            report.partial += 1
+            missing = [one.name for one in study.form(places[where]) if one.name not in found[where]]
+            line = f":{gathered.lines[where]}" if where in gathered.lines else ""
+            about = f"{file}{line}: {study.items[where[1]].question_id}: {where[0]}"
+            what = ", ".join(missing)[:100] or "the list's end"
+            report.details.append(f"{about}: not whole, so it does not count yet: {what}")
+    report.answers = sum(map(len, gathered.clicks.values()))
+    report.raters, report.items = len(raters), len({item for _, item, _ in gathered.clicks})
+    return report
+
+
+def _without_looks(value: Any) -> Any:
+    return {"items": value["items"], "done": value["done"]} if isinstance(value, dict) else value
+
+
+def _raters(study: OpenStudy, gathered: Gathered) -> dict[str, StudyRater]:
+    """The raters of the answers, each with a place for every one of them; who is not known yet is added."""
+    known = {one.rater: one for one in load_raters(study.store, study.name)}
+    found: dict[str, StudyRater] = {}
+    for name in sorted({rater for rater, _, _ in gathered.clicks}):
+        rater = known.get(name) or StudyRater(study.name, name, "", save_person(study.store, name, study.name))
+        there = {(place.item, place.repeat) for place in places_of(rater)}
+        new = [
+            Place(item, repeat, gathered.orders.get((one, item, repeat), _usual(study, item)))
+            for one, item, repeat in gathered.clicks
+            if one == name and (item, repeat) not in there
+        ]
+        if new or name not in known:
+            body = {**rater.body, "places": [*rater.body.get("places", []), *(place.to_json() for place in new)]}
+            rater = save_rater(study.store, replace(rater, body=body))
+        found[name] = rater
+    return found
+
+
+def _usual(study: OpenStudy, item: int) -> tuple[int, ...]:
+    return () if study.design.unit == "pair" else tuple(range(len(study.items[item].drawings)))
