@@ -22,7 +22,7 @@ def drawings(count: int, painters: str = "abc") -> tuple[list[StudyItem], dict[s
 
 
 def pairs(questions: int, painters: str = "abcd") -> tuple[list[StudyItem], dict[str, str]]:
-    items = []
+    items: list[StudyItem] = []
     for q in range(questions):
         for one, other in combinations(painters, 2):
             items.append(StudyItem("s", len(items) + 1, "pair", f"q{q}", [f"{one}{q}", f"{other}{q}"]))

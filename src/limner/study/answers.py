@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -31,7 +32,7 @@ class Click:
     value: Any
     reason: str | None = None
     seconds: float | None = None
-    at: float = field(default_factory=now)
+    at: float = dataclasses.field(default_factory=now)
 
 
 @dataclass(frozen=True)
@@ -49,16 +50,15 @@ def stored_click(place: Place, form: Sequence[AnswerField], click: Click) -> Cli
     Raises:
         ValueError: There is no such field, or it cannot be answered so.
     """
+    reason = (click.reason or "").strip()[:LONGEST] or None
     if click.field == SKIP:
-        reason = (click.reason or "").strip()
-        if click.value is not None and not reason:
+        if click.value is not None and reason is None:
             raise ValueError("a skip needs its reason")
-        return Click(SKIP, None if click.value is None else 1, reason[:LONGEST] or None, click.seconds, click.at)
+        return Click(SKIP, None if click.value is None else 1, reason, click.seconds, click.at)
     found = next((one for one in form if one.name == click.field), None)
     if found is None:
         raise ValueError(f"there is no field {click.field[:40]!r}")
     value = None if click.value is None else found.checked(click.value)
-    reason = (click.reason or "").strip()[:LONGEST] or None
     name = click.field
     if found.kind == "rank":
         name = f"rank/{place.order[int(click.field.partition('/')[2]) - 1] + 1}"
@@ -81,10 +81,13 @@ def _turned(value: str, place: Place) -> str:
 
 
 def is_done(form: Sequence[AnswerField], answers: Mapping[str, StudyAnswer]) -> bool:
-    """Whether nothing is left to answer at a place: it was skipped, or every field is settled."""
+    """Whether nothing is left to answer at a place: it was skipped, or every field is settled, each rank given once."""
     if (skipped := answers.get(SKIP)) is not None and skipped.value is not None:
         return True
-    return all((found := answers.get(one.name)) is not None and one.answered(found.value) for one in form)
+    if not all((found := answers.get(one.name)) is not None and one.answered(found.value) for one in form):
+        return False
+    ranks = [answers[one.name].value for one in form if one.kind == "rank"]
+    return len(set(ranks)) == len(ranks)
 
 
 def results_of(study: OpenStudy, setup: str, place: Place, answers: Mapping[str, StudyAnswer]) -> Results:
@@ -194,9 +197,8 @@ def save_clicks(
         Whether the place is now done.
     """
     store, at = study.store, now()
-    where = {"study": study.name, "rater": rater.rater, "item": place.item, "repeat": place.repeat}
-    columns = study_answers.c
-    conditions = [columns[name] == value for name, value in where.items()]
+    where: dict[str, Any] = {"study": study.name, "rater": rater.rater, "item": place.item, "repeat": place.repeat}
+    conditions = [study_answers.c[name] == value for name, value in where.items()]
     answers = {answer.field: answer for answer in rows_of_answers(connection, *conditions)}
     for click in clicks:
         answer = StudyAnswer(

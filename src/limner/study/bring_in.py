@@ -305,7 +305,7 @@ def _list(
     if sort not in sorts:
         raise ValueError(f"{name} has the sorts {', '.join(sorts)}, not {sort!r}")
     old = clicks[name].value if name in clicks else {"items": [], "looked": []}
-    value = {"items": [*old["items"]], "looked": [*old.get("looked", [])]}
+    value: dict[str, Any] = {"items": [*old["items"]], "looked": [*old.get("looked", [])]}
     if number:
         item, place = read_thing(row.get("reason") or "not said")
         value["items"].append({"sort": sort, "item": item, "place": place})

@@ -83,8 +83,8 @@ def make_form(design: StudyDesign, criteria: Sequence[Criterion], drawings: int)
         elif isinstance(part, ListingPart):
             found.append(AnswerField(part.name, "listing", part.text, sorts=part.sorts))
         elif isinstance(part, ChoicePart):
-            values = ((FIRST, "first"), (SECOND, "second"), *(((TIE, "tie"),) if part.tie else ()))
-            found.append(AnswerField(CHOICE, "choice", part.text, values))
+            sides = ((FIRST, "first"), (SECOND, "second"), *(((TIE, "tie"),) if part.tie else ()))
+            found.append(AnswerField(CHOICE, "choice", part.text, sides))
         elif isinstance(part, RankPart):
             ranks = tuple((n, str(n)) for n in range(1, drawings + 1))
             found += [AnswerField(f"rank/{n}", "rank", part.text, ranks, "rank") for n in range(1, drawings + 1)]
@@ -128,7 +128,9 @@ def _listing(value: Any, sorts: Sequence[str]) -> dict[str, Any]:
         raise ValueError(f"{len(value['items'])} things; at most {LISTED} can be listed")
     found = []
     for thing in value["items"]:
-        words = {name: thing.get(name) if isinstance(thing, Mapping) else None for name in ("sort", "item", "place")}
+        words: dict[str, Any] = {
+            name: thing.get(name) if isinstance(thing, Mapping) else None for name in ("sort", "item", "place")
+        }
         if words["sort"] not in sorts:
             raise ValueError(f"each thing is one of {', '.join(sorts)}")
         for name in ("item", "place"):

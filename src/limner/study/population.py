@@ -102,7 +102,7 @@ def disagreements(store: Store, exam: str) -> dict[str, float]:
     left out.
     """
     kinds = evaluator_kinds(store)
-    marks: dict[str, dict[str, dict[str, int]]] = {}
+    marks: dict[str, dict[str, dict[str, float]]] = {}
     tops: dict[str, dict[str, int]] = {}
     protocol = kind_named(kind_of(store, exam)).protocol
     for group in load_groups(store, exam):

@@ -81,8 +81,8 @@ def progress_of(study: OpenStudy) -> StudyProgress:
     answers: dict[str, dict[tuple[int, int], dict[str, StudyAnswer]]] = {}
     for answer in load_answers(study.store, study.name):
         if answer.value is not None:
-            places = answers.setdefault(answer.rater, {})
-            places.setdefault((answer.item, answer.repeat), {})[answer.field] = answer
+            mine = answers.setdefault(answer.rater, {})
+            mine.setdefault((answer.item, answer.repeat), {})[answer.field] = answer
     raters = []
     for rater in load_raters(study.store, study.name):
         mine = answers.get(rater.rater, {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -95,7 +96,7 @@ class StudyAnswer:
     value: Any
     reason: str | None = None
     seconds: float | None = None
-    at: float = field(default_factory=now)
+    at: float = dataclasses.field(default_factory=now)
 
 
 def person(rater: str, study: str) -> tuple[str, dict[str, Any]]:

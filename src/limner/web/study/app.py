@@ -196,7 +196,7 @@ class StudyPages:
         token, status = self._check_admin(request), load_study(self._store, self._study.name).status
         return self._pages.response(
             "admin.html", title=f"Study {self._study.name}", base=f"/admin/{token}", csrf=csrf_of(token),
-            study=self._study, status=status, progress=progress_of(self._study),
+            study=self._study, now=status, progress=progress_of(self._study),
         )  # fmt: skip
 
     async def changed(self, request: Request) -> Response:
@@ -221,7 +221,7 @@ def _click(given: Any) -> tuple[int, Click]:
     for name in ("seconds", "at"):
         number = given.get(name)
         fits = isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
-        numbers.append(min(max(0.0, float(number)), 1e10) if fits else None)
+        numbers.append(min(max(0.0, float(number or 0)), 1e10) if fits else None)
     seconds, at = numbers
     words = reason if isinstance(reason, str) else None
     return given["n"], Click(given["field"][:200], given.get("value"), words, seconds, now() if at is None else at)
