@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -65,5 +64,5 @@ def answer(store: Store, name: str = "pilot", rule: Rule = usual, only: Mapping[
             def operation(connection: sa.Connection, place: Place = place, clicks: list[Click] = clicks) -> bool:
                 return save_clicks(connection, study, rater, place, clicks)  # noqa: B023
 
-            assert asyncio.run(store.awrite(operation))
+            assert store.write(operation)
     return study
