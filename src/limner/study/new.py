@@ -95,7 +95,8 @@ def create_study(
     names = _names(raters, people, found.raters)
     each = found.raters
     if len(names) < each:
-        notes.append(f"{len(names)} raters where the design has {each} for each item")
+        who = "1 rater" if len(names) == 1 else f"{len(names)} raters"
+        notes.append(f"{who} where the design has {each} for each item")
     rows = {one.id: row for row, inside in population.rows.items() for one in inside.values()}
     places = plan_places(items, rows, names, each, found.quality, found.sample.seed)
     links = {rater: new_token() for rater in names}

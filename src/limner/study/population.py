@@ -92,7 +92,7 @@ def _against_design(rows: Mapping[str, Any], design: SampleDesign, exam: str) ->
         raise UsageError(
             f"the design has {design.painters} of these painters: name which with --painter: {', '.join(sorted(rows))}"
         )
-    return [f"{len(rows)} painters where the design has {design.painters}"]
+    return [f"{len(rows)} {'painter' if len(rows) == 1 else 'painters'} where the design has {design.painters}"]
 
 
 def disagreements(store: Store, exam: str) -> dict[str, float]:

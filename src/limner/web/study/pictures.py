@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
+import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from ...study.pictures import normal_picture
 
 KEPT = 192 * 2**20
 """So many bytes of finished pictures are kept at hand."""
 AT_ONCE = 2
-"""So many pictures are made at the same time: answers must not wait for them."""
+"""So many pictures are made at the same time."""
+NICE = 10
+"""By so much threads that make pictures stand back: answers must not wait for them."""
+
+
+def _stand_back() -> None:
+    """Give this thread less of the processor, where threads can have a share of their own."""
+    if sys.platform != "linux":
+        return  # Elsewhere this would be about the whole process.
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
 
 
 class Pictures:
@@ -21,7 +36,7 @@ class Pictures:
         self._load, self._side = load, side
         self._kept: OrderedDict[str, bytes] = OrderedDict()
         self._flying: dict[str, asyncio.Task[bytes]] = {}
-        self._room = asyncio.Semaphore(AT_ONCE)
+        self._makers = ThreadPoolExecutor(AT_ONCE, "limner-pictures", _stand_back)
         self._bytes = 0
 
     async def get(self, sha256: str) -> bytes:
@@ -36,8 +51,8 @@ class Pictures:
         return await asyncio.shield(self._flying[sha256])
 
     async def _make(self, sha256: str) -> bytes:
-        async with self._room:
-            made = await asyncio.to_thread(lambda: normal_picture(self._load(sha256), self._side))
+        loop = asyncio.get_running_loop()
+        made = await loop.run_in_executor(self._makers, lambda: normal_picture(self._load(sha256), self._side))
         self._kept[sha256] = made
         self._bytes += len(made)
         while self._bytes > KEPT and len(self._kept) > 1:
