@@ -16,7 +16,18 @@ from ..store.records import Drawing, kind_of
 from .design import SampleDesign, StudyDesign, find_design
 from .places import plan_places
 from .population import Population, disagreements, find_population
-from .records import OPEN, Study, StudyItem, StudyRater, has_study, load_rater, save_person, save_rater, save_study
+from .records import (
+    OPEN,
+    Study,
+    StudyItem,
+    StudyRater,
+    has_study,
+    load_rater,
+    load_study,
+    save_person,
+    save_rater,
+    save_study,
+)
 from .sampling import Sampled, sample
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
@@ -122,6 +133,7 @@ def new_link(store: Store, study: str, rater: str) -> str:
     Raises:
         StoreError: There is no such study or rater.
     """
+    load_study(store, study)
     token, found = new_token(), load_rater(store, study, rater)
     body = {key: value for key, value in found.body.items() if key != "tokens"}
     save_rater(store, replace(found, token=token_hash(token), body=body))

@@ -162,6 +162,13 @@ def load_study(store: Store, name: str) -> Study:
     return Study(**row._mapping)
 
 
+def status_of(store: Store, name: str) -> str | None:
+    """A study's status alone; None where there is no such study."""
+    with store.reading() as connection:
+        found: str | None = connection.scalar(sa.select(studies.c.status).where(studies.c.name == name))
+    return found
+
+
 def load_items(store: Store, study: str) -> list[StudyItem]:
     """What the study shows, in the order of its numbers."""
     query = sa.select(study_items).where(study_items.c.study == study).order_by(study_items.c.n)

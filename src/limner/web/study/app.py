@@ -21,7 +21,7 @@ from ...study.answers import Click, save_clicks, stored_click
 from ...study.new import CONSENT
 from ...study.open import OpenStudy, open_study, places_of
 from ...study.progress import progress_of
-from ...study.records import CLOSED, IMPORTED, OPEN, StudyRater, load_study, set_status
+from ...study.records import CLOSED, IMPORTED, OPEN, StudyRater, set_status, status_of
 from ..base import Pages, make_app
 from ..limits import WebLimits
 from ..security import check_change
@@ -66,7 +66,7 @@ class StudyPages:
 
     @property
     def _closed(self) -> bool:
-        return load_study(self._store, self._study.name).status == CLOSED
+        return status_of(self._store, self._study.name) == CLOSED
 
     def _common(self, token: str, title: str) -> dict[str, Any]:
         return {"title": title, "base": f"/r/{token}", "csrf": csrf_of(token), "now": now()}
@@ -193,7 +193,7 @@ class StudyPages:
 
     def admin(self, request: Request) -> Response:
         """Progress, agreement so far, open or closed."""
-        token, status = self._check_admin(request), load_study(self._store, self._study.name).status
+        token, status = self._check_admin(request), status_of(self._store, self._study.name)
         return self._pages.response(
             "admin.html", title=f"Study {self._study.name}", base=f"/admin/{token}", csrf=csrf_of(token),
             study=self._study, now=status, progress=progress_of(self._study),
