@@ -24,6 +24,7 @@ from limner.study.records import load_answers, load_study
 from tests.study.made import DESIGNS, PAINTER, answer, fill, make
 
 FEW = {"repeats": 0.0, "attention": 0}
+EACH = ["genexam", "mmmg", pytest.param("fepbench", marks=pytest.mark.slow), "aibench-pairs", "aibench-aesthetics"]
 
 
 def results(store: Store, exam: str) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def two(tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-@pytest.mark.parametrize("design", ["genexam", "mmmg", "fepbench", "aibench-pairs", "aibench-aesthetics"])
+@pytest.mark.parametrize("design", EACH)
 def test_what_is_exported_comes_in_elsewhere_the_same(two: Any, tmp_path: Path, design: str, form: str) -> None:
     exam = DESIGNS[design]
     for store in two:
@@ -72,7 +73,7 @@ def test_what_is_exported_comes_in_elsewhere_the_same(two: Any, tmp_path: Path, 
     assert len(load_answers(two[1], "elsewhere")) == before
 
 
-@pytest.mark.parametrize("design", ["genexam", "mmmg", "fepbench", "aibench-pairs", "aibench-aesthetics"])
+@pytest.mark.parametrize("design", EACH)
 def test_label_studio_goes_both_ways(two: Any, tmp_path: Path, design: str) -> None:
     exam = DESIGNS[design]
     for store in two:
@@ -183,6 +184,7 @@ def test_a_file_of_another_exam_or_shape_is_refused(store: Store, tmp_path: Path
         bring_in(store, "x", write(tmp_path, "rater,exam,id,painter,criterion,value\n"))
 
 
+@pytest.mark.slow
 def test_tasks_tell_nothing_of_painters(store: Store, tmp_path: Path) -> None:
     fill(store, "aibench", judges=())
     make(store, "aibench-pairs", changes=FEW)

@@ -44,6 +44,7 @@ def secrets_of(store: Store, exam: str, made: Any, rater: str) -> set[str]:
     return words - {"None", "reference", ""}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 def test_a_rater_reaches_nothing_that_tells(store: Store, design: str) -> None:
     exam = DESIGNS[design]
