@@ -107,8 +107,7 @@ def test_killed_in_the_middle_it_loses_nothing_that_was_acknowledged(
             asked += 1
             rater.page.wait_for_selector(f"{SAVED}, #state.waits")
             if server._process is None:
-                killed += 1
-                rater.page.wait_for_selector("#state.waits")
+                killed += 1  # The second time the answer may have been acknowledged just before.
                 assert values(kept).items() >= before.items()
                 server.start()
             rater.saved()
