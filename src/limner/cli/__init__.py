@@ -28,6 +28,9 @@ GROUPS: dict[str, dict[str, str]] = {
     "Judges": {
         "examine-judge": "Examine a judge on faults of known effect; ask it again to see whether it has moved.",
     },
+    "People": {
+        "study": "Let people mark drawings: make a study, serve its page, take answers out and in.",
+    },
     "Publish": {
         "table": "Show a paper's table, with the published figures and your own.",
         "plot": "Draw a plot of scores for print: SVG, PDF or PNG.",
@@ -57,7 +60,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
 }
 COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}
-_FILES = {"Draw and mark": "run", "Judges": "certify", "First steps": "demo"}
+_FILES = {"Draw and mark": "run", "Judges": "certify", "First steps": "demo", "People": "study"}
 """The module with a group's commands, where it is not called like the group."""
 
 

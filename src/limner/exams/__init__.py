@@ -68,6 +68,7 @@ class Kind(Generic[R]):
             the layout come as further arguments.
         modes: How a chat model sorts what painters got wrong, where the exam has modes of failure.
         view: What the site's page of a question has beyond the usual: a ``graph``, see `limner.site.views`.
+        studies: A folder with the designs of human studies, ``NAME.toml`` each; see `limner.study.design`.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Kind(Generic[R]):
     statistics: Mapping[str, Callable[..., float]] = field(default_factory=dict)
     view: Callable[[Question[R]], Mapping[str, Any]] | None = None
     modes: FailureModes[R] | None = None
+    studies: Path | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.paper, Path | None):

@@ -22,6 +22,7 @@ AIBENCH = Kind(
     presets=_HERE / "presets.toml",
     read_results=read_results,
     paper=_HERE / "paper",
+    studies=_HERE / "studies",
     plots=PLOTS,
     modes=MODES,
     statistics={"questions": count_questions},

@@ -22,6 +22,7 @@ FEPBENCH = Kind(
     presets=_HERE / "presets.toml",
     read_results=read_results,
     paper=_HERE / "paper",
+    studies=_HERE / "studies",
     plots=PLOTS,
     statistics={"atoms": count_atoms},
 )

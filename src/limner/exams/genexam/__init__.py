@@ -20,5 +20,6 @@ GENEXAM = Kind(
     presets=_HERE / "presets.toml",
     read_results=read_results,
     paper=_HERE / "paper",
+    studies=_HERE / "studies",
     statistics={"points": lambda question: len(question.rubric.scoring_points)},
 )

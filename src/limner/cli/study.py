@@ -1,0 +1,207 @@
+"""Studies: people who mark drawings. study new, serve, status, export, import, link."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import options
+from .say import say
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+ADDRESS = "http://127.0.0.1:8100"
+
+
+@click.group("study")
+def study_command() -> None:
+    """Let people mark drawings: make a study, serve its page, see how far it is, take answers out and in."""
+
+
+@study_command.command("new")
+@click.argument("name")
+@click.option("--exam", required=True, metavar="EXAM", help="The exam, as in `limner run`.")
+@click.option("--design", required=True, metavar="NAME|FILE.toml", help="A design of the exam, or your own.")
+@click.option("--painter", "painters", multiple=True, metavar="NAME", help="Only this painter's drawings. Repeatable.")
+@click.option("--rater", "raters", multiple=True, metavar="NAME", help="A rater's name. Repeatable.")
+@click.option("--people", type=click.IntRange(1), metavar="N", help="So many raters without names.")
+@click.option("--overlap", type=click.IntRange(1), metavar="N", help="So many raters for each item.")
+@click.option("--size", type=click.IntRange(1), metavar="N", help="So many references, or drawings of each painter.")
+@click.option("--each", type=click.IntRange(1), metavar="N", help="So many in each cell, in designs that cross tags.")
+@click.option("--by", type=click.Choice(["random", "disagreement"]), help="How items are taken.")
+@click.option("--seed", type=int, metavar="N", help="Another number takes another sample; 0 by default.")
+@click.option("--consent", type=FILE, metavar="FILE", help="What raters agree to before they begin, as plain text.")
+@click.option("--completion", metavar="URL", help="Where raters go at the end, such as Prolific's completion link.")
+@click.option("--address", default=ADDRESS, show_default=True, metavar="URL", help="Where the page will be served.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@options.store
+def new_command(name: str, **given: Any) -> None:
+    """Make a study of drawings in the store, and show its links.
+
+    The links are shown once: only their hashes are stored. `limner study link` makes another one for a rater.
+    """
+    import json
+
+    from ..core.errors import UsageError
+    from ..store.open import open_store
+    from ..study.new import create_study
+
+    consent = None
+    if given["consent"] is not None:
+        try:
+            consent = given["consent"].read_text("utf-8-sig").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"--consent {given['consent']}: cannot be read: {error}") from error
+    changes = {"raters": given["overlap"], **{key: given[key] for key in ("size", "each", "by", "seed")}}
+    with open_store(given["store"]) as store:
+        made = create_study(
+            store, name, given["exam"], given["design"], painters=given["painters"], raters=given["raters"],
+            people=given["people"], changes=changes, consent=consent, completion=given["completion"],
+        )  # fmt: skip
+    address = given["address"].rstrip("/")
+    links = {rater: f"{address}/r/{token}" for rater, token in made.links.items()}
+    admin, join = f"{address}/admin/{made.admin}", f"{address}/join/{made.join}"
+    if given["form"] == "json":
+        body = {"study": name, "items": made.items, "places": made.places, "notes": made.notes, "links": links}
+        click.echo(json.dumps(body | {"admin": admin, "join": join}, indent=2))
+        return
+    say(f"{name}: {made.items} items, {made.places} places for {len(links)} raters")
+    for note in made.notes:
+        say(f"note: {note}")
+    for rater, link in links.items():
+        say(f"{rater}  {link}")
+    say(f"admin  {admin}")
+    say(f"panel  {join}")
+    say(f"Keep these links: they are shown once. Now run: limner study serve {name}")
+
+
+@study_command.command("serve")
+@click.argument("name")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at; 0.0.0.0 for all.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8100, show_default=True, help="0 takes a free one.")
+@click.option("--behind-proxy", is_flag=True, help="A proxy stands before it and says who the client is.")
+@options.store
+def serve_command(name: str, **given: Any) -> None:
+    """Serve a study's page until interrupted. Every answer is in the store before it is acknowledged."""
+    from ..core.errors import UsageError
+
+    try:
+        from ..web.serve import serve
+        from ..web.study import study_app
+    except ModuleNotFoundError as error:
+        raise UsageError(f"a study's page needs {error.name}; install it with: pip install 'limner[web]'") from error
+    from ..store.open import open_store
+
+    with open_store(given["store"]) as store:
+        app = study_app(store, name)
+
+        def ready(address: str) -> None:
+            say(f"{name} is served at {address}; stop with Ctrl+C")
+            sys.stdout.flush()
+
+        serve(app, given["host"], given["port"], ready=ready, behind_proxy=given["behind_proxy"])
+
+
+@study_command.command("status")
+@click.argument("name", required=False)
+@click.option("--close/--open", "close", default=None, help="Take no more answers, or take them again.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "csv", "md"]), default="text", show_default=True)
+@options.store
+def status_command(name: str | None, **given: Any) -> None:
+    """Show how far a study is: places done, checks passed, agreement so far. Without a NAME, list all studies."""
+    from ..store.open import open_store
+    from ..study.open import open_study
+    from ..study.progress import progress_of
+    from ..study.records import load_study, set_status, study_names
+    from ..tables.render import show
+    from ..tables.studies import agreement_table, progress_table, studies_table
+
+    with open_store(given["store"]) as store:
+        if name is None:
+            found = [load_study(store, one) for one in study_names(store)]
+            body = [{"study": one.name, "exam": one.exam, "status": one.status} for one in found]
+            show(given["form"], lambda: [studies_table(found)], body=lambda: body)
+            return
+        if given["close"] is not None:
+            set_status(store, name, "closed" if given["close"] else "open")
+        study = open_study(store, name)
+        progress = progress_of(study)
+        about = {"study": name, "exam": study.study.exam, "status": study.study.status, "items": len(study.items)}
+        show(
+            given["form"],
+            lambda: [progress_table(study, progress), *([agreement_table(progress)] if progress.fields else [])],
+            body=lambda: about | {"notes": study.study.body.get("notes", [])} | progress.to_json(),
+        )
+
+
+@study_command.command("link")
+@click.argument("name")
+@click.argument("rater")
+@click.option("--address", default=ADDRESS, show_default=True, metavar="URL", help="Where the page is served.")
+@options.store
+def link_command(name: str, rater: str, address: str, store: str) -> None:
+    """Make a new link for a rater who lost theirs; the old one leads nowhere from then on."""
+    from ..store.open import open_store
+    from ..study.new import new_link
+
+    with open_store(store) as opened:
+        say(f"{rater}  {address.rstrip('/')}/r/{new_link(opened, name, rater)}")
+
+
+@study_command.command("export")
+@click.argument("name")
+@click.option(
+    "--format", "form", type=click.Choice(["csv", "jsonl", "label-studio", "label-studio-tasks"]), default="csv",
+    show_default=True, help="Answers, or with label-studio-tasks what is to be answered.",
+)  # fmt: skip
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="Write to a file.")
+@click.option("--images", type=options.FOLDER, metavar="DIR", help="With Label Studio: also write the pictures there.")
+@options.store
+def export_command(name: str, **given: Any) -> None:
+    """Write a study's answers: CSV (pairs in a shape of their own), JSON lines, or for Label Studio."""
+    from ..core.errors import UsageError
+    from ..store.open import open_store
+    from ..study.exchange import answer_rows, write_answers
+    from ..study.label_studio import write_annotations, write_tasks
+    from ..study.open import open_study
+
+    if given["images"] is not None and not given["form"].startswith("label-studio"):
+        raise UsageError("--images goes with --format label-studio or label-studio-tasks")
+    with open_store(given["store"]) as store:
+        study = open_study(store, name)
+        if given["form"] == "label-studio-tasks":
+            text = write_tasks(study, given["images"])
+        elif given["form"] == "label-studio":
+            text = write_annotations(study, given["images"])
+        else:
+            text = write_answers(answer_rows(study), study.design.unit == "pair", given["form"])
+    if given["output"] is None:
+        click.echo(text, nl=False)
+    else:
+        given["output"].write_text(text, "utf-8")
+        say(f"written to {given['output']}")
+
+
+@study_command.command("import")
+@click.argument("name")
+@click.option("--file", "file", type=FILE, required=True, metavar="FILE", help="CSV, JSON lines, or Label Studio JSON.")
+@options.store
+def import_command(name: str, file: Path, store: str) -> None:
+    """Bring people's answers in, of this study or from elsewhere.
+
+    A CSV has the columns rater,exam,id,painter,strategy,seed,criterion,value,reason,seconds, or for pairs
+    rater,exam,id,first,second,choice,shown_first. A study of a new name is made for people who rated elsewhere.
+    """
+    from ..store.open import open_store
+    from ..study.bring_in import bring_in
+
+    with open_store(store) as opened:
+        report = bring_in(opened, name, file)
+    say(
+        f"{name}: {report.answers} answers of {report.raters} raters on {report.items} items; {report.done} forms whole"
+    )
+    for line in report.details:
+        say(line, err=True)
+    sys.exit(3 if report.partial else 0)

@@ -1,0 +1,247 @@
+"""Bringing people's answers in: of a study's own raters, or of people who rated elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..core.data_files import read_lines
+from ..core.errors import DataError
+from ..store import Store
+from .answers import RANK, Click, is_done, save_clicks
+from .elsewhere import DrawingFinder, study_for
+from .exchange import Row, read_rows, read_thing, shown_order
+from .forms import CHOICE, FIRST, SECOND, SKIP, TIE
+from .label_studio import read_annotations
+from .open import OpenStudy, open_study, places_of
+from .places import Place
+from .records import (
+    StudyItem,
+    StudyRater,
+    load_answers,
+    load_raters,
+    save_person,
+    save_rater,
+)
+
+Where = tuple[str, int, int]
+"""A rater, an item's number, and the repeat."""
+
+
+@dataclass
+class BroughtIn:
+    """What an import brought.
+
+    Attributes:
+        done: Forms that are whole; their marks count.
+        partial: Forms in which something is still missing; what they have is kept, and they count once it comes.
+    """
+
+    answers: int = 0
+    raters: int = 0
+    items: int = 0
+    done: int = 0
+    partial: int = 0
+    details: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Gathered:
+    """Clicks by place, with the order the drawings were shown in."""
+
+    clicks: dict[Where, dict[str, Click]] = field(default_factory=dict)
+    orders: dict[Where, tuple[int, ...]] = field(default_factory=dict)
+    lines: dict[Where, int] = field(default_factory=dict)
+
+
+def bring_in(store: Store, name: str, file: Path) -> BroughtIn:
+    """Keep the answers in a CSV, a file of JSON lines, or annotations of Label Studio.
+
+    Raises:
+        DataError: A row fits no drawing, or cannot be read; nothing is kept then.
+        UsageError: The file is of another exam than the study.
+    """
+    head = next((line.lstrip() for line in read_lines(file) if line.strip()), "")
+    if head.startswith("["):
+        study = open_study(store, name)
+        gathered = _of_annotations(study, file)
+    else:
+        rows = read_rows(file)
+        finder = DrawingFinder(store, _exam(rows, file), file)
+        study = study_for(store, name, rows, finder)
+        gathered = _of_rows(study, rows, finder)
+    return _save(study, gathered, file)
+
+
+def _exam(rows: Sequence[tuple[int, Row]], file: Path) -> str:
+    for line, row in rows:
+        if not isinstance(row["exam"], str) or row["exam"] != rows[0][1]["exam"]:
+            raise DataError("one file is of one exam", file=file, line=line)
+    return str(rows[0][1]["exam"])
+
+
+def _of_rows(study: OpenStudy, rows: Sequence[tuple[int, Row]], finder: DrawingFinder) -> Gathered:
+    items = {tuple(sorted(item.drawings)): item for item in study.items.values()}
+    holding = {drawing: item for item in study.items.values() for drawing in item.drawings}
+    gathered = Gathered()
+    for line, row in rows:
+        if not isinstance(row["rater"], str):
+            raise DataError("a row has no rater", file=finder.file, line=line)
+        try:
+            if study.design.unit == "pair":
+                one, other = (finder.drawing(row, line, row[side]).id for side in ("first", "second"))
+                item = items.get(tuple(sorted((one, other))))
+                drawing = one
+            else:
+                drawing = finder.drawing(row, line, row["painter"], row.get("strategy"), row.get("seed")).id
+                item = holding.get(drawing)
+            if item is None:
+                raise ValueError(f"the study {study.name} does not show this")
+            where = (row["rater"], item.n, int(row.get("repeat") or 0))
+            clicks = gathered.clicks.setdefault(where, {})
+            gathered.lines.setdefault(where, line)
+            how = {"reason": row.get("reason"), "seconds": _seconds(row.get("seconds"))}
+            if study.design.unit == "pair":
+                turned = item.drawings[0] != one
+                gathered.orders[where] = shown_order(row, turned)
+                click = _choice(row, turned, how)
+                clicks[click.field] = click
+            else:
+                _add(study, item, drawing, row, clicks, how)
+        except (ValueError, TypeError) as error:
+            raise DataError(str(error), file=finder.file, line=line, id=str(row["id"])) from error
+    return gathered
+
+
+def _choice(row: Row, turned: bool, how: Mapping[str, Any]) -> Click:
+    said = row["choice"]
+    named = {row["first"]: FIRST, row["second"]: SECOND, FIRST: FIRST, SECOND: SECOND, TIE: TIE}
+    if said is None:
+        return Click(SKIP, 1, how["reason"] or "no choice", how["seconds"])
+    if said not in named:
+        raise ValueError(f"choice is first, second or tie, not {said!r}")
+    value = named[said]
+    if turned and value != TIE:
+        value = SECOND if value == FIRST else FIRST
+    return Click(CHOICE, value, how["reason"], how["seconds"])
+
+
+def _seconds(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _add(
+    study: OpenStudy, item: StudyItem, drawing: str, row: Row, clicks: dict[str, Click], how: Mapping[str, Any]
+) -> None:
+    name, form = str(row["criterion"]), {one.name: one for one in study.item_form(item.n)}
+    if name == SKIP:
+        clicks[SKIP] = Click(SKIP, 1, how["reason"] or "skipped", how["seconds"])
+        return
+    head, _, rest = name.partition("/")
+    if name == RANK:
+        name = f"{RANK}/{item.drawings.index(drawing) + 1}"
+    elif head in form and form[head].kind == "listing":
+        _list(clicks, head, rest, form[head].sorts, row, how)
+        return
+    if name not in form:
+        raise ValueError(f"the study does not ask for {name!r}; it asks for {', '.join(form)[:200]}")
+    if row["value"] is None:
+        return
+    clicks[name] = Click(name, form[name].checked(_value(row["value"])), how["reason"], how["seconds"])
+
+
+def _list(
+    clicks: dict[str, Click], name: str, rest: str, sorts: Sequence[str], row: Row, how: Mapping[str, Any]
+) -> None:
+    """One row of a listing: a thing, or that a sort was looked through."""
+    sort, _, number = rest.partition("/")
+    if sort not in sorts:
+        raise ValueError(f"{name} has the sorts {', '.join(sorts)}, not {sort!r}")
+    old = clicks[name].value if name in clicks else {"items": [], "looked": []}
+    value: dict[str, Any] = {"items": [*old["items"]], "looked": [*old.get("looked", [])]}
+    if number:
+        item, place = read_thing(row.get("reason") or "not said")
+        value["items"].append({"sort": sort, "item": item, "place": place})
+    else:
+        value["looked"].append(sort)
+    value["done"] = {*value["looked"]} == {*sorts}
+    clicks[name] = Click(name, value, None, how["seconds"])
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            number = float(value)
+        except ValueError:
+            return {"yes": 1, "no": 0}.get(value.casefold(), value)
+        return int(number) if number == int(number) else number
+    return int(value) if isinstance(value, float) and value == int(value) else value
+
+
+def _of_annotations(study: OpenStudy, file: Path) -> Gathered:
+    gathered = Gathered()
+    for rater, item, order, clicks in read_annotations(study, file):
+        where = (rater, item, 0)
+        gathered.clicks[where] = {click.field: click for click in clicks}
+        gathered.orders[where] = order
+    return gathered
+
+
+def _save(study: OpenStudy, gathered: Gathered, file: Path) -> BroughtIn:
+    store, report = study.store, BroughtIn()
+    raters = _raters(study, gathered)
+    places = {(name, place.item, place.repeat): place for name, one in raters.items() for place in places_of(one)}
+
+    def operation(connection: sa.Connection) -> None:
+        for where, clicks in gathered.clicks.items():
+            kept = [replace(one, value=_without_looks(one.value)) for one in clicks.values()]
+            save_clicks(connection, study, raters[where[0]], places[where], kept)
+
+    store.write(operation)
+    found: dict[Where, dict[str, Any]] = {}
+    for answer in load_answers(store, study.name):
+        found.setdefault((answer.rater, answer.item, answer.repeat), {})[answer.field] = answer
+    for where in gathered.clicks:
+        if is_done(study.form(places[where]), found[where]):
+            report.done += 1
+        else:
+            report.partial += 1
+            missing = [one.name for one in study.form(places[where]) if one.name not in found[where]]
+            line = f":{gathered.lines[where]}" if where in gathered.lines else ""
+            about = f"{file}{line}: {study.items[where[1]].question_id}: {where[0]}"
+            what = ", ".join(missing)[:100] or "the list's end"
+            report.details.append(f"{about}: not whole, so it does not count yet: {what}")
+    report.answers = sum(map(len, gathered.clicks.values()))
+    report.raters, report.items = len(raters), len({item for _, item, _ in gathered.clicks})
+    return report
+
+
+def _without_looks(value: Any) -> Any:
+    return {"items": value["items"], "done": value["done"]} if isinstance(value, dict) else value
+
+
+def _raters(study: OpenStudy, gathered: Gathered) -> dict[str, StudyRater]:
+    """The raters of the answers, each with a place for every one of them; who is not known yet is added."""
+    known = {one.rater: one for one in load_raters(study.store, study.name)}
+    found: dict[str, StudyRater] = {}
+    for name in sorted({rater for rater, _, _ in gathered.clicks}):
+        rater = known.get(name) or StudyRater(study.name, name, "", save_person(study.store, name, study.name))
+        there = {(place.item, place.repeat) for place in places_of(rater)}
+        new = [
+            Place(item, repeat, gathered.orders.get((one, item, repeat), _usual(study, item)))
+            for one, item, repeat in gathered.clicks
+            if one == name and (item, repeat) not in there
+        ]
+        if new or name not in known:
+            body = {**rater.body, "places": [*rater.body.get("places", []), *(place.to_json() for place in new)]}
+            rater = save_rater(study.store, replace(rater, body=body))
+        found[name] = rater
+    return found
+
+
+def _usual(study: OpenStudy, item: int) -> tuple[int, ...]:
+    return () if study.design.unit == "pair" else tuple(range(len(study.items[item].drawings)))

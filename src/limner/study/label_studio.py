@@ -1,0 +1,279 @@
+"""Label Studio: tasks and a labelling configuration out, annotations out and in.
+
+A task names its item by number and the order its pictures stand in, never a painter. Criteria differ from question to
+question, so they stand in the task, and the configuration repeats one control over them.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from ..core.errors import DataError
+from .answers import Click
+from .forms import CHOICE, FIRST, SECOND, SKIP, TIE, AnswerField
+from .open import OpenStudy, places_of
+from .pictures import normal_picture
+from .places import Place
+from .records import StudyAnswer, load_answers, load_raters
+
+LOCAL = "/data/local-files/?d="
+"""How Label Studio names files of a local folder."""
+BETWEEN = " | "
+"""Stands between sort, thing and place of what is listed."""
+DONE = "nothing more"
+WORDS = {1: "yes", 0: "no"}
+Told = tuple[str, int, tuple[int, ...], list[Click]]
+"""A rater, an item's number, the order shown, and what was answered."""
+
+
+def task_order(study: OpenStudy, item: int) -> tuple[int, ...]:
+    """The order in which an item's pictures stand in its task: shuffled, the same every time."""
+    size = len(study.items[item].drawings)
+    return tuple(random.Random(f"{study.name}\n{item}").sample(range(size), size))
+
+
+def make_task(study: OpenStudy, item: int, folder: str, order: Sequence[int]) -> dict[str, Any]:
+    """One task."""
+    question, form = study.question(study.items[item]), study.item_form(item)
+    data: dict[str, Any] = {"study": study.name, "item": item, "order": list(order)}
+    for position in range(len(order)):
+        data[f"image{position + 1}"] = f"{LOCAL}{folder}/{picture_name(item, position)}"
+    if study.design.show.prompt:
+        data["prompt"] = question.prompt
+    data["criteria"] = [
+        {"name": one.name, "text": one.text, "choices": [{"value": word} for _, word in one.values]}
+        for one in form
+        if one.kind == "criterion"
+    ]
+    return {"id": item, "data": data}
+
+
+def picture_name(item: int, position: int) -> str:
+    """What a task's picture is called."""
+    return f"{item:05}-{position + 1}.jpg"
+
+
+def write_tasks(study: OpenStudy, images: Path | None = None) -> str:
+    """All tasks as JSON; with a folder, the pictures and ``config.xml`` are written there."""
+    folder = images.name if images is not None else study.name
+    if images is not None:
+        _write_images(study, images)
+    tasks = [make_task(study, item, folder, task_order(study, item)) for item in study.items]
+    return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
+
+
+def _write_images(study: OpenStudy, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.xml").write_text(make_config(study), "utf-8")
+    for item in study.items.values():
+        for position, index in enumerate(task_order(study, item.n)):
+            image = study.image(item.drawings[index])
+            if image is not None:
+                data = normal_picture(study.store.blobs.get(image), study.design.show.side)
+                (folder / picture_name(item.n, position)).write_bytes(data)
+
+
+def make_config(study: OpenStudy) -> str:
+    """The labelling configuration of a study's tasks."""
+    form = study.item_form(next(iter(study.items)))
+    size = len(study.items[next(iter(study.items))].drawings)
+    lines = ["<View>"]
+    if study.design.show.prompt:
+        lines.append('  <Text name="prompt" value="$prompt"/>')
+    lines += [f'  <Image name="image{n}" value="$image{n}" zoom="true"/>' for n in range(1, size + 1)]
+    repeated = False
+    for one in form:
+        if one.kind == "criterion" and not repeated:
+            repeated = True
+            lines += [
+                '  <Repeater on="$criteria" indexFlag="{{idx}}">',
+                '    <Text name="text-{{idx}}" value="$criteria[{{idx}}].text"/>',
+                '    <Choices name="criterion-{{idx}}" toName="text-{{idx}}" value="$criteria[{{idx}}].choices" '
+                'choice="single-radio"/>',
+                "  </Repeater>",
+            ]
+        elif one.kind != "criterion":
+            lines += _control(one)
+    lines.append(
+        '  <TextArea name="skip" toName="image1" placeholder="Why this cannot be answered" maxSubmissions="1"/>'
+    )
+    return "\n".join([*lines, "</View>"]) + "\n"
+
+
+def _control(one: AnswerField) -> list[str]:
+    name = quoteattr(one.name.replace("/", "-"))
+    head = f"  <Header value={quoteattr(one.text)}/>"
+    if one.kind == "listing":
+        sorts = escape(BETWEEN.join(("sort", "what", "where")))
+        return [
+            head,
+            f'  <TextArea name={name} toName="image1" placeholder="{sorts}" editable="true"/>',
+            f'  <Choices name={quoteattr(one.name + "-done")} toName="image1"><Choice value="{DONE}"/></Choices>',
+        ]
+    if one.kind == "choice":
+        choices = "".join(f'<Choice value="{value}"/>' for value, _ in one.values)
+        return [head, f'  <Choices name={name} toName="image1" choice="single-radio">{choices}</Choices>']
+    numbers = [value for value, _ in one.values if isinstance(value, int)]
+    ends = f' min="{min(numbers)}" max="{max(numbers)}" step="1"' if numbers else ""
+    return [head, f'  <Number name={name} toName="image1"{ends}/>']
+
+
+def write_annotations(study: OpenStudy, images: Path | None = None) -> str:
+    """Everything answered, as tasks with annotations; what was asked a second time is left out."""
+    if images is not None:
+        _write_images(study, images)
+    folder = images.name if images is not None else study.name
+    answers: dict[int, dict[str, list[StudyAnswer]]] = {}
+    for answer in load_answers(study.store, study.name):
+        if answer.value is not None and answer.item > 0 and not answer.repeat:
+            answers.setdefault(answer.item, {}).setdefault(answer.rater, []).append(answer)
+    orders = {
+        (rater.rater, place.item): place.order
+        for rater in load_raters(study.store, study.name)
+        for place in places_of(rater)
+        if not place.repeat and place.order
+    }
+    tasks = []
+    for item, by_rater in sorted(answers.items()):
+        order = task_order(study, item)
+        task = make_task(study, item, folder, order)
+        places = {rater: Place(item, 0, order) for rater in by_rater}
+        task["annotations"] = [
+            {
+                "completed_by": {"email": rater},
+                "lead_time": sum(answer.seconds or 0.0 for answer in found),
+                "shown": list(orders.get((rater, item), ())),
+                "result": [
+                    result for answer in found for result in _results(study, item, places[rater], answer, task["data"])
+                ],
+            }
+            for rater, found in sorted(by_rater.items())
+        ]
+        tasks.append(task)
+    return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
+
+
+def _results(
+    study: OpenStudy, item: int, place: Place, answer: StudyAnswer, data: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """One answer as Label Studio has it, named by the task's order of pictures."""
+    if answer.field == SKIP:
+        yield _result("skip", "textarea", {"text": [answer.reason or "skipped"]})
+        return
+    one = next(field for field in study.item_form(item) if field.name == answer.field)
+    if one.kind == "criterion":
+        names = [criterion["name"] for criterion in data["criteria"]]
+        n, word = names.index(one.name), dict(one.values)[answer.value]
+        yield _result(f"criterion-{n}", "choices", {"choices": [word]}, f"text-{n}")
+    elif one.kind == "listing":
+        lines = [BETWEEN.join((thing["sort"], thing["item"], thing["place"])) for thing in answer.value["items"]]
+        yield _result(one.name, "textarea", {"text": lines})
+        if answer.value["done"]:
+            yield _result(f"{one.name}-done", "choices", {"choices": [DONE]})
+    elif one.kind == "choice":
+        value = answer.value
+        if value in (FIRST, SECOND) and place.order[0]:
+            value = SECOND if value == FIRST else FIRST
+        yield _result(CHOICE, "choices", {"choices": [value]})
+    elif one.kind == "rank":
+        position = place.order.index(int(one.name.partition("/")[2]) - 1) + 1
+        yield _result(f"rank-{position}", "number", {"number": answer.value})
+    else:
+        yield _result(one.name, "number", {"number": answer.value})
+
+
+def _result(name: str, type: str, value: dict[str, Any], of: str = "image1") -> dict[str, Any]:
+    return {"from_name": name, "to_name": of, "type": type, "value": value}
+
+
+def read_annotations(study: OpenStudy, file: Path) -> Iterator[Told]:
+    """The answers in a file that Label Studio exported as JSON.
+
+    Raises:
+        DataError: It is none, or is of another study.
+    """
+    try:
+        tasks = json.loads(file.read_text("utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"not JSON: {error}", file=file) from error
+    for task in tasks:
+        try:
+            data = task["data"]
+            item, order = int(data["item"]), tuple(int(n) for n in data["order"])
+            if data["study"] != study.name or item not in study.items:
+                raise ValueError(f"it is of the study {data['study']!r}, item {item}, which {study.name} does not show")
+            if sorted(order) != list(range(len(study.items[item].drawings))):
+                raise ValueError("its order does not fit its pictures")
+            for annotation in task.get("annotations", []):
+                if annotation.get("was_cancelled"):
+                    continue
+                clicks = _clicks(study, item, order, data, annotation)
+                if clicks:
+                    shown = tuple(annotation.get("shown", order)) if study.design.unit == "pair" else order
+                    yield _rater(annotation.get("completed_by")), item, shown, clicks
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            told = task.get("id") if isinstance(task, dict) else None
+            raise DataError(f"not a task of this study: {error}", file=file, id=str(told)) from error
+
+
+def _rater(who: Any) -> str:
+    if isinstance(who, dict):
+        who = who.get("email") or who.get("id")
+    if isinstance(who, int):
+        return f"rater-{who}"
+    if not isinstance(who, str) or not who:
+        raise ValueError("an annotation does not say by whom it is: completed_by is missing")
+    return who
+
+
+def _clicks(
+    study: OpenStudy, item: int, order: tuple[int, ...], data: dict[str, Any], annotation: dict[str, Any]
+) -> list[Click]:
+    form = {one.name: one for one in study.item_form(item)}
+    found: dict[str, Click] = {}
+    results = annotation.get("result", [])
+    seconds = annotation.get("lead_time")
+    each = float(seconds) / max(1, len(results)) if isinstance(seconds, int | float) else None
+    done = {result["from_name"] for result in results if result["from_name"].endswith("-done")}
+    for result in results:
+        name, value = result["from_name"], result["value"]
+        if name in done:
+            continue
+        if name == SKIP:
+            found[SKIP] = Click(SKIP, 1, " ".join(value["text"])[:500], each)
+            continue
+        head, _, number = name.rpartition("-")
+        if head == "criterion":
+            name = data["criteria"][int(number)]["name"]
+            words = {word: answer for answer, word in form[name].values}
+            answered: Any = words[value["choices"][0]]
+        elif head == "rank":
+            name, answered = f"rank/{order[int(number) - 1] + 1}", int(value["number"])
+        elif name == CHOICE or result.get("type") == "pairwise":
+            said = value["choices"][0] if "choices" in value else {"left": FIRST, "right": SECOND}[value["selected"]]
+            turned = said != TIE and order[0]
+            name, answered = CHOICE, ({FIRST: SECOND, SECOND: FIRST}[said] if turned else said)
+        elif form[name].kind == "listing":
+            things = [_thing(line, form[name].sorts) for line in value["text"]]
+            answered = {"items": things, "done": f"{name}-done" in done}
+        else:
+            number = value["number"] if "number" in value else value["rating"]
+            answered = int(number) if number == int(number) else number
+        found[name] = Click(name, form[name].checked(answered), None, each)
+    for name in done:
+        listing = name.removesuffix("-done")
+        if listing not in found and listing in form:
+            found[listing] = Click(listing, {"items": [], "done": True}, None, each)
+    return list(found.values())
+
+
+def _thing(line: str, sorts: Sequence[str]) -> dict[str, str]:
+    parts = [part.strip() for part in line.split("|")]
+    if len(parts) != 3 or parts[0] not in sorts or not all(parts):
+        raise ValueError(f"{line[:60]!r} is to be: sort | what | where, the sort one of {', '.join(sorts)}")
+    return {"sort": parts[0], "item": parts[1], "place": parts[2]}

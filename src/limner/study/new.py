@@ -1,0 +1,252 @@
+"""Making a study: the sample is drawn, raters get their places and links, all of it stored at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+from ..core.errors import UsageError
+from ..core.tokens import new_token, token_hash
+from ..exams import kind, name_of
+from ..store import Store
+from ..store.records import Drawing, kind_of
+from .design import SampleDesign, StudyDesign, find_design
+from .places import plan_places
+from .population import Population, disagreements, find_population
+from .records import (
+    OPEN,
+    Study,
+    StudyItem,
+    StudyRater,
+    has_study,
+    load_rater,
+    load_study,
+    save_person,
+    save_rater,
+    save_study,
+)
+from .sampling import Sampled, sample
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
+CONSENT = (
+    "You will look at pictures and answer questions about them. Your answers are stored under the name in your link, "
+    "with how long each took, and are used for research. You can stop at any time; what you have answered until then "
+    "is kept unless you ask for it to be deleted."
+)
+
+
+@dataclass(frozen=True)
+class NewStudy:
+    """A study as made, with its secrets, which are stored nowhere.
+
+    Attributes:
+        links: Rater -> the token of the personal link.
+        admin: The token of the admin page.
+        join: The token of the link for panels such as Prolific, by which a visitor takes a free place.
+        notes: What differs from the design.
+    """
+
+    study: Study
+    items: int
+    places: int
+    links: Mapping[str, str]
+    admin: str
+    join: str
+    notes: tuple[str, ...] = ()
+
+
+def create_study(
+    store: Store,
+    name: str,
+    exam: str,
+    design: str,
+    *,
+    painters: Sequence[str] = (),
+    raters: Sequence[str] = (),
+    people: int | None = None,
+    changes: Mapping[str, Any] | None = None,
+    consent: str | None = None,
+    completion: str | None = None,
+) -> NewStudy:
+    """Make a study from what the store has.
+
+    Args:
+        store: The store with the drawings.
+        name: What the study is to be called.
+        exam: The exam, as on the command line.
+        design: A shipped design's name, or a file that ends in .toml.
+        painters: Whose drawings; by default all that are no controls.
+        raters: The raters' names.
+        people: How many raters where they have no names; by default as many as rate each item.
+        changes: Settings of the design in place of its own: ``raters``, ``size``, ``each``, ``by``, ``seed``.
+        consent: What raters agree to, in place of the design's text.
+        completion: Where a rater is sent at the end, such as Prolific's completion link.
+
+    Raises:
+        UsageError: The name is taken, or the store lacks what the design needs; nothing is stored then.
+    """
+    if not NAME.fullmatch(name):
+        raise UsageError(f"the study's name {name!r} is to be of letters, digits, dots, dashes and underscores")
+    if has_study(store, name):
+        raise UsageError(
+            f"{store.url} has a study {name!r} already; take another name, or `limner study status {name}`"
+        )
+    if completion is not None and not re.match(r"https?://[^\s]+$", completion):
+        raise UsageError(f"--completion takes a link that begins with https://, not {completion!r}")
+    exam = name_of(exam)
+    exam_kind = kind(kind_of(store, exam))
+    found = _changed(find_design(design, exam_kind), changes or {})
+    if consent is not None:
+        found = found.model_copy(update={"consent": consent})
+    population = find_population(store, exam, exam_kind, found.sample, painters)
+    items, drawings, notes = _items(store, exam, name, found, population)
+    names = _names(raters, people, found.raters)
+    each = found.raters
+    if len(names) < each:
+        who = "1 rater" if len(names) == 1 else f"{len(names)} raters"
+        notes.append(f"{who} where the design has {each} for each item")
+    rows = {one.id: row for row, inside in population.rows.items() for one in inside.values()}
+    places = plan_places(items, rows, names, each, found.quality, found.sample.seed)
+    links = {rater: new_token() for rater in names}
+    admin, join = new_token(), new_token()
+    study = Study(
+        name, exam, OPEN,
+        {"design": found.model_dump(mode="json"), "design_name": design, "painters": sorted(population.rows),
+         "images": {id: drawings[id].image for item in items for id in item.drawings}, "notes": notes,
+         "completion": completion, "admin": token_hash(admin), "join": token_hash(join)},
+    )  # fmt: skip
+    invited = [
+        StudyRater(name, rater, token_hash(links[rater]), save_person(store, rater, name),
+                   {"places": [place.to_json() for place in places[rater]]})
+        for rater in names
+    ]  # fmt: skip
+    save_study(store, study, items, invited)
+    return NewStudy(study, len(items), sum(map(len, places.values())), links, admin, join, tuple(notes))
+
+
+def new_link(store: Store, study: str, rater: str) -> str:
+    """Another link for a rater; the one before leads nowhere from now on.
+
+    Raises:
+        StoreError: There is no such study or rater.
+    """
+    load_study(store, study)
+    token, found = new_token(), load_rater(store, study, rater)
+    body = {key: value for key, value in found.body.items() if key != "tokens"}
+    save_rater(store, replace(found, token=token_hash(token), body=body))
+    return token
+
+
+def _changed(design: StudyDesign, changes: Mapping[str, Any]) -> StudyDesign:
+    """The design with some of its settings changed; it must still hold together."""
+    body = design.model_dump(mode="json")
+    for key, value in changes.items():
+        if value is None:
+            continue
+        if key == "raters":
+            body["raters"] = value
+        elif key in SampleDesign.model_fields:
+            body["sample"][key] = value
+        elif key in ("repeats", "attention"):
+            body["quality"][key] = value
+        else:
+            raise UsageError(f"{key}: no such setting of a design")
+    if changes.get("size") is not None and body["sample"]["each"] is not None:
+        raise UsageError(
+            f"this design takes so many of each {' x '.join(design.sample.cross)}: give --each, not --size"
+        )
+    if changes.get("each") is not None and not body["sample"]["cross"]:
+        raise UsageError("this design takes so many in all: give --size, not --each")
+    try:
+        return StudyDesign.model_validate(body)
+    except ValueError as error:
+        raise UsageError(f"the design does not hold together with these changes: {error}") from error
+
+
+def _names(raters: Sequence[str], people: int | None, usual: int) -> list[str]:
+    if raters:
+        if people is not None and people != len(raters):
+            raise UsageError(f"--people {people} and {len(raters)} names of raters disagree; give one of them")
+        for one in raters:
+            if not NAME.fullmatch(one):
+                raise UsageError(f"the rater's name {one!r} is to be of letters, digits, dots, dashes and underscores")
+        if len(set(raters)) < len(raters):
+            raise UsageError("two raters have one name")
+        return list(raters)
+    count = usual if people is None else people
+    width = len(str(count))
+    return [f"r{n:0{width}}" for n in range(1, count + 1)]
+
+
+def _items(
+    store: Store, exam: str, name: str, design: StudyDesign, population: Population
+) -> tuple[list[StudyItem], dict[str, Drawing], list[str]]:
+    notes = list(population.notes)
+    spread = disagreements(store, exam) if design.sample.by == "disagreement" else None
+    items: list[StudyItem] = []
+    known = {tag for question in population.questions.values() for tag in question.tags}
+    if unknown := [tag for tag in (*design.sample.cross, *design.sample.strata) if tag not in known]:
+        raise UsageError(f"no tag {unknown[0]!r} in this exam; there is: {', '.join(sorted(known)) or 'none'}")
+
+    def add(taken: Sampled[Any], question: str, drawings: Sequence[str]) -> None:
+        items.append(
+            StudyItem(name, len(items) + 1, design.unit, question, [*drawings], taken.stratum, taken.probability)
+        )
+
+    by_id = {one.id: one for found in population.rows.values() for one in found.values()}
+    if design.sample.of == "drawings":
+        for row, inside in sorted(population.rows.items()):
+            those = _disagreed([*inside.values()], spread, lambda one: [one.id], f"{row} drew")
+            for taken in sample(
+                those, design.sample, lambda one: one.id,
+                lambda one: population.questions[one.question_id].tags,
+                None if spread is None else {one.id: spread[one.id] for one in those},
+            ):  # fmt: skip
+                add(taken, taken.item.question_id, [taken.item.id])
+            notes += _short(design.sample, len(those), f"drawings of {row}")
+    else:
+        ids = population.common()
+        if not ids:
+            raise UsageError(f"no question of {exam} was drawn by all of {', '.join(sorted(population.rows))}")
+        drawn = {id: [found[id].id for found in population.rows.values()] for id in ids}
+        ids = _disagreed(ids, spread, drawn.__getitem__, "all painters drew")
+        sizes = None
+        if spread is not None:
+            known_gaps = {id: [spread[one] for one in drawn[id] if one in spread] for id in ids}
+            sizes = {id: sum(gaps) / len(gaps) for id, gaps in known_gaps.items()}
+        tags = {id: population.questions[id].tags for id in ids}
+        for taken in sample(ids, design.sample, lambda id: id, tags.__getitem__, sizes):
+            shown = drawn[taken.item]
+            groups = {
+                "drawing": [[one] for one in shown],
+                "rank": [shown],
+                "pair": [*map(list, combinations(shown, 2))],
+            }
+            for group in groups[design.unit]:
+                add(taken, taken.item, group)
+        notes += _short(design.sample, len(ids), "references that all painters drew", [*tags.values()])
+    return items, by_id, notes
+
+
+def _disagreed(those: list[Any], spread: Mapping[str, float] | None, drawings: Any, who: str) -> list[Any]:
+    """Those on which two judges have marks, where they are taken by disagreement."""
+    if spread is None:
+        return those
+    found = [one for one in those if any(id in spread for id in drawings(one))]
+    if not found:
+        raise UsageError(f"nothing that {who} has marks of two judges: mark it by another judge, or take by = random")
+    return found
+
+
+def _short(design: SampleDesign, there: int, what: str, tags: Sequence[Mapping[str, str]] = ()) -> list[str]:
+    if design.size is not None:
+        return [f"{there} {what} where the design has {design.size}"] if there < design.size else []
+    cells: dict[tuple[str, ...], int] = {}
+    for one in tags:
+        cell = tuple(one.get(tag, "") for tag in design.cross)
+        cells[cell] = cells.get(cell, 0) + 1
+    few = sum(count < (design.each or 0) for count in cells.values())
+    return [f"{few} of {len(cells)} cells have fewer {what} than the design's {design.each}"] if few else []

@@ -1,0 +1,97 @@
+"""A study at work: its design, items, questions and forms, read once from the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from ..core.errors import StoreError
+from ..core.exam import Question
+from ..exams import Kind, kind
+from ..store import Store
+from ..store.records import Drawing, kind_of, load_drawings, load_questions, row_name
+from .design import ChoicePart, StudyDesign
+from .forms import AnswerField, check_form, make_form
+from .places import Place
+from .records import Study, StudyItem, StudyRater, load_items, load_study
+
+
+@dataclass(frozen=True)
+class OpenStudy:
+    """All that is needed to show, answer and read a study; answers and raters are looked up anew each time."""
+
+    store: Store
+    study: Study
+    items: dict[int, StudyItem]
+    drawings: dict[str, Drawing]
+    questions: dict[str, Question[Any]]
+    kind: Kind[Any]
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return self.study.name
+
+    @cached_property
+    def design(self) -> StudyDesign:
+        """The design as it was when the study was made, with what was changed then."""
+        return StudyDesign.model_validate(self.study.body["design"])
+
+    def question(self, item: StudyItem) -> Question[Any]:
+        """The question an item is about, in the version that was drawn."""
+        return self.questions[self.drawings[item.drawings[0]].question_hash]
+
+    def image(self, drawing: str) -> str | None:
+        """The picture of a drawing as it was when the study was made: all raters see the same."""
+        found = self.study.body.get("images", {}).get(drawing)
+        return str(found) if found else self.drawings[drawing].image
+
+    def form(self, place: Place) -> list[AnswerField]:
+        """The fields of a place."""
+        return check_form(place.check) if place.check is not None else self.item_form(place.item)
+
+    def item_form(self, n: int) -> list[AnswerField]:
+        """The fields about an item."""
+        return _form(self, n)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    @property
+    def scale(self) -> str:
+        """On what pairs are compared."""
+        return next((part.name for part in self.design.form if isinstance(part, ChoicePart)), "")
+
+    def row(self, drawing: str) -> str:
+        """A drawing's painter as it stands in tables."""
+        found = self.drawings[drawing]
+        return row_name(found.label, found.strategy)
+
+
+@lru_cache(maxsize=4096)
+def _form(study: OpenStudy, n: int) -> list[AnswerField]:
+    item = study.items[n]
+    criteria = study.kind.protocol.criteria(study.question(item))
+    return make_form(study.design, criteria, len(item.drawings))
+
+
+def open_study(store: Store, name: str) -> OpenStudy:
+    """The study of this name.
+
+    Raises:
+        StoreError: There is none, or a drawing it shows is gone.
+    """
+    study = load_study(store, name)
+    exam_kind = kind(kind_of(store, study.exam))
+    items = {item.n: item for item in load_items(store, name)}
+    wanted = {id for item in items.values() for id in item.drawings}
+    drawings = {drawing.id: drawing for drawing in load_drawings(store, study.exam) if drawing.id in wanted}
+    if lost := sorted(wanted - drawings.keys()):
+        raise StoreError(f"the study {name}: the drawing {lost[0]} is no longer in {store.url}")
+    return OpenStudy(store, study, items, drawings, load_questions(store, study.exam, exam_kind.rubric), exam_kind)
+
+
+def places_of(rater: StudyRater) -> list[Place]:
+    """A rater's places in their order."""
+    return [Place.from_json(place) for place in rater.body.get("places", [])]

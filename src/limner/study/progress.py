@@ -1,0 +1,138 @@
+"""How far a study is: places done, checks passed, agreement so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..scoring.stats.agreement import krippendorff_alpha
+from .answers import check_passed, is_done
+from .forms import SKIP
+from .open import OpenStudy, places_of
+from .records import StudyAnswer, load_answers, load_raters
+
+ByPlace = Mapping[tuple[int, int], Mapping[str, StudyAnswer]]
+
+
+@dataclass(frozen=True)
+class RaterProgress:
+    """One rater so far.
+
+    Attributes:
+        same: Of the fields answered a second time, the share answered as before; None where there is none.
+        panel: What the panel said of the rater, such as PROLIFIC_PID.
+    """
+
+    rater: str
+    done: int
+    places: int
+    skipped: int
+    checks: int
+    passed: int
+    seconds: float
+    same: float | None = None
+    repeated: int = 0
+    panel: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FieldAgreement:
+    """How far raters agree on one sort of field.
+
+    Attributes:
+        same: Of all pairs of answers to one thing, the share that are equal.
+        alpha: Krippendorff's alpha; numbers count by their distance.
+        n: Things answered by two or more.
+        reason: Why there is no alpha.
+    """
+
+    name: str
+    n: int
+    same: float | None
+    alpha: float | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class StudyProgress:
+    """A study so far."""
+
+    raters: tuple[RaterProgress, ...]
+    fields: tuple[FieldAgreement, ...]
+
+    @property
+    def done(self) -> int:
+        """Places done by all raters."""
+        return sum(one.done for one in self.raters)
+
+    @property
+    def places(self) -> int:
+        """Places of all raters."""
+        return sum(one.places for one in self.raters)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"done": self.done, "places": self.places, **asdict(self)}
+
+
+def progress_of(study: OpenStudy) -> StudyProgress:
+    """How far a study is, from the store."""
+    answers: dict[str, dict[tuple[int, int], dict[str, StudyAnswer]]] = {}
+    for answer in load_answers(study.store, study.name):
+        if answer.value is not None:
+            mine = answers.setdefault(answer.rater, {})
+            mine.setdefault((answer.item, answer.repeat), {})[answer.field] = answer
+    raters = []
+    for rater in load_raters(study.store, study.name):
+        mine = answers.get(rater.rater, {})
+        places = places_of(rater)
+        checks = [check_passed(place, mine.get((place.item, 0), {})) for place in places if place.check is not None]
+        done = [is_done(study.form(place), mine.get((place.item, place.repeat), {})) for place in places]
+        twice = _twice(mine)
+        raters.append(
+            RaterProgress(
+                rater.rater, sum(done), len(places), sum(SKIP in found for found in mine.values()),
+                sum(one is not None for one in checks), sum(one is True for one in checks),
+                sum(answer.seconds or 0.0 for found in mine.values() for answer in found.values()),
+                sum(twice) / len(twice) if twice else None, len(twice), rater.body.get("panel", {}),
+            )
+        )  # fmt: skip
+    return StudyProgress(tuple(raters), tuple(_agreement(study, answers)))
+
+
+def _twice(mine: ByPlace) -> list[bool]:
+    """For each field answered at both showings of an item, whether the answers are equal."""
+    pairs = [(mine.get((item, 0), {}), again) for (item, repeat), again in mine.items() if repeat == 1]
+    return [
+        first[name].value == again[name].value
+        for first, again in pairs
+        for name in first.keys() & again.keys()
+        if name != SKIP
+    ]
+
+
+def _agreement(study: OpenStudy, answers: Mapping[str, ByPlace]) -> list[FieldAgreement]:
+    tables: dict[str, dict[tuple[int, str], dict[str, Any]]] = {}
+    for rater, places in answers.items():
+        for (item, repeat), found in places.items():
+            if repeat or item < 0:
+                continue
+            kinds = {one.name: one for one in study.item_form(item)}
+            for name, answer in found.items():
+                one = kinds.get(name)
+                if one is not None and one.kind != "listing":
+                    sort = name if one.kind == "scale" else name.partition("/")[0]
+                    tables.setdefault(sort, {}).setdefault((item, name), {})[rater] = answer.value
+    result = []
+    for sort, table in tables.items():
+        rows = [list(row.values()) for row in table.values() if len(row) > 1]
+        pairs = [a == b for row in rows for n, a in enumerate(row) for b in row[n + 1 :]]
+        words = any(isinstance(value, str) for row in rows for value in row)
+        codes = {value: float(place) for place, value in enumerate(sorted({v for row in rows for v in row}, key=str))}
+        width = max(map(len, rows), default=0)
+        numbers = [[codes[v] if words else float(v) for v in row] + [None] * (width - len(row)) for row in rows]
+        found_alpha = krippendorff_alpha(numbers, "nominal" if words else "interval")
+        share = sum(pairs) / len(pairs) if pairs else None
+        result.append(FieldAgreement(sort, len(rows), share, found_alpha.value, found_alpha.reason))
+    return result

@@ -1,0 +1,132 @@
+"""Seeded samples with known probabilities: stratified, by cells of crossed tags, or the likelier the more. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from ..core.sample import stratified
+from .design import SampleDesign
+
+T = TypeVar("T")
+ALL = "all"
+"""The stratum of a sample that has no others."""
+
+
+@dataclass(frozen=True)
+class Sampled(Generic[T]):
+    """What was taken, out of which stratum, and how probable that was."""
+
+    item: T
+    stratum: str
+    probability: float
+
+
+def sample(
+    items: Sequence[T],
+    design: SampleDesign,
+    name: Callable[[T], str],
+    tags: Callable[[T], Mapping[str, str]],
+    sizes: Mapping[str, float] | None = None,
+) -> list[Sampled[T]]:
+    """A sample of the items, in their order.
+
+    Args:
+        items: What can be taken.
+        design: How many, spread over which tags, by what seed.
+        name: What an item is called. By this and the seed it is chosen, whatever order the items come in.
+        tags: The tags of an item.
+        sizes: Where it is taken by disagreement: name -> how far judges disagree, from 0 to 1.
+    """
+    cells: dict[str, list[T]] = {}
+    for item in items:
+        cells.setdefault(cell_name(tags(item), design.cross), []).append(item)
+    found: dict[str, Sampled[T]] = {}
+    for cell, inside in cells.items():
+        n = design.each if design.each is not None else design.size or 0
+        if sizes is None:
+            taken = _random(inside, n, design, name, tags, cell)
+        else:
+            chances = probabilities({name(item): design.least + sizes[name(item)] for item in inside}, n)
+            by_name = {name(item): item for item in inside}
+            names = systematic(chances, f"{design.seed}\n{cell}")
+            taken = [Sampled(by_name[one], cell, chances[one]) for one in names]
+        found |= {name(one.item): one for one in taken}
+    return [found[name(item)] for item in items if name(item) in found]
+
+
+def cell_name(tags: Mapping[str, str], cross: Sequence[str]) -> str:
+    """The name of the cell that an item with these tags is in.
+
+    >>> cell_name({"level": "PhD", "discipline": "Music"}, ["level", "discipline"])
+    'PhD / Music'
+    """
+    return " / ".join(tags.get(tag, "") for tag in cross) or ALL
+
+
+def _random(
+    items: Sequence[T],
+    n: int,
+    design: SampleDesign,
+    name: Callable[[T], str],
+    tags: Callable[[T], Mapping[str, str]],
+    cell: str,
+) -> list[Sampled[T]]:
+    strata = [_value_of(tags, tag) for tag in design.strata]
+    taken = stratified(items, n, design.seed, strata, name)
+
+    def stratum(item: T) -> str:
+        return cell_name(tags(item), design.strata) if design.strata else cell
+
+    whole, got = _counts(items, stratum), _counts(taken, stratum)
+    return [Sampled(item, stratum(item), got[stratum(item)] / whole[stratum(item)]) for item in taken]
+
+
+def _value_of(tags: Callable[[T], Mapping[str, str]], tag: str) -> Callable[[T], str]:
+    return lambda item: tags(item).get(tag, "")
+
+
+def _counts(items: Sequence[T], group: Callable[[T], str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for item in items:
+        found[group(item)] = found.get(group(item), 0) + 1
+    return found
+
+
+def probabilities(sizes: Mapping[str, float], n: int) -> dict[str, float]:
+    """The probability of each one for a sample of n, in proportion to its size; none is over 1.
+
+    >>> probabilities({"a": 1.0, "b": 1.0, "c": 6.0}, 2)
+    {'a': 0.5, 'b': 0.5, 'c': 1.0}
+    """
+    certain: set[str] = set()
+    while True:
+        rest = {name: size for name, size in sizes.items() if name not in certain}
+        left, whole = n - len(certain), sum(rest.values())
+        if left >= len(rest):
+            return dict.fromkeys(sizes, 1.0)
+        found = {name: left * size / whole for name, size in rest.items()}
+        over = {name for name, chance in found.items() if chance >= 1}
+        if not over:
+            return {name: 1.0 if name in certain else found[name] for name in sizes}
+        certain |= over
+
+
+def systematic(chances: Mapping[str, float], seed: str) -> list[str]:
+    """A sample in which each one is with exactly its probability: they are laid end to end, and every whole step taken.
+
+    The order they are laid in is shuffled by the seed.
+    """
+    order = sorted(chances, key=lambda name: hashlib.sha256(f"{seed}\n{name}".encode()).digest())
+    step = random.Random(f"{seed}\nstart").random()
+    taken, end = list[str](), 0.0
+    for name in order:
+        end += chances[name]
+        # The last bits of a sum must not decide.
+        if end > step + 1e-9 or chances[name] >= 1:
+            taken.append(name)
+            step += 1
+    return taken

@@ -1,0 +1,50 @@
+"""Makes the pictures of a study's page from the bundled sample: ``python -m tests.docs.study_picture``."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+import limner
+from limner.study.new import create_study
+from tests.docs.blocks import ROOT
+from tests.web.study.serving import StudyServer
+
+EXAM = "sample/genexam"
+SIZES = {"study.png": (1180, 760, 1), "study-phone.png": (390, 780, 1)}
+
+
+def main() -> None:
+    """Draw the sample, serve a study of it, and take the pictures."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "store"
+        with limner.Store(place) as store:
+            limner.run(EXAM, painters=["control/erased"], store=store)
+            made = create_study(store, "pilot", EXAM, "genexam", painters=["control/erased"], raters=["anna"])
+        found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        with StudyServer(str(place), Path(folder)) as server, sync_playwright() as play:
+            browser = play.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+            for file, (width, height, scale) in SIZES.items():
+                window = {"width": width, "height": height}
+                page = browser.new_context(viewport=window, device_scale_factor=scale).new_page()
+                page.goto(f"{server.address}/r/{made.links['anna']}")
+                if (button := page.get_by_role("button", name="I agree")).count():
+                    button.click()
+                page.wait_for_load_state("networkidle")
+                page.keyboard.press("6")
+                page.keyboard.press("y")
+                page.wait_for_selector("html[data-waiting='0']")
+                if width < 400:
+                    page.locator(".field.now").scroll_into_view_if_needed()
+                shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+                shot.quantize(64, dither=Image.Dither.NONE).save(ROOT / "docs" / "images" / file, optimize=True)
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,3 @@
+"""The browser of the site's tests, for servers too."""
+
+from tests.site.conftest import chromium as chromium
