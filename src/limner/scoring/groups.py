@@ -64,7 +64,7 @@ def find_groups(
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
         exclude_flagged: Drawings that carry words addressed to the examiner have no score.
         unmarked: Painters that nobody has marked are there too; see `limner.scoring.entries.load_groups`.
-        kinds: Where no judge is named, evaluators of these kinds: people and metrics are there only when they are named.
+        kinds: Where no judge is named, evaluators of these kinds; people and metrics are there when they are named.
         wanted: Whether a group is, for whoever knows better.
     """
     with open_store(store) as found_store:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -101,6 +103,19 @@ def test_drawings_of_one_question_are_left_out_together() -> None:
     assert again.value == pytest.approx(once.value)
     assert (again.low, again.high, again.n) == (pytest.approx(once.low), pytest.approx(once.high), 200)
     assert again.p == pytest.approx(once.p, abs=0.002)
+
+
+def test_painters_are_exchanged_beside_questions() -> None:
+    """Two questions by three painters: 2! x 3! ways, tried here one by one."""
+    x, y = np.array([[1.0, 2.0, 4.0], [2.0, 5.0, 7.0]]), np.array([[1.0, 3.0, 3.5], [2.5, 4.0, 9.0]])
+    seen = stats.pearsonr(x.ravel(), y.ravel()).statistic
+    tried = [
+        stats.pearsonr(x.ravel(), y[np.ix_(down, across)].ravel()).statistic
+        for down in permutations(range(2))
+        for across in permutations(range(3))
+    ]
+    found = correlate(x.ravel(), y.ravel(), ["a"] * 3 + ["b"] * 3, keys=list("xyz") * 2)["pearson"]
+    assert found.p == pytest.approx(np.mean(np.abs(tried) >= seen - 1e-9))
 
 
 def test_weights_decide() -> None:

@@ -16,7 +16,7 @@ GROUPS = 200
 MOST = 1 - 1e-6
 """A correlation nearer to 1 counts as this in Fisher's z, which has no end."""
 SMALL = 60
-"""Up to so many points, Kendall's p is by exchange; above it, from its standard error."""
+"""Up to so many points, p is by exchange; above it, from the standard error of Fisher's z."""
 MEASURES = ("pearson", "spearman", "kendall")
 SAME = "one of the two has the same number everywhere"
 TWO = "a correlation needs two points"
@@ -125,6 +125,28 @@ STATISTICS: dict[str, Statistic] = {
 }
 
 
+def row_correlations(name: str, x: Floats, y: Floats) -> Floats:
+    """One of `MEASURES` in every row of two tables, a column for every point; NaN where a row says nothing.
+
+    >>> row_correlations("kendall", np.array([[1.0, 2, 3]]), np.array([[1.0, 3, 2]])).round(3).tolist()
+    [0.333]
+    """
+    x, y = x.round(12), y.round(12)
+    if name != "kendall":
+        if name == "spearman":
+            from scipy.stats import rankdata
+
+            x, y = (rankdata(table, axis=1, nan_policy="propagate") for table in (x, y))
+        x, y = (table - table.mean(axis=1, keepdims=True) for table in (x, y))
+        top, below = (x * y).sum(axis=1), (x * x).sum(axis=1) * (y * y).sum(axis=1)
+    else:
+        signs = [np.sign(table[:, :, None] - table[:, None, :]) for table in (x, y)]
+        top = (signs[0] * signs[1]).sum(axis=(1, 2))
+        below = (signs[0] ** 2).sum(axis=(1, 2)) * (signs[1] ** 2).sum(axis=(1, 2))
+    there = below > NEAR**2
+    return np.where(there, top / np.sqrt(np.where(there, below, 1.0)), np.nan)
+
+
 def correlate(
     first: Sequence[float],
     second: Sequence[float],
@@ -139,8 +161,7 @@ def correlate(
         second: The second's.
         clusters: The question of each: what is drawn anew, and exchanged, as a whole.
         weights: What each drawing counts; by the inverse of the probability with which a study took it.
-        keys: What tells the drawings of a question apart, such as the painter: questions are exchanged only with those
-            that have the same.
+        keys: What tells the drawings of a question apart, such as the painter; see `limner.scoring.stats.shapes`.
 
     >>> found = correlate([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 6, 5], list("abcdef"))
     >>> round(found["spearman"].value, 3), round(found["spearman"].p, 3), found["spearman"].n
@@ -165,7 +186,7 @@ def _one(name: str, x: Floats, y: Floats, w: Floats, names: Sequence[str], block
     rows = left_out(names) * w
     error = z_error(value, statistic(rows, x, y))
     low, high = z_interval(value, error, len(set(names)))
-    p = exchange_p(name, x, y, w, blocks) if name != "kendall" or n <= SMALL else _normal_p(value, error)
+    p = exchange_p(name, x, y, w, blocks) if n <= SMALL or error is None else _student_p(value, error, len(rows))
     return Correlation(round(value, 12), low, high, p, n)
 
 
@@ -204,9 +225,7 @@ def z_interval(value: float, error: float | None, n: int) -> tuple[float | None,
     return float(np.tanh(middle - half)), float(np.tanh(middle + half))
 
 
-def _normal_p(value: float, error: float | None) -> float | None:
-    if error is None:
-        return None
-    from scipy.special import ndtr
+def _student_p(value: float, error: float, n: int) -> float:
+    from scipy.special import stdtr
 
-    return float(2 * ndtr(-abs(np.arctanh(value)) / error))
+    return float(2 * stdtr(n - 1, -abs(np.arctanh(value)) / error))

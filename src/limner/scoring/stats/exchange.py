@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import permutations, product
 from math import factorial, prod
 
@@ -11,20 +12,60 @@ from numpy.typing import NDArray
 
 from .types import NEAR, SEED, Floats
 
-ALL = 50_000
+ALL = 10_000
 """Up to so many exchanges all are tried; above it `SOME` random ones."""
-SOME = 9_999
+SOME = 4_999
 HELD = 2_000_000
 """So many numbers are held in memory at a time."""
 BLOCKS_ALONE: Sequence[Hashable] = ()
-Shapes = list[NDArray[np.intp]]
-"""Places that may be exchanged: for each shape a table with a row for every block."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Places that may be exchanged.
+
+    Attributes:
+        table: A row for every block, a column for every key.
+        turning: Whether columns may be exchanged too, in all rows alike: painters, beside questions.
+    """
+
+    table: NDArray[np.intp]
+    turning: bool
+
+    @property
+    def count(self) -> int:
+        """In how many ways that can be done; many where it is more than can be tried."""
+        rows, columns = self.table.shape
+        if max(rows, columns if self.turning else 1) > 9:
+            return ALL + 1
+        return factorial(rows) * (factorial(columns) if self.turning else 1)
+
+    def ways(self) -> Iterator[NDArray[np.intp]]:
+        """The table in every order."""
+        rows, columns = self.table.shape
+        for down in permutations(range(rows)):
+            for across in permutations(range(columns)) if self.turning else [tuple(range(columns))]:
+                yield self.table[np.ix_(down, across)]
+
+    def chances(self, generator: np.random.Generator, count: int) -> NDArray[np.intp]:
+        """So many random ones."""
+        rows, columns = self.table.shape
+        down = generator.permuted(np.tile(np.arange(rows), (count, 1)), axis=1)
+        if not self.turning:
+            return self.table[down]
+        across = generator.permuted(np.tile(np.arange(columns), (count, 1)), axis=1)
+        return self.table[down[:, :, None], across[:, None, :]]
+
+
+Shapes = list[Shape]
 
 
 def shapes(blocks: Sequence[str], keys: Sequence[Hashable] = BLOCKS_ALONE) -> Shapes:
     """Blocks (questions with all their drawings) that can stand for each other, for they have the same keys.
 
-    >>> [table.tolist() for table in shapes(["a", "a", "b", "b", "c"], ["x", "y", "y", "x", "x"])]
+    Where all blocks have the same keys, each once, keys (painters) can stand for each other too.
+
+    >>> [shape.table.tolist() for shape in shapes(["a", "a", "b", "b", "c"], ["x", "y", "y", "x", "x"])]
     [[[0, 1], [3, 2]], [[4]]]
     """
     members: dict[str, list[int]] = {}
@@ -36,7 +77,8 @@ def shapes(blocks: Sequence[str], keys: Sequence[Hashable] = BLOCKS_ALONE) -> Sh
             places.sort(key=lambda place: str(keys[place]))
         shape = tuple(str(keys[place]) for place in places) if keys else len(places)
         found.setdefault(shape, []).append(places)
-    return [np.array(rows, dtype=np.intp) for rows in found.values()]
+    crossed = len(found) == 1 and all(isinstance(shape, tuple) and len({*shape}) == len(shape) > 1 for shape in found)
+    return [Shape(np.array(rows, dtype=np.intp), crossed) for rows in found.values()]
 
 
 def exchange_p(name: str, x: Floats, y: Floats, weights: Floats, blocks: Shapes) -> float | None:
@@ -55,7 +97,7 @@ def exchange_p(name: str, x: Floats, y: Floats, weights: Floats, blocks: Shapes)
     >>> round(exchange_p("spearman", order, order, np.ones(4), shapes(list("abcd"))), 4)
     0.0833
     """
-    count = prod(factorial(len(table)) for table in blocks) if all(len(table) < 10 for table in blocks) else ALL + 1
+    count = prod(shape.count for shape in blocks)
     if count == 1:
         return None
     exact = count <= ALL
@@ -95,16 +137,19 @@ def _kendall(x: Floats, exchanged: Floats, weights: Floats) -> Floats:
 def _orders(blocks: Shapes, n: int, exact: bool) -> Iterator[NDArray[np.intp]]:
     """Who stands in whose place, many at a time."""
     step = max(1, HELD // n**2 if n <= 100 else HELD // n)
-    batch: list[NDArray[np.intp]] = []
     generator = np.random.default_rng(SEED)
-    if exact:
-        ways = product(*(permutations(range(len(table))) for table in blocks))
-    else:
-        ways = (tuple(tuple(generator.permutation(len(table))) for table in blocks) for _ in range(SOME))
-    for way in ways:
+    if not exact:
+        for start in range(0, SOME, step):
+            orders = np.tile(np.arange(n), (min(step, SOME - start), 1))
+            for shape in blocks:
+                orders[:, shape.table] = shape.chances(generator, len(orders))
+            yield orders
+        return
+    batch: list[NDArray[np.intp]] = []
+    for way in product(*(shape.ways() for shape in blocks)):
         order = np.arange(n)
-        for table, moved in zip(blocks, way, strict=True):
-            order[table] = table[list(moved)]
+        for shape, moved in zip(blocks, way, strict=True):
+            order[shape.table] = moved
         batch.append(order)
         if len(batch) == step:
             yield np.array(batch)
