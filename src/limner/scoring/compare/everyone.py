@@ -156,8 +156,10 @@ def all_numbers(
     for study, people in everyone.people.items():
         name = PEOPLE + study
         if words.names is None or study == everyone.study or name in words.names:
-            weights = everyone.weights.get(study, {})
-            yield from people_numbers(study, people, Field(protocol, everyone.seen, weights, shared=False))
+            whole = Field(protocol, everyone.seen, everyone.weights.get(study, {}), shared=False)
+            yield from people_numbers(study, people, whole)
+            for tag, category in whole.values(by):
+                yield from people_numbers(study, people, whole.only(tag, category), tag, category)
 
 
 def _wanted(opinion: Opinion, judged: Set[str], words: Words, study: str | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,6 +60,12 @@ class Field:
     def weight(self, drawing: str) -> float:
         """What a drawing counts."""
         return self.weights.get(drawing, 1.0)
+
+    def values(self, tags: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Every value of the tags, in the exam's order."""
+        for tag in tags:
+            there = {value for seen in self.seen.values() if (value := seen.value(tag)) is not None}
+            yield from ((tag, category) for category in self.protocol.in_order(tag, there))
 
     def only(self, tag: str, category: str) -> Field:
         """The same with the drawings of one value of a tag alone."""

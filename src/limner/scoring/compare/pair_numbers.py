@@ -66,15 +66,13 @@ def pair_numbers(one: Opinion, other: Opinion, field: Field, by: Sequence[str] =
     yield from painter_numbers(one, other, names, field, replace(head, unit="painter"))
     for tag in field.protocol.breakdowns:
         yield from painter_numbers(one, other, names, field, replace(head, unit="painter_tag", tag=tag))
-    for tag in by:
-        values = {value for seen in field.seen.values() if (value := seen.value(tag)) is not None}
-        for category in field.protocol.in_order(tag, values):
-            inside, about = field.only(tag, category), replace(head, tag=tag, category=category)
-            yield from mark_numbers(one, other, inside, about)
-            for pair in names:
-                yield from _drawings(one, other, pair, inside, about)
-            if tag != PAINTER:
-                yield from painter_numbers(one, other, names, inside, replace(about, unit="painter"))
+    for tag, category in field.values(by):
+        inside, about = field.only(tag, category), replace(head, tag=tag, category=category)
+        yield from mark_numbers(one, other, inside, about)
+        for pair in names:
+            yield from _drawings(one, other, pair, inside, about)
+        if tag != PAINTER:
+            yield from painter_numbers(one, other, names, inside, replace(about, unit="painter"))
 
 
 def mark_numbers(one: Opinion, other: Opinion, field: Field, head: PairNumber) -> Iterator[PairNumber]:

@@ -16,16 +16,25 @@ from .pair_field import ALL, Field, PairNumber, put
 from .pair_numbers import mean_number, painter_numbers, points
 
 
-def people_numbers(study: str, people: Sequence[Opinion], field: Field) -> Iterator[PairNumber]:
+def people_numbers(
+    study: str, people: Sequence[Opinion], field: Field, tag: str | None = None, category: str | None = None
+) -> Iterator[PairNumber]:
     """Everything a study's people say of each other.
 
     ``person/*`` against ``people/STUDY``: each person against the others, averaged over people, which is as much as a
     judge can be asked for; and how reliable they are together. Then each person against the others.
+
+    Args:
+        study: The study's name.
+        people: One by one.
+        field: The drawings, and what they count; with `tag`, those of one `category` alone.
+        tag: By which tag.
+        category: Its value.
     """
     if len(people) < 2:
         return
     rest = [together(study, [other for other in people if other is not one]) for one in people]
-    head = PairNumber(ANYONE, PEOPLE + study, "drawing", None, None, ALL, "", None)
+    head = PairNumber(ANYONE, PEOPLE + study, "drawing", tag, category, ALL, "", None)
     yield from _mark_ceiling(people, rest, field, head)
     names = sorted({name for one in people for name in one.scores if name not in one.unsettled})
     for name in names:

@@ -38,6 +38,13 @@ def caption(
         found.append(f"Published figures: {layout.paper.cite}{by}.")
         if layout.board is not None:
             found.append(f"{layout.board.title[0].upper()}{layout.board.title[1:]}: {layout.board.note}")
+    if (
+        held is not None
+        and held.exam is not None
+        and held.agreement is not None
+        and layout.rows not in ("painters", "judges")
+    ):
+        return [*found, f"{STORE}: exam {held.exam.name}; {held.agreement.words}; reading {held.reading}."]
     if held is None or held.exam is None or (layout.rows != "exam" and not held.rows):
         return found
     said = f"{STORE}: exam {held.exam.name}, {_scored(layout, held, sections)}"
@@ -46,6 +53,8 @@ def caption(
         said += _alike(held)
         if intervals:
             said += "; [low, high]: 95% interval over questions"
+    if held.agreement is not None:
+        said += f"; {held.agreement.words}"
     return [*found, f"{said}.", *(_cuts(held) if layout.rows == "painters" else [])]
 
 
