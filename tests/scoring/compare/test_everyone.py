@@ -211,13 +211,13 @@ def test_the_reliability_of_people_names_its_form(found: Agreement) -> None:
 
 def test_a_study_and_whom_one_names(studied: Studied) -> None:
     store = studied.desk.store
-    one = compare.judges("sample/genexam", store=store, judges=["gpt"], study=STUDY)
+    one = compare.judges("sample/genexam", store=store, judges=["gpt"], study=STUDY, units=["drawing"])
     assert {(each.first, each.second) for each in one.numbers if not each.first.startswith("person/")} == {
         ("gpt", f"people/{STUDY}")
     }
-    both = compare.judges("sample/genexam", store=store, judges=["person/anna", "person/ben"])
+    both = compare.judges("sample/genexam", store=store, judges=["person/anna", "person/ben"], units=["drawing"])
     assert {(each.first, each.second) for each in both.numbers} == {("person/anna", "person/ben")}
-    metric = compare.judges("sample/genexam", store=store, judges=["metric/clip", f"people/{STUDY}"])
+    metric = compare.judges("sample/genexam", store=store, judges=["metric/clip", f"people/{STUDY}"], units=["drawing"])
     assert ("metric/clip", f"people/{STUDY}") in {(each.first, each.second) for each in metric.numbers}
     assert metric.raters == ()
     with pytest.raises(UsageError, match="--study none: sample/genexam has no such study; there is: pilot"):
@@ -229,7 +229,9 @@ def test_a_study_and_whom_one_names(studied: Studied) -> None:
 def test_a_studys_weights_count_for_judges_too_when_it_is_asked_for(
     studied: Studied, weighted: dict[str, float]
 ) -> None:
-    found = compare.judges("sample/genexam", store=studied.desk.store, judges=["gpt", "other"], study=STUDY)
+    found = compare.judges(
+        "sample/genexam", store=studied.desk.store, judges=["gpt", "other"], study=STUDY, units=["drawing"]
+    )
     one = number(found, "gpt", "other", "pearson", "relaxed")
     sides = [copies(studied.of(who, "relaxed"), weighted) for who in ("gpt", "other")]
     assert one.value == pytest.approx(stats.pearsonr(*sides).statistic)

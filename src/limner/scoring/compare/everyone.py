@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -18,7 +18,7 @@ from ...store.schema import studies
 from .. import Group, evaluators_of
 from ..groups import find_groups
 from .opinions import PEOPLE, Opinion, Seen, drawings_seen, opinion_of, together
-from .pair_field import Field, PairNumber
+from .pair_field import UNITS, Field, PairNumber
 from .pair_numbers import pair_numbers
 from .people import people_numbers
 
@@ -135,7 +135,12 @@ def _studies(store: Store, exam: str, wanted: str | None) -> list[str]:
 
 
 def all_numbers(
-    everyone: Everyone, groups: Sequence[Group], words: Words, protocol: Protocol[Any], by: Sequence[str]
+    everyone: Everyone,
+    groups: Sequence[Group],
+    words: Words,
+    protocol: Protocol[Any],
+    by: Sequence[str],
+    units: Sequence[str] = UNITS,
 ) -> Iterator[PairNumber]:
     """Every two evaluators that are wanted, then each study's people among themselves.
 
@@ -145,6 +150,7 @@ def all_numbers(
         words: Whom a user named.
         protocol: The exam's.
         by: Tags for whose values there are numbers apart.
+        units: What is compared.
     """
     judged = {group.evaluator.name for group in groups}
     chosen = [opinion for opinion in everyone.opinions if _wanted(opinion, judged, words, everyone.study)]
@@ -152,11 +158,11 @@ def all_numbers(
     for one, other in combinations(chosen, 2):
         if one.study is not None and other.kind == "people" and one.study == other.study:
             continue  # A person is compared with the others of the study below.
-        yield from pair_numbers(one, other, _field(one, other, everyone, protocol), by)
+        yield from pair_numbers(one, other, replace(_field(one, other, everyone, protocol), units=units), by)
     for study, people in everyone.people.items():
         name = PEOPLE + study
         if words.names is None or study == everyone.study or name in words.names:
-            whole = Field(protocol, everyone.seen, everyone.weights.get(study, {}), shared=False)
+            whole = Field(protocol, everyone.seen, everyone.weights.get(study, {}), False, units)
             yield from people_numbers(study, people, whole)
             for tag, category in whole.values(by):
                 yield from people_numbers(study, people, whole.only(tag, category), tag, category)

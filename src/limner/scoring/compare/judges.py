@@ -21,6 +21,7 @@ from ..groups import find_groups, stored_exam
 from ..parts import score_parts, values_of
 from ..stats import MarkAgreement, Measure, icc, krippendorff_alpha, mark_agreement
 from .everyone import all_numbers, evaluator_words, load_opinions
+from .pair_field import UNITS
 from .rank_order import order
 from .raters import Rater, Unit, raters, unit
 from .results import Agreement, Alphas, JudgePair
@@ -42,6 +43,7 @@ def judges(
     study: str | None = None,
     by: Sequence[str] = (),
     judges: Sequence[str] = (),
+    units: Sequence[str] = UNITS,
     **which: Any,
 ) -> Agreement:
     """Every evaluator against every other on the drawings both have marked or rated.
@@ -58,6 +60,7 @@ def judges(
         study: Only people of this study, and only its drawings, each counted by how likely the sample took it.
         by: Tags for whose values there are numbers apart; ``painter`` for each painter's drawings.
         judges: Only these: judges, metrics, persons (``person/anna``), people of a study (``people/pilot``).
+        units: What any two are compared on: ``drawing``, ``painter``, ``painter_tag``.
         **which: ``painters``, ``variant``, ``options``, ``selection``; see `limner.api.groups`.
 
     Raises:
@@ -77,7 +80,7 @@ def judges(
     found = raters(groups, protocol, took)
     chosen = _score(found, protocol, score)
     reason = None
-    numbers = tuple(all_numbers(everyone, groups, words, protocol, by))
+    numbers = tuple(all_numbers(everyone, groups, words, protocol, by, units))
     if len(found) < 2 and not numbers:
         reason = "nothing is marked yet" if not found else "one judge, asked in one way: nobody to compare it with"
     pairs = tuple(_judge_pair(one, other, chosen) for one, other in combinations(found, 2))

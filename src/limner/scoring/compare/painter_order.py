@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -104,15 +105,23 @@ def _numbers(
     if name in side.painters:
         values = np.array([side.painters[name].get(painter, np.nan) for painter, _ in spots])
         return values, np.tile(values, (RESAMPLES, 1))
-    clusters = sorted({field.seen[id].cluster for ids in spots.values() for id in ids})
     own = name not in side.scales and pair[0] != MET.name
+    key = (side.name, None if own else (name, both[0].name, both[1].name), tuple(map(tuple, spots.values())))
+    if key not in field.kept:
+        field.kept[key] = _resampled(side, name, own, both, spots, field)
+    known: tuple[list[dict[str, float]], list[dict[str, Floats]]] = field.kept[key]
+    missing = np.full(RESAMPLES, np.nan)
+    table = np.array([each.get(name, missing) for each in known[1]]).T if spots else np.empty((RESAMPLES, 0))
+    return np.array([each.get(name, np.nan) for each in known[0]], dtype=np.float64), table
+
+
+def _resampled(
+    side: Opinion, name: str, own: bool, both: Sequence[Opinion], spots: Mapping[Spot, list[str]], field: Field
+) -> tuple[list[dict[str, Any]], list[dict[str, Floats]]]:
+    clusters = sorted({field.seen[id].cluster for ids in spots.values() for id in ids})
     derive = deriving(field.protocol) if own else dict
     parts = [_parts(side, name, both, ids, clusters, field) for ids in spots.values()]
-    drawn = spreads(parts, derive, RESAMPLES)
-    missing = np.full(RESAMPLES, np.nan)
-    values = [derive(ratios(each)).get(name, np.nan) for each in parts]
-    table = np.array([each.get(name, missing) for each in drawn]).T if drawn else np.empty((RESAMPLES, 0))
-    return np.array(values, dtype=np.float64), table
+    return [dict(derive(ratios(each))) for each in parts], spreads(parts, derive, RESAMPLES)
 
 
 def _parts(

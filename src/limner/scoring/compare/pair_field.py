@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...core.protocol import Protocol
@@ -11,6 +11,7 @@ from ..stats import Correlation, Interval
 from ..stats.types import Plain
 from .opinions import Opinion, Seen
 
+UNITS = ("drawing", "painter", "painter_tag")
 ALL = "all"
 """Stands for all sorts of criteria together."""
 
@@ -50,12 +51,16 @@ class Field:
         seen: The drawings.
         weights: Drawing -> what it counts; 1 where it is not there.
         shared: Whether painters are compared on the questions that all of them have.
+        units: What is compared.
+        kept: Painters' numbers that were computed already.
     """
 
     protocol: Protocol[Any]
     seen: Mapping[str, Seen]
     weights: Mapping[str, float]
     shared: bool = True
+    units: Sequence[str] = UNITS
+    kept: dict[Any, Any] = field(default_factory=dict, compare=False)
 
     def weight(self, drawing: str) -> float:
         """What a drawing counts."""
@@ -69,7 +74,7 @@ class Field:
 
     def only(self, tag: str, category: str) -> Field:
         """The same with the drawings of one value of a tag alone."""
-        return replace(self, seen={id: seen for id, seen in self.seen.items() if seen.value(tag) == category})
+        return replace(self, kept={}, seen={id: seen for id, seen in self.seen.items() if seen.value(tag) == category})
 
 
 Names = tuple[str, str]

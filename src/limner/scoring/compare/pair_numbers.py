@@ -63,15 +63,16 @@ def pair_numbers(one: Opinion, other: Opinion, field: Field, by: Sequence[str] =
     yield from mark_numbers(one, other, field, head)
     for pair in names:
         yield from _drawings(one, other, pair, field, head)
-    yield from painter_numbers(one, other, names, field, replace(head, unit="painter"))
-    for tag in field.protocol.breakdowns:
+    if "painter" in field.units:
+        yield from painter_numbers(one, other, names, field, replace(head, unit="painter"))
+    for tag in field.protocol.breakdowns if "painter_tag" in field.units else ():
         yield from painter_numbers(one, other, names, field, replace(head, unit="painter_tag", tag=tag))
     for tag, category in field.values(by):
         inside, about = field.only(tag, category), replace(head, tag=tag, category=category)
         yield from mark_numbers(one, other, inside, about)
         for pair in names:
             yield from _drawings(one, other, pair, inside, about)
-        if tag != PAINTER:
+        if tag != PAINTER and "painter" in field.units:
             yield from painter_numbers(one, other, names, inside, replace(about, unit="painter"))
 
 

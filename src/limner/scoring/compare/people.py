@@ -39,7 +39,7 @@ def people_numbers(
     names = sorted({name for one in people for name in one.scores if name not in one.unsettled})
     for name in names:
         yield from _ceiling(people, rest, name, field, replace(head, score=name))
-    for name in names:
+    for name in names if "painter" in field.units else ():
         yield from _painter_ceiling(people, rest, name, field, replace(head, unit="painter", score=name))
     for one, others in zip(people, rest, strict=True):
         yield from _deviation(one, others, names, field, replace(head, first=one.name))

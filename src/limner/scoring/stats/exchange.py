@@ -14,7 +14,7 @@ from .types import NEAR, SEED, Floats
 
 ALL = 10_000
 """Up to so many exchanges all are tried; above it `SOME` random ones."""
-SOME = 4_999
+SOME = 1_999
 HELD = 2_000_000
 """So many numbers are held in memory at a time."""
 BLOCKS_ALONE: Sequence[Hashable] = ()

@@ -95,7 +95,8 @@ def agreements(
     numbers: tuple[PairNumber, ...] = ()
     if rows != "rated" and (people is not None or rows == "pairs"):
         by = ["painter"] if rows == "painters" else []
-        numbers = compare_judges(exam, store=store, reading=reading, study=study, by=by, **kept).numbers
+        how = {"store": store, "reading": reading, "study": study, "by": by, "units": ["drawing"], **kept}
+        numbers = compare_judges(exam, **how).numbers
     found = {
         (one.first, one.second, one.unit, one.category, one.score, one.measure): one
         for one in numbers

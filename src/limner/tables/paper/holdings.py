@@ -24,6 +24,7 @@ from ...store.records import load_exam
 from ...store.schema import exams as stored_exams
 from .agreements import Agreements, agreements
 from .facts import facts_of
+from .schema import AGREEING
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def holdings(
         return replace(found, exam=whole)
     if agreeing:
         found = replace(found, agreement=agreements(store, name, reading, study, which or {}, rows))
-    if rows in ("evaluators", "pairs", "rated"):
+    if rows in AGREEING:
         return replace(found, exam=whole)
     _, groups = find_groups(name, store=store, reading=reading, **(which or {}))
     if only is not None:

@@ -12,7 +12,7 @@ from ..model import Column, TableRow
 from .agreements import agreement_rows
 from .columns import ColumnSpec
 from .holdings import Holdings, Own
-from .schema import JUDGES, Layout
+from .schema import AGREEING, JUDGES, Layout
 from .store_cells import exam_cell, judge_cell, painter_cell
 
 DIRECT = "direct"
@@ -40,7 +40,12 @@ class StoreRows:
         return sorted({own.evaluator.name for own in self.held.rows}) if self.held else []
 
     def make(self, specs: Sequence[ColumnSpec]) -> list[StoreRow]:
-        """The rows in their order: best first, or painter by painter."""
+        """The rows in their order: best first, or painter by painter; without people, none that is about them alone."""
+        about_people = all(spec.figure.agreement for spec in specs)
+        found = self._made(specs)
+        return [row for row in found if not about_people or any(cell.value is not None for cell in row[1].cells)]
+
+    def _made(self, specs: Sequence[ColumnSpec]) -> list[StoreRow]:
         held = self.held
         if held is None or held.exam is None:
             return []
@@ -48,7 +53,7 @@ class StoreRows:
             label = f"{held.exam.name} in this store ({len(held.exam.questions)} questions)"
             cells = tuple(exam_cell(held, spec) for spec in specs)
             return [(None, TableRow(label, cells, about={"exam": held.exam.name}))]
-        if held.agreement is not None and self.layout.rows in ("evaluators", "pairs", "rated"):
+        if held.agreement is not None and self.layout.rows in AGREEING:
             return [(None, line) for line in agreement_rows(self.layout, held.agreement, specs)]
         if self.layout.rows == "judges":
             return [(None, self._judge_row(rows, specs)) for rows in by_evaluator(held.rows)]

@@ -11,6 +11,9 @@ from ...core.data_files import StrictModel
 JUDGES = "judges"
 """In place of a part's values: one value for every judge there is."""
 
+AGREEING = ("evaluators", "pairs", "rated")
+"""Rows that are about evaluators, or about what they rated."""
+
 
 class Figure(StrictModel):
     """One number (or word) of a row: where the paper prints it, and what a store has for it.
@@ -27,7 +30,7 @@ class Figure(StrictModel):
         mean: The mean over a row's drawings or markings.
         measure: A statistic of the stored exam; see `limner.tables.paper.measures`.
         agreement: How the row's evaluator agrees with people; see `limner.tables.paper.agreements`.
-        rated: The mean of a painter's ratings on a scale, or a metric's number of it; of several names the first there is.
+        rated: The mean of a painter's ratings on a scale, or a metric's number; of several names the first there is.
         place: Shows the painter's place by that mean, the least first, in place of it.
         where: Tags of the questions a measure runs over.
         words: What to show in place of a fact, an option or a published figure.
@@ -202,7 +205,7 @@ class Layout(StrictModel):
     def agreeing(self) -> bool:
         """Whether it shows how evaluators agree, or what they rated."""
         figures = [figure for part in self.columns for figure in part.figures]
-        return self.rows in ("evaluators", "pairs", "rated") or any(figure.agreement for figure in figures)
+        return self.rows in AGREEING or any(figure.agreement for figure in figures)
 
     @property
     def key(self) -> str:
