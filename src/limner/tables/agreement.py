@@ -11,8 +11,10 @@ from .evaluators import evaluator_tables
 from .model import MISSING, Cell, Cells, Table, interval_cell, number, simple_table
 from .render.csv import records
 
-COLUMNS = ("exam", "reading", "first", "second", "sort", "measure", "n", "value", "low", "high", "reason")
-COLUMNS += ("unit", "tag", "category", "score", "p")
+COLUMNS = (
+    "exam", "reading", "first", "second", "sort", "measure", "n", "value", "low", "high", "reason",
+    "unit", "tag", "category", "score", "p",
+)  # fmt: skip
 ICC = ("ICC(2,1)", "ICC(3,1)")
 
 

@@ -86,8 +86,8 @@ def test_error_of_each_dimension(studied: Studied, found: Agreement, weighted: d
     gaps = {id: abs(mine[id] - theirs[id]) for id in mine}
     assert one.value == pytest.approx(mean(copies(gaps, weighted)))
     assert one.n == len(gaps)
-    assert one.low is not None
-    assert one.low <= one.value <= one.high
+    assert None not in (one.low, one.value, one.high)
+    assert (one.low or 0) <= (one.value or 0) <= (one.high or 0)
 
 
 def test_correlation_with_the_overall_rating(studied: Studied, found: Agreement, weighted: dict[str, float]) -> None:
@@ -106,8 +106,8 @@ def test_correlation_with_the_overall_rating(studied: Studied, found: Agreement,
             assert one.value == pytest.approx(theirs(mine, overall).statistic)
             assert one.n == 39
             assert one.p is not None
-    assert number(found, "gpt", people, "spearman", "relaxed / overall").p < 0.05
-    assert number(found, "metric/clip", people, "spearman", "clip / overall").p > 0.05
+    assert number(found, "gpt", people, "spearman", "relaxed / overall").p == pytest.approx(0.025, abs=0.025)
+    assert number(found, "metric/clip", people, "spearman", "clip / overall").p == pytest.approx(0.55, abs=0.45)
 
 
 def test_judge_against_judge_needs_no_people(studied: Studied, found: Agreement) -> None:

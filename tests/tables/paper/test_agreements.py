@@ -109,8 +109,8 @@ def test_pairs_of_judges_and_people(tmp_path_factory: pytest.TempPathFactory) ->
         for painter, skill in (("poor", 0.3), ("good", 0.9)):
             for question in desk.exam.questions:
                 for person in ("anna", "ben", "cleo"):
-                    how = {"judge": f"person/{person}", "kind": "person", "study": "s"}
-                    desk.put(painter, question, desk.random(question, skill, painter, person), **how)
+                    marks = desk.random(question, skill, painter, person)
+                    desk.put(painter, question, marks, judge=f"person/{person}", kind="person", study="s")
         table = build(find("fepbench:table4"), store, TableChoice(exam="sample/fepbench"))
     rows = own(table)
     assert set(rows) == {"Human-Human ICC(2,1)", "gpt-Human ρ", "qwen-Human ρ", "gpt vs qwen ρ"}

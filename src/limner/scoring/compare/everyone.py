@@ -92,8 +92,7 @@ def load_opinions(
     """
     taken = {name: load_inclusion(store, name) for name in _studies(store, exam, study)}
     kept = {name: which[name] for name in ("painters", "without", "selection") if name in which}
-    how = {"reading": reading, "constants": constants, "store": store, "kinds": KINDS, "unmarked": True}
-    _, groups = find_groups(exam, **how, **kept)
+    _, groups = find_groups(exam, reading=reading, constants=constants, store=store, kinds=KINDS, unmarked=True, **kept)
     seen = drawings_seen(groups, protocol)
     if study is not None:
         seen = {id: each for id, each in seen.items() if id in taken[study] or not taken[study]}

@@ -70,7 +70,7 @@ def judges(
         name = exams.name_of(exam)
         marked = marking_setups(opened, stored_exam(exam, opened).name)
         words = evaluator_words(judges, evaluators_of(opened, name), marked)
-        kind, groups = stored_exam(exam, opened).kind, []
+        kind, groups = stored_exam(exam, opened).kind, list[Group]()
         if words.marked or not judges:
             how = {"reading": reading, "constants": constants, "store": opened, **which}
             kind, groups = find_groups(exam, judges=words.marked, **how)

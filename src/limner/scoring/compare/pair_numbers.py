@@ -90,7 +90,7 @@ def mark_numbers(one: Opinion, other: Opinion, field: Field, head: PairNumber) -
         if not units:
             continue
         about, n = replace(head, score=sort), len(units)
-        pairs = [(unit.cluster, *unit.values) for unit in units]
+        pairs = [(unit.cluster, unit.values[0], unit.values[1]) for unit in units]
         found = mark_agreement(pairs, [unit.weight for unit in units])
         yield put(about, "accuracy", found.same, n)
         yield put(about, "kappa", found.kappa, n)
@@ -127,18 +127,19 @@ def _drawings(one: Opinion, other: Opinion, pair: Names, field: Field, head: Pai
         yield put(head, measure, each)
     if pair[0] == pair[1]:
         rated = [RatedUnit(*each) for each in zip(clusters, both.values(), weights, strict=True)]
-        for form, each in icc_intervals(rated).items():
+        for form, found in icc_intervals(rated).items():
             if form in FORMS:
-                yield put(head, form, each)
+                yield put(head, form, found)
 
 
 def mean_number(values: Sequence[float], clusters: Sequence[str], weights: Sequence[float]) -> Interval:
     """A weighted mean with its interval from resampling clusters."""
     _, homes = np.unique(clusters, return_inverse=True)
-    bottoms = np.bincount(homes, weights)
-    found = bootstrap({"mean": (np.bincount(homes, np.asarray(weights) * np.asarray(values)), bottoms)})["mean"]
-    ends = [None if end is None else float(end) for end in (found.value, found.low, found.high)]
-    return Interval(*ends, n=len(values))
+    counts = np.asarray(weights, dtype=np.float64)
+    tops = np.bincount(homes, counts * np.asarray(values, dtype=np.float64)).astype(np.float64)
+    found = bootstrap({"mean": (tops, np.bincount(homes, counts).astype(np.float64))})["mean"]
+    value, low, high = (None if end is None else float(end) for end in (found.value, found.low, found.high))
+    return Interval(value, low, high, len(values))
 
 
 def painter_numbers(

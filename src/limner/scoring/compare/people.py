@@ -133,9 +133,9 @@ def _averaged(measure: str, tables: Sequence[Mapping[str, tuple[float, float]]],
     known = ~np.isnan(found)
     shares = known * np.array(counts)[:, None]
     total = shares.sum(axis=0)
-    return np.divide(
-        (np.nan_to_num(found) * shares).sum(axis=0), total, out=np.full(len(weights), np.nan), where=total > 0
-    )
+    sums = (np.nan_to_num(found) * shares).sum(axis=0)
+    means: Floats = np.divide(sums, total, out=np.full(len(weights), np.nan), where=total > 0)
+    return means
 
 
 def _rated(people: Sequence[Opinion], name: str, field: Field) -> list[RatedUnit]:

@@ -187,15 +187,15 @@ class Agreement(Plain):
         names = {"raters": "judges", "alphas": "alpha"}
         plain = {names.get(name, name): value for name, value in super().to_json().items() if name != "numbers"}
         rows = [number.to_json() for number in self.numbers]
-        first = {(row["first"], row["second"]): row for row in reversed(rows) if row["measure"] == "accuracy"}
+        first = {
+            frozenset((row["first"], row["second"])): row for row in reversed(rows) if row["measure"] == "accuracy"
+        }
         for pair in plain["pairs"]:
-            row = first.get((pair["first"], pair["second"]))
+            blank = PairNumber(pair["first"], pair["second"], "drawing", None, None, "all", "accuracy", None)
+            row = first.get(frozenset((pair["first"], pair["second"])))
             if row is not None:
                 rows.remove(row)
-            pair |= (
-                row
-                or PairNumber(pair["first"], pair["second"], "drawing", None, None, "all", "accuracy", None).to_json()
-            )
+            pair |= {**(row or blank.to_json()), "first": pair["first"], "second": pair["second"]}
         return plain | {"score": self.score.name, "pairs": [*plain["pairs"], *rows]}
 
 

@@ -52,9 +52,11 @@ class Shape:
         rows, columns = self.table.shape
         down = generator.permuted(np.tile(np.arange(rows), (count, 1)), axis=1)
         if not self.turning:
-            return self.table[down]
+            moved: NDArray[np.intp] = self.table[down]
+            return moved
         across = generator.permuted(np.tile(np.arange(columns), (count, 1)), axis=1)
-        return self.table[down[:, :, None], across[:, None, :]]
+        found: NDArray[np.intp] = self.table[down[:, :, None], across[:, None, :]]
+        return found
 
 
 Shapes = list[Shape]
@@ -131,7 +133,8 @@ def _kendall(x: Floats, exchanged: Floats, weights: Floats) -> Floats:
     found: Floats = np.einsum("ij,bij->b", signs, theirs)
     # Where points weigh differently, so do ties.
     below: Floats = np.sqrt(np.einsum("ij,bij->b", np.outer(weights, weights), theirs**2))
-    return np.divide(found, below, out=np.full(len(found), np.nan), where=below > NEAR)
+    ratio: Floats = np.divide(found, below, out=np.full(len(found), np.nan), where=below > NEAR)
+    return ratio
 
 
 def _orders(blocks: Shapes, n: int, exact: bool) -> Iterator[NDArray[np.intp]]:

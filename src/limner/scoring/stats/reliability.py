@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +54,10 @@ def chance_corrected(units: Sequence[RatedUnit], scale: Sequence[float] = ()) ->
     if not twice or len(levels) < 2:
         return {}
     reach = levels[-1] - levels[0]
-    near = {"ac1": lambda a, b: float(a == b), "ac2": lambda a, b: 1 - ((a - b) / reach) ** 2}
+    near: dict[str, Callable[[float, float], float]] = {
+        "ac1": lambda a, b: float(a == b),
+        "ac2": lambda a, b: 1 - ((a - b) / reach) ** 2,
+    }
     q, places = len(levels), {name: place for place, name in enumerate(sorted({unit.cluster for unit in kept}))}
     sums: dict[str, tuple[Floats, Floats]] = {}
 

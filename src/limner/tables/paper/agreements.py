@@ -68,8 +68,8 @@ class Agreements:
         mean = spec.scale * sum(value for value in values if value is not None) / len(values)
         if len(found) > 1 or p:
             return interval_cell(mean, None, None, spec.digits)
-        ends = [None if end is None else spec.scale * end for end in (found[0].low, found[0].high)]
-        return interval_cell(mean, *ends, spec.digits)
+        low, high = (None if end is None else spec.scale * end for end in (found[0].low, found[0].high))
+        return interval_cell(mean, low, high, spec.digits)
 
 
 def agreements(

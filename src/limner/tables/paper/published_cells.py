@@ -114,5 +114,5 @@ def _cell(spec: ColumnSpec, body: Sequence[Row], layout: Layout) -> Cell:
         raise DataError(f"{layout.key}: {len(hits)} published figures for one cell: {told}")
     if not hits:
         return Cell(published=True)
-    shown = hits[0]["value"]
+    shown = str(hits[0]["value"])
     return Cell(figure.words.get(shown, shown), float(shown), published=True)
