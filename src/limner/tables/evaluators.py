@@ -26,13 +26,17 @@ def evaluator_tables(found: Agreement) -> list[Table]:
         one for one in found.numbers if one.first in (ANYONE,) or not one.first.startswith("person/") or _apart(one)
     ]
     drawings = [one for one in each if one.unit == "drawing"]
+    scored = [one for one in drawings if one.measure not in MARKS]
     tables = [
-        _table(
-            "drawing by drawing", [one for one in drawings if one.measure not in MARKS], ("mae", *MEASURES, "ICC(2,1)")
-        ),
+        _table("drawing by drawing", scored, ("mae", *MEASURES)),
         _table("painter by painter", [one for one in each if one.unit != "drawing"], ("mae", *MEASURES)),
     ]
-    with_people = [one for one in drawings if one.measure in MARKS and one.second.startswith(PEOPLE)]
+    marked = {(one.first, one.second, one.score) for one in drawings if one.measure == "accuracy"}
+    with_people = [
+        one
+        for one in drawings
+        if one.measure in MARKS and one.second.startswith(PEOPLE) and (one.first, one.second, one.score) in marked
+    ]
     tables.append(_table("marks compared with people's", with_people, MARKS, "criteria"))
     tables.append(_deviations([one for one in found.numbers if one.first.startswith("person/") and not _apart(one)]))
     return [table for table in tables if table is not None]

@@ -120,7 +120,7 @@ def load_opinions(
         if opinion.kind == "person" and opinion.study is not None:
             people.setdefault(opinion.study, []).append(opinion)
     weights = {name: {id: 1 / chance for id, chance in drawn.items() if chance > 0} for name, drawn in taken.items()}
-    grouped = {name: tuple(members) for name, members in sorted(people.items())}
+    grouped = {name: tuple(sorted(members, key=lambda one: one.name)) for name, members in sorted(people.items())}
     everyone = [*found, *(together(name, members) for name, members in grouped.items())]
     return Everyone(seen, tuple(everyone), grouped, weights, study)
 

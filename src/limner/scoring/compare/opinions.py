@@ -11,7 +11,7 @@ from ...core.evaluator import Evaluator
 from ...core.protocol import Protocol
 from ...store.ratings import PainterMetric, Rating
 from ...store.records import row_name
-from .. import Entry, Group
+from .. import MET, Entry, Group
 from ..parts import shares
 
 PEOPLE = "people/"
@@ -110,6 +110,10 @@ def opinion_of(
         if rating.value is not None:
             scales.add(name := rated_scale(rating.scale, protocol))
             scores.setdefault(name, {}).setdefault(rating.drawing, []).append(rating.value)
+    if open_scores:
+        # Where abstentions leave scores open, what was decided still says something.
+        met = {id: [100 * _mean([_mean(values) for values in given.values()])] for id, given in marks.items()}
+        scores[MET.name] = met
     of_painters: dict[str, dict[str, list[float]]] = {}
     for metric in metrics:
         name = evaluator.judge.partition("/")[2] or evaluator.judge

@@ -19,6 +19,8 @@ from .pair_field import Field, Names, met_of
 RESAMPLES = 500
 ENOUGH = 3
 """Fewer points than this are in no order to speak of."""
+MISSED = 0.1
+"""Up to this share of resamples may miss a point."""
 MANY = 100
 """More points than this are too many to count all their pairs in every resample: Kendall's tau stands alone."""
 Spot = tuple[str, str]
@@ -61,7 +63,10 @@ def orders_compared(
         if measure == "kendall" and len(names) > MANY:
             found[measure] = Correlation(round(value, 12), n=len(names))
             continue
-        around = interval(value, row_correlations(measure, *drawn).round(12), questions)
+        spread = row_correlations(measure, *drawn).round(12)
+        # Where a point has few questions, most resamples miss some point, and the others are no fair sample.
+        whole = float(np.isnan(spread).mean()) <= MISSED
+        around = interval(value, spread if whole else spread[:0], questions)
         p = exchange_p(measure, x, y, np.ones(len(names)), blocks)
         found[measure] = Correlation(round(value, 12), around.low, around.high, p, len(names))
     if pair[0] == pair[1]:
@@ -105,7 +110,7 @@ def _numbers(
     if name in side.painters:
         values = np.array([side.painters[name].get(painter, np.nan) for painter, _ in spots])
         return values, np.tile(values, (RESAMPLES, 1))
-    own = name not in side.scales and pair[0] != MET.name
+    own = name not in side.scales and name != MET.name
     key = (side.name, None if own else (name, both[0].name, both[1].name), tuple(map(tuple, spots.values())))
     if key not in field.kept:
         field.kept[key] = _resampled(side, name, own, both, spots, field)
@@ -142,9 +147,9 @@ def _parts(
 
 
 def _drawing_parts(side: Opinion, name: str, both: Sequence[Opinion], id: str) -> DrawingParts:
-    if name == MET.name:
+    if name == MET.name and all(each.marks for each in both):
         *sums, count = met_of(both[0], both[1], id)
         return {name: (100 * sums[both.index(side)], float(count))} if count else {}
-    if name in side.scales:
+    if name in side.scales or name == MET.name:
         return {name: (side.scores[name][id], 1.0)}
     return side.parts.get(id, {})

@@ -31,11 +31,11 @@ def score_pairs(one: Opinion, other: Opinion, protocol: Protocol[Any]) -> list[N
     """Which scores are held against which: those both have; and ratings against what the other has."""
     own = [score.name for score in protocol.scored]
     sides = [
-        [name for name in own if name in each.scores and name not in each.unsettled]
+        [name for name in (*own, MET.name) if name in each.scores and name not in each.unsettled]
         + sorted({*each.scales} & {*each.scores, *each.painters})
         for each in (one, other)
     ]
-    common = [(name, name) for name in sides[0] if name in sides[1]]
+    common = [(name, name) for name in sides[0] if name in sides[1] and name != MET.name]
     settled = any(first in own for first, _ in common) and not (one.unsettled or other.unsettled)
     if not settled and one.marks.keys() & other.marks.keys():
         common.append((MET.name, MET.name))
@@ -100,7 +100,7 @@ def mark_numbers(one: Opinion, other: Opinion, field: Field, head: PairNumber) -
 
 def points(one: Opinion, other: Opinion, pair: Names, field: Field) -> dict[str, tuple[float, float]]:
     """Drawing -> both numbers, where both have one."""
-    if pair[0] == MET.name:
+    if pair == (MET.name, MET.name):
         found = {}
         for id in one.marks.keys() & other.marks.keys() & field.seen.keys():
             mine_met, theirs_met, count = met_of(one, other, id)
