@@ -67,7 +67,7 @@ def orders_compared(
         # Where a point has few questions, most resamples miss some point, and the others are no fair sample.
         whole = float(np.isnan(spread).mean()) <= MISSED
         around = interval(value, spread if whole else spread[:0], questions)
-        p = exchange_p(measure, x, y, np.ones(len(names)), blocks)
+        p = exchange_p(measure, x, y, np.ones(len(names)), blocks) if len(blocks) == 1 else None
         found[measure] = Correlation(round(value, 12), around.low, around.high, p, len(names))
     if pair[0] == pair[1]:
         found["mae"] = Correlation(float(np.abs(x - y).mean()), n=len(names))

@@ -186,7 +186,9 @@ def _one(name: str, x: Floats, y: Floats, w: Floats, names: Sequence[str], block
     rows = left_out(names) * w
     error = z_error(value, statistic(rows, x, y))
     low, high = z_interval(value, error, len(set(names)))
-    p = exchange_p(name, x, y, w, blocks) if n <= SMALL or error is None else _student_p(value, error, len(rows))
+    # Questions that lack some painters can stand for few others: exchanging these alone would say little.
+    exchanged = error is None or (n <= SMALL and len(blocks) == 1)
+    p = exchange_p(name, x, y, w, blocks) if exchanged or error is None else _student_p(value, error, len(rows))
     return Correlation(round(value, 12), low, high, p, n)
 
 
