@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import Asking, groups, run, scores
+    from .api import Asking, agree, groups, run, scores
     from .core.errors import DataError, LimnerError, UsageError
     from .core.exam import Exam, Question, Selection
     from .core.marks import Criterion, Mark
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Asking": "api", "groups": "api", "run": "api", "scores": "api",
+    "Asking": "api", "agree": "api", "groups": "api", "run": "api", "scores": "api",
     "DataError": "core.errors", "LimnerError": "core.errors", "UsageError": "core.errors",
     "Exam": "core.exam", "Question": "core.exam", "Selection": "core.exam",
     "import_results": "running.import_results", "Criterion": "core.marks", "Mark": "core.marks", "Store": "store",
 }  # fmt: skip
 __all__ = [
     "Asking", "Criterion", "DataError", "Exam", "LimnerError", "Mark", "Question", "Selection", "Store",
-    "UsageError", "groups", "import_results", "run", "scores",
+    "UsageError", "agree", "groups", "import_results", "run", "scores",
 ]  # fmt: skip
 
 

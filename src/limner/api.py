@@ -22,12 +22,13 @@ from .running.runner import Runner
 from .running.setup import Asking, service_limits
 from .running.setup import make_plan as plan
 from .scoring import Standing, comparables, standings
+from .scoring.compare import judges as agree
 from .scoring.groups import find_groups as groups
 from .scoring.groups import which_questions
 from .store import DEFAULT, Store
 from .store.open import open_store
 
-__all__ = ["Asking", "Sorting", "groups", "plan", "run", "scores", "sorting"]
+__all__ = ["Asking", "Sorting", "agree", "groups", "plan", "run", "scores", "sorting"]
 
 
 def run(

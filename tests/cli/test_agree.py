@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from limner.store.open import open_store
 from tests.cli.conftest import Marked
 from tests.cli.invoke import limner
 from tests.conformance.verdicts import verdicts, write_replay
 from tests.fakes import ChatServer
+from tests.scoring.compare.studied import STUDY, Studied
 from tests.support import JUDGE, write_exam, write_settings
 
 
@@ -34,7 +36,7 @@ def test_as_json(judged: tuple[Path, list[str]]) -> None:
     store, judges = judged
     found = limner("agree", "genexam", "--store", store, "--format", "json").json()
     assert [judge["name"] for judge in found["judges"]] == judges
-    pairs = {(pair["first"], pair["second"]): pair for pair in found["pairs"]}
+    pairs = {(pair["first"], pair["second"]): pair for pair in found["pairs"] if "marks" in pair}
     same, other = pairs[judges[0], judges[1]], pairs[judges[0], judges[2]]
     assert same["marks"]["all"]["same"]["value"] == 1
     assert same["icc"]["ICC(2,1)"]["value"] == pytest.approx(1)
@@ -93,3 +95,39 @@ def test_variants_repeats_cost_and_time(tmp_path: Path, chat: ChatServer, monkey
     assert found["pairs"][0]["marks"]["all"]["n"] > 0
     out = limner("agree", "genexam", "--store", "s").out
     assert "flips: percent of marks on which two repeats of the same marking differ" in out
+
+
+@pytest.mark.slow
+def test_people_and_metrics(tmp_path: Path) -> None:
+    """A judge beside people, with the ceiling, in text, Markdown, CSV and JSON."""
+    with open_store(tmp_path / "store", create=True) as store:
+        Studied(store)
+    asked = ("agree", "sample/genexam", "--store", tmp_path / "store", "--study", STUDY)
+    out = limner(*asked, "--judge", "gpt", "--by", "painter").out
+    for words in ("drawing by drawing", "painter by painter", "marks compared with people's", "AC1",
+                  "one person (ceiling)", "how people deviate from each other", "relaxed / overall",
+                  "painter fair", "p (Spearman)"):  # fmt: skip
+        assert words in out, words
+    assert "### drawing by drawing" in limner(*asked, "--judge", "gpt", "--format", "md").out
+    rows = list(csv.DictReader(io.StringIO(limner(*asked, "--judge", "gpt", "--format", "csv").out)))
+    found = limner(*asked, "--judge", "gpt", "--format", "json").json()
+    assert len([row for row in rows if row["unit"]]) == len(found["pairs"])
+    (tau,) = [
+        row
+        for row in found["pairs"]
+        if (row["first"], row["second"], row["unit"], row["tag"]) == ("gpt", f"people/{STUDY}", "drawing", None)
+        and (row["score"], row["measure"]) == ("relaxed / overall", "kendall")
+    ]
+    assert tau["n"] == 39
+    assert tau["low"] < tau["value"] < tau["high"]
+    assert 0 < tau["p"] <= 1
+    named = limner("agree", "sample/genexam", "--store", tmp_path / "store", "--judges", f"person/anna,people/{STUDY}")
+    assert "person/anna" in named.out
+    said = limner("agree", "sample/genexam", "--store", tmp_path / "store", "--study", "x", code=2).err
+    assert "sample/genexam has no such study; there is: pilot" in said
+    scores = limner("scores", "sample/genexam", "--store", tmp_path / "store", "--format", "json").json()
+    assert {row["judge"] for row in scores} == {"gpt", "other"}
+    table = limner(
+        "table", "genexam:table3b", "--store", tmp_path / "store", "--exam", "sample/genexam", "--study", STUDY
+    )
+    assert "relaxed by gpt" in table.out

@@ -31,6 +31,7 @@ ALONE = {"by": ("categories", "heatmap"), "question": ("drawings",), "data": ("d
 @click.option("--exam", metavar="NAME", help="The exam's name in the store, if it has several exams of this kind.")
 @click.option("--published/--no-published", default=True, show_default=True, help="Show the paper's figures.")
 @click.option("--intervals/--no-intervals", default=True, show_default=True, help="Show intervals.")
+@click.option("--study", metavar="NAME", help="Compare judges with the people of this study.")
 @click.option("--section", metavar="TITLE", help="Only this section of a table that has sections, such as Biology.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "md", "csv", "latex", "html"]),
@@ -60,6 +61,7 @@ def table_command(name: str | None, **given: Any) -> None:
         on=options.make_on(given),
         which=options.make_which(given),
         section=given["section"],
+        study=given["study"],
     )
     source = click.get_current_context().get_parameter_source("store")
     named = source is not click.core.ParameterSource.DEFAULT

@@ -130,20 +130,29 @@ def _refuse(given: dict[str, Any]) -> None:
 @options.without
 @click.option(
     "--judge", "--judges", "judges", multiple=True, metavar="NAME[,NAME…]",
-    help="Only these judges; 'openai/gpt-6-sol?reasoning_effort=low': only if asked with this argument. Repeatable.",
+    help="Only these: a judge ('openai/gpt-6-sol?reasoning_effort=low': only if asked with this argument), a metric, "
+    "person/NAME, or people/STUDY for a study's people together. Repeatable.",
 )  # fmt: skip
+@click.option("--study", metavar="NAME", help="Only the drawings and people of this study, with its weights.")
 @click.option("--score", metavar="NAME", help="Compare by this score; by default the first that all judges decide.")
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="TAG",
+    help="Also numbers for each value of this tag, or for each painter. Repeatable.",
+)
 @options.reading
 @options.asked
 @options.selection
 @options.store
 @options.form
 def agree_command(exam: str, **given: Any) -> None:
-    """Compare judges on the same drawings: do they give the same marks, and do they put painters in the same order?
+    """Compare judges, people and metrics on the same drawings: do they give the same marks, scores and order?
 
     Needs only the store. A judge that was asked in several ways, such as AIBench's single and batched, counts as
     several judges. Shows how far judges agree on marks, on scores and on the order of painters, how steady each
-    judge is over repeats, and what an image costs in dollars and seconds.
+    judge is over repeats, and what an image costs in dollars and seconds. If people took part in a study, each judge
+    is compared with them, beside how far they agree with each other.
     """
     from ..scoring import compare, evaluators_of
     from ..scoring.groups import stored_exam
@@ -154,12 +163,15 @@ def agree_command(exam: str, **given: Any) -> None:
     with open_store(given["store"]) as store:
         there = evaluators_of(store, stored_exam(exam, store).name)
         known = {name for each in there for name in (each.judge, each.label)}
+        known |= {f"people/{each.setup['study']}" for each in there if "study" in each.setup}
         words = [name for word in given["judges"] for name in ([word] if word in known else word.split(","))]
         found = compare.judges(
             exam,
             score=given["score"],
             reading=given["reading"],
             store=store,
+            study=given["study"],
+            by=given["by"],
             selection=options.make_selection(given),
             **options.make_which({**given, "judges": words}),
         )

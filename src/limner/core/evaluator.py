@@ -18,19 +18,23 @@ FACTS = ("variant", "options", "args", "prompts", "templates", "rules", "engine"
 WORDS = {"templates": "wording"}
 SHORT = 4
 """Of a hash a label shows so much."""
+KINDS = ("judge", "panel", "person", "metric")
+"""The sorts of evaluators."""
+SHOWN = ("judge", "panel")
+"""Evaluators of these kinds are shown where none is named: they give an exam's scores to all drawings."""
 MOST = 4
 """More facts than this are not tried together; then a label has all that differ."""
 
 
 @dataclass(frozen=True)
 class Evaluator:
-    """A judge with its arguments, variant, options of asking and wording; later also a person, a metric, a panel.
+    """A judge with its arguments, variant, options of asking and wording; or a person, a metric, a panel.
 
     Attributes:
         id: The setup's hash, which is also how the store knows it.
         setup: Everything that shapes its marks.
         label: The shortest name that tells it from the others in the store.
-        kind: What it is: ``judge``, later also ``person``, ``metric``, ``panel``.
+        kind: What it is; one of `KINDS`.
         worded: Names of its wording beside the hash, such as the version in which it was shipped.
         examined: The day of its newest certificate for this exam; None where it was not examined.
     """
@@ -196,19 +200,21 @@ def _text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Which:
-    """Which evaluators are wanted; all conditions hold together, nothing said means all.
+    """Which evaluators are wanted; all conditions hold together, nothing said means all of the kinds that are shown.
 
     Attributes:
         judges: ``openai/gpt-6-sol`` in all its ways, one of them by its label as tables show it or by its id, or
             ``openai/gpt-6-sol?reasoning_effort=low``. An empty value, as in ``?reasoning_effort=``, asks for those
             without the argument.
         wording: The version of a shipped wording, the OCR examiner's rules, or how the wording's hash begins.
+        kinds: The sorts of evaluators that are wanted where none is named; whoever is named is there whatever it is.
     """
 
     judges: tuple[str, ...] = ()
     variant: str | None = None
     options: Mapping[str, str] | None = None
     wording: str | None = None
+    kinds: tuple[str, ...] = SHOWN
 
     @property
     def everyone(self) -> bool:
@@ -239,7 +245,7 @@ class Which:
         return [
             each
             for each in there
-            if (not self.judges or each.id in named)
+            if (each.id in named if self.judges else each.kind in self.kinds)
             and self._varied(each)
             and self._worded(each)
             and asked <= {*_texts(each.options).items()}

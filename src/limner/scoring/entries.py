@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from ..core.asks import Reply
+from ..core.errors import UsageError
 from ..core.evaluator import Evaluated, Evaluator, Which, labelled
 from ..core.evidence import OCR
 from ..core.exam import Question
@@ -21,10 +22,12 @@ from ..screening.stored import Flags, screen_drawings
 from ..store import Store
 from ..store.certificates import newest_certificates
 from ..store.measurements import load_evidence
+from ..store.ratings import rating_setups
 from ..store.records import (
     CONTROL,
     Drawing,
     Marking,
+    evaluator_kinds,
     kind_of,
     load_drawings,
     load_markings,
@@ -134,11 +137,12 @@ def sorted_entries(entries: Iterable[Entry]) -> tuple[Entry, ...]:
 
 
 def evaluators_of(store: Store, exam: str) -> list[Evaluator]:
-    """Everyone who marked drawings of this exam, labelled so that they can be told apart."""
-    there, exam_kind = marking_setups(store, exam), kind(kind_of(store, exam))
+    """Everyone who marked or rated drawings of this exam, labelled so that they can be told apart."""
+    there, exam_kind = marking_setups(store, exam) | rating_setups(store, exam), kind(kind_of(store, exam))
+    kinds = evaluator_kinds(store)
     examined = {setup: row.day for setup, row in newest_certificates(store, exam).items()}
     return labelled(
-        Evaluator(id, setup, worded=wording_names(exam_kind, setup), examined=examined.get(id))
+        Evaluator(id, setup, kind=kinds[id], worded=wording_names(exam_kind, setup), examined=examined.get(id))
         for id, setup in sorted(load_setups(store).items())
         if id in there
     )
@@ -174,7 +178,7 @@ def load_groups(
         if (not wanted or {drawing.painter, drawing.label} & wanted) and drawing.question_hash in questions:
             # A later version of a question takes the place of an earlier one.
             slots.setdefault((drawing.label, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing
-    chosen = which.choose(evaluators_of(store, exam))
+    chosen = _marking(which.choose(evaluators_of(store, exam)), which, marking_setups(store, exam), exam)
     marked: dict[tuple[str, str], list[Marking]] = {}
     for marking in load_markings(store, exam, {evaluator.id for evaluator in chosen}):
         marked.setdefault((marking.setup, marking.drawing), []).append(marking)
@@ -206,6 +210,19 @@ def load_groups(
             groups.append(Group(painter, strategy, evaluator, tuple(entries), absent))
             alone = False
     return sorted(groups, key=lambda group: (group.evaluator.order, group.painter, group.strategy))
+
+
+def _marking(chosen: Sequence[Evaluator], which: Which, there: Container[str], exam: str) -> list[Evaluator]:
+    """Those of the evaluators who marked; whoever only rated has no scores of the exam.
+
+    Raises:
+        UsageError: All who are named only rated.
+    """
+    found = [evaluator for evaluator in chosen if evaluator.id in there]
+    if which.judges and chosen and not found:
+        names = ", ".join(evaluator.name for evaluator in chosen)
+        raise UsageError(f"{names}: ratings, but no marks of criteria; `limner agree {exam}` compares ratings")
+    return found
 
 
 def _choice(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .. import exams
 from ..core.errors import UsageError
-from ..core.evaluator import Which
+from ..core.evaluator import SHOWN, Which
 from ..core.exam import Selection
 from ..core.protocol import checked_reading
 from ..evidence.kinds import split_options
@@ -45,6 +45,7 @@ def find_groups(
     constants: Mapping[str, float] | None = None,
     exclude_flagged: bool = False,
     unmarked: bool = False,
+    kinds: Sequence[str] = SHOWN,
     wanted: Callable[[Group], bool] = lambda _: True,
 ) -> tuple[str, list[Group]]:
     """The exam's kind and everything marked, drawing by drawing, for every painter under every evaluator.
@@ -63,6 +64,7 @@ def find_groups(
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
         exclude_flagged: Drawings that carry words addressed to the examiner have no score.
         unmarked: Painters that nobody has marked are there too; see `limner.scoring.entries.load_groups`.
+        kinds: Where no judge is named, evaluators of these kinds; people and metrics are there when they are named.
         wanted: Whether a group is, for whoever knows better.
     """
     with open_store(store) as found_store:
@@ -73,7 +75,7 @@ def find_groups(
             named.name,
             reading=checked_reading(reading),
             painters=known_painters(found_store, named.name, [name_and_spec(word)[0] for word in painters]),
-            which=Which(tuple(judges), variant, asked, wording),
+            which=Which(tuple(judges), variant, asked, wording, tuple(kinds)),
             constants=constants,
             backends=backends,
             unmarked=unmarked,

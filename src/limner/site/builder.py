@@ -23,7 +23,7 @@ from ..scoring.groups import check_without, stored_exam, which_questions
 from ..store import DEFAULT, Store
 from ..store.certificates import newest_certificates
 from ..store.open import open_store
-from ..store.records import load_setups
+from ..store.records import evaluator_kinds, load_setups
 from ..store.schema import exams as exam_table
 from .certificates import certificate_page
 from .chunks import Chunks, key
@@ -144,7 +144,8 @@ def _names(store: Store, wanted: Sequence[str]) -> list[str]:
 def _evaluators(store: Store, inventories: Sequence[Inventory], which: Which) -> dict[str, list[Evaluator]]:
     """Whose marks are wanted, exam by exam; labels may differ from exam to exam, and each can be asked for."""
     there = {inventory.name: evaluators_of(store, inventory.name) for inventory in inventories}
-    everyone = labelled(Evaluator(id, setup) for id, setup in load_setups(store).items())
+    kinds = evaluator_kinds(store)
+    everyone = labelled(Evaluator(id, setup, kind=kinds[id]) for id, setup in load_setups(store).items())
     which.choose([*everyone, *(each for found in there.values() for each in found)])
     return {name: which.among(found) for name, found in there.items()}
 

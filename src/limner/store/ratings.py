@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from .schema import comparisons, drawings, metrics, ratings
+from .schema import comparisons, drawings, metrics, ratings, study_items
 from .store import Store, now
 
 
@@ -133,6 +133,29 @@ def load_ratings(store: Store, exam: str, study: str | None = None) -> Iterator[
     """The ratings of the exam's drawings, oldest first; all, or those of one study."""
     query = sa.select(ratings).join(drawings, drawings.c.id == ratings.c.drawing).where(drawings.c.exam == exam)
     yield from (Rating(**row) for row in _rows(store, ratings, query, study))
+
+
+def rating_setups(store: Store, exam: str) -> set[str]:
+    """The ids of the setups under which drawings of the exam, or its painters, have ratings, choices or numbers."""
+    joined = ratings.join(drawings, drawings.c.id == ratings.c.drawing)
+    queries = [
+        sa.select(ratings.c.setup).select_from(joined).where(drawings.c.exam == exam),
+        sa.select(comparisons.c.setup).where(comparisons.c.exam == exam),
+        sa.select(metrics.c.setup).where(metrics.c.exam == exam),
+    ]
+    with store.reading() as connection:
+        return {setup for query in queries for setup in connection.scalars(query.distinct())}
+
+
+def load_inclusion(store: Store, study: str) -> dict[str, float]:
+    """Drawing -> the probability with which the study's sample takes it; empty where there is no such study."""
+    query = sa.select(study_items).where(study_items.c.study == study).order_by(study_items.c.n)
+    found: dict[str, float] = {}
+    with store.reading() as connection:
+        for row in connection.execute(query):
+            for drawing in row.drawings:
+                found.setdefault(drawing, float(row.probability))
+    return found
 
 
 def load_comparisons(store: Store, exam: str, study: str | None = None) -> Iterator[PairChoice]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ..scoring.compare import MET, Agreement, JudgePair
 from ..scoring.stats import Interval, Measure
+from .evaluators import evaluator_tables
 from .model import MISSING, Cell, Cells, Table, interval_cell, number, simple_table
 from .render.csv import records
 
-COLUMNS = ("exam", "reading", "first", "second", "sort", "measure", "n", "value", "low", "high", "reason")
+COLUMNS = (
+    "exam", "reading", "first", "second", "sort", "measure", "n", "value", "low", "high", "reason",
+    "unit", "tag", "category", "score", "p",
+)  # fmt: skip
 ICC = ("ICC(2,1)", "ICC(3,1)")
 
 
@@ -20,7 +25,7 @@ def agreement_tables(found: Agreement) -> list[Table]:
         tables += [_marks(found), _scores(found)]
     if len(found.raters) > 2:
         tables.append(_together(found))
-    return tables
+    return tables + evaluator_tables(found)
 
 
 def _judges(found: Agreement) -> Table:
@@ -113,13 +118,11 @@ def _reasons(told: Iterator[tuple[str, str | None]]) -> list[str]:
 def agreement_csv(found: Agreement) -> str:
     """One line per number."""
     head = {"exam": found.exam, "reading": found.reading}
-    return records(
-        COLUMNS,
-        (
-            {**head, "first": first, "second": second, "sort": sort, "measure": measure, **each.to_json()}
-            for first, second, sort, measure, each in _numbers(found)
-        ),
-    )
+    told: list[dict[str, Any]] = [
+        {**head, "first": first, "second": second, "sort": sort, "measure": measure, **each.to_json()}
+        for first, second, sort, measure, each in _numbers(found)
+    ]
+    return records(COLUMNS, [*told, *({**head, **number.to_json()} for number in found.numbers)])
 
 
 def _numbers(found: Agreement) -> Iterator[tuple[str, str, str, str, Interval | Measure]]:

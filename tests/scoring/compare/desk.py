@@ -14,8 +14,9 @@ from limner.core.exam import Exam, Question
 from limner.core.marks import Mark
 from limner.store import Store
 from limner.store.measurements import evidence_row
+from limner.store.ratings import PainterMetric, Rating, save_painter_metrics, save_ratings
 from limner.store.records import Drawing, Marking, add_exam, save_setup
-from limner.store.schema import drawings, evidence, markings
+from limner.store.schema import drawings, evidence, markings, studies, study_items
 
 Values = Mapping[str, int | None]
 
@@ -41,8 +42,9 @@ class Desk:
         cost: float | None = 0.0,
         options: Mapping[str, Any] | None = None,
         strategy: str = "direct",
+        kind: str = "judge",
         **setup: Any,
-    ) -> None:
+    ) -> str:
         """A drawing and its marks; None for one that could not be marked, a value of None for an abstention."""
         of = dict(options or {})
         drawing = Drawing(
@@ -52,7 +54,7 @@ class Desk:
         )  # fmt: skip
         self.store.write(lambda connection: self.store.upsert(connection, drawings, asdict(drawing)))
         body = {"judge": judge, **setup}
-        save_setup(self.store, digest(body), body)
+        save_setup(self.store, digest(body), body, kind)
         marks = None if values is None else [self._mark(id, value) for id, value in values.items()]
         marking = Marking(
             digest(drawing.id, body, repeat), drawing.id, question.hash, drawing.image, digest(body), repeat,
@@ -60,6 +62,37 @@ class Desk:
             cost=cost, created=1.0,
         )  # fmt: skip
         self.store.write(lambda connection: self.store.upsert(connection, markings, asdict(marking)))
+        return drawing.id
+
+    def rate(self, drawing: str, value: float, *, judge: str, scale: str, kind: str = "person", **setup: Any) -> None:
+        """A rating of a drawing that is there."""
+        body = {"judge": judge, **setup}
+        save_setup(self.store, digest(body), body, kind)
+        save_ratings(self.store, [Rating(drawing, digest(body), scale, value, setup.get("study"))]).result()
+
+    def measure(self, painter: str, value: float, *, judge: str) -> None:
+        """A metric's number of a painter."""
+        body = {"judge": judge}
+        save_setup(self.store, digest(body), body, "metric")
+        save_painter_metrics(self.store, [PainterMetric(self.exam.name, painter, digest(body), value)]).result()
+
+    def study(self, name: str, items: Mapping[str, float]) -> None:
+        """A study: drawing -> the probability with which it was taken."""
+        head = {"name": name, "exam": self.exam.name, "status": "open", "body": {}, "created": 1.0, "updated": 1.0}
+        rows = [
+            {
+                "study": name,
+                "n": n,
+                "kind": "drawing",
+                "question_id": "",
+                "drawings": [id],
+                "stratum": "",
+                "probability": p,
+            }
+            for n, (id, p) in enumerate(items.items())
+        ]
+        self.store.write(lambda connection: self.store.insert_new(connection, studies, head))
+        self.store.write(lambda connection: self.store.insert_new(connection, study_items, *rows))
 
     def count(self, painter: str, question: Question[Any], regions: int) -> None:
         """A region count, as MMMG's readability needs it."""

@@ -9,6 +9,7 @@
 from .. import MET, Comparable, comparable
 from .across import Across, ExamColumn, exams
 from .judges import judges
+from .pair_field import PairNumber
 from .pairs import painters
 from .raters import Rater
 from .results import Agreement, Comparison, JudgePair, Order, Pair, Place
@@ -23,6 +24,7 @@ __all__ = [
     "JudgePair",
     "Order",
     "Pair",
+    "PairNumber",
     "Place",
     "Rater",
     "comparable",

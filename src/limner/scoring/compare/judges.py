@@ -14,11 +14,14 @@ from ...core.errors import UsageError
 from ...core.protocol import Protocol, Score
 from ...store import DEFAULT, Store
 from ...store.open import open_store
+from ...store.records import marking_setups
 from ...store.schema import attempts
-from .. import MET, Group
-from ..groups import find_groups
+from .. import MET, Group, evaluators_of
+from ..groups import find_groups, stored_exam
 from ..parts import score_parts, values_of
 from ..stats import MarkAgreement, Measure, icc, krippendorff_alpha, mark_agreement
+from .everyone import all_numbers, evaluator_words, load_opinions
+from .pair_field import UNITS
 from .rank_order import order
 from .raters import Rater, Unit, raters, unit
 from .results import Agreement, Alphas, JudgePair
@@ -37,9 +40,16 @@ def judges(
     reading: str = "careful",
     constants: Mapping[str, float] | None = None,
     store: Store | str | Path = DEFAULT,
+    study: str | None = None,
+    by: Sequence[str] = (),
+    judges: Sequence[str] = (),
+    units: Sequence[str] = UNITS,
     **which: Any,
 ) -> Agreement:
-    """Every judge, in every way it was asked, against every other on the drawings both have marked.
+    """Every evaluator against every other on the drawings both have marked or rated.
+
+    Where none is named these are the judges and panels in every way they were asked, metrics, and the people of each
+    study together.
 
     Args:
         exam: The exam's name in the store.
@@ -47,23 +57,35 @@ def judges(
         reading: How stored replies are read.
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
         store: Where the marks are.
-        **which: ``painters``, ``judges``, ``variant``, ``options``, ``selection``; see `limner.api.groups`.
+        study: Only people of this study, and only its drawings, each counted by how likely the sample took it.
+        by: Tags for whose values there are numbers apart; ``painter`` for each painter's drawings.
+        judges: Only these: judges, metrics, persons (``person/anna``), people of a study (``people/pilot``).
+        units: What any two are compared on: ``drawing``, ``painter``, ``painter_tag``.
+        **which: ``painters``, ``variant``, ``options``, ``selection``; see `limner.api.groups`.
 
     Raises:
-        UsageError: There is no such score.
+        UsageError: There is no such score, study or evaluator.
     """
     with open_store(store) as opened:
-        kind, groups = find_groups(exam, reading=reading, constants=constants, store=opened, **which)
+        name = exams.name_of(exam)
+        marked = marking_setups(opened, stored_exam(exam, opened).name)
+        words = evaluator_words(judges, evaluators_of(opened, name), marked)
+        kind, groups = stored_exam(exam, opened).kind, list[Group]()
+        if words.marked or not judges:
+            how = {"reading": reading, "constants": constants, "store": opened, **which}
+            kind, groups = find_groups(exam, judges=words.marked, **how)
         took = call_seconds(opened, groups)
-    protocol = exams.kind(kind).protocol.tuned(constants or {})
+        protocol = exams.kind(kind).protocol.tuned(constants or {})
+        everyone = load_opinions(opened, name, protocol, reading, constants, study, which)
     found = raters(groups, protocol, took)
     chosen = _score(found, protocol, score)
     reason = None
-    if len(found) < 2:
+    numbers = tuple(all_numbers(everyone, groups, words, protocol, by, units))
+    if len(found) < 2 and not numbers:
         reason = "nothing is marked yet" if not found else "one judge, asked in one way: nobody to compare it with"
     pairs = tuple(_judge_pair(one, other, chosen) for one, other in combinations(found, 2))
-    name = exams.name_of(exam)
-    return Agreement(name, reading, chosen, tuple(found), pairs, _alphas(found), _icc(found, chosen), reason)
+    alphas, iccs = _alphas(found), _icc(found, chosen)
+    return Agreement(name, reading, chosen, tuple(found), pairs, alphas, iccs, reason, numbers)
 
 
 def _score(found: Sequence[Rater], protocol: Protocol[Any], wanted: str | None) -> Score:

@@ -13,6 +13,7 @@ from ...store.records import row_name
 from .. import Comparable
 from ..stats import ALPHA, Interval, MarkAgreement, Measure, Paired, RankInterval, holm, questions_needed
 from ..stats.types import Plain
+from .pair_field import PairNumber
 from .raters import Rater
 
 
@@ -162,7 +163,11 @@ class JudgePair(Plain):
 
 @dataclass(frozen=True)
 class Agreement(Plain):
-    """All raters of an exam; `alphas` and `icc` are over all of them together."""
+    """All raters of an exam; `alphas` and `icc` are over all of them together.
+
+    Attributes:
+        numbers: How any two evaluators agree: judges, panels, metrics, persons, the people of a study together.
+    """
 
     exam: str
     reading: str
@@ -172,12 +177,26 @@ class Agreement(Plain):
     alphas: Alphas
     icc: Mapping[str, Measure]
     reason: str | None = None
+    numbers: tuple[PairNumber, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON; every number with its interval or its reason."""
+        """Plain JSON; every number with its interval or its reason.
+
+        ``pairs`` are the numbers of any two evaluators. The first of each two judges has the pair's own object with it.
+        """
         names = {"raters": "judges", "alphas": "alpha"}
-        plain = {names.get(name, name): value for name, value in super().to_json().items()}
-        return plain | {"score": self.score.name}
+        plain = {names.get(name, name): value for name, value in super().to_json().items() if name != "numbers"}
+        rows = [number.to_json() for number in self.numbers]
+        first = {
+            frozenset((row["first"], row["second"])): row for row in reversed(rows) if row["measure"] == "accuracy"
+        }
+        for pair in plain["pairs"]:
+            blank = PairNumber(pair["first"], pair["second"], "drawing", None, None, "all", "accuracy", None)
+            row = first.get(frozenset((pair["first"], pair["second"])))
+            if row is not None:
+                rows.remove(row)
+            pair |= {**(row or blank.to_json()), "first": pair["first"], "second": pair["second"]}
+        return plain | {"score": self.score.name, "pairs": [*plain["pairs"], *rows]}
 
 
 def pair_of(one: Place, other: Place, both: Paired, asked: float | None, per_cluster: float) -> Pair:

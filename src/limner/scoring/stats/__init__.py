@@ -7,10 +7,13 @@ in words.
 
 from .agreement import FORMS, MarkAgreement, cohen_kappa, icc, krippendorff_alpha, mark_agreement
 from .clustered import ClusteredShare, clustered_gap, clustered_share, sequential_moves
+from .correlation import MEASURES, Correlation, correlate
+from .exchange import exchange_p, shapes
 from .paired import POWER, Paired, paired, questions_needed, spread_of_differences
 from .permutation import holm, sign_flip
 from .proportion import wilson
 from .ranks import RankInterval, kendall, ordinal, rank_agreement, rank_intervals, spearman, spearman_spread
+from .reliability import RatedUnit, chance_corrected, icc_intervals
 from .resample import LEAST, bootstrap, interval, ratios, resampled, score_interval, spreads
 from .self_agreement import Flips, flips
 from .types import ALPHA, RESAMPLES, SEED, Interval, Measure, Parts, as_parts
@@ -19,10 +22,12 @@ __all__ = [
     "ALPHA",
     "FORMS",
     "LEAST",
+    "MEASURES",
     "POWER",
     "RESAMPLES",
     "SEED",
     "ClusteredShare",
+    "Correlation",
     "Flips",
     "Interval",
     "MarkAgreement",
@@ -30,14 +35,19 @@ __all__ = [
     "Paired",
     "Parts",
     "RankInterval",
+    "RatedUnit",
     "as_parts",
     "bootstrap",
+    "chance_corrected",
     "clustered_gap",
     "clustered_share",
     "cohen_kappa",
+    "correlate",
+    "exchange_p",
     "flips",
     "holm",
     "icc",
+    "icc_intervals",
     "interval",
     "kendall",
     "krippendorff_alpha",
@@ -51,6 +61,7 @@ __all__ = [
     "resampled",
     "score_interval",
     "sequential_moves",
+    "shapes",
     "sign_flip",
     "spearman",
     "spearman_spread",

@@ -36,27 +36,32 @@ class MarkAgreement(Plain):
     reason: str | None = None
 
 
-def mark_agreement(marks: Iterable[tuple[str, float | None, float | None]]) -> MarkAgreement:
+def mark_agreement(
+    marks: Iterable[tuple[str, float | None, float | None]], weights: Sequence[float] | None = None
+) -> MarkAgreement:
     """Share marked alike and Cohen's kappa, with intervals from resampling questions.
 
     Args:
         marks: The question (cluster) and what each of the two judges marked; undecided ones are left out.
+        weights: What each of the marks counts; all the same by default.
 
     >>> found = mark_agreement([("q", 1, 1), ("q", 0, 1), ("r", 1, 1), ("r", 0, 0), ("s", 1, None)])
     >>> found.n, found.same.value, found.kappa.value
     (4, 0.75, 0.5)
     """
-    both = sorted((q, a, b) for q, a, b in marks if a is not None and b is not None and known(a) and known(b))
+    given = list(marks)
+    counted = zip(given, weights or [1.0] * len(given), strict=True)
+    both = sorted((q, a, b, w) for (q, a, b), w in counted if known(a) and known(b) and a is not None and b is not None)
     n, blank = len(both), Interval()
     if not n:
         return MarkAgreement(0, blank, blank, None, None, NONE)
-    places = {question: place for place, question in enumerate(dict.fromkeys(question for question, _, _ in both))}
-    values = sorted({value for _, a, b in both for value in (a, b)})
+    places = {question: place for place, question in enumerate(dict.fromkeys(question for question, *_ in both))}
+    values = sorted({value for _, a, b, _ in both for value in (a, b)})
     cells = {(a, b): np.zeros(len(places)) for a in values for b in values}
     totals = np.zeros(len(places))
-    for question, a, b in both:
-        cells[a, b][places[question]] += 1
-        totals[places[question]] += 1
+    for question, a, b, weight in both:
+        cells[a, b][places[question]] += weight
+        totals[places[question]] += weight
 
     def derive(shares: Mapping[str, Any]) -> dict[str, Any]:
         table = np.array([[shares[f"{a} {b}"] for b in values] for a in values])
@@ -66,7 +71,8 @@ def mark_agreement(marks: Iterable[tuple[str, float | None, float | None]]) -> M
         return {"same": same, "kappa": beyond}
 
     found = bootstrap({f"{a} {b}": (count, totals) for (a, b), count in cells.items()}, derive, {"same": 1.0})
-    first, second = sum(a for _, a, _ in both) / n, sum(b for _, _, b in both) / n
+    whole = sum(weight for *_, weight in both)
+    first, second = sum(a * w for _, a, _, w in both) / whole, sum(b * w for _, _, b, w in both) / whole
     same, kappa = (_plain(found.get(name)) for name in ("same", "kappa"))
     return MarkAgreement(n, same, kappa, first, second, None if kappa.value is not None else ALIKE)
 

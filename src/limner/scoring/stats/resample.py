@@ -107,11 +107,12 @@ def interval(value: float, spread: Floats, n: int) -> Interval:
 def _tail(n: int) -> float:
     from scipy.special import ndtr
 
-    return float(ndtr(-_student(n) * sqrt(n / (n - 1))))
+    return float(ndtr(-student(n) * sqrt(n / (n - 1))))
 
 
 @lru_cache(maxsize=1024)
-def _student(n: int) -> float:
+def student(n: int) -> float:
+    """Student's t that 95% of means of n clusters stay within."""
     from scipy.special import stdtrit
 
     return float(stdtrit(n - 1, 1 - ALPHA / 2))
@@ -146,7 +147,7 @@ def score_interval(
         low, high = _few_hits(share, n)
     else:
         variance = float(np.nanvar(spread / top)) * n / (n - 1)
-        low, high = wilson_ends(share, max(share * (1 - share) / variance, 1.0), _student(n))
+        low, high = wilson_ends(share, max(share * (1 - share) / variance, 1.0), student(n))
         low, high = min(low, found.low / top), max(high, found.high / top)
     return Interval(value, min(low * top, value), max(high * top, value), n)
 

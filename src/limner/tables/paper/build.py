@@ -27,6 +27,7 @@ class TableChoice:
         on: The questions a store's painters are compared on.
         which: Whose drawings and whose marks; see `limner.api.groups`.
         section: Of a table with sections, only this one.
+        study: Only people of this study, with its weights.
     """
 
     published: bool = True
@@ -36,6 +37,7 @@ class TableChoice:
     on: str = "common"
     which: Mapping[str, Any] = field(default_factory=dict)
     section: str | None = None
+    study: str | None = None
 
 
 def build(layout: Layout, store: Store | None = None, choice: TableChoice | None = None) -> Table:
@@ -89,6 +91,8 @@ def _held(layout: Layout, store: Store, choice: TableChoice) -> Holdings:
         across=any(part.values == JUDGES for part in layout.columns),
         only=layout.only,
         rows=layout.rows,
+        agreeing=layout.agreeing,
+        study=choice.study,
     )
 
 

@@ -12,7 +12,7 @@ from ..model import STORE, RowBlock
 from .columns import specs
 from .holdings import Holdings, Own
 from .published_cells import judges, published
-from .schema import Layout, Section
+from .schema import AGREEING, Layout, Section
 
 REMARKS = 8
 """More remarks than this are for `limner scores` to tell."""
@@ -38,6 +38,8 @@ def caption(
         found.append(f"Published figures: {layout.paper.cite}{by}.")
         if layout.board is not None:
             found.append(f"{layout.board.title[0].upper()}{layout.board.title[1:]}: {layout.board.note}")
+    if layout.rows in AGREEING and held is not None and held.exam is not None and held.agreement is not None:
+        return [*found, f"{STORE}: exam {held.exam.name}; {held.agreement.words}; reading {held.reading}."]
     if held is None or held.exam is None or (layout.rows != "exam" and not held.rows):
         return found
     said = f"{STORE}: exam {held.exam.name}, {_scored(layout, held, sections)}"
@@ -46,6 +48,8 @@ def caption(
         said += _alike(held)
         if intervals:
             said += "; [low, high]: 95% interval over questions"
+    if held.agreement is not None and held.agreement.people is not None:
+        said += f"; {held.agreement.words}"
     return [*found, f"{said}.", *(_cuts(held) if layout.rows == "painters" else [])]
 
 

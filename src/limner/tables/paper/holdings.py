@@ -22,7 +22,9 @@ from ...scoring.groups import find_groups, which_questions
 from ...store import Store
 from ...store.records import load_exam
 from ...store.schema import exams as stored_exams
+from .agreements import Agreements, agreements
 from .facts import facts_of
+from .schema import AGREEING
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Holdings:
         exam: The exam with all its questions; None where the store has none of this kind.
         compared: For each evaluator, or for all of them together, who is compared on which questions.
         took: The seconds of the judges' calls, where the table shows them.
+        agreement: How evaluators agree, and what they rated, where the table shows that.
     """
 
     protocol: Protocol[Any]
@@ -78,6 +81,7 @@ class Holdings:
     rows: tuple[Own, ...] = ()
     compared: tuple[Comparable, ...] = ()
     took: Mapping[str, float] = field(default_factory=dict)
+    agreement: Agreements | None = None
 
 
 def exam_in(store: Store, kind: str, name: str | None) -> str | None:
@@ -111,6 +115,8 @@ def holdings(
     across: bool = False,
     only: str | None = None,
     rows: str = "painters",
+    agreeing: bool = False,
+    study: str | None = None,
 ) -> Holdings:
     """Read a store.
 
@@ -126,6 +132,8 @@ def holdings(
         across: Whether those questions are the same for all evaluators too.
         only: Of the painters, only the one with this spec or name.
         rows: What the table's rows are about: nothing is computed that they do not show.
+        agreeing: Whether the table shows how evaluators agree, or what they rated.
+        study: Only people of this study; see `limner.tables.paper.agreements.agreements`.
     """
     protocol = exams.kind(kind).protocol
     found = Holdings(protocol, reading)
@@ -134,6 +142,10 @@ def holdings(
         return found
     whole = load_exam(store, name, exams.kind(kind).rubric)
     if rows == "exam":
+        return replace(found, exam=whole)
+    if agreeing:
+        found = replace(found, agreement=agreements(store, name, reading, study, which or {}, rows))
+    if rows in AGREEING:
         return replace(found, exam=whole)
     _, groups = find_groups(name, store=store, reading=reading, **(which or {}))
     if only is not None:

@@ -12,7 +12,14 @@ from ..model import Cell, RowBlock, TableRow
 from .columns import ColumnSpec
 from .schema import Board, Layout, RowGroup, Section
 
-KEYS: dict[str, tuple[str, ...]] = {"painters": ("model",), "judges": ("judge", "category"), "exam": ()}
+KEYS: dict[str, tuple[str, ...]] = {
+    "painters": ("model",),
+    "judges": ("judge", "category"),
+    "exam": (),
+    "evaluators": ("category", "judge"),
+    "pairs": ("judge", "metric"),
+    "rated": ("model",),
+}
 """The columns of the published file that tell a table's rows apart."""
 Row = Mapping[str, Any]
 
@@ -55,16 +62,24 @@ def _rows(
 ) -> list[tuple[RowGroup | None, TableRow]]:
     bodies: dict[tuple[str, ...], list[Row]] = {}
     for row in figures:
-        bodies.setdefault(tuple(row[key] for key in KEYS[layout.rows]), []).append(row)
+        bodies.setdefault(tuple(row[key] for key in layout.keys or KEYS[layout.rows]), []).append(row)
     found = []
     for key, body in bodies.items():
         cells = tuple(_cell(spec, body, layout) for spec in specs)
         if all(cell.value is None for cell in cells):
             continue  # It belongs to another section.
-        label = key[0] if key else layout.paper.cite
-        about = {"model": key[0]} if layout.rows == "painters" else {}
+        label = _label(layout, body[0]) or (key[0] if key else layout.paper.cite)
+        about = {"model": key[0]} if layout.rows in ("painters", "rated") else {}
         found.append((_group(layout, body), TableRow(label, cells, published=True, about=about)))
     return found
+
+
+def _label(layout: Layout, row: Row) -> str:
+    """What the layout calls the row; nothing where it does not say."""
+    words = layout.labels.get(row["metric"], layout.labels.get("*", ""))
+    if not row["judge"] and "{judge}" in words:
+        return str(row["category"])
+    return words.format(judge=row["judge"], category=row["category"])
 
 
 def _group(layout: Layout, body: Sequence[Row]) -> RowGroup | None:
@@ -86,10 +101,18 @@ def _cell(spec: ColumnSpec, body: Sequence[Row], layout: Layout) -> Cell:
         return Cell(side[1], published=True) if side else Cell(published=True)
     if figure.metric is None:
         return Cell(published=True)
-    wanted = {"metric": figure.metric, "category": spec.category, "judge": spec.value.judge}
-    hits = [row for row in body if all(row[key] == value for key, value in wanted.items() if value is not None)]
+    wanted = {"category": spec.category, "judge": spec.value.judge}
+    metrics = figure.metric.split("|")
+    hits = [
+        row
+        for row in body
+        if all(row[key] == value for key, value in wanted.items() if value is not None)
+        if metrics == ["*"] or row["metric"] in metrics
+    ]
     if len(hits) > 1:
-        raise DataError(f"{layout.key}: {len(hits)} published figures for one cell: {wanted}")
+        told = {"metric": figure.metric, **wanted}
+        raise DataError(f"{layout.key}: {len(hits)} published figures for one cell: {told}")
     if not hits:
         return Cell(published=True)
-    return Cell(hits[0]["value"], float(hits[0]["value"]), published=True)
+    shown = str(hits[0]["value"])
+    return Cell(figure.words.get(shown, shown), float(shown), published=True)

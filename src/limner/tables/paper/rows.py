@@ -9,9 +9,10 @@ from ... import exams
 from ...core.evaluator import Evaluator, by_evaluator
 from ...scoring.deviations import of_drawings, of_marks, of_questions
 from ..model import Column, TableRow
+from .agreements import agreement_rows
 from .columns import ColumnSpec
 from .holdings import Holdings, Own
-from .schema import JUDGES, Layout
+from .schema import AGREEING, JUDGES, Layout
 from .store_cells import exam_cell, judge_cell, painter_cell
 
 DIRECT = "direct"
@@ -39,7 +40,12 @@ class StoreRows:
         return sorted({own.evaluator.name for own in self.held.rows}) if self.held else []
 
     def make(self, specs: Sequence[ColumnSpec]) -> list[StoreRow]:
-        """The rows in their order: best first, or painter by painter."""
+        """The rows in their order: best first, or painter by painter; without people, none that is about them alone."""
+        about_people = all(spec.figure.agreement for spec in specs)
+        found = self._made(specs)
+        return [row for row in found if not about_people or any(cell.value is not None for cell in row[1].cells)]
+
+    def _made(self, specs: Sequence[ColumnSpec]) -> list[StoreRow]:
         held = self.held
         if held is None or held.exam is None:
             return []
@@ -47,6 +53,8 @@ class StoreRows:
             label = f"{held.exam.name} in this store ({len(held.exam.questions)} questions)"
             cells = tuple(exam_cell(held, spec) for spec in specs)
             return [(None, TableRow(label, cells, about={"exam": held.exam.name}))]
+        if held.agreement is not None and self.layout.rows in AGREEING:
+            return [(None, line) for line in agreement_rows(self.layout, held.agreement, specs)]
         if self.layout.rows == "judges":
             return [(None, self._judge_row(rows, specs)) for rows in by_evaluator(held.rows)]
         if self.by_judge:
@@ -65,7 +73,7 @@ class StoreRows:
         about = {"painter": group.painter, "strategy": group.strategy, "reading": self.held.reading}
         about |= {"judge": group.judge if judged else "", "n": str(own.scores[None].n)}
         about["evaluator"] = group.evaluator.name if judged else ""
-        cells = tuple(painter_cell(own, spec, others) for spec in specs)
+        cells = tuple(painter_cell(own, spec, others, self.held.agreement) for spec in specs)
         notes = self._notes(others, own.scores[None].n)
         return TableRow(label, cells, notes=notes, coverage=min(one.group.coverage for one in others), about=about)
 
@@ -74,7 +82,7 @@ class StoreRows:
         evaluator = rows[0].evaluator
         scored = {entry.question.id for own in rows for entry in own.group.scored}
         about = {"judge": evaluator.judge, "evaluator": evaluator.name, "n": str(len(scored))}
-        cells = tuple(judge_cell(rows, spec, self.held.took) for spec in specs)
+        cells = tuple(judge_cell(rows, spec, self.held.took, self.held.agreement) for spec in specs)
         return TableRow(evaluator.name, cells, notes=self._notes(rows, len(scored)), about=about)
 
     def _notes(self, rows: Sequence[Own], scored: int) -> tuple[int, ...]:

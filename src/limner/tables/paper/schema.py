@@ -11,6 +11,9 @@ from ...core.data_files import StrictModel
 JUDGES = "judges"
 """In place of a part's values: one value for every judge there is."""
 
+AGREEING = ("evaluators", "pairs", "rated")
+"""Rows that are about evaluators, or about what they rated."""
+
 
 class Figure(StrictModel):
     """One number (or word) of a row: where the paper prints it, and what a store has for it.
@@ -18,7 +21,7 @@ class Figure(StrictModel):
     Attributes:
         head: The head of its column; the value's where this is empty.
         over: A head above it, shared by neighbours.
-        metric: Together with `category` finds the published figure.
+        metric: Together with `category` finds the published figure; ``*`` for any, ``a|b`` for either.
         column: Shows a column of the published file in place of a figure, such as ``model_group``.
         noted: Shows what this pattern finds in the published note.
         score: A score of the exam, over all questions or over those the value names.
@@ -26,8 +29,11 @@ class Figure(StrictModel):
         option: An option the judge was asked with.
         mean: The mean over a row's drawings or markings.
         measure: A statistic of the stored exam; see `limner.tables.paper.measures`.
+        agreement: How the row's evaluator agrees with people; see `limner.tables.paper.agreements`.
+        rated: The mean of a painter's ratings on a scale, or a metric's number; of several names the first there is.
+        place: Shows the painter's place by that mean, the least first, in place of it.
         where: Tags of the questions a measure runs over.
-        words: What to show in place of a fact or an option.
+        words: What to show in place of a fact, an option or a published figure.
         digits: Decimals of what is computed; published figures keep theirs.
         scale: What is computed is multiplied by this.
         better: Which end is best; ``none`` for what is not ranked.
@@ -44,6 +50,9 @@ class Figure(StrictModel):
     option: str | None = None
     mean: Literal["drawing cost", "marking cost", "marking seconds"] | None = None
     measure: str | None = None
+    agreement: str | None = None
+    rated: tuple[str, ...] = ()
+    place: bool = False
     where: dict[str, str] = Field(default_factory=dict)
     words: dict[str, str] = Field(default_factory=dict)
     digits: int | None = Field(default=None, ge=0, le=9)
@@ -52,7 +61,8 @@ class Figure(StrictModel):
 
     @model_validator(mode="after")
     def _one_source(self) -> Figure:
-        computed = [name for name in ("score", "fact", "option", "mean", "measure") if getattr(self, name) is not None]
+        sources = ("score", "fact", "option", "mean", "measure", "agreement", "rated")
+        computed = [name for name in sources if getattr(self, name) not in (None, ())]
         printed = [name for name in ("metric", "column", "noted") if getattr(self, name) is not None]
         for names in (computed, printed):
             if len(names) > 1:
@@ -149,7 +159,12 @@ class Layout(StrictModel):
 
     Attributes:
         table: Which rows of the published file it shows.
-        rows: What a row is about.
+        rows: What a row is about; ``evaluators``: a judge's score, or a metric, against people's ratings; ``pairs``:
+            two evaluators; ``rated``: a painter by its ratings alone.
+        keys: The columns of the published file that tell rows apart, where these are not the usual ones.
+        labels: Metric (or ``*``) -> what a published row is called, with ``{judge}`` and ``{category}`` in it.
+        scores: Whose scores are held against people's, where rows are evaluators; of the exam.
+        against: The scale on which people rated.
         turn: ``rows``: a row each. ``columns``: a column each. ``scores`` and ``values``: a block of rows each, a line
             per figure or per value.
         rank: Where the best is looked for: in the whole table (or section), or in each group.
@@ -168,7 +183,11 @@ class Layout(StrictModel):
     title: str
     columns: tuple[Part, ...]
     table: str | tuple[str, ...] = ()
-    rows: Literal["painters", "judges", "exam"] = "painters"
+    rows: Literal["painters", "judges", "exam", "evaluators", "pairs", "rated"] = "painters"
+    keys: tuple[str, ...] = ()
+    labels: dict[str, str] = Field(default_factory=dict)
+    scores: tuple[str, ...] = ()
+    against: str = ""
     turn: Literal["rows", "columns", "scores", "values"] = "rows"
     stub: str = "Model"
     groups: tuple[RowGroup, ...] = ()
@@ -181,6 +200,12 @@ class Layout(StrictModel):
     only: str | None = None
     note: str = ""
     board: Board | None = None
+
+    @property
+    def agreeing(self) -> bool:
+        """Whether it shows how evaluators agree, or what they rated."""
+        figures = [figure for part in self.columns for figure in part.figures]
+        return self.rows in AGREEING or any(figure.agreement for figure in figures)
 
     @property
     def key(self) -> str:

@@ -8,15 +8,18 @@ from ... import exams
 from ...scoring import Numbers
 from ...store.records import Marking
 from ..model import Cell, interval_cell, score_cell
+from .agreements import Agreements
 from .columns import ColumnSpec
 from .facts import shown
 from .holdings import Holdings, Own
 from .measures import measure
 
 
-def painter_cell(own: Own, spec: ColumnSpec, others: Sequence[Own]) -> Cell:
+def painter_cell(own: Own, spec: ColumnSpec, others: Sequence[Own], agreement: Agreements | None = None) -> Cell:
     """A painter's cell; `others` are the same painter's rows under other judges."""
     figure = spec.figure
+    if figure.agreement is not None:
+        return agreement.cell(own.evaluator.name, spec, own.name) if agreement else Cell()
     if spec.value.judge is not None:
         under = [one for one in others if one.evaluator.name == spec.value.judge]
         return _score(under[0], spec) if under else Cell()
@@ -30,9 +33,13 @@ def painter_cell(own: Own, spec: ColumnSpec, others: Sequence[Own]) -> Cell:
     return Cell()
 
 
-def judge_cell(rows: Sequence[Own], spec: ColumnSpec, took: Mapping[str, float]) -> Cell:
+def judge_cell(
+    rows: Sequence[Own], spec: ColumnSpec, took: Mapping[str, float], agreement: Agreements | None = None
+) -> Cell:
     """A judge's cell: `rows` are all painters it marked, asked in one way; `took` has the seconds of its calls."""
     figure = spec.figure
+    if figure.agreement is not None:
+        return agreement.cell(rows[0].evaluator.name, spec) if agreement else Cell()
     if figure.option is not None:
         said: str = rows[0].evaluator.options.get(figure.option, "")
         return Cell(figure.words.get(said, said)) if said else Cell()

@@ -1,0 +1,191 @@
+"""What each evaluator says of each drawing: scores, ratings and marks, whoever it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core.evaluator import Evaluator
+from ...core.protocol import Protocol
+from ...store.ratings import PainterMetric, Rating
+from ...store.records import row_name
+from .. import MET, Entry, Group
+from ..parts import shares
+
+PEOPLE = "people/"
+"""What the names of a study's people together begin with."""
+ANYONE = "person/*"
+"""Stands for each of a study's people in turn."""
+DrawingParts = Mapping[str, tuple[float, float]]
+"""What a drawing adds to each summary number: numerator and denominator."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A drawing as agreement sees it.
+
+    Attributes:
+        painter: The painter's row in tables.
+        cluster: What is left out and exchanged as a whole: its question with its kin.
+    """
+
+    painter: str
+    question: str
+    cluster: str
+    tags: Mapping[str, str]
+
+    def value(self, tag: str) -> str | None:
+        """Its value of a tag; ``painter`` counts as one."""
+        return self.painter if tag == "painter" else self.tags.get(tag)
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """One evaluator's numbers.
+
+    Attributes:
+        kind: The evaluator's; ``people`` for the people of a study together.
+        study: The study that a person, or people, took part in.
+        scores: Score or scale -> drawing -> number; repeats averaged.
+        parts: Drawing -> what it adds to the exam's summary numbers.
+        marks: Drawing -> criterion -> share of its best value; of several people what most say.
+        scales: Those of the scores that are ratings, not the exam's own.
+        painters: Scale -> painter -> number, for metrics of painters alone.
+        unsettled: Scores of the exam that abstentions leave open for some of the drawings.
+    """
+
+    name: str
+    kind: str
+    study: str | None = None
+    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    parts: Mapping[str, DrawingParts] = field(default_factory=dict)
+    marks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    scales: frozenset[str] = frozenset()
+    painters: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    unsettled: frozenset[str] = frozenset()
+
+
+def drawings_seen(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[str, Seen]:
+    """Every drawing of the groups."""
+    found = {}
+    for group in groups:
+        for entry in group.entries:
+            question = entry.question
+            found[entry.drawing.id] = Seen(group.name, question.id, protocol.cluster(question), question.tags)
+    return found
+
+
+def rated_scale(scale: str, protocol: Protocol[Any]) -> str:
+    """A scale's name among scores: its own, unless the exam has a score called so."""
+    return f"{scale} (rated)" if scale in {score.name for score in protocol.scored} else scale
+
+
+def opinion_of(
+    evaluator: Evaluator,
+    entries: Sequence[Entry],
+    ratings: Sequence[Rating],
+    metrics: Sequence[PainterMetric],
+    protocol: Protocol[Any],
+) -> Opinion:
+    """All that one evaluator says: by its marks, its ratings, its numbers of painters."""
+    scores: dict[str, dict[str, list[float]]] = {}
+    parts: dict[str, list[DrawingParts]] = {}
+    marks: dict[str, dict[str, list[float]]] = {}
+    open_scores: set[str] = set()
+    for entry in entries:
+        id = entry.drawing.id
+        parts.setdefault(id, []).append(protocol.parts(entry.row))
+        for criterion, share in shares(entry, protocol).items():
+            marks.setdefault(id, {}).setdefault(criterion, []).append(share)
+        abstained = any(mark.verdict == "abstain" for mark in entry.marks)
+        for name, value in entry.scores.items():
+            if value is not None:
+                scores.setdefault(name, {}).setdefault(id, []).append(float(value))
+            elif abstained:
+                open_scores.add(name)
+    scales = set()
+    for rating in ratings:
+        if rating.value is not None:
+            scales.add(name := rated_scale(rating.scale, protocol))
+            scores.setdefault(name, {}).setdefault(rating.drawing, []).append(rating.value)
+    if open_scores:
+        # Where abstentions leave scores open, what was decided still says something.
+        met = {id: [100 * _mean([_mean(values) for values in given.values()])] for id, given in marks.items()}
+        scores[MET.name] = met
+    of_painters: dict[str, dict[str, list[float]]] = {}
+    for metric in metrics:
+        name = evaluator.judge.partition("/")[2] or evaluator.judge
+        painter = row_name(metric.painter, metric.strategy or "direct")
+        of_painters.setdefault(name, {}).setdefault(painter, []).append(metric.value)
+    return Opinion(
+        evaluator.name,
+        evaluator.kind,
+        evaluator.setup.get("study") if evaluator.kind == "person" else None,
+        {name: {id: _mean(values) for id, values in given.items()} for name, given in scores.items()},
+        {id: mean_parts(given) for id, given in parts.items()},
+        said_marks(marks),
+        frozenset(scales | of_painters.keys()),
+        {name: {painter: _mean(values) for painter, values in given.items()} for name, given in of_painters.items()},
+        frozenset(open_scores),
+    )
+
+
+def together(study: str, people: Sequence[Opinion]) -> Opinion:
+    """The people of a study as one: means of their scores and ratings, and of their marks what most of them say."""
+    scores: dict[str, dict[str, list[float]]] = {}
+    parts: dict[str, list[DrawingParts]] = {}
+    marks: dict[str, dict[str, list[float]]] = {}
+    for person in people:
+        for name, given in person.scores.items():
+            for id, value in given.items():
+                scores.setdefault(name, {}).setdefault(id, []).append(value)
+        for id, part in person.parts.items():
+            parts.setdefault(id, []).append(part)
+        for id, said in person.marks.items():
+            for criterion, share in said.items():
+                marks.setdefault(id, {}).setdefault(criterion, []).append(share)
+    return Opinion(
+        PEOPLE + study,
+        "people",
+        study,
+        {name: {id: _mean(values) for id, values in given.items()} for name, given in scores.items()},
+        {id: mean_parts(given) for id, given in parts.items()},
+        said_marks(marks),
+        frozenset(scale for person in people for scale in person.scales),
+        unsettled=frozenset(name for person in people for name in person.unsettled),
+    )
+
+
+def most_said(values: Sequence[float]) -> float | None:
+    """What most say; None where two answers are said equally often.
+
+    >>> most_said([1.0, 0.0, 1.0]), most_said([1.0, 0.0])
+    (1.0, None)
+    """
+    ranked = Counter(values).most_common(2)
+    return None if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
+
+
+def said_marks(given: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, dict[str, float]]:
+    """Drawing -> criterion -> what most say; where nothing is, the criterion is left out."""
+    found: dict[str, dict[str, float]] = {}
+    for id, criteria in given.items():
+        agreed = {criterion: most_said(values) for criterion, values in criteria.items()}
+        found[id] = {criterion: share for criterion, share in agreed.items() if share is not None}
+    return found
+
+
+def mean_parts(given: Sequence[DrawingParts]) -> dict[str, tuple[float, float]]:
+    """Numerators and denominators, each the mean of those who have it."""
+    names = {name for parts in given for name in parts}
+    found = {}
+    for name in names:
+        there = [parts[name] for parts in given if name in parts]
+        found[name] = (_mean([top for top, _ in there]), _mean([bottom for _, bottom in there]))
+    return found
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(sorted(values)) / len(values)

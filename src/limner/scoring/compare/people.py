@@ -1,0 +1,182 @@
+"""The people of a study among themselves: the ceiling of agreement, how reliable they are, how each deviates. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import stdev
+
+import numpy as np
+
+from ..stats import MEASURES, Interval, RatedUnit, chance_corrected, icc_intervals, mark_agreement
+from ..stats.correlation import STATISTICS, left_out, z_error, z_interval
+from ..stats.types import Floats
+from .opinions import ANYONE, PEOPLE, Opinion, together
+from .pair_field import ALL, Field, PairNumber, put
+from .pair_numbers import mean_number, painter_numbers, points
+
+
+def people_numbers(
+    study: str, people: Sequence[Opinion], field: Field, tag: str | None = None, category: str | None = None
+) -> Iterator[PairNumber]:
+    """Everything a study's people say of each other.
+
+    ``person/*`` against ``people/STUDY``: each person against the others, averaged over people, which is as much as a
+    judge can be asked for; and how reliable they are together. Then each person against the others.
+
+    Args:
+        study: The study's name.
+        people: One by one.
+        field: The drawings, and what they count; with `tag`, those of one `category` alone.
+        tag: By which tag.
+        category: Its value.
+    """
+    if len(people) < 2:
+        return
+    rest = [together(study, [other for other in people if other is not one]) for one in people]
+    head = PairNumber(ANYONE, PEOPLE + study, "drawing", tag, category, ALL, "", None)
+    yield from _mark_ceiling(people, rest, field, head)
+    names = sorted({name for one in people for name in one.scores if name not in one.unsettled})
+    for name in names:
+        yield from _ceiling(people, rest, name, field, replace(head, score=name))
+    for name in names if "painter" in field.units else ():
+        yield from _painter_ceiling(people, rest, name, field, replace(head, unit="painter", score=name))
+    for one, others in zip(people, rest, strict=True):
+        yield from _deviation(one, others, names, field, replace(head, first=one.name))
+
+
+def _mark_ceiling(
+    people: Sequence[Opinion], rest: Sequence[Opinion], field: Field, head: PairNumber
+) -> Iterator[PairNumber]:
+    pairs: dict[str, list[tuple[str, float, float]]] = {}
+    weights: dict[str, list[float]] = {}
+    for one, others in zip(people, rest, strict=True):
+        for id, criterion, mine in _marks(one, field):
+            if (theirs := others.marks.get(id, {}).get(criterion)) is not None:
+                for sort in (ALL, criterion.partition("/")[0]):
+                    pairs.setdefault(sort, []).append((field.seen[id].cluster, mine, theirs))
+                    weights.setdefault(sort, []).append(field.weight(id))
+    rated: dict[str, dict[tuple[str, str], list[float | None]]] = {}
+    for place, one in enumerate(people):
+        for id, criterion, mine in _marks(one, field):
+            for sort in (ALL, criterion.partition("/")[0]):
+                values = rated.setdefault(sort, {}).setdefault((id, criterion), [None] * len(people))
+                values[place] = mine
+    sorts = [ALL, *sorted(rated.keys() - {ALL})] if len(rated) > 2 else [ALL] * bool(rated)
+    for sort in sorts:
+        about = replace(head, score=sort)
+        if found := pairs.get(sort):
+            agreed = mark_agreement(found, weights[sort])
+            yield put(about, "accuracy", agreed.same, len(found))
+            yield put(about, "kappa", agreed.kappa, len(found))
+        units = [
+            RatedUnit(field.seen[id].cluster, tuple(values), field.weight(id))
+            for (id, _), values in sorted(rated[sort].items())
+        ]
+        for measure, each in chance_corrected(units, [0.0, 1.0]).items():
+            yield put(about, measure, each, len(units))
+
+
+def _marks(one: Opinion, field: Field) -> Iterator[tuple[str, str, float]]:
+    for id in sorted(one.marks.keys() & field.seen.keys()):
+        for criterion, share in sorted(one.marks[id].items()):
+            yield id, criterion, share
+
+
+def _ceiling(
+    people: Sequence[Opinion], rest: Sequence[Opinion], name: str, field: Field, head: PairNumber
+) -> Iterator[PairNumber]:
+    """Leave one out: each person against the mean of the others, averaged over people by how much each has rated."""
+    tables = [points(one, others, (name, name), field) for one, others in zip(people, rest, strict=True)]
+    tables = [table for table in tables if len(table) > 1]
+    ids = [id for table in tables for id in table]
+    if not ids:
+        return
+    clusters, weights = [field.seen[id].cluster for id in ids], np.array([field.weight(id) for id in ids])
+    gaps = [abs(a - b) for table in tables for a, b in table.values()]
+    n = len(set(ids))
+    yield put(head, "mae", mean_number(gaps, clusters, weights.tolist()), n)
+    rows = left_out(clusters)
+    for measure in MEASURES:
+        value = _averaged(measure, tables, weights[None, :])[0]
+        if np.isnan(value):
+            continue
+        without = _averaged(measure, tables, rows * weights)
+        low, high = z_interval(value, z_error(value, without), len(set(clusters)))
+        yield put(head, measure, Interval(round(float(value), 12), low, high, n))
+    units = _rated(people, name, field)
+    for form, each in icc_intervals(units).items():
+        yield put(head, form, each)
+    for measure, each in chance_corrected(units).items():
+        if measure == "alpha_interval":
+            yield put(head, measure, each, len(units))
+    spread = [(unit, stdev(unit.said)) for unit in units if len(unit.said) > 1]
+    if spread:
+        about = [unit.cluster for unit, _ in spread], [unit.weight for unit, _ in spread]
+        yield put(head, "std", mean_number([each for _, each in spread], *about), len(spread))
+
+
+def _averaged(measure: str, tables: Sequence[Mapping[str, tuple[float, float]]], weights: Floats) -> Floats:
+    """The mean over people of a correlation, in every row of weights; people without one are left out."""
+    start, found, counts = 0, [], []
+    for table in tables:
+        mine, theirs = (np.array([values[side] for values in table.values()]) for side in (0, 1))
+        inside = weights[:, start : start + len(table)]
+        start += len(table)
+        # A person with nothing left in a row has no correlation there.
+        some = inside.sum(axis=1) > 0
+        values = np.full(len(weights), np.nan)
+        if some.any():
+            values[some] = STATISTICS[measure](inside[some], mine, theirs)
+        found.append(values)
+        counts.append(float(len(table)))
+    known = ~np.isnan(found)
+    shares = known * np.array(counts)[:, None]
+    total = shares.sum(axis=0)
+    sums = (np.nan_to_num(found) * shares).sum(axis=0)
+    means: Floats = np.divide(sums, total, out=np.full(len(weights), np.nan), where=total > 0)
+    return means
+
+
+def _rated(people: Sequence[Opinion], name: str, field: Field) -> list[RatedUnit]:
+    given = [one.scores.get(name, {}) for one in people]
+    ids = sorted({id for scores in given for id in scores} & field.seen.keys())
+    return [
+        RatedUnit(field.seen[id].cluster, tuple(scores.get(id) for scores in given), field.weight(id)) for id in ids
+    ]
+
+
+def _painter_ceiling(
+    people: Sequence[Opinion], rest: Sequence[Opinion], name: str, field: Field, head: PairNumber
+) -> Iterator[PairNumber]:
+    """The same over painters: the mean over people, without an interval."""
+    found: dict[str, list[PairNumber]] = {}
+    for one, others in zip(people, rest, strict=True):
+        for each in painter_numbers(one, others, [(name, name)], field, head):
+            if each.value is not None:
+                found.setdefault(each.measure, []).append(each)
+    for measure in (*MEASURES, "mae"):
+        if rows := found.get(measure):
+            mean = sum(row.value for row in rows if row.value is not None) / len(rows)
+            yield put(head, measure, Interval(mean, n=max(row.n for row in rows)))
+
+
+def _deviation(
+    one: Opinion, others: Opinion, names: Sequence[str], field: Field, head: PairNumber
+) -> Iterator[PairNumber]:
+    """How one person's numbers differ from the mean of the others': in level, in size, in order."""
+    for name in names:
+        both = points(one, others, (name, name), field)
+        if not both:
+            continue
+        about = replace(head, score=name)
+        clusters, weights = [field.seen[id].cluster for id in both], [field.weight(id) for id in both]
+        yield put(about, "shift", mean_number([a - b for a, b in both.values()], clusters, weights))
+        yield put(about, "mae", mean_number([abs(a - b) for a, b in both.values()], clusters, weights))
+        mine, theirs = (np.array([values[side] for values in both.values()]) for side in (0, 1))
+        if len(both) > 1:
+            value = float(STATISTICS["spearman"](np.array([weights]), mine, theirs)[0])
+            rows = left_out(clusters) * np.array(weights)
+            error = None if np.isnan(value) else z_error(value, STATISTICS["spearman"](rows, mine, theirs))
+            low, high = z_interval(value, error, len(set(clusters)))
+            yield put(about, "spearman", Interval(None if np.isnan(value) else value, low, high, len(both)))

@@ -1,0 +1,137 @@
+"""Tables about evaluators, filled from a store with the published figures beside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import mean, stdev
+
+import pytest
+from scipy import stats
+
+from limner.store.open import open_store
+from limner.tables.model import MISSING, Table, TableRow
+from limner.tables.paper import TableChoice, build, find
+from tests.scoring.compare.desk import Desk
+from tests.scoring.compare.studied import CHANCE, PEOPLE, STUDY, Studied
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studied]:
+    with open_store(tmp_path_factory.mktemp("studied") / "store", create=True) as store:
+        yield Studied(store)
+
+
+def made(studied: Studied, key: str) -> Table:
+    return build(find(key), studied.desk.store, TableChoice(exam="sample/genexam"))
+
+
+def own(table: Table) -> dict[str, TableRow]:
+    return {row.label: row for sheet in table.flat for row in sheet.rows() if not row.published}
+
+
+def copies(studied: Studied, values: dict[str, float]) -> list[float]:
+    return [value for id, value in sorted(values.items()) for _ in range(round(1 / CHANCE[studied.painter[id]]))]
+
+
+def error(studied: Studied, judge: str, score: str) -> float:
+    mine, theirs = studied.of(judge, score), studied.of("people", score)
+    return mean(copies(studied, {id: abs(mine[id] - theirs[id]) for id in mine}))
+
+
+def test_errors_of_judges(studied: Studied) -> None:
+    table = made(studied, "genexam:table3a")
+    row = own(table)["gpt"]
+    expected = [error(studied, "gpt", score) for score in ("semantic", "spelling", "logic", "readability")]
+    assert [cell.text for cell in row.cells] == [f"{value:.2f}" for value in expected]
+    assert row.cells[0].low is not None
+    published = [row for sheet in table.flat for row in sheet.rows() if row.published]
+    assert [cell.text for cell in published[0].cells] == ["0.10", "0.11", "0.28", "0.20"]
+    assert f"people/{STUDY}: 3 people, 39 drawings" in table.caption[-1]
+
+
+def test_correlations_with_the_overall_rating(studied: Studied) -> None:
+    table = made(studied, "genexam:table3b")
+    rows = own(table)
+    assert {"relaxed by gpt", "semantic by gpt", "relaxed by other", "metric/clip"} <= set(rows)
+    overall = copies(studied, studied.of("people", "overall"))
+    mine = copies(studied, studied.of("gpt", "relaxed"))
+    row = rows["relaxed by gpt"]
+    assert row.cells[0].text == f"{stats.kendalltau(mine, overall).statistic:.4f}"
+    assert row.cells[2].text == f"{stats.spearmanr(mine, overall).statistic:.4f}"
+    assert row.cells[4].text == f"{stats.pearsonr(mine, overall).statistic:.4f}"
+    assert row.cells[1].text != MISSING
+    printed = {
+        row.label: [cell.text for cell in row.cells] for sheet in table.flat for row in sheet.rows() if row.published
+    }
+    assert printed["CLIP Score"] == ["0.1158", "0.0072", "0.1620", "0.0103", "0.1647", "0.0091"]
+    assert printed["Relaxed Score by GPT-5 low"][1] == "<0.0001"
+
+
+def test_judges_with_accuracy_and_plausibility(studied: Studied) -> None:
+    row = own(made(studied, "genexam:table4"))["gpt"]
+    plausibility = mean(error(studied, "gpt", score) for score in ("spelling", "logic", "readability"))
+    assert row.cells[2].text == f"{plausibility:.2f}"
+    assert 60 < float(row.cells[1].text) < 100
+    assert row.cells[3].text != MISSING
+
+
+def test_each_painter(studied: Studied) -> None:
+    rows = own(made(studied, "genexam:table5"))
+    row = rows["fair · gpt"]
+    ids = [id for id, painter in studied.painter.items() if painter == "fair"]
+    mine, theirs = studied.of("gpt", "semantic"), studied.of("people", "semantic")
+    assert row.cells[0].text == f"{mean(abs(mine[id] - theirs[id]) for id in ids):.3f}"
+    spread = mean(stdev(studied.truth[f"person/{person}"][id]["semantic"] for person in PEOPLE) for id in ids)
+    assert row.cells[1].text == f"{spread:.4f}"
+    relaxed, overall = studied.of("gpt", "relaxed"), studied.of("people", "overall")
+    tau = stats.kendalltau([relaxed[id] for id in ids], [overall[id] for id in ids]).statistic
+    assert row.cells[8].text == f"{tau:.4f}"
+
+
+def test_a_study_that_is_not_there_is_told(studied: Studied) -> None:
+    from limner.core.errors import UsageError
+
+    with pytest.raises(UsageError, match="--study x"):
+        build(find("genexam:table3a"), studied.desk.store, TableChoice(exam="sample/genexam", study="x"))
+
+
+def test_pairs_of_judges_and_people(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with open_store(tmp_path_factory.mktemp("fep") / "store", create=True) as store:
+        desk = Desk(store, "sample/fepbench")
+        for painter, skill in (("poor", 0.3), ("good", 0.9)):
+            for question in desk.exam.questions:
+                for judge in ("gpt", "qwen"):
+                    desk.put(painter, question, desk.random(question, skill, painter, judge), judge=judge)
+        without = own(build(find("fepbench:table4"), store, TableChoice(exam="sample/fepbench")))
+        assert set(without) == {"gpt vs qwen ρ"}
+        for painter, skill in (("poor", 0.3), ("good", 0.9)):
+            for question in desk.exam.questions:
+                for person in ("anna", "ben", "cleo"):
+                    marks = desk.random(question, skill, painter, person)
+                    desk.put(painter, question, marks, judge=f"person/{person}", kind="person", study="s")
+        table = build(find("fepbench:table4"), store, TableChoice(exam="sample/fepbench"))
+    rows = own(table)
+    assert set(rows) == {"Human-Human ICC(2,1)", "gpt-Human ρ", "qwen-Human ρ", "gpt vs qwen ρ"}
+    assert rows["gpt vs qwen ρ"].cells[0].value == without["gpt vs qwen ρ"].cells[0].value
+    for row in rows.values():
+        assert [cell.value is None for cell in row.cells] == [False, False, True]  # Nothing unexpected: SP is always 1.
+        assert all(-1 <= (cell.value or 0) <= 1 for cell in row.cells)
+
+
+def test_metrics_of_looks_and_ranks(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with open_store(tmp_path_factory.mktemp("ai") / "store", create=True) as store:
+        desk = Desk(store, "sample/aibench")
+        for place, painter in enumerate(("one", "two", "three"), 1):
+            for number, question in enumerate(desk.exam.questions):
+                id = desk.put(painter, question, desk.random(question, 0.5, painter))
+                desk.rate(id, 20 + place + number, judge="metric/pickscore", scale="pickscore", kind="metric")
+                for person in ("anna", "ben"):
+                    desk.rate(id, 4 - place, judge=f"person/{person}", scale="rank", study="looks")
+        table = build(find("aibench:table2"), store, TableChoice(exam="sample/aibench"))
+        count = len(desk.exam.questions)
+    rows = own(table)
+    assert {name: row.cells[5].text for name, row in rows.items()} == {"one": "3", "two": "2", "three": "1"}
+    assert rows["two"].cells[1].text == f"{22 + (count - 1) / 2:.3f}"
+    assert rows["two"].cells[4].text == MISSING
