@@ -65,7 +65,9 @@ def test_inclusion_weights_are_used(store: Store) -> None:
     """Two pairs chosen with chances 1 and 1/4: the second stands for four."""
     there = drawn(store)
     ids = sorted({id for id, _ in there})[:2]
-    items = {(there[id, "one"].id, there[id, "two"].id): chance for id, chance in zip(ids, (1.0, 0.25), strict=True)}
+    items: dict[tuple[str, ...], float] = {
+        (there[id, "one"].id, there[id, "two"].id): chance for id, chance in zip(ids, (1.0, 0.25), strict=True)
+    }
     study_of(store, EXAM, items)
     anna = person(store, "anna")
     choose(store, anna, there[ids[0], "one"], there[ids[0], "two"], "first")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..calls import digest
+from ..calls import setup_id
 from ..core.data_files import Problems, read_lines, short
 from ..core.errors import DataError
 from ..store import Store
@@ -54,7 +54,7 @@ class ImportedMetrics:
 def metric_setup(name: str, **computed: Any) -> tuple[str, dict[str, Any]]:
     """A metric as an evaluator: its id and its body, with what it was computed with."""
     body = {"judge": f"metric/{name}", **computed}
-    return digest("setup-1", body), body
+    return setup_id(body), body
 
 
 def read_metrics(path: Path, exam: str, drawings: Iterable[Drawing], name: str | None = None) -> ImportedMetrics:

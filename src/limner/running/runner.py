@@ -140,7 +140,7 @@ class Runner:
         self.progress.spent, self.progress.unpriced = calls.tally.spent, calls.tally.unpriced
         self.progress.doubted = calls.tally.doubted
 
-    async def _fill(self, slot: Slot, calls: Calls) -> None:
+    async def _fill(self, slot: Any, calls: Calls) -> None:
         """Draw, measure and mark one slot, as far as that is not done."""
         drawing = slot.stored
         if self.backlog.must_draw(slot):

@@ -124,7 +124,7 @@ def fitted_weights(
 def _weighted(exam: str, protocol: Protocol[Any], wanted: str | None) -> tuple[str, Mapping[str, float]]:
     if wanted is None and len(protocol.weights) == 1:
         wanted = next(iter(protocol.weights))
-    if wanted not in protocol.weights:
+    if wanted is None or wanted not in protocol.weights:
         raise UsageError(f"{exam}: no weighted score {wanted or ''}; there is: {', '.join(protocol.weights) or 'none'}")
     return wanted, protocol.weights[wanted]
 
@@ -235,5 +235,5 @@ def _correlations(means: Means, tried: Mapping[str, Sequence[float]]) -> dict[st
 
 
 def _plain(found: Interval) -> Interval:
-    ends = (None if end is None else float(end) for end in (found.value, found.low, found.high))
-    return Interval(*ends, found.n)
+    value, low, high = (None if end is None else float(end) for end in (found.value, found.low, found.high))
+    return Interval(value, low, high, found.n)

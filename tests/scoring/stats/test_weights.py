@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def test_scipy_climbs_to_the_same_weights(seed: int) -> None:
 
     table, rating = rated(seed)
     found = fit_weights(table, rating)  # type: ignore[arg-type]
-    done = minimize(
+    done: Any = minimize(  # type: ignore[call-overload]
         lambda w: -pearsonr(table @ w, rating).statistic, [0.25] * 4, bounds=[(0, 1)] * 4, method="SLSQP",
         constraints={"type": "eq", "fun": lambda w: w.sum() - 1}, options={"ftol": 1e-14, "maxiter": 500},
     )  # fmt: skip

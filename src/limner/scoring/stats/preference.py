@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .resample import LEAST, bootstrap
 from .types import ALPHA, Floats, Interval, Plain
@@ -19,6 +21,7 @@ from .types import ALPHA, Floats, Interval, Plain
 FIRST, TIE, SECOND = "first", "tie", "second"
 OUTCOMES = (FIRST, TIE, SECOND)
 STEPS = 100
+Places = NDArray[np.int64]
 FAR = 15.0
 """Log-odds beyond this are no estimate: the likelihood grows for ever."""
 
@@ -131,7 +134,8 @@ def strengths(choices: Sequence[PairChoice]) -> Strengths:
     ties = blank
     if tied:
         log = _interval(float(theta[free]), float(spread[free, free]), n)
-        ties = Interval(*(None if end is None else float(np.exp(end)) for end in (log.value, log.low, log.high)), n)
+        value, low, high = (None if end is None else float(np.exp(end)) for end in (log.value, log.low, log.high))
+        ties = Interval(value, low, high, n)
     return Strengths(found, order, p, ties, len(choices))
 
 
@@ -143,7 +147,7 @@ def _hopeless(choices: Sequence[PairChoice], names: Sequence[str]) -> str | None
         return "every choice is a tie"
     import networkx as nx
 
-    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph: Any = nx.DiGraph()
     graph.add_nodes_from(names)
     for choice in choices:
         if choice.choice != SECOND:
@@ -189,7 +193,7 @@ def _shares(table: Floats, theta: Floats, tied: bool) -> Floats:
     return found
 
 
-def _maximum(table: Floats, chosen: Floats, weights: Floats, tied: bool) -> Floats | None:
+def _maximum(table: Floats, chosen: Places, weights: Floats, tied: bool) -> Floats | None:
     """Newton's way to the top of a concave likelihood; None where there is no top."""
     rows = np.arange(len(chosen))
 
@@ -214,7 +218,7 @@ def _maximum(table: Floats, chosen: Floats, weights: Floats, tied: bool) -> Floa
     return None
 
 
-def _slope(table: Floats, chosen: Floats, theta: Floats, tied: bool) -> Floats:
+def _slope(table: Floats, chosen: Places, theta: Floats, tied: bool) -> Floats:
     """Each choice's slope of the log-likelihood."""
     mean = np.einsum("nk,nkp->np", _shares(table, theta, tied), table)
     found: Floats = table[np.arange(len(chosen)), chosen] - mean
@@ -229,7 +233,7 @@ def _bend(table: Floats, weights: Floats, theta: Floats, tied: bool) -> Floats:
     return found
 
 
-def _sandwich(table: Floats, chosen: Floats, weights: Floats, at: Floats, theta: Floats, tied: bool) -> Floats:
+def _sandwich(table: Floats, chosen: Places, weights: Floats, at: Places, theta: Floats, tied: bool) -> Floats:
     """The covariance of the parameters where all choices of a question may hang together."""
     inverse = np.linalg.inv(_bend(table, weights, theta, tied))
     n = int(at.max()) + 1
