@@ -59,7 +59,21 @@ def embeddings(folder: Path, data: bytes, text: str) -> tuple[Any, Any, Any]:
 
 def test_clip_score_is_that_of_torchmetrics(clip: Path) -> None:
     torchmetrics = pytest.importorskip("torchmetrics.multimodal")
-    theirs = torchmetrics.CLIPScore(model_name_or_path=str(clip))
+    from transformers import CLIPModel, CLIPProcessor
+
+    class Towers(CLIPModel):  # type: ignore[misc]
+        """Its features as plain tensors, as torchmetrics takes them."""
+
+        def get_image_features(self, *given: Any, **named: Any) -> Any:
+            found = super().get_image_features(*given, **named)
+            return getattr(found, "pooler_output", found)
+
+        def get_text_features(self, *given: Any, **named: Any) -> Any:
+            found = super().get_text_features(*given, **named)
+            return getattr(found, "pooler_output", found)
+
+    loaded = Towers.from_pretrained(clip).eval(), CLIPProcessor.from_pretrained(clip)
+    theirs = torchmetrics.CLIPScore(model_name_or_path=lambda: loaded)
     measure, seen = worker.text_image(str(clip)), []
     for seed in range(4):
         theirs.reset()
