@@ -57,7 +57,7 @@ def people(exam: str, choice: PlotChoice) -> AlignmentPanels:
         UsageError: No person, or nobody else, has a number.
     """
     which = {name: value for name, value in choice.which.items() if name != "judges"}
-    how = {"judges": choice.judges, "scale": choice.score, "tag": choice.by, "reading": choice.reading}
+    how: dict[str, Any] = {"judges": choice.judges, "scale": choice.score, "tag": choice.by, "reading": choice.reading}
     found = alignments(exam, store=choice.store, **how, **which)
     with open_store(choice.store) as store:
         kind = stored_exam(exam, store).kind

@@ -104,7 +104,7 @@ def inception(file: Path) -> Path:
     """A network in TorchScript that is called as released Inception networks are: bytes in, features out."""
     import torch
 
-    class Network(torch.nn.Module):
+    class Network(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             torch.manual_seed(4)

@@ -155,12 +155,13 @@ def _hopeless(choices: Sequence[PairChoice], names: Sequence[str]) -> str | None
         if choice.choice != FIRST:
             graph.add_edge(choice.second, choice.first)
     if not nx.is_weakly_connected(graph):
-        apart = sorted(min(nx.weakly_connected_components(graph), key=lambda part: (len(part), sorted(part))))
+        parts: list[set[str]] = list(nx.weakly_connected_components(graph))
+        apart = sorted(min(parts, key=lambda part: (len(part), sorted(part))))
         return f"never compared with the others: {', '.join(apart)}"
     if nx.is_strongly_connected(graph):
         return None
-    parts = nx.condensation(graph)
-    best = [sorted(parts.nodes[n]["members"]) for n in parts if parts.in_degree(n) == 0]
+    folded: Any = nx.condensation(graph)
+    best = [sorted(folded.nodes[n]["members"]) for n in folded if folded.in_degree(n) == 0]
     return f"no finite strength: never lost or tied against the others: {', '.join(best[0])}"
 
 
