@@ -156,8 +156,8 @@ def _hopeless(choices: Sequence[PairChoice], names: Sequence[str]) -> str | None
             graph.add_edge(choice.second, choice.first)
     if not nx.is_weakly_connected(graph):
         parts: list[set[str]] = list(nx.weakly_connected_components(graph))
-        apart = sorted(min(parts, key=lambda part: (len(part), sorted(part))))
-        return f"never compared with the others: {', '.join(apart)}"
+        smallest: set[str] = min(parts, key=lambda part: (len(part), sorted(part)))
+        return f"never compared with the others: {', '.join(sorted(smallest))}"
     if nx.is_strongly_connected(graph):
         return None
     folded: Any = nx.condensation(graph)
