@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from limner.core.errors import UsageError
-from limner.evidence.metrics import open_metric
+from limner.evidence.metrics import LocalMetric, open_metric, worker
 from limner.store import Store
 from limner.store.ratings import load_painter_metrics, load_ratings
 from limner.store.records import load_setups
@@ -20,7 +21,7 @@ EXAM = "sample/genexam"
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("torch") is None or find_spec("transformers") is None, reason="torch is not installed")
-def test_clip_score_and_fid_through_the_command(tmp_path: Path) -> None:
+def test_clip_score_and_fid_through_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = tmp_path / "store"
     limner("draw", EXAM, "--painter", "control/blank", "--painter", "control/reference", "--store", store)
     clip, inception = tiny.clip(tmp_path / "clip"), tiny.inception(tmp_path / "inception.pt")
@@ -31,6 +32,13 @@ def test_clip_score_and_fid_through_the_command(tmp_path: Path) -> None:
     assert "read only the beginning of the prompt" in first.err
     again = limner(*words, f"clip-score:{clip}", "--json").json()
     assert again["failed"] == 0
+    features = worker.features(str(inception))
+
+    async def here(self: LocalMetric, image: bytes, text: str | None = None) -> Any:
+        """One worker's start is enough for a test."""
+        return features(image)
+
+    monkeypatch.setattr(LocalMetric, "compute", here)
     said = limner(*words, f"fid:{inception}").out
     assert "fid of control/reference: 0.000" in said
     assert "n = 13 drawings, 13 reference images" in said
