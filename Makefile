@@ -53,7 +53,7 @@ $(VENV)/.dev: $(VENV)/.installed
 
 $(VENV)/.all: $(VENV)/.dev
 	@$(PIP) torch==$(TORCH) torchao
-	@$(PIP) --editable '.[dev,postgres,plots,gpu,browser,sdks]'
+	@$(PIP) --editable '.[dev,postgres,plots,gpu,metrics,train,browser,sdks,oracles]'
 	@$(PIP) --no-deps $(TOGETHER)
 	@touch $@
 

@@ -15,6 +15,7 @@ from limner.plots import PlotChoice, known
 from limner.plots.style import compose, look
 from limner.store import Store
 from tests.docs.blocks import ROOT
+from tests.plots import made_up
 from tests.tables import synthetic
 
 SHOWN: tuple[tuple[str, str, str, dict[str, Any], dict[str, Any]], ...] = (
@@ -57,10 +58,22 @@ def pictures() -> Iterator[tuple[str, bytes]]:
                 figure = compose([known()[name].draw(frame, width)], width)
                 raw = io.BytesIO()
                 figure.savefig(raw, format="png")
-        small = io.BytesIO()
-        few = Image.open(raw).convert("RGB").quantize(200, dither=Image.Dither.NONE)
-        few.save(small, "PNG", optimize=True)
-        yield f"plot-{name}.png", small.getvalue()
+        yield f"plot-{name}.png", _small(raw)
+    for file, exam, fill in (("people", "mmmg", made_up.rated), ("people-aibench", "aibench", made_up.compared)):
+        with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
+            fill(store)
+            frame = known()["people"].frame(exam, PlotChoice(store=store))
+            with look():
+                raw = io.BytesIO()
+                compose([known()["people"].draw(frame, "double")], "double").savefig(raw, format="png")
+        yield f"plot-{file}.png", _small(raw)
+
+
+def _small(raw: io.BytesIO) -> bytes:
+    small = io.BytesIO()
+    few = Image.open(raw).convert("RGB").quantize(200, dither=Image.Dither.NONE)
+    few.save(small, "PNG", optimize=True)
+    return small.getvalue()
 
 
 def main() -> None:

@@ -24,8 +24,8 @@ EXAMS = {
     "panels": "fepbench", "regimes": "fepbench", "logic-aesthetics": "aibench", "regions": "mmmg",
     "dispersion": "fepbench", "correlations": "fepbench", "by-judge": "genexam",
 }  # fmt: skip
-APART = {"data", "drawings"}
-"""Plots of questions and pictures, which have test files of their own."""
+APART = {"data", "drawings", "people"}
+"""Plots of questions, pictures and people, which have test files of their own."""
 JUDGED = ("judges", "by-judge")
 QUESTIONS = {"genexam": 40, "mmmg": 36, "fepbench": 32, "aibench": 6}
 TALL = {("categories", "single"), ("profile", "single"), ("distribution", "single")}

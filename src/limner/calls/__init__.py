@@ -3,7 +3,7 @@
 from ..core.faults import KINDS, PASSING, STOPPING, Fault, Kind
 from .budget import Budget, BudgetReached
 from .journal import Attempt, Calls, Outcome, Result
-from .keys import Request, canonical, digest, purpose
+from .keys import Request, canonical, digest, purpose, setup_id
 from .rate_limit import Limits
 from .usage import Bill, bill
 
@@ -26,4 +26,5 @@ __all__ = [
     "canonical",
     "digest",
     "purpose",
+    "setup_id",
 ]

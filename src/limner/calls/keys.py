@@ -38,6 +38,11 @@ def digest(*parts: Any) -> str:
     return hashlib.sha256(canonical(list(parts)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def setup_id(setup: Mapping[str, Any]) -> str:
+    """Identifies an evaluator by everything that shapes what it says."""
+    return digest("setup-1", setup)
+
+
 @dataclass(frozen=True)
 class Request:
     """A fully resolved request; images stand in it by content hash.

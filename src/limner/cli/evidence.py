@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     help="What reads text: {probes.ocr}, or PROVIDER/MODEL; rapidocr by default.",
 )  # fmt: skip
 @options.measuring
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="NAME:WEIGHTS|FILE.csv",
+    help="A metric with weights of your own, such as clip-score:FOLDER, or a table of one computed elsewhere: "
+    "id,painter,strategy,seed,metric,value. Repeatable.",
+)  # fmt: skip
 @options.painters
 @options.selection
 @options.store
@@ -41,12 +46,18 @@ def evidence_command(exam: str, **given: Any) -> None:
     """Measure stored drawings: text, regions, aesthetics. Run it again to resume. Needs only the store.
 
     --regions and --aesthetics also take FILE.csv or NAME=FILE.csv, a table of values that were measured elsewhere:
-    id, painter and count or score.
+    id, painter and count or score. --metric makes evaluators of clip-score, pickscore, vqa-score, aesthetic-clip,
+    aesthetic-siglip, fid and frechet, with weights that you have, or of any table.
     """
     from ..store.open import open_store
+    from .metrics import measure_metrics
 
     with open_store(given["store"]) as store:
-        sys.exit(_measure(exam, given, store))
+        if not given["metrics"]:
+            sys.exit(_measure(exam, given, store))
+        asked = ("ocr", "regions", "aesthetics", "probes")
+        code = measure_metrics(exam, given, store)
+        sys.exit(max(code, _measure(exam, given, store)) if any(given[name] for name in asked) else code)
 
 
 def _measure(exam: str, given: dict[str, Any], store: Store) -> int:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..tables.model import Table
     from ..tables.paper import Layout, TableChoice
 
-ALONE = {"by": ("categories", "heatmap"), "question": ("drawings",), "data": ("data",)}
+ALONE = {"by": ("categories", "heatmap", "people"), "question": ("drawings",), "data": ("data",)}
 """Options of `plot` that only some plots have."""
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from . import options, running
+from .rate import rate_command as rate_command
 from .say import say
 
 

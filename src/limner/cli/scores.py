@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from . import options
+from . import options, preferences
 from .modes import modes_command as modes_command
 from .say import say
 
@@ -144,6 +144,7 @@ def _refuse(given: dict[str, Any]) -> None:
 @options.reading
 @options.asked
 @options.selection
+@preferences.hooks
 @options.store
 @options.form
 def agree_command(exam: str, **given: Any) -> None:
@@ -154,6 +155,8 @@ def agree_command(exam: str, **given: Any) -> None:
     judge is over repeats, and what an image costs in dollars and seconds. If people took part in a study, each judge
     is compared with them, beside how far they agree with each other.
     """
+    if preferences.shown_instead(exam, given):
+        return
     from ..scoring import compare, evaluators_of
     from ..scoring.groups import stored_exam
     from ..store.open import open_store

@@ -52,6 +52,8 @@ class Grid:
         caption: What stands below the plot.
         controls: Rows that are no rivals of the others.
         notes: For each row a few words at its end, where a plot has room for them.
+        published: For each row the paper's own number, where it has one.
+        printed: Whose numbers these are.
     """
 
     rows: tuple[str, ...]
@@ -62,6 +64,8 @@ class Grid:
     caption: str
     controls: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    published: tuple[float | None, ...] = ()
+    printed: str = ""
 
     def scaled(self, by: float) -> Grid:
         """All numbers and the best possible one times `by`."""

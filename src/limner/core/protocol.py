@@ -109,6 +109,8 @@ class Protocol(ABC, Generic[R]):
     for estimates before there are stored replies."""
     dimensions: tuple[str, ...] = ()
     """Scores that ``--by dimension`` lists."""
+    weights: Mapping[str, Mapping[str, float]] = {}
+    """Scores that are weighted sums: of the shares of the best value of these other scores, with these weights."""
     titles: Mapping[str, str] = {}
     """What people call scores whose names are short for something; see `called`."""
     consistency: Mapping[str, float] = {}

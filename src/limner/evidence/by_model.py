@@ -19,7 +19,8 @@ from ..core.faults import picture_faults
 from ..core.images import decode
 from ..core.json_reader import loads
 from ..core.prompts import Prompts
-from ..models import ChatModel, Context, ReplayModel, complete
+from ..models import ChatModel, Context, ReplayModel
+from ..models.afresh import complete_afresh
 from ..models.base import BYTES_PER_TOKEN, PICTURE_TOKENS
 from .ocr.rapid import in_reading_order
 from .probe import Finding
@@ -27,8 +28,6 @@ from .probe import Finding
 PROMPTS = Prompts(Path(str(files(__package__))) / "prompts")
 SCALE = 1000
 """Boxes come as thousandths of the picture's width and height."""
-ROUNDS = 10
-"""How often at most a model is asked afresh, run after run, for a reply that can be read."""
 Size = tuple[int, int]
 
 
@@ -85,35 +84,15 @@ class ModelProbe(ABC):
             size = (await asyncio.to_thread(decode, image)).size
         shown = Text(PROMPTS.text(self.template).strip()), Picture(sha256)
         contract = self.contract(size)
-        for round in range(ROUNDS):
-            about = Context("", sha256, "", self.template, round=round)
-            try:
-                answer = await complete(self._model, shown, contract, about, calls)
-            except Fault as fault:
-                # The same request would bring the same stored reply: to be asked afresh it needs another key.
-                again = fault.kind == "unreadable" and calls.retry_failed and await _is_old(fault, calls)
-                if again and round < ROUNDS - 1:
-                    continue
-                raise Fault(
-                    fault.kind, f"image {sha256[:12]}: {fault.detail}", calls=fault.calls, cost=fault.cost
-                ) from fault
-            assert answer.reply.call is not None
-            return Finding(answer.value, self.name, answer.reply.call)
-        raise AssertionError("the last round either returns or raises")
-
-
-async def _is_old(fault: Fault, calls: Calls) -> bool:
-    """Whether the replies that could not be read are an earlier run's."""
-    import sqlalchemy as sa
-
-    from ..store.schema import calls as table
-
-    def look() -> bool:
-        with calls.store.reading() as connection:
-            query = sa.select(sa.func.max(table.c.updated)).where(table.c.key.in_(fault.calls))
-            return bool((connection.scalar(query) or 0.0) < calls.since)
-
-    return await asyncio.to_thread(look)
+        about = Context("", sha256, "", self.template)
+        try:
+            answer = await complete_afresh(self._model, shown, contract, about, calls)
+        except Fault as fault:
+            raise Fault(
+                fault.kind, f"image {sha256[:12]}: {fault.detail}", calls=fault.calls, cost=fault.cost
+            ) from fault
+        assert answer.reply.call is not None
+        return Finding(answer.value, self.name, answer.reply.call)
 
 
 class ModelReader(ModelProbe):

@@ -23,6 +23,8 @@ from ..store.schema import evidence as table
 
 COLUMNS = {AESTHETICS: ("score", 100.0, False), REGIONS: ("count", math.inf, True)}
 """What is measured: the column of its value, the most it can be, whether it is a whole number."""
+BY_IMAGE = ("id", "painter", "seed", "image")
+"""The columns by which a row of such a table may name its drawing."""
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -69,7 +71,7 @@ def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str
         wanted = f"id,painter,{column} or image,{column}"
         raise DataError(f"the first line must name the columns, each once: {wanted}; it says {heads}", file=path)
     rows.fieldnames = heads
-    finder, problems = _Finder(list(drawings), path.parent), Problems()
+    finder, problems = DrawingFinder(list(drawings), path.parent), Problems()
     values: dict[str, tuple[float, int]] = {}
     try:
         for row in rows:
@@ -92,8 +94,12 @@ def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str
     if not values and not problems.found:
         problems.add("there is no row in this file", path)
     problems.settle()
-    backend = TABLE + (name or f"{path.name}#{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}")
-    return ImportedValues(evidence, backend, {subject: value for subject, (value, _) in values.items()})
+    return ImportedValues(evidence, table_name(path, name), {subject: value for subject, (value, _) in values.items()})
+
+
+def table_name(path: Path, name: str | None = None) -> str:
+    """What the values of a table go by: the name that was given, or the file's with its hash."""
+    return TABLE + (name or f"{path.name}#{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}")
 
 
 def _value(evidence: str, word: str) -> float:
@@ -110,20 +116,34 @@ def _value(evidence: str, word: str) -> float:
     return int(value) if whole else value
 
 
-class _Finder:
-    """Finds the one drawing a row is about."""
+class DrawingFinder:
+    """Finds the drawing that a row of a table is about.
 
-    def __init__(self, drawings: list[Drawing], folder: Path) -> None:
-        self._folder = folder
+    Args:
+        drawings: Those of the exam.
+        folder: Where images are that a row may name.
+        keys: The columns that a row may name it by.
+    """
+
+    def __init__(self, drawings: list[Drawing], folder: Path, keys: tuple[str, ...] = BY_IMAGE) -> None:
+        self._folder, self._keys = folder, keys
         self._done = [drawing for drawing in drawings if drawing.status == "done"]
 
     def find(self, row: Mapping[str, str]) -> Drawing:
-        """The drawing.
+        """The drawing, or one of several with the same image.
 
         Raises:
-            ValueError: None fits, or several.
+            ValueError: None fits, or several images do.
         """
-        said = {key: row.get(key, "").strip() for key in ("id", "painter", "seed", "image")}
+        return self.find_all(row)[0]
+
+    def find_all(self, row: Mapping[str, str]) -> list[Drawing]:
+        """The drawing, with all others that have the same image and fit the row as well.
+
+        Raises:
+            ValueError: None fits, or several images do.
+        """
+        said = {key: (row.get(key) or "").strip() for key in self._keys}
         fitting = self._done
         for key, value in said.items():
             if value:
@@ -131,13 +151,13 @@ class _Finder:
                 fitting = [drawing for drawing in fitting if wanted in _names_of(drawing, key)]
                 if not fitting:
                     raise ValueError(f"no drawing in the store with {key} {value!r}{self._hint(key)}")
-        if not said["id"] and not said["image"]:
+        if not said["id"] and not said.get("image"):
             raise ValueError("an id or an image is wanted")
         # One image that several painters handed in is one subject.
         if len({drawing.image or drawing.id for drawing in fitting}) > 1:
-            lacking = "painter" if len({drawing.painter for drawing in fitting}) > 1 else "seed"
-            raise ValueError(f"{said['id']!r}: {len(fitting)} drawings fit; add the column {lacking}")
-        return fitting[0]
+            telling = [key for key in ("painter", "strategy") if key in self._keys and len(_names(fitting, key)) > 1]
+            raise ValueError(f"{said['id']!r}: {len(fitting)} drawings fit; add the column {[*telling, 'seed'][0]}")
+        return fitting
 
     def _hint(self, key: str) -> str:
         known = sorted({word for drawing in self._done for word in _names_of(drawing, key)}) if key == "painter" else []
@@ -158,7 +178,12 @@ class _Finder:
             raise ValueError(f"image {word!r} is neither a sha256 nor a file beside the table") from error
 
 
+def _names(drawings: Iterable[Drawing], key: str) -> set[str]:
+    return {str(getattr(drawing, key)) for drawing in drawings}
+
+
 def _names_of(drawing: Drawing, key: str) -> set[str]:
     if key == "painter":
         return {drawing.painter, drawing.label}
-    return {str({"id": drawing.question_id, "seed": drawing.seed, "image": drawing.image}[key])}
+    known = {"id": drawing.question_id, "seed": drawing.seed, "image": drawing.image, "strategy": drawing.strategy}
+    return {str(known[key])}

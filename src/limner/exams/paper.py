@@ -60,9 +60,14 @@ class PublishedScore(StrictModel):
 
 
 class PaperRules(StrictModel):
-    """What ``rules.toml`` may say."""
+    """What ``rules.toml`` may say.
+
+    Attributes:
+        painters: A painter's spec -> the paper's name of it, where names do not tell, such as of a control.
+    """
 
     groups: dict[str, ModelGroup] = Field(default_factory=dict)
+    painters: dict[str, str] = Field(default_factory=dict)
     scores: tuple[PublishedScore, ...] = ()
 
 

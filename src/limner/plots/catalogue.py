@@ -12,6 +12,7 @@ from typing import Any
 from ..core.errors import LimnerError, UsageError
 from ..core.plot_data import Plot
 from ..exams import each
+from .alignment import alignment, people
 from .data_panels import data
 from .data_set import data_sheet
 from .galleries import drawings, gallery
@@ -114,6 +115,7 @@ USUAL = (
     PlotKind("cost", "score against dollars for one drawing", points, cost),
     PlotKind("judges", "how far judges agree, two by two", matrices, judges, compared=True),
     PlotKind("by-judge", "each painter's score under every judge", raters, by_judge, compared=True),
+    PlotKind("people", "every judge and metric against people, painter by painter", alignment, people, compared=True),
     PlotKind("data", "what the exam's data set looks like, as its paper shows it", data, data_sheet, compared=True),
     PlotKind("drawings", "one question as every painter drew it", gallery, drawings),
 )

@@ -25,9 +25,11 @@ def rectangle(count: int, most: int) -> tuple[int, int]:
     return down, -(-count // down)
 
 
-def panels(figure: FigureBase, titles: Sequence[str], down: int, across: int) -> Iterator[tuple[int, Any]]:
-    """A panel for each title, with its number; all have the same axes."""
-    axes = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+def panels(
+    figure: FigureBase, titles: Sequence[str], down: int, across: int, share: bool = True
+) -> Iterator[tuple[int, Any]]:
+    """A panel for each title, with its number; all have the same axes, or without `share` only the horizontal one."""
+    axes = figure.subplots(down, across, sharex=True, sharey=share, squeeze=False).ravel()
     for unused in axes[len(titles) :]:
         unused.set_visible(False)
     for n, (panel, title) in enumerate(zip(axes, titles, strict=False)):

@@ -9,9 +9,10 @@ from ..core.errors import UsageError
 from ..core.plot_data import Grid, Quantity, shown
 from ..scoring import Comparable, comparable
 from ..scoring.groups import find_groups, which_questions
+from ..tables.paper.facts import published_score
 from .rows import NAMES, set_rows
 from .source import PlotChoice, main_score, quantities, with_controls
-from .style import INK, MARKERS, PALE, PALETTE, SMALL, Sketch, fitted
+from .style import GREY, INK, MARKERS, PALE, PALETTE, SMALL, Sketch, fit, fitted
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -49,7 +50,14 @@ def by_judge(exam: str, choice: PlotChoice) -> Grid:
     caption = _caption(exams.name_of(exam), field, judges, choice)
     if any(cell.ends for row in rows for cell in row if cell.value is None):
         caption += " · grey: the judge abstained; what the score could be"
-    return Grid(tuple(names), tuple(judges), rows, shown(score), score.top, caption, controls)
+    specs = {group.name: (group.painter, group.spec) for group in field.groups if group.strategy == "direct"}
+    printed = {name: published_score(kind, score.name, *specs[name]) for name in names if name in specs}
+    known_figures = {name: figure for name, figure in printed.items() if figure is not None}
+    return Grid(
+        tuple(names), tuple(judges), rows, shown(score), score.top, caption, controls,
+        published=tuple(known_figures[name][0] if name in known_figures else None for name in names),
+        printed=" / ".join(sorted({judge for _, judge in known_figures.values()})),
+    )  # fmt: skip
 
 
 def _caption(exam: str, field: Comparable, judges: list[str], choice: PlotChoice) -> str:
@@ -67,7 +75,7 @@ def raters(grid: Grid, width: str) -> Sketch:
     names = fitted(grid.rows, NAMES[width], SMALL)
     columns = fitted(grid.columns, 1.5, SMALL)
     row = max(0.14, STEP * len(columns) + 0.06)
-    down = -(-len(columns) // (2 if width == "single" else 4))
+    down = -(-(len(columns) + any(value is not None for value in grid.published)) // (2 if width == "single" else 4))
     height = 0.45 + 0.14 * down + row * len(names)
     shift = STEP / row
 
@@ -86,6 +94,11 @@ def raters(grid: Grid, width: str) -> Sketch:
             ]
             xs, ys = [value for value, _ in found], [y for _, y in found]
             panel.plot(xs, ys, marker, color=colour, ms=3.4, mec="white", mew=0.3, label=column, zorder=3)
+        told = [(value, n) for n, value in enumerate(grid.published) if value is not None]
+        if told:
+            label = fit(f"paper: {grid.printed}" if grid.printed else "paper", 1.5, SMALL)
+            panel.plot([value for value, _ in told], [n for _, n in told], "D", mfc="none", mec=GREY, mew=0.7, ms=4.2,
+                       label=label, zorder=2.5)  # fmt: skip
         for n in range(1, len(names)):
             panel.axhline(n - 0.5, color=PALE, lw=0.4)
         set_rows(panel, names)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..calls import Calls, Fault, Limits, digest
+from ..calls import setup_id as setup_id
 from ..core.errors import UsageError
 from ..core.exam import Exam, Question
 from ..core.settings import parse_value
@@ -109,11 +110,6 @@ class Slot:
 def slot_id(exam: str, question_hash: str, painter: str, strategy: str, options: Any, seed: int) -> str:
     """Identifies a drawing's slot."""
     return digest("drawing-1", exam, question_hash, painter, strategy, options, seed)
-
-
-def setup_id(setup: Mapping[str, Any]) -> str:
-    """Identifies a way of asking a judge."""
-    return digest("setup-1", setup)
 
 
 def marking_id(drawing: str, question_hash: str, image: str | None, setup: str, repeat: int) -> str:

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from ..calls import Budget, Calls, Fault, purpose
 from ..calls.purse import check_purse, open_purse
@@ -95,8 +96,16 @@ class Runner:
         """The steps after a drawing: measurements and markings."""
         return len(self.plan.probes) + len(self.plan.judges) * self.plan.repeats
 
+    def _slots(self) -> list[Any]:
+        """What is to be filled, one after another."""
+        return list(self.backlog.slots())
+
+    def _painter_of(self, slot: Any) -> str | None:
+        """On whose account what a slot costs is booked."""
+        return slot.painter.name if slot.painter else slot.stored.painter if slot.stored else None
+
     async def _run(self) -> None:
-        slots = list(self.backlog.slots())
+        slots = self._slots()
         self.progress.total = len(slots) * (1 + self._steps)
         queue = iter(slots)
         budget = Budget(self.plan.budget, self.plan.purse)
@@ -113,14 +122,13 @@ class Runner:
             raise self._late.error
         self._account(calls)
 
-    async def _work(self, queue: Iterator[Slot], calls: Calls) -> None:
+    async def _work(self, queue: Iterator[Any], calls: Calls) -> None:
         for slot in queue:
             await self._late.caught_up()
             if self._over:
                 return
             try:
-                painter = slot.painter.name if slot.painter else slot.stored.painter if slot.stored else None
-                with purpose(self.plan.exam.name, painter):
+                with purpose(self.plan.exam.name, self._painter_of(slot)):
                     await self._fill(slot, calls)
             except Exception as error:
                 # The others finish what they have in flight: it is paid for.
@@ -133,7 +141,7 @@ class Runner:
         self.progress.spent, self.progress.unpriced = calls.tally.spent, calls.tally.unpriced
         self.progress.doubted = calls.tally.doubted
 
-    async def _fill(self, slot: Slot, calls: Calls) -> None:
+    async def _fill(self, slot: Any, calls: Calls) -> None:
         """Draw, measure and mark one slot, as far as that is not done."""
         drawing = slot.stored
         if self.backlog.must_draw(slot):

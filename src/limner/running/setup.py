@@ -26,6 +26,8 @@ from ..store.open import open_store
 from ..store.records import kind_of, known_painters, load_exam
 from .plan import Plan, make_arms
 
+METRIC = "metric"
+"""Whom calls of metrics that run here go to."""
 OWN_S = 24 * 3600.0
 """How long a user's own painter or pipeline may take for one image: a local model is slow, but not for ever."""
 
@@ -130,7 +132,7 @@ def make_plan(
 def service_limits(known: settings.Settings) -> dict[str, Limits]:
     """What each service allows, by its name."""
     # Probes have time limits of their own, which begin when it is an image's turn.
-    own = dict.fromkeys((*PAINTERS.names(), *evidence_names()), Limits(attempt_s=OWN_S, call_s=OWN_S))
+    own = dict.fromkeys((*PAINTERS.names(), *evidence_names(), METRIC), Limits(attempt_s=OWN_S, call_s=OWN_S))
     return own | {
         name: Limits(p.requests_per_minute, p.tokens_per_minute, p.timeout_s, p.call_timeout_s)
         for name, p in known.providers.items()

@@ -176,3 +176,10 @@ def _rows(store: Store, table: sa.Table, query: sa.Select[Any], study: str | Non
     with store.reading() as connection:
         for row in connection.execute(query.order_by(table.c.created, table.c.id)):
             yield {name: value for name, value in row._mapping.items() if name != "id"}
+
+
+def inclusion_weights(store: Store, study: str) -> dict[frozenset[str], float]:
+    """The drawings shown together as one item of a study -> one over the probability that they were chosen."""
+    query = sa.select(study_items.c.drawings, study_items.c.probability).where(study_items.c.study == study)
+    with store.reading() as connection:
+        return {frozenset(row.drawings): 1 / row.probability for row in connection.execute(query) if row.probability}

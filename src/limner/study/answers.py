@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from ..core.marks import Mark
 from ..running.plan import marking_id
 from ..store import now
-from ..store.ratings import Comparison, Rating
+from ..store.ratings import PairChoice, Rating
 from ..store.records import Marking
 from ..store.schema import comparisons, markings, ratings, study_answers
 from .forms import CHECK, CHOICE, FIRST, LONGEST, SECOND, SKIP, AnswerField
@@ -41,7 +41,7 @@ class Results:
 
     marking: Marking | None = None
     ratings: tuple[Rating, ...] = ()
-    comparison: Comparison | None = None
+    comparison: PairChoice | None = None
 
 
 def stored_click(place: Place, form: Sequence[AnswerField], click: Click) -> Click:
@@ -121,12 +121,12 @@ def results_of(study: OpenStudy, setup: str, place: Place, answers: Mapping[str,
 
 def _comparison(
     study: OpenStudy, setup: str, place: Place, answer: StudyAnswer | None, skip: StudyAnswer | None
-) -> Comparison | None:
+) -> PairChoice | None:
     found = answer or skip
     if found is None:
         return None
     item = study.items[place.item]
-    return Comparison(
+    return PairChoice(
         study.study.exam, item.question_id, item.drawings[0], item.drawings[1], setup, study.scale,
         answer.value if answer else None, _turned(FIRST, place) if place.order else None, study.name, place.repeat,
         found.reason, found.seconds, found.at,

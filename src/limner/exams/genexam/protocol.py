@@ -34,6 +34,9 @@ class GenExam(Protocol[ScoringPointsRubric]):
     reply_tokens: Mapping[str, int] = {"mark": 3000, "caption": 600}
     breakdowns = ("subject", "difficulty", "img_type", "taxonomy2")
     dimensions = ("semantic", "spelling", "readability", "logic")
+    weights: Mapping[str, Mapping[str, float]] = {
+        "relaxed": {"semantic": 0.7, "spelling": 0.1, "readability": 0.1, "logic": 0.1}
+    }
 
     def criteria(self, question: Question[ScoringPointsRubric]) -> list[Criterion]:
         """The scoring points and the three ratings."""
@@ -95,8 +98,10 @@ class GenExam(Protocol[ScoringPointsRubric]):
             semantic = round(sum(weight for criterion, weight in weights.items() if known[criterion]), 4)
             found["semantic"] = semantic
             if ratings.keys() <= known.keys():
-                spelling, readability, logic = (known[name] for name in RATINGS)
-                relaxed = semantic * 0.7 + spelling * 0.1 / 2 + readability * 0.1 / 2 + logic * 0.1 / 2
+                parts = self.weights["relaxed"]
+                relaxed = semantic * parts["semantic"]
+                for name in RATINGS:  # One after another, as the release adds: the last bits decide how it rounds.
+                    relaxed += known[name] * parts[name] / 2
                 found["relaxed"] = round(round(relaxed, 3) * 100, 1)
         return found
 

@@ -56,6 +56,25 @@ def _published() -> dict[str, dict[str, str]]:
     return found
 
 
+def published_score(kind: str, score: str, painter: str, spec: str) -> tuple[float, str] | None:
+    """What an exam's paper prints as a painter's score over all questions, and who judged; None where it does not.
+
+    >>> published_score("aibench", "overall", "x", "control/reference")
+    (70.09, 'Qwen3-VL-235B-A22B-Instruct + UniPercept')
+    """
+    rules = paper.rules(kind)
+    names = {_plain(word) for name in (painter.partition("?")[0], spec) for word in (name, name.rpartition("/")[2])}
+    names |= {_plain(rules.painters[spec])} if spec in rules.painters else set()
+    whole = [rule for rule in rules.scores if rule.category and not rule.tag and rule.file == paper.PUBLISHED]
+    for rule in whole:
+        for row in paper.rows(kind):
+            place = row["table"], row["breakdown"], row["category"], rule.metrics.get(row["metric"])
+            wanted = rule.table, rule.breakdown, rule.category, score
+            if place == wanted and _plain(row["model"]) in names:
+                return round(float(row["value"]) * rule.scale, 6), row["judge"]
+    return None
+
+
 def shown(facts: PainterFacts, name: str) -> str | None:
     """A fact as tables show it: sizes in billions, square resolutions by their side.
 

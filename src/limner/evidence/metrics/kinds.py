@@ -1,0 +1,182 @@
+"""Metrics by name, with weights that users have: what is computed, and how one is opened by a word."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ...calls import Attempt, Calls, Fault, Request, Result
+from ...core.errors import UsageError
+from ...core.images import BadImage, inspect
+from ...workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, pool_of
+from ..backends import word_and_options
+from ..metric_table import COLUMNS
+from ..probe import fault_of
+from ..regions.weights import sha256
+
+SECONDS = 600.0
+"""How long one image may take."""
+LOAD_S = 1800.0
+PACKAGES = ("torch", "transformers")
+WORKER = "limner.evidence.metrics.worker"
+
+
+@dataclass(frozen=True)
+class LocalMetricKind:
+    """A metric that a model computes here.
+
+    Attributes:
+        name: What its numbers are called.
+        usage: How it is written.
+        factory: What makes it in a worker.
+        fixed: Arguments of the factory that make it this one.
+        options: Further ones that a user may give.
+        texts: Whether it compares the drawing with the question's prompt.
+        folder: Whether its weights are a folder rather than a file.
+        sets: Whether it is of a painter's drawings together.
+    """
+
+    name: str
+    usage: str
+    about: str
+    factory: str
+    fixed: Mapping[str, Any]
+    options: frozenset[str] = frozenset({"device"})
+    texts: bool = False
+    folder: bool = True
+    sets: bool = False
+
+
+METRICS = {
+    kind.name: kind
+    for kind in (
+        LocalMetricKind(
+            "clip-score", "clip-score:FOLDER", "CLIP's likeness of prompt and drawing", "text_image",
+            {"scaled": False}, texts=True,
+        ),
+        LocalMetricKind(
+            "pickscore", "pickscore:FOLDER", "PickScore's preference for a drawing of a prompt", "text_image",
+            {"scaled": True}, texts=True,
+        ),
+        LocalMetricKind(
+            "vqa-score", "vqa-score:FOLDER", "the chance that a vision-language model finds the prompt in the drawing",
+            "answer_chance", {}, frozenset({"device", "question", "answer"}), texts=True,
+        ),
+        LocalMetricKind(
+            "aesthetic-clip", "aesthetic-clip:FOLDER?head=FILE", "looks, by a head over CLIP", "looks", {},
+            frozenset({"device", "head"}),
+        ),
+        LocalMetricKind(
+            "aesthetic-siglip", "aesthetic-siglip:FOLDER?head=FILE", "looks, by a head over SigLIP", "looks", {},
+            frozenset({"device", "head"}),
+        ),
+        LocalMetricKind(
+            "fid", "fid:FILE.pt", "Fréchet distance to the reference images in Inception's features", "features", {},
+            frozenset({"device", "reference"}), folder=False, sets=True,
+        ),
+        LocalMetricKind(
+            "frechet", "frechet:FOLDER", "the same in the features of any vision model", "features", {},
+            frozenset({"device", "reference"}), sets=True,
+        ),
+    )
+}  # fmt: skip
+
+
+class LocalMetric:
+    """One metric with its weights; measures in a worker, through the journal where the value is one number."""
+
+    def __init__(self, kind: LocalMetricKind, weights: Path, options: Mapping[str, Any]) -> None:
+        self.kind, self.weights, self.options = kind, weights, dict(options)
+        args = {name: value for name, value in self.options.items() if name != "reference"}
+        given = json.dumps({**kind.fixed, **args, "weights": str(weights.resolve())}, sort_keys=True)
+        self._recipe = Recipe(kind.name, f"{WORKER}:{kind.factory}", given, workers=1, start_s=LOAD_S, single=False)
+
+    def check(self) -> None:
+        """Raise early where weights or packages are missing."""
+        if lacking := [name for name in PACKAGES if find_spec(name) is None]:
+            raise UsageError(f"--metric {self.kind.usage}: {lacking[0]} is missing; pip install 'limner[metrics]'")
+        needed = {"weights": self.weights}
+        if "head" in self.options:
+            needed["head"] = Path(str(self.options["head"]))
+        for what, path in needed.items():
+            folder = what == "weights" and self.kind.folder
+            if not (path.is_dir() if folder else path.is_file()):
+                raise UsageError(f"--metric {self.kind.usage}: {path}: no such {'folder' if folder else 'file'}")
+        if self.kind.factory == "looks" and "head" not in self.options:
+            raise UsageError(f"--metric {self.kind.name}: name the head too: {self.kind.usage}")
+
+    def unpriced(self) -> str | None:
+        """It costs nothing."""
+        return None
+
+    @property
+    def setup(self) -> dict[str, Any]:
+        """Everything that decides its values, as the store keeps it; where it computes does not."""
+        args = {name: value for name, value in self.options.items() if name not in ("device", "head")}
+        body = {"judge": f"metric/{self.kind.name}", "weights": weights_id(self.weights)}
+        if "head" in self.options:
+            body["head"] = weights_id(Path(str(self.options["head"])))
+        return {**body, **({"options": args} if args else {})}
+
+    async def compute(self, image: bytes, text: str | None = None) -> Any:
+        """What a worker makes of one image.
+
+        Raises:
+            limner.calls.Fault: ``image`` when it cannot be decoded, ``probe`` when the model fails on it.
+        """
+        name = hashlib.sha256(image).hexdigest()[:12]
+        try:
+            inspect(image)
+        except BadImage as error:
+            raise Fault("image", str(error)) from error
+        given = {"text": text} if self.kind.texts else {}
+        try:
+            job = pool_of(self._recipe).submit(given, (image,), seconds=SECONDS)
+            return (await asyncio.wrap_future(job)).value
+        except (WorkerDeath, JobFailure, WorkerUnfit) as error:
+            fault = fault_of(error, self._recipe.label)
+            raise Fault(fault.kind, f"image {name}: {fault.detail}") from error
+
+    async def measure(self, image: bytes, text: str, calls: Calls) -> dict[str, Any]:
+        """The number of one drawing, or what was measured before."""
+        body: dict[str, Any] = {"image": hashlib.sha256(image).hexdigest(), "setup": self.setup}
+        if self.kind.texts:
+            body["text"] = text
+
+        async def perform(_attempt: Attempt) -> Result:
+            return Result({"value": await self.compute(image, text)})
+
+        outcome = await calls.do(Request("metric", f"metric/{self.kind.name}", body), perform)
+        return dict(outcome.payload["value"])
+
+
+def weights_id(path: Path) -> str:
+    """Identifies weights by what they are, wherever they lie: a file's hash, or that of a folder's files."""
+    if path.is_file():
+        return sha256(path)[:16]
+    files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+    told = [f"{file.relative_to(path)} {sha256(file)}" for file in files if file.suffix != ".md"]
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+
+
+def open_metric(word: str) -> LocalMetric:
+    """The metric behind ``NAME:WEIGHTS?option=value``.
+
+    Raises:
+        UsageError: There is none of that name, or it has no such option.
+    """
+    head, options = word_and_options(word)
+    name, _, weights = head.partition(":")
+    if name not in METRICS or not weights:
+        usages = ", ".join(kind.usage for kind in METRICS.values())
+        raise UsageError(f"--metric {word}: there is {usages}; or FILE.csv, a table of {','.join(COLUMNS)}")
+    kind = METRICS[name]
+    if unknown := sorted(options.keys() - kind.options):
+        raise UsageError(f"--metric {word}: no option {unknown[0]}; there is: {', '.join(sorted(kind.options))}")
+    return LocalMetric(kind, Path(weights).expanduser(), options)

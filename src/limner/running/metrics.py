@@ -1,0 +1,175 @@
+"""Runs a metric over stored drawings: numbers of drawings become ratings, numbers of painters stand by themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..calls import Calls, Fault, digest, setup_id
+from ..core.errors import LimnerError, LostImage, UsageError
+from ..core.faults import lost, unexpected
+from ..core.images import SUFFIXES
+from ..evidence.metrics import LocalMetric
+from ..evidence.metrics.frechet import Moments, frechet_distance
+from ..evidence.probe import Probe
+from ..judges import Judge
+from ..painters import Painter
+from ..store import Store
+from ..store.ratings import PainterMetric, Rating, load_painter_metrics, save_painter_metrics, save_ratings
+from ..store.records import Drawing, row_name, save_setup
+from ..strategies import Strategy
+from .plan import Plan, Slot
+from .rate import METRIC
+from .runner import Runner
+from .steps import stop_if_pointless
+
+
+class MetricRunner(Runner):
+    """Measures every finished drawing with one metric. Run it again to resume.
+
+    Attributes:
+        cut: Drawings whose prompt is longer than the metric's model reads.
+    """
+
+    def __init__(self, plan: Plan, store: Store, metric: LocalMetric) -> None:
+        super().__init__(plan, store)
+        self.metric, self.cut = metric, 0
+
+    def run(self) -> Any:
+        """Run to the end; see `Runner.run`."""
+        self.check()
+        self._setup = setup_id(self.metric.setup)
+        save_setup(self.store, self._setup, self.metric.setup, METRIC)
+        return super().run()
+
+    def _everyone(self) -> list[Painter | Strategy | Judge | Probe]:
+        return [self.metric]  # type: ignore[list-item]
+
+    @property
+    def _steps(self) -> int:
+        return 0
+
+    def _slots(self) -> list[Slot]:
+        return [slot for slot in self.backlog.slots() if slot.drawn is not None]
+
+    async def _fill(self, slot: Slot, calls: Calls) -> None:
+        drawing, found, fault = slot.drawn, None, None
+        assert drawing is not None
+        try:
+            if drawing.image is None:
+                raise Fault("missing", "the drawing came without its image; import it again with --images")
+            data = await asyncio.to_thread(self.store.blobs.get, drawing.image)
+            found = await self.metric.measure(data, slot.question.prompt, calls)
+        except (Fault, LostImage) as error:
+            fault = lost(error)
+            stop_if_pointless(fault)
+        except LimnerError:
+            raise
+        except Exception as error:
+            fault = unexpected(error)
+        kind, detail = (None, None) if fault is None else (fault.kind, fault.detail)
+        value = None if found is None else float(found["value"])
+        reason = None if fault is None else f"{kind}: {detail}"[:500]
+        row = Rating(drawing.id, self._setup, self.metric.kind.name, value, reason=reason)
+        self._later(save_ratings(self.store, [row]))
+        self.cut += found is not None and found.get("read", 0) < found.get("tokens", 0)
+        self.progress.count(slot.question.id, "failed" if fault else "done", kind, detail)
+        self._slips.count(self.metric.kind.name, kind, detail)
+
+
+@dataclass(frozen=True)
+class SetDistance:
+    """One painter's distance to the reference set.
+
+    Attributes:
+        n: Drawings it rests on.
+        least: The least number of images on either side for which the covariance can have its full rank.
+        stored: Whether it was known already, for the same images.
+    """
+
+    painter: str
+    value: float
+    n: int
+    reference_n: int
+    least: int
+    stored: bool
+
+    @property
+    def words(self) -> str:
+        """The number with what it rests on."""
+        told = f"{self.painter}: {self.value:.3f} (n = {self.n:,} drawings, {self.reference_n:,} reference images)"
+        few = min(self.n, self.reference_n) < self.least
+        return told + (f"; too few: below {self.least:,} images the distance comes out too large" if few else "")
+
+
+def set_distances(plan: Plan, store: Store, metric: LocalMetric) -> list[SetDistance]:
+    """Every painter's Fréchet distance to the reference set; what is known for the same images is not computed again.
+
+    Raises:
+        UsageError: There are no reference images, or no painter has two drawings.
+    """
+    metric.check()
+    reference = _reference(plan, store, metric.options.get("reference"))
+    rows: dict[tuple[str, str], dict[str, Drawing]] = {}
+    for slot in Runner(plan, store).backlog.slots():
+        if (drawing := slot.drawn) is not None and drawing.image is not None:
+            rows.setdefault((drawing.label, drawing.strategy), {})[drawing.id] = drawing
+    if not any(len(each) > 1 for each in rows.values()):
+        raise UsageError(f"{plan.exam.name}: a distance needs two drawings of one painter")
+    setup = {**metric.setup, "reference": {"images": digest(sorted(reference)), "n": len(reference)}}
+    id = setup_id(setup)
+    save_setup(store, id, setup, METRIC)
+    known = {(row.painter, row.strategy): row for row in load_painter_metrics(store, plan.exam.name) if row.setup == id}
+    found, theirs = [], None
+    for (painter, strategy), drawings in sorted(rows.items()):
+        images = sorted(str(drawing.image) for drawing in drawings.values())
+        before, name = known.get((painter, strategy)), row_name(painter, strategy)
+        if len(images) < 2:
+            continue
+        if before is not None and before.body.get("images") == digest(images):
+            found.append(SetDistance(name, before.value, len(images), len(reference), before.body["least_n"], True))
+            continue
+        theirs = theirs or _moments(metric, reference.values())
+        own = _moments(metric, (store.blobs.get(image) for image in images))
+        value, least = frechet_distance(own, theirs), theirs.dims + 1
+        body = {"images": digest(images), "reference_n": len(reference), "dims": theirs.dims, "least_n": least}
+        made = PainterMetric(plan.exam.name, painter, id, value, strategy, n=len(images), body=body)
+        save_painter_metrics(store, [made]).result()
+        found.append(SetDistance(name, value, len(images), len(reference), least, False))
+    return found
+
+
+def _reference(plan: Plan, store: Store, folder: str | None) -> Mapping[str, bytes]:
+    """The reference set by hash: a folder's images, or the questions' own reference images."""
+    if folder is not None:
+        endings = {f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg")}
+        there = Path(folder).expanduser()
+        files = [file for file in sorted(there.rglob("*")) if file.suffix.lower() in endings and file.is_file()]
+        images: Sequence[bytes] = [file.read_bytes() for file in files]
+    else:
+        hashes = {q.reference.known_sha256 for q in plan.exam.questions if q.reference is not None}
+        images = [store.blobs.get(sha256) for sha256 in sorted(filter(None, hashes))]
+    found = {hashlib.sha256(image).hexdigest(): image for image in images}
+    if len(found) < 2:
+        where = folder or f"the questions of {plan.exam.name}"
+        raise UsageError(f"{where}: a distance needs two reference images; name a folder with ?reference=FOLDER")
+    return found
+
+
+def _moments(metric: LocalMetric, images: Iterable[bytes]) -> Moments:
+    import base64
+
+    found = Moments()
+    for image in images:
+        try:
+            told = asyncio.run(metric.compute(image))
+        except Fault as fault:
+            raise UsageError(f"{metric.kind.name}: {fault.detail}") from fault
+        found.add(np.frombuffer(base64.b64decode(told["value"]), dtype="<f4").astype(np.float64))
+    return found

@@ -1,0 +1,195 @@
+"""Runs a baseline over stored drawings: numbers become ratings, choices become comparisons, each stored at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from ..calls import Calls, Fault
+from ..core.errors import LimnerError, LostImage, UsageError
+from ..core.exam import Question
+from ..core.faults import lost, unexpected
+from ..core.prompts import Prompts
+from ..evidence.probe import Probe
+from ..judges import Judge
+from ..judges.baselines import Baseline
+from ..models import ChatModel, Context, ReplayModel
+from ..models.afresh import complete_afresh
+from ..painters import Painter
+from ..store import Store
+from ..store.ratings import Comparison, Rating, save_comparisons, save_ratings
+from ..store.records import Drawing, row_name, save_setup
+from ..strategies import Strategy
+from .plan import Plan, setup_id
+from .runner import Runner
+from .steps import stop_if_pointless
+
+ARENA = "arena"
+"""The scale of choices that a model makes."""
+METRIC = "metric"
+
+
+@dataclass(frozen=True)
+class RatedItem:
+    """One ask: a drawing, or two of one question in the order of showing.
+
+    Attributes:
+        turned: Whether the drawings are shown in the other order than they are named.
+    """
+
+    question: Question[Any]
+    drawings: tuple[Drawing, ...]
+    turned: bool = False
+
+    @property
+    def shown(self) -> tuple[Drawing, ...]:
+        """The drawings as they are shown."""
+        return self.drawings[::-1] if self.turned else self.drawings
+
+    @property
+    def painter(self) -> str:
+        """Whose they are, in the order of showing."""
+        return " | ".join(drawing.painter for drawing in self.shown)
+
+
+class RatingRunner(Runner):
+    """Runs one baseline by one model. To resume is to run it again: what was answered stands in the journal.
+
+    Args:
+        plan: Which stored drawings; it has no judges and no probes.
+        store: Where they are.
+        baseline: What is asked.
+        model: Who is asked.
+        prompts: In which words.
+        against: Of two drawings one must be by this painter; by default every two painters meet.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        baseline: Baseline,
+        model: ChatModel | ReplayModel,
+        prompts: Prompts,
+        against: str | None = None,
+    ) -> None:
+        super().__init__(plan, store)
+        self.baseline, self.model, self.prompts, self.against = baseline, model, prompts, against
+        self.setup = baseline.setup(model, prompts)
+
+    @property
+    def setup_id(self) -> str:
+        """How the store knows this evaluator."""
+        return setup_id(self.setup)
+
+    def items(self) -> list[RatedItem]:
+        """Every ask of this run.
+
+        Raises:
+            UsageError: There is nothing to be asked about.
+        """
+        done: dict[str, list[tuple[Question[Any], Drawing]]] = {}
+        for slot in self.backlog.slots():
+            if slot.stored is not None and slot.stored.status == "done":
+                done.setdefault(slot.question.id, []).append((slot.question, slot.stored))
+        if self.baseline.pictures == 1:
+            found = [RatedItem(question, (drawing,)) for rows in done.values() for question, drawing in rows]
+        else:
+            found = [item for rows in done.values() for item in self._met(rows)]
+        if not found:
+            need = "a finished drawing" if self.baseline.pictures == 1 else "a question that two painters have drawn"
+            raise UsageError(f"{self.plan.exam.name}: there is not {need}" + self._hint())
+        return found
+
+    def _hint(self) -> str:
+        return f" with one by {self.against}" if self.against else ""
+
+    def _met(self, rows: Sequence[tuple[Question[Any], Drawing]]) -> Iterator[RatedItem]:
+        """Every two drawings of a question by different painters, first of equal seeds, in both orders."""
+        for (question, one), (_, other) in combinations(sorted(rows, key=lambda row: _order(row[1])), 2):
+            names = [{drawing.painter, _name(drawing)} for drawing in (one, other)]
+            met = self.against is None or self.against in names[0] | names[1]
+            if _name(one) != _name(other) and one.seed == other.seed and met:
+                for turned in (False, True):
+                    yield RatedItem(question, (one, other), turned)
+
+    def estimate(self) -> float | None:
+        """About what all asks cost together, in dollars; None where nobody knows."""
+        each = self.baseline.price(self.model, self.prompts)
+        return None if each is None else each * len(self.items())
+
+    def run(self) -> Any:
+        """Run to the end; see `Runner.run`."""
+        self.check()
+        self.items()
+        save_setup(self.store, self.setup_id, self.setup, METRIC)
+        return super().run()
+
+    def _everyone(self) -> list[Painter | Strategy | Judge | Probe]:
+        return [self.model]  # type: ignore[list-item]
+
+    @property
+    def _steps(self) -> int:
+        return 0
+
+    def _slots(self) -> list[RatedItem]:
+        return self.items()
+
+    def _painter_of(self, slot: RatedItem) -> str | None:
+        return slot.drawings[0].painter
+
+    async def _fill(self, slot: RatedItem, calls: Calls) -> None:
+        """Ask, and keep what is said; a fault is an outcome without a value, and told with its reason."""
+        value, fault = None, None
+        try:
+            images = [drawing.image for drawing in slot.shown]
+            if None in images:
+                raise Fault("missing", "the drawing came without its image; import it again with --images")
+            shown = self.baseline.shown(self.prompts, slot.question.prompt, *map(str, images))
+            about = Context(self.plan.exam.name, slot.question.id, slot.painter, self.baseline.metric)
+            value = (await complete_afresh(self.model, shown, self.baseline.contract, about, calls)).value
+        except (Fault, LostImage) as error:
+            fault = lost(error)
+            stop_if_pointless(fault)
+        except LimnerError:
+            raise
+        except Exception as error:
+            fault = unexpected(error)
+        self._keep(slot, value, None if fault is None else f"{fault.kind}: {fault.detail}"[:500])
+        kind, detail = (None, None) if fault is None else (fault.kind, fault.detail)
+        self.progress.count(slot.question.id, "failed" if fault else "done", kind, detail)
+        self._slips.count(self.baseline.metric, kind, detail)
+
+    def _keep(self, item: RatedItem, value: Any, reason: str | None) -> None:
+        if self.baseline.pictures == 1:
+            (drawing,) = item.drawings
+            numbers = value or {self.baseline.metric: None}
+            rows = [Rating(drawing.id, self.setup_id, scale, n, reason=reason) for scale, n in numbers.items()]
+            self._later(save_ratings(self.store, rows))
+            return
+        one, other = item.drawings
+        # The same two in the other order are another time of asking.
+        made = Comparison(
+            one.exam, item.question.id, one.id, other.id, self.setup_id, ARENA, _named(value, item.turned),
+            "second" if item.turned else "first", repeat=int(item.turned), reason=reason,
+        )  # fmt: skip
+        self._later(save_comparisons(self.store, [made]))
+
+
+def _named(choice: str | None, turned: bool) -> str | None:
+    """A choice by the order of showing, as one by the order of naming.
+
+    >>> _named("first", True), _named("tie", True), _named("second", False)
+    ('second', 'tie', 'second')
+    """
+    return {"first": "second", "second": "first"}.get(choice or "", choice) if turned else choice
+
+
+def _name(drawing: Drawing) -> str:
+    return row_name(drawing.label, drawing.strategy)
+
+
+def _order(drawing: Drawing) -> tuple[str, int, str]:
+    return _name(drawing), drawing.seed, drawing.id

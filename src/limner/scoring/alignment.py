@@ -1,0 +1,269 @@
+"""Painters as people see them and as every other evaluator does: the points behind a correlation with people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import exams
+from ..core.errors import UsageError
+from ..core.evaluator import Evaluator, labelled
+from ..core.protocol import Protocol
+from ..store import DEFAULT, Store
+from ..store.open import open_store
+from ..store.ratings import Rating, load_comparisons, load_painter_metrics, load_ratings
+from ..store.records import Drawing, evaluator_kinds, load_drawings, load_questions, load_setups, row_name
+from . import MET, Group
+from .groups import find_groups, stored_exam
+from .parts import score_parts, values_of
+from .preferences import PEOPLE, preferences
+from .stats import Measure, spearman
+from .stats.weights import pearson
+
+WON = "pairs won"
+RANK = "rank"
+"""A scale of which less is better."""
+LEAST = 3
+"""Fewer points than this are in no order to speak of."""
+Spot = tuple[str, str]
+"""A painter's row, and a tag's value where points are made for each."""
+Values = Mapping[Spot, float]
+
+
+@dataclass(frozen=True)
+class AlignedPoint:
+    """A painter, or a painter on one value of a tag, as both see it."""
+
+    painter: str
+    value: str
+    people: float
+    evaluator: float
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """One evaluator beside people.
+
+    Attributes:
+        judge: What the evaluator is called in its setup, such as ``metric/fid``.
+        scale: Which of its numbers.
+        asked: Which of people's numbers.
+    """
+
+    evaluator: str
+    judge: str
+    scale: str
+    asked: str
+    points: tuple[AlignedPoint, ...]
+
+    def measure(self, name: str) -> Measure:
+        """``pearson`` or ``spearman`` over the points."""
+        one, other = [p.people for p in self.points], [p.evaluator for p in self.points]
+        if len(one) < LEAST:
+            return Measure(None, len(one), f"fewer than {LEAST} points")
+        if name == "spearman":
+            return spearman(one, other)
+        import numpy as np
+
+        value = pearson(np.array(one), np.array(other))
+        return Measure(None, len(one), "all have the same score") if np.isnan(value) else Measure(value, len(one))
+
+
+class _Field:
+    """What the store has, by painters."""
+
+    def __init__(self, store: Store, exam: str, kind: str, tag: str | None) -> None:
+        self.tag, self.protocol = tag, exams.kind(kind).protocol
+        questions = load_questions(store, exam, exams.kind(kind).rubric)
+        self.drawings: dict[str, Drawing] = {each.id: each for each in load_drawings(store, exam)}
+        self.tags = {id: questions[each.question_hash].tags for id, each in self.drawings.items()
+                     if each.question_hash in questions}  # fmt: skip
+
+    def spot(self, drawing: str) -> Spot:
+        """Where a drawing counts."""
+        found = self.drawings[drawing]
+        return row_name(found.label, found.strategy), self.tags[drawing].get(self.tag, "") if self.tag else ""
+
+    def means(self, numbers: Mapping[str, float], only: Iterable[str]) -> Values:
+        """The mean of drawings' numbers at every spot."""
+        found: dict[Spot, list[float]] = {}
+        for id in only:
+            if id in numbers and id in self.tags:
+                found.setdefault(self.spot(id), []).append(numbers[id])
+        return {spot: sum(values) / len(values) for spot, values in found.items()}
+
+
+def alignments(
+    exam: str,
+    *,
+    study: str | None = None,
+    judges: Sequence[str] = (),
+    scale: str | None = None,
+    tag: str | None = None,
+    reading: str = "careful",
+    store: Store | str | Path = DEFAULT,
+    **which: Any,
+) -> list[Alignment]:
+    """Every judge and metric beside people, painter by painter, on the drawings that both have a number for.
+
+    Args:
+        exam: The exam's name in the store.
+        study: Only this study's people.
+        judges: Only these evaluators.
+        scale: Which of people's scales; all of them on average by default.
+        tag: Make a point for every painter and value of this tag.
+        reading: How stored replies are read.
+        store: Where everything is.
+        **which: ``painters``, ``without``, ``variant``, ``options``, ``wording``.
+
+    Raises:
+        UsageError: Nobody has rated or chosen, or nobody else has.
+    """
+    with open_store(store) as opened:
+        named = stored_exam(exam, opened)
+        field = _Field(opened, named.name, named.kind, tag)
+        kinds, setups = evaluator_kinds(opened), load_setups(opened)
+        ratings = list(load_ratings(opened, named.name))
+        rated, asked = _people(field, [r for r in ratings if study in (None, r.study)], kinds, scale)
+        wins = {} if rated or tag else _win_rates(named.name, opened, study, scale)
+        if not rated and not wins:
+            by = f" by {scale}" if scale else ""
+            raise UsageError(f"{named.name}: no person has rated or chosen{by}; a study asks people")
+        asked, overall = asked or WON, field.means(rated, rated) or wins
+        _, groups = find_groups(named.name, store=opened, reading=reading, **which)
+        groups = [group for group in groups if kinds.get(group.evaluator.id, "judge") != "person"]
+        shown = {group.name for group in groups} if which.get("painters") or which.get("without") else None
+        found = _judged(field, groups, rated, wins, asked)
+        metrics = [r for r in ratings if kinds.get(r.setup) == "metric" and r.scale == _metric(setups[r.setup])]
+        names = _labels(setups, kinds)
+        found += _metrics(field, metrics, names, rated, wins, asked)
+        if not tag:
+            for id, values in _painter_metrics(named.name, opened).items():
+                found.append(_aligned(names[id], metrics_scale(names[id]), asked, overall, values))
+            for id, values in _arena(named.name, opened, kinds).items():
+                found.append(_aligned(names[id], WON, asked, overall, values))
+    if shown is not None:
+        found = [_only(each, shown) for each in found]
+    wanted = [e for e in found if not judges or e.evaluator in judges or e.judge in judges]
+    if not wanted:
+        there = ", ".join(sorted({each.evaluator for each in found})) or "nobody"
+        raise UsageError(f"{named.name}: nobody to hold against people; there is: {there}")
+    return sorted(wanted, key=lambda each: (each.judge.startswith("metric/"), each.evaluator))
+
+
+def _metric(setup: Mapping[str, Any]) -> str:
+    """The name of a metric's own scale: ``wiscore`` of ``metric/wiscore:openai/o3``."""
+    return str(setup["judge"]).removeprefix("metric/").partition(":")[0]
+
+
+def _labels(setups: Mapping[str, Mapping[str, Any]], kinds: Mapping[str, str]) -> dict[str, Evaluator]:
+    some = [Evaluator(id, body, kind="metric") for id, body in setups.items() if kinds.get(id) == "metric"]
+    return {each.id: each for each in labelled(some)}
+
+
+def _people(
+    field: _Field, ratings: Sequence[Rating], kinds: Mapping[str, str], scale: str | None
+) -> tuple[dict[str, float], str]:
+    """Drawing -> people's mean, over persons of their means over scales; and the scales' names."""
+    given: dict[tuple[str, str], list[float]] = {}
+    scales: set[str] = set()
+    for row in ratings:
+        wanted = row.scale == scale if scale else row.scale != RANK
+        if kinds.get(row.setup) == "person" and row.value is not None and wanted and row.drawing in field.tags:
+            given.setdefault((row.drawing, row.setup), []).append(-row.value if row.scale == RANK else row.value)
+            scales.add(row.scale)
+    by: dict[str, list[float]] = {}
+    for (drawing, _), values in given.items():
+        by.setdefault(drawing, []).append(sum(values) / len(values))
+    return {id: sum(values) / len(values) for id, values in by.items()}, ", ".join(sorted(scales))
+
+
+def _win_rates(exam: str, store: Store, study: str | None, scale: str | None) -> dict[Spot, float]:
+    """How often each painter wins where people chose: all people together, or the one person there is."""
+    try:
+        found = preferences(exam, store=store, study=study)
+    except UsageError:
+        return {}
+    mine = [each for each in found if each.evaluator.startswith((PEOPLE, "person/")) and scale in (None, each.scale)]
+    return {(name, ""): rate for name, rate in mine[0].rates.items()} if mine else {}
+
+
+def _painter_metrics(exam: str, store: Store) -> dict[str, dict[Spot, float]]:
+    found: dict[str, dict[Spot, float]] = {}
+    for row in load_painter_metrics(store, exam):
+        found.setdefault(row.setup, {})[row_name(row.painter, row.strategy or "direct"), ""] = row.value
+    return found
+
+
+def _arena(exam: str, store: Store, kinds: Mapping[str, str]) -> dict[str, dict[Spot, float]]:
+    found: dict[str, dict[Spot, float]] = {}
+    setups = {row.setup for row in load_comparisons(store, exam) if kinds.get(row.setup) == "metric"}
+    for setup in sorted(setups):
+        (mine, *_) = preferences(exam, store=store, judges=[setup])
+        found[setup] = {(name, ""): rate for name, rate in mine.rates.items()}
+    return found
+
+
+def _judged(
+    field: _Field, groups: Sequence[Group], rated: Mapping[str, float], wins: Values, asked: str
+) -> list[Alignment]:
+    found = []
+    for evaluator in {group.evaluator.id: group.evaluator for group in groups}.values():
+        spots: dict[Spot, list[Any]] = {}
+        for group in groups:
+            for entry in group.scored if group.evaluator.id == evaluator.id else ():
+                if not rated or entry.drawing.id in rated:
+                    spots.setdefault(field.spot(entry.drawing.id), []).append(entry)
+        protocol = field.protocol
+        numbers = {spot: values_of(score_parts(entries, protocol), protocol) for spot, entries in spots.items()}
+        score = _main(numbers.values(), protocol)
+        values = {spot: each[score] for spot, each in numbers.items() if score in each}
+        common = [entry.drawing.id for entries in spots.values() for entry in entries]
+        people = field.means(rated, dict.fromkeys(common)) if rated else wins
+        found.append(_aligned(evaluator, score, asked, people, values))
+    return found
+
+
+def _main(numbers: Iterable[Mapping[str, float]], protocol: Protocol[Any]) -> str:
+    """The first leading score that most points have, else the share of criteria met."""
+    listed = list(numbers)
+    main = [score.name for score in protocol.scored if score.main]
+    return next((name for name in main if 2 * sum(name in each for each in listed) > len(listed)), MET.name)
+
+
+def _metrics(
+    field: _Field,
+    metrics: Sequence[Rating],
+    names: Mapping[str, Evaluator],
+    rated: Mapping[str, float],
+    wins: Values,
+    asked: str,
+) -> list[Alignment]:
+    by: dict[str, dict[str, float]] = {}
+    for row in metrics:
+        if row.value is not None:
+            by.setdefault(row.setup, {})[row.drawing] = row.value
+    found = []
+    for setup, numbers in by.items():
+        common = [id for id in numbers if not rated or id in rated]
+        people = field.means(rated, common) if rated else wins
+        found.append(_aligned(names[setup], metrics_scale(names[setup]), asked, people, field.means(numbers, common)))
+    return found
+
+
+def metrics_scale(evaluator: Evaluator) -> str:
+    """What a metric's numbers are called."""
+    return _metric(evaluator.setup)
+
+
+def _aligned(evaluator: Evaluator, scale: str, asked: str, people: Values, values: Values) -> Alignment:
+    spots = sorted(people.keys() & values.keys())
+    points = tuple(AlignedPoint(*spot, people[spot], values[spot]) for spot in spots)
+    return Alignment(evaluator.name, evaluator.judge, scale, asked, points)
+
+
+def _only(found: Alignment, painters: set[str]) -> Alignment:
+    points = tuple(point for point in found.points if point.painter in painters)
+    return Alignment(found.evaluator, found.judge, found.scale, found.asked, points)

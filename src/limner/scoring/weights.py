@@ -1,0 +1,239 @@
+"""Weights of an exam's dimensions, fitted to what some raters say overall and shown on the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import exams
+from ..core.errors import UsageError
+from ..core.protocol import Protocol
+from ..store import DEFAULT, Store
+from ..store.open import open_store
+from ..store.ratings import inclusion_weights, load_ratings
+from ..store.records import evaluator_kinds
+from .entries import evaluators_of
+from .groups import find_groups, stored_exam
+from .stats.resample import bootstrap
+from .stats.types import Floats, Interval, Plain
+from .stats.weights import FittedWeights, fit_weights
+
+OVERALL = "overall"
+"""The scale of the rating that weights are fitted to."""
+FITTED, ROUNDED, OWN, EQUAL, ALONE = "fitted", "rounded", "exam", "equal", "first alone"
+GAIN = "gain"
+
+
+@dataclass(frozen=True)
+class RatedDrawing:
+    """One drawing as one person marked and rated it: shares of the best of each dimension, and the rating."""
+
+    rater: str
+    drawing: str
+    question: str
+    shares: tuple[float, ...]
+    overall: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class WeightsFold(Plain):
+    """One fit: on whom, and how it does on the others.
+
+    Attributes:
+        train: Raters the weights were fitted on.
+        held_out: Raters they are shown on; nobody for the fit on all.
+        correlations: Name of some weights -> Pearson's r of the weighted sum with the held-out raters' overall rating.
+        gain: r of the rounded weights less r of the exam's own, on the same drawings.
+        n: Drawings that the held-out raters rated.
+    """
+
+    train: tuple[str, ...]
+    held_out: tuple[str, ...]
+    fitted: FittedWeights
+    correlations: Mapping[str, Interval]
+    gain: Interval
+    n: int
+
+
+@dataclass(frozen=True)
+class WeightsFit(Plain):
+    """All folds, and the fit on everyone.
+
+    Attributes:
+        own: The exam's own weights of the dimensions.
+        everyone: The fit on all raters; shown on nobody.
+    """
+
+    exam: str
+    score: str
+    dimensions: tuple[str, ...]
+    own: tuple[float, ...]
+    raters: tuple[str, ...]
+    folds: tuple[WeightsFold, ...]
+    everyone: FittedWeights
+
+
+def fitted_weights(
+    exam: str,
+    *,
+    study: str | None = None,
+    train: Sequence[str] = (),
+    score: str | None = None,
+    reading: str = "careful",
+    store: Store | str | Path = DEFAULT,
+    **which: Any,
+) -> WeightsFit:
+    """Fit the weights of a score's dimensions to overall ratings; each rater in turn is held out.
+
+    Args:
+        exam: The exam's name in the store.
+        study: Only this study's ratings.
+        train: Fit on these raters, and hold out all others.
+        score: The weighted score; the exam's only one by default.
+        reading: How stored replies are read.
+        store: Where marks and ratings are.
+        **which: ``painters``, ``without``, ``selection``; see `limner.scoring.groups.find_groups`.
+
+    Raises:
+        UsageError: The exam has no weighted score, or too few people marked and rated the same drawings.
+    """
+    with open_store(store) as opened:
+        named = stored_exam(exam, opened)
+        protocol = exams.kind(named.kind).protocol
+        score, own = _weighted(named.name, protocol, score)
+        rows = _rows(opened, named.name, protocol, list(own), study, reading, which)
+    raters = sorted({row.rater for row in rows})
+    if len(raters) < 2:
+        there = ", ".join(raters) or "nobody"
+        raise UsageError(f"{named.name}: weights need two people who mark and rate {OVERALL}; there is: {there}")
+    if unknown := sorted(set(train) - set(raters)):
+        raise UsageError(f"--train {unknown[0]}: there is: {', '.join(raters)}")
+    if train and set(train) == set(raters):
+        raise UsageError("--train: leave some raters out, for the weights to be shown on")
+    parts = [tuple(train)] if train else [tuple(r for r in raters if r != out) for out in raters]
+    folds = [_fold(rows, part, tuple(r for r in raters if r not in part), tuple(own.values())) for part in parts]
+    everyone = _fit(_means(rows, raters))
+    return WeightsFit(named.name, score, tuple(own), tuple(own.values()), tuple(raters), tuple(folds), everyone)
+
+
+def _weighted(exam: str, protocol: Protocol[Any], wanted: str | None) -> tuple[str, Mapping[str, float]]:
+    if wanted is None and len(protocol.weights) == 1:
+        wanted = next(iter(protocol.weights))
+    if wanted is None or wanted not in protocol.weights:
+        raise UsageError(f"{exam}: no weighted score {wanted or ''}; there is: {', '.join(protocol.weights) or 'none'}")
+    return wanted, protocol.weights[wanted]
+
+
+def _rows(
+    store: Store,
+    exam: str,
+    protocol: Protocol[Any],
+    dimensions: Sequence[str],
+    study: str | None,
+    reading: str,
+    which: Mapping[str, Any],
+) -> list[RatedDrawing]:
+    kinds, tops = evaluator_kinds(store), {score.name: score.top for score in protocol.scored}
+    persons = {each.id: each.judge for each in evaluators_of(store, exam) if kinds.get(each.id) == "person"}
+    rated = {
+        (row.setup, row.drawing): row
+        for row in load_ratings(store, exam, study)
+        if row.scale == OVERALL and row.repeat == 0 and row.value is not None
+    }
+    weights = {name: inclusion_weights(store, name) for name in {row.study for row in rated.values() if row.study}}
+    if not persons:
+        return []
+    _, groups = find_groups(exam, store=store, reading=reading, judges=sorted(set(persons.values())), **which)
+    found = []
+    for group in groups:
+        for entry in group.scored:
+            row = rated.get((group.evaluator.id, entry.drawing.id))
+            values = [entry.scores.get(name) for name in dimensions]
+            if row is None or row.value is None or entry.marking is None or entry.marking.repeat:
+                continue
+            if any(value is None for value in values):
+                continue
+            shares = tuple(float(value or 0.0) / tops[name] for name, value in zip(dimensions, values, strict=True))
+            weight = weights.get(row.study or "", {}).get(frozenset((entry.drawing.id,)), 1.0)
+            person = persons[group.evaluator.id].removeprefix("person/")
+            found.append(RatedDrawing(person, entry.drawing.id, entry.question.id, shares, row.value, weight))
+    return sorted(found, key=lambda row: (row.question, row.drawing, row.rater))
+
+
+Means = tuple[list[str], Floats, Floats, Floats]
+"""Questions, shares, ratings and weights, one row per drawing, raters averaged."""
+
+
+def _means(rows: Sequence[RatedDrawing], raters: Sequence[str]) -> Means:
+    """As the papers do it: the mean over raters of each drawing."""
+    by: dict[str, list[RatedDrawing]] = {}
+    for row in rows:
+        if row.rater in raters:
+            by.setdefault(row.drawing, []).append(row)
+    questions = [group[0].question for group in by.values()]
+    shares = np.array([np.mean([row.shares for row in group], axis=0) for group in by.values()])
+    ratings = np.array([np.mean([row.overall for row in group]) for group in by.values()])
+    return questions, shares, ratings, np.array([group[0].weight for group in by.values()])
+
+
+def _fit(means: Means) -> FittedWeights:
+    _, shares, ratings, each = means
+    return fit_weights(shares, ratings, each)  # type: ignore[arg-type]
+
+
+def _fold(
+    rows: Sequence[RatedDrawing], train: tuple[str, ...], out: tuple[str, ...], own: Sequence[float]
+) -> WeightsFold:
+    fitted, count = _fit(_means(rows, train)), len(own)
+    means = _means(rows, out)
+    tried = {
+        FITTED: fitted.exact, ROUNDED: fitted.rounded, OWN: tuple(own), EQUAL: (1 / count,) * count,
+        ALONE: (1.0, *([0.0] * (count - 1))),
+    }  # fmt: skip
+    found = _correlations(means, {name: w for name, w in tried.items() if not np.isnan(w).any()})
+    blank = Interval(n=len(set(means[0])))
+    told = {name: found.get(name, blank) for name in tried}
+    return WeightsFold(train, out, fitted, told, found.get(GAIN, blank), len(means[0]))
+
+
+def _correlations(means: Means, tried: Mapping[str, Sequence[float]]) -> dict[str, Interval]:
+    """Each weighted sum's correlation with the ratings, by moments that are summed question by question."""
+    questions, shares, ratings, each = means
+    place = {question: n for n, question in enumerate(sorted(set(questions)))}
+    at = np.array([place[question] for question in questions])
+
+    def part(values: Floats) -> tuple[Floats, Floats]:
+        tops, bottoms = np.zeros(len(place)), np.zeros(len(place))
+        np.add.at(tops, at, each * values)
+        np.add.at(bottoms, at, each)
+        return tops, bottoms
+
+    y = ratings - ratings.mean()
+    parts = {"y": part(y), "yy": part(y * y)}
+    for name, weights in tried.items():
+        x = shares @ np.array(weights)
+        x = x - x.mean()
+        parts |= {f"{name} x": part(x), f"{name} xx": part(x * x), f"{name} xy": part(x * y)}
+
+    def derive(mean: Mapping[str, Any]) -> dict[str, Any]:
+        found = {}
+        for name in tried:
+            above = mean[f"{name} xy"] - mean[f"{name} x"] * mean["y"]
+            below = (mean[f"{name} xx"] - mean[f"{name} x"] ** 2) * (mean["yy"] - mean["y"] ** 2)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                found[name] = np.where(below > 1e-18, above / np.sqrt(np.maximum(below, 1e-300)), np.nan)
+        if ROUNDED in found and OWN in found:
+            found[GAIN] = found[ROUNDED] - found[OWN]
+        return found
+
+    return {name: _plain(found) for name, found in bootstrap(parts, derive).items()}
+
+
+def _plain(found: Interval) -> Interval:
+    value, low, high = (None if end is None else float(end) for end in (found.value, found.low, found.high))
+    return Interval(value, low, high, found.n)

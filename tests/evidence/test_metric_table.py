@@ -1,0 +1,133 @@
+"""Numbers of any metric from a table: of drawings and painters, each found, each wrong line named with its fix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from limner.core.errors import DataError
+from limner.evidence.metric_table import read_metrics
+from limner.store import Store
+from limner.store.ratings import load_painter_metrics, load_ratings
+from limner.store.records import Drawing, evaluator_kinds, load_drawings, load_setups
+from tests.cli.invoke import limner
+
+HEAD = "id,painter,strategy,seed,metric,value\n"
+
+
+def drawing(id: str, painter: str, strategy: str = "direct", seed: int = 0, image: str = "") -> Drawing:
+    name = f"{id}{painter}{strategy}{seed}"
+    return Drawing(name, "exam", id, "h", painter, f"folder/{painter}", strategy, seed, "done", image=image or name)
+
+
+THERE = [
+    drawing("q1", "one"), drawing("q1", "two"), drawing("q1", "two", "rewrite"), drawing("q2", "one"),
+    drawing("q2", "one", seed=1),
+]  # fmt: skip
+
+
+def table(folder: Path, rows: str, head: str = HEAD) -> Path:
+    file = folder / "numbers.csv"
+    file.write_text(head + rows, "utf-8")
+    return file
+
+
+def test_numbers_of_drawings_and_painters(tmp_path: Path) -> None:
+    rows = (
+        "q1,one,,,aesr1,62.39\nq1,two,rewrite,,aesr1,-1.5\nq2,one,,1,clip,0\n,one,,,fid,101.5\n,two,rewrite,0,fid,3\n"
+    )
+    found = read_metrics(table(tmp_path, rows), "exam", THERE)
+    assert {(row.drawing, row.scale, row.value) for row in found.ratings} == {
+        ("q1onedirect0", "aesr1", 62.39), ("q1tworewrite0", "aesr1", -1.5), ("q2onedirect1", "clip", 0.0),
+    }  # fmt: skip
+    assert {(row.painter, row.strategy, row.seed, row.value) for row in found.painters} == {
+        ("one", None, None, 101.5), ("two", "rewrite", 0, 3.0),
+    }  # fmt: skip
+    assert found.names == ["aesr1", "clip", "fid"]
+    assert all(setup["source"].startswith("csv:numbers.csv#") for setup in found.setups.values())
+
+
+def test_strategy_and_seed_may_be_absent_where_one_drawing_fits(tmp_path: Path) -> None:
+    found = read_metrics(table(tmp_path, "q1,one,m,1\n", "id,painter,metric,value\n"), "exam", THERE)
+    assert [row.drawing for row in found.ratings] == ["q1onedirect0"]
+
+
+def test_one_image_of_two_painters_is_two_drawings(tmp_path: Path) -> None:
+    there = [drawing("q", "one", image="same"), drawing("q", "two", image="same")]
+    found = read_metrics(table(tmp_path, "q,,,,m,1\n"), "exam", there)
+    assert len(found.ratings) == 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("q1,two,,,m,1\n", "numbers.csv:2: id q1: 'q1': 2 drawings fit; add the column strategy"),
+        ("q2,one,,,m,1\n", "add the column seed"),
+        ("q1,,,,m,1\n", "add the column painter"),
+        ("q9,one,,,m,1\n", "no drawing in the store with id 'q9'"),
+        ("q1,three,,,m,1\n", "no drawing in the store with painter 'three'; there is: one, two"),
+        ("q1,one,,,m,high\n", "value: 'high' is no number; leave out rows that have none"),
+        ("q1,one,,,m,nan\n", "is no number"),
+        ("q1,one,,,m,\n", "is no number"),
+        ("q1,one,,,,1\n", "metric: '' is no name"),
+        ("q1,one,,,a b,1\n", "use letters, digits"),
+        (",,,,m,1\n", "a row without an id names a painter; there is: one, two"),
+        (",three,,,m,1\n", "no painter 'three' with drawings; there is: one, two"),
+        (",one,svg,,m,1\n", "one has no drawing by the strategy 'svg'; leave it empty for all of them"),
+        (",one,,7,m,1\n", "one has no drawing with seed '7'"),
+        ("q1,one,,,m,1\nq1,one,direct,0,m,2\n", "line 2 says 1 of the same; leave one of them"),
+        ("q1,one,,m,1\n", "6 columns are wanted"),
+        ("", "there is no row in this file"),
+    ],
+)
+def test_what_is_wrong_is_named_with_file_and_fix(tmp_path: Path, rows: str, said: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read_metrics(table(tmp_path, rows), "exam", THERE)
+    assert said in str(caught.value)
+    assert "numbers.csv" in str(caught.value)
+
+
+def test_a_wrong_head(tmp_path: Path) -> None:
+    for head in ("id,painter,value\n", "id,painter,metric,value,value\n", "id,painter,metric,value,score\n"):
+        with pytest.raises(DataError, match="the first line must name the columns"):
+            read_metrics(table(tmp_path, "", head), "exam", THERE)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_named(tmp_path: Path, rows: str) -> None:
+    file = tmp_path / "numbers.csv"
+    file.write_bytes((HEAD + rows).encode("utf-8", "replace"))
+    try:
+        read_metrics(file, "exam", THERE)
+    except DataError as error:
+        assert "numbers.csv" in str(error)  # noqa: PT017
+
+
+def test_the_command_keeps_them_as_evaluators(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    limner("draw", "sample/genexam", "--painter", "control/blank", "--store", store)
+    with Store(store) as opened:
+        id = next(each.question_id for each in load_drawings(opened, "sample/genexam"))
+    file = table(tmp_path, f"{id},control/blank,,,aesr1,12.5\n,control/blank,,,fid,88\n")
+    words = ("evidence", "sample/genexam", "--store", store, "--metric")
+    said = limner(*words, file, "--dry-run").err
+    assert "aesr1, fid: 1 numbers of drawings, 1 of painters" in said
+    with Store(store) as opened:
+        assert not list(load_ratings(opened, "sample/genexam"))
+    for _ in range(2):
+        assert limner(*words, f"lab={file}", "--json").json() == {
+            "metrics": ["aesr1", "fid"],
+            "drawings": 1,
+            "painters": 1,
+        }
+    with Store(store) as opened:
+        (rating,), (number,) = load_ratings(opened, "sample/genexam"), load_painter_metrics(opened, "sample/genexam")
+        assert (rating.value, rating.scale, number.value) == (12.5, "aesr1", 88)
+        assert evaluator_kinds(opened)[rating.setup] == "metric"
+        assert load_setups(opened)[number.setup] == {"judge": "metric/fid", "source": "csv:lab"}
+    bad = table(tmp_path, f"{id},control/blank,,,m,x\n")
+    assert "numbers.csv:2: id" in limner(*words, bad, code=None).err

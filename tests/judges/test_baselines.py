@@ -1,0 +1,70 @@
+"""What baselines ask and how their replies are read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner.core.asks import Picture, Text, Unreadable
+from limner.core.errors import UsageError
+from limner.core.prompts import Prompts
+from limner.judges.baselines import BASELINES, SHIPPED, find_baseline, read_choice, read_score, read_wiscore
+
+RATING = st.integers(0, 2)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "value"),
+    [((2, 2, 2), 1.0), ((0, 0, 0), 0.0), ((2, 0, 0), 0.7), ((0, 2, 0), 0.2), ((0, 0, 2), 0.1), ((1, 2, 0), 0.55)],
+)
+def test_wiscore_by_hand(ratings: tuple[int, int, int], value: float) -> None:
+    """(0.7 consistency + 0.2 realism + 0.1 aesthetic quality) / 2, as WISE defines it."""
+    body = dict(zip(("consistency", "realism", "aesthetic_quality"), ratings, strict=True))
+    assert read_wiscore(json.dumps(body)) == {"wiscore": pytest.approx(value), **body}
+
+
+@given(RATING, RATING, RATING)
+def test_wiscore_stays_between_nought_and_one_and_never_falls_with_a_better_rating(a: int, b: int, c: int) -> None:
+    def of(*ratings: int) -> float:
+        return read_wiscore(json.dumps(dict(zip(("consistency", "realism", "aesthetic_quality"), ratings))))["wiscore"]  # noqa: B905
+
+    assert 0 <= of(a, b, c) <= 1
+    assert of(min(a + 1, 2), b, c) >= of(a, b, c)
+
+
+@pytest.mark.parametrize(
+    ("read", "reply", "said"),
+    [
+        (read_score, '{"rating": 11}', '"rating" must be a number from 0 to 10'),
+        (read_score, '{"rating": true}', '"rating" must be'),
+        (read_score, '{"rating": "7"}', '"rating" must be'),
+        (read_score, "seven", "no JSON object"),
+        (read_wiscore, '{"consistency": 1, "realism": 1}', '"aesthetic_quality" must be a number from 0 to 2'),
+        (read_wiscore, '{"consistency": 1.5, "realism": 1, "aesthetic_quality": 1}', "whole number"),
+        (read_choice, '{"choice": "A"}', '"choice" must be'),
+        (read_choice, "{}", '"choice" must be'),
+    ],
+)
+def test_replies_that_break_the_contract(read: object, reply: str, said: str) -> None:
+    with pytest.raises(Unreadable) as caught:
+        read(reply)  # type: ignore[operator]
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_the_request_and_the_drawings_are_shown_and_nothing_else(name: str) -> None:
+    baseline = find_baseline(name)
+    shown = baseline.shown(Prompts(SHIPPED), "Draw a {{cell}}.", *["a" * 64, "b" * 64][: baseline.pictures])
+    assert isinstance(shown[0], Text)
+    assert "Draw a {{cell}}." in shown[0].text
+    assert [part.sha256[0] for part in shown[1:] if isinstance(part, Picture)] == ["a", "b"][: baseline.pictures]
+    example = shown[0].text.rpartition("\n\n")[2]
+    assert baseline.parse(example), "the example in the prompt keeps the contract"
+
+
+def test_an_unknown_one() -> None:
+    with pytest.raises(UsageError, match="there is: score, arena, wiscore"):
+        find_baseline("elo")

@@ -1,0 +1,77 @@
+"""`limner evidence --metric NAME:WEIGHTS`: in workers, resumed, with what it was computed with in the evaluator."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner.core.errors import UsageError
+from limner.evidence.metrics import LocalMetric, open_metric, worker
+from limner.store import Store
+from limner.store.ratings import load_painter_metrics, load_ratings
+from limner.store.records import load_setups
+from tests.cli.invoke import limner
+from tests.evidence.metrics import tiny
+
+EXAM = "sample/genexam"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("torch") is None or find_spec("transformers") is None, reason="torch is not installed")
+def test_clip_score_and_fid_through_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = tmp_path / "store"
+    limner("draw", EXAM, "--painter", "control/blank", "--painter", "control/reference", "--store", store)
+    clip, inception = tiny.clip(tmp_path / "clip"), tiny.inception(tmp_path / "inception.pt")
+    words = ("evidence", EXAM, "--store", store, "--metric")
+    first = limner(*words, f"clip-score:{clip}", "--json")
+    done = first.json()
+    assert done["failed"] == 0
+    assert "read only the beginning of the prompt" in first.err
+    again = limner(*words, f"clip-score:{clip}", "--json").json()
+    assert again["failed"] == 0
+    features = worker.features(str(inception))
+
+    async def here(self: LocalMetric, image: bytes, text: str | None = None) -> Any:
+        """One worker's start is enough for a test."""
+        return features(image)
+
+    monkeypatch.setattr(LocalMetric, "compute", here)
+    said = limner(*words, f"fid:{inception}").out
+    assert "fid of control/reference: 0.000" in said
+    assert "n = 13 drawings, 13 reference images" in said
+    assert "too few" not in said, "six features need seven images"
+    with Store(store) as opened:
+        rows = list(load_ratings(opened, EXAM))
+        assert len(rows) == done["done"]
+        assert {row.scale for row in rows} == {"clip-score"}
+        assert all(row.value is not None and 0 <= row.value <= 100 for row in rows)
+        setup = load_setups(opened)[rows[0].setup]
+        assert set(setup) == {"judge", "weights"}
+        fids = {row.painter: row for row in load_painter_metrics(opened, EXAM)}
+        assert fids["control/reference"].value == pytest.approx(0, abs=1e-6)
+        assert fids["control/blank"].value > 0.001
+        assert fids["control/blank"].body["least_n"] == 7
+        assert fids["control/blank"].n == len(rows) // 2
+        assert load_setups(opened)[fids["control/blank"].setup]["reference"]["n"] == len(rows) // 2
+
+
+def test_what_is_wrong_is_said_before_anything_is_done(tmp_path: Path) -> None:
+    (tmp_path / "weights").mkdir()
+    for word, said in (
+        ("clip", "there is clip-score:FOLDER, pickscore:FOLDER"),
+        ("clip-score", "or FILE.csv, a table of id,painter,strategy,seed,metric,value"),
+        ("clip-score:x?question=1", "no option question; there is: device"),
+    ):
+        with pytest.raises(UsageError, match=said.replace("?", "\\?")):
+            open_metric(word)
+    for word, said in (
+        (f"clip-score:{tmp_path}/none", "no such folder"),
+        (f"fid:{tmp_path}/weights", "no such file"),
+        (f"aesthetic-clip:{tmp_path}/weights", "name the head too"),
+        (f"aesthetic-clip:{tmp_path}/weights?head=none.pth", "none.pth: no such file"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            open_metric(word).check()
