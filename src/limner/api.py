@@ -23,10 +23,15 @@ from .running.setup import Asking, service_limits
 from .running.setup import make_plan as plan
 from .scoring import Standing, comparables, standings
 from .scoring.compare import judges as agree
+from .scoring.corrected import with_corrections
 from .scoring.groups import find_groups as groups
 from .scoring.groups import which_questions
 from .store import DEFAULT, Store
 from .store.open import open_store
+from .study.people import people_of
+
+MARKING = ("judge", "panel")
+"""Evaluators whose scores people's marks correct."""
 
 __all__ = ["Asking", "Sorting", "agree", "groups", "plan", "run", "scores", "sorting"]
 
@@ -73,6 +78,8 @@ def scores(
     constants: Mapping[str, float] | None = None,
     on: str = "common",
     sort: str | None = None,
+    study: str | None = None,
+    store: Store | str | Path = DEFAULT,
     **which: Any,
 ) -> list[Standing]:
     """Every painter's numbers under every evaluator, the best first and controls last.
@@ -84,9 +91,16 @@ def scores(
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
         on: The questions painters are compared on: those all of them have (``common``), or each its own (``all``).
         sort: What rows are ordered by in place of the main score: another, ``name``, ``coverage`` or ``cost``.
-        **which: ``store``, ``painters``, ``without``, ``judges``, ``variant``, ``selection``, …; see `groups`.
+        study: Also correct the scores of judges by what people marked in this study; see `limner.scoring.corrected`.
+        store: Where the results are.
+        **which: ``painters``, ``without``, ``judges``, ``variant``, ``selection``, …; see `groups`.
     """
-    kind, found = groups(exam, reading=reading, constants=constants, **which)
+    if study is not None:
+        with open_store(store) as opened:
+            people, frame = people_of(opened, exam, study, reading, constants)
+            rows = scores(exam, by=by, reading=reading, constants=constants, on=on, sort=sort, store=opened, **which)
+        return with_corrections([row for row in rows if row.evaluator.kind in MARKING], people, frame)
+    kind, found = groups(exam, reading=reading, constants=constants, store=store, **which)
     protocol = exams.kind(kind).protocol.tuned(constants or {})
     tags = {tag for group in found for entry in group.entries for tag in entry.question.tags}
     for tag in by:

@@ -28,6 +28,7 @@ from .say import say
 @options.asked
 @options.selection
 @options.exclude_flagged
+@click.option("--study", metavar="NAME", help="Also scores corrected by what people marked in this study.")
 @options.store
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 def scores_command(exam: str, **given: Any) -> None:
@@ -36,6 +37,7 @@ def scores_command(exam: str, **given: Any) -> None:
     from ..scoring.groups import stored_exam
     from ..store.open import open_store
     from ..tables.analyses import analysis_tables
+    from ..tables.corrected import corrected_csv, corrected_tables
     from ..tables.render import show
     from ..tables.scores import standing_tables, standings_csv
 
@@ -47,6 +49,7 @@ def scores_command(exam: str, **given: Any) -> None:
             store=store,
             on=options.make_on(given),
             sort=given["sort"],
+            study=given["study"],
             selection=options.make_selection(given),
             exclude_flagged=given["exclude_flagged"],
             **options.make_which(given),
@@ -54,9 +57,13 @@ def scores_command(exam: str, **given: Any) -> None:
         kind = stored_exam(exam, store).kind
     show(
         given["form"].replace("table", "text"),
-        lambda: standing_tables(found, kind) + (analysis_tables(found) if given["analyses"] else []),
+        lambda: [
+            *standing_tables(found, kind),
+            *(corrected_tables(found, kind) if given["study"] else []),
+            *(analysis_tables(found) if given["analyses"] else []),
+        ],
         body=lambda: [standing.to_json() for standing in found],
-        records=lambda: standings_csv(found),
+        records=lambda: corrected_csv(found) if given["study"] else standings_csv(found),
     )
 
 

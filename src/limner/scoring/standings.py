@@ -16,6 +16,7 @@ from .comparable import Comparable, On, comparables
 from .entries import NOT_APPLICABLE, Entry, Group
 from .numbers import Numbers, columns, numbers, pessimistic
 from .stats import Interval
+from .stats.types import Plain
 
 SORTS = ("name", "coverage", "cost")
 """What rows can be ordered by, beside any score."""
@@ -53,6 +54,7 @@ class Standing(Evaluated):
         screened: Drawings whose text was read for such words.
         unscreened: Drawings whose text nobody has read, so that nobody knows.
         compared: Whom it stands beside, on which questions, and who is left out.
+        corrected: Its scores corrected by what people marked; see `limner.scoring.corrected`.
     """
 
     exam: str
@@ -79,6 +81,7 @@ class Standing(Evaluated):
     flagged_ids: tuple[str, ...] = ()
     screened: int = 0
     unscreened: int = 0
+    corrected: Plain | None = None
 
     @property
     def name(self) -> str:
@@ -127,7 +130,8 @@ class Standing(Evaluated):
             "common": None if self.common is None else self.common.to_json(),
             "compared": self.compared.to_json(),
         }
-        return plain | {name: getattr(self, name) for name in TAIL}
+        plain |= {name: getattr(self, name) for name in TAIL}
+        return plain if self.corrected is None else plain | {"corrected": self.corrected.to_json()}
 
 
 def standings(

@@ -1,9 +1,9 @@
 """Prediction-powered means (PPI++, arXiv 2311.01453): many marks of a judge, corrected by few of people. Pure.
 
-The estimate is ``mean(k f) + mean(Y - k f)``: f is the judge's number for every drawing, Y people's for some of them, and
-k, the power, is chosen so that the estimate varies least. It is unbiased for any judge. Drawings of one question are one
-cluster; people's drawings count by the inverse of the probability with which they were chosen; where the strata of all
-drawings are known, each has a mean and a power of its own (Fisch et al., 2024).
+The estimate is ``mean(k f) + mean(Y - k f)``: f is the judge's number for every drawing, Y people's for some of them,
+and k, the power, is chosen so that the estimate varies least. It is unbiased for any judge. Drawings of one question
+are one cluster; people's drawings count by the inverse of the probability with which they were chosen; where the strata
+of all drawings are known, each has a mean and a power of its own (Fisch et al., 2024).
 """
 
 from __future__ import annotations
@@ -102,6 +102,13 @@ class Estimate:
         return Estimate(self.value - other.value, influence, power, n, human, fewer, noise)
 
 
+def summed(clusters: Places, values: Floats, size: int) -> Floats:
+    """The sum of the values of each cluster."""
+    found: Floats = np.zeros(size)
+    np.add.at(found, clusters, values)
+    return found
+
+
 def estimate(found: Judged, power: float | None = None) -> Estimate | None:
     """The prediction-powered mean; None where people marked nothing.
 
@@ -135,11 +142,29 @@ def estimate(found: Judged, power: float | None = None) -> Estimate | None:
     ratio = value / below
     # The influence of a ratio: of its numerator, less the ratio times that of its denominator.
     added -= ratio * found.shares * found.bottoms / total
-    influence = np.bincount(found.clusters, added / below, found.size)
+    influence = summed(found.clusters, added / below, found.size)
     questions = len(np.unique(found.clusters[marked]))
     noise = UNSEEN * ((largest if largest > NEAR else float(np.abs(found.judge).max())) / below / questions) ** 2
     power = float(np.mean(powers))
     return Estimate(ratio, influence, power, len(marked), int(marked.sum()), questions, noise)
+
+
+def difference(one: Judged, other: Judged) -> Estimate | None:
+    """How much larger the first number is, paired by question; None where people marked nothing of one of them.
+
+    The power is that at which the difference varies least, the same for both: where people marked both drawings of a
+    question, this is the prediction-powered mean of the differences by question.
+    """
+    ends = [[estimate(found, power) for found in (one, other)] for power in (0.0, 1.0)]
+    alone, full = ([first.minus(second) for first, second in [pair] if first and second] for pair in ends)
+    if not alone or not full:
+        return None
+    gain = full[0].influence - alone[0].influence
+    spread = float((gain**2).sum())
+    power = min(max(-float((alone[0].influence * gain).sum()) / spread, 0.0), 1.0) if spread > 0 else 0.0
+    value = alone[0].value + power * (full[0].value - alone[0].value)
+    noise = (1 - power) * alone[0].noise + power * full[0].noise
+    return replace(alone[0], value=value, influence=alone[0].influence + power * gain, power=power, noise=noise)
 
 
 def _strata(found: Judged, marked: NDArray[np.bool_]) -> Places:
@@ -185,6 +210,12 @@ def derived(estimates: Mapping[str, Estimate], derive: Derive) -> dict[str, Esti
         if first is not None and influence is not None:
             found[name] = replace(first, value=float(value), influence=influence, noise=noise)
     return found
+
+
+def derived_known(estimates: Mapping[str, Estimate | None], derive: Derive) -> dict[str, Estimate]:
+    """The same where some ratios have no estimate: then only what needs no deriving is known."""
+    known = {name: each for name, each in estimates.items() if each is not None}
+    return derived(known, derive) if len(known) == len(estimates) else known
 
 
 def human_interval(found: Estimate | None, top: float | None = None) -> HumanInterval:
