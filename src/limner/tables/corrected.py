@@ -69,7 +69,7 @@ def _scores(found: Sequence[tuple[Standing, Corrected]], scores: Sequence[Score]
 
 def _rates(rates: Any) -> str:
     said = [
-        f"{name} {'unknown' if rates[name] is None else format(rates[name], '.2f')} ({rates[of]:g} {word})"
+        f"{name} {'unknown' if rates[name] is None else format(rates[name], '.2f')} ({rates[of]:.0f} {word})"
         for name, of, word in (("sensitivity", "yes", "that people meet"), ("specificity", "no", "that they do not"))
     ]
     return f"the judge's {said[0]}, {said[1]}"

@@ -76,7 +76,7 @@ class Estimate:
     Attributes:
         power: How much the judge counts, from 0 (people alone).
         human: Drawings that people marked.
-        questions: Questions of these drawings.
+        questions: Questions of these drawings; fewer where some count more than others (Kish's effective number).
         noise: Variance from errors of the judge that are too rare to be seen in so few drawings.
     """
 
@@ -85,7 +85,7 @@ class Estimate:
     power: float
     n: int
     human: int
-    questions: int
+    questions: float
     noise: float = 0.0
 
     @property
@@ -143,7 +143,9 @@ def estimate(found: Judged, power: float | None = None) -> Estimate | None:
     # The influence of a ratio: of its numerator, less the ratio times that of its denominator.
     added -= ratio * found.shares * found.bottoms / total
     influence = summed(found.clusters, added / below, found.size)
-    questions = len(np.unique(found.clusters[marked]))
+    weights = np.where(marked, found.shares / found.inclusion, 0.0)
+    held = summed(found.clusters, weights, found.size)
+    questions = float(held.sum() ** 2 / (held**2).sum())
     noise = UNSEEN * ((largest if largest > NEAR else float(np.abs(found.judge).max())) / below / questions) ** 2
     power = float(np.mean(powers))
     return Estimate(ratio, influence, power, len(marked), int(marked.sum()), questions, noise)
@@ -165,6 +167,33 @@ def difference(one: Judged, other: Judged) -> Estimate | None:
     value = alone[0].value + power * (full[0].value - alone[0].value)
     noise = (1 - power) * alone[0].noise + power * full[0].noise
     return replace(alone[0], value=value, influence=alone[0].influence + power * gain, power=power, noise=noise)
+
+
+def foreseen(found: Judged, marked: float) -> float | None:
+    """The half width of the interval if people had marked so many of these drawings, by what they marked so far.
+
+    None where they marked too little to tell.
+    """
+    from scipy.special import stdtrit
+
+    now = estimate(found)
+    if now is None or now.questions < LEAST or not now.variance > 0:
+        return None
+    there, whole = ~np.isnan(found.human), len(found.human)
+    weights = found.shares[there] / found.inclusion[there]
+    weights, below = weights / weights.sum(), float((found.shares * found.bottoms).sum() / found.shares.sum())
+    spreads = []
+    for values in (found.human[there], found.human[there] - now.power * found.judge[there]):
+        spreads.append(float((weights * (values - weights @ values) ** 2).sum()) / below**2)
+
+    def variance(n: float) -> float:
+        return spreads[0] / whole + spreads[1] * max(1 / n - 1 / whole, 0.0)
+
+    n = min(marked, whole)
+    # What clusters, weights and strata change now, they will change then.
+    grown = now.variance * variance(n) / variance(now.human) if variance(now.human) > 0 else now.variance
+    questions = max(now.questions * n / now.human, 2.0)
+    return float(stdtrit(questions - 1, 1 - ALPHA / 2)) * sqrt(grown)
 
 
 def _strata(found: Judged, marked: NDArray[np.bool_]) -> Places:
@@ -228,8 +257,8 @@ def human_interval(found: Estimate | None, top: float | None = None) -> HumanInt
     if found is None:
         return HumanInterval(reason="people have marked none of these drawings")
     plain = HumanInterval(found.value, None, None, found.n, found.human)
-    if found.questions < LEAST:
-        few = f"people have marked drawings of {found.questions} questions; fewer than {LEAST} are too few"
+    if found.questions < LEAST - NEAR:
+        few = f"people have marked drawings of {found.questions:.0f} questions; fewer than {LEAST} are too few"
         return replace(plain, reason=few)
     from scipy.special import stdtrit
 
