@@ -1,8 +1,8 @@
 """How sure a judge is of its marks on a drawing, between 0 and 1, without asking it. Pure.
 
 Of a panel it is how far its members agree; of a judge with repeats, how far these agree; of a judge that marked once,
-how far its score is from the middle of the scale: a drawing that is all right or all wrong is surer than one half right.
-A criterion that is left open counts as no agreement.
+how far its score is from the middle of the scale: a drawing that is all right or all wrong is surer than a half right
+one. A criterion that is left open counts as no agreement.
 """
 
 from __future__ import annotations
