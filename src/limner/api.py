@@ -11,6 +11,7 @@ from . import exams
 from .calls import Limits
 from .core import settings
 from .core.errors import UsageError
+from .core.evaluator import SHOWN
 from .core.exam import Selection
 from .core.images import Preparer
 from .core.prompts import Prompts
@@ -29,9 +30,6 @@ from .scoring.groups import which_questions
 from .store import DEFAULT, Store
 from .store.open import open_store
 from .study.people import people_of
-
-MARKING = ("judge", "panel")
-"""Evaluators whose scores people's marks correct."""
 
 __all__ = ["Asking", "Sorting", "agree", "groups", "plan", "run", "scores", "sorting"]
 
@@ -99,7 +97,7 @@ def scores(
         with open_store(store) as opened:
             people, frame = people_of(opened, exam, study, reading, constants)
             rows = scores(exam, by=by, reading=reading, constants=constants, on=on, sort=sort, store=opened, **which)
-        return with_corrections([row for row in rows if row.evaluator.kind in MARKING], people, frame)
+        return with_corrections([row for row in rows if row.evaluator.kind in SHOWN], people, frame)
     kind, found = groups(exam, reading=reading, constants=constants, store=store, **which)
     protocol = exams.kind(kind).protocol.tuned(constants or {})
     tags = {tag for group in found for entry in group.entries for tag in entry.question.tags}

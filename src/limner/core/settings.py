@@ -14,6 +14,7 @@ from .addresses import bare, join_path
 from .catalogue import ModelFacts, PainterFacts
 from .data_files import StrictModel, read_toml
 from .errors import DataError, UsageError
+from .panels import PanelFacts
 from .redaction import name_address, name_key
 from .registry import names
 from .wire import EditForm, WireFormat
@@ -141,6 +142,7 @@ class Settings(StrictModel):
     Attributes:
         wires: Services that are described, by name.
         usual: What holds for all models of such a service.
+        panels: Panels of judges.
     """
 
     providers: dict[str, Provider]
@@ -149,6 +151,7 @@ class Settings(StrictModel):
     evidence: Measures = Measures()
     wires: dict[str, WireFormat] = Field(default_factory=dict)
     usual: dict[str, PainterFacts] = Field(default_factory=dict)
+    panels: dict[str, PanelFacts] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -234,7 +237,7 @@ def shipped() -> dict[str, Any]:
 def _fields(place: tuple[int | str, ...]) -> list[str]:
     """The fields that may stand where a wrong one does."""
     known: dict[str, type[BaseModel]] = {"providers": Provider, "models": ModelFacts, "painters": PainterFacts}
-    known["evidence"] = Measures
+    known |= {"evidence": Measures, "panels": PanelFacts}
     if place[0] == "wires":
         inner = WireFormat if len(place) < 4 else EditForm
         more = [] if inner is EditForm else [*Provider.model_fields, *PainterFacts.model_fields]

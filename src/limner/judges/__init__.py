@@ -16,9 +16,11 @@ from ..evidence.probe import OcrProbe
 from ..exams import Kind, wordings
 from ..exams.released import PREFIX, read_release, release_folder
 from ..store import Blobs
-from .base import JUDGES, Judge, JudgeInputs, JudgeKind, JudgeResult, Subject, Unseeing
+from .base import JUDGES, Judge, JudgeInputs, JudgeKind, JudgeResult, Subject, Unseeing, Weigh, setup_id
 from .model import ModelJudge
 from .ocr.judge import RULES, OcrJudge
+from .panel import KIND as PANEL_KIND
+from .panel import Panel
 
 __all__ = [
     "JUDGES",
@@ -29,11 +31,15 @@ __all__ = [
     "JudgeResult",
     "ModelJudge",
     "OcrJudge",
+    "Panel",
     "Subject",
     "Unseeing",
+    "evaluator_kind",
     "make_variant",
     "open_judge",
+    "setup_id",
     "split_wording",
+    "with_members",
 ]
 
 MODEL_KIND = "model"
@@ -119,13 +125,29 @@ def open_judge(
     blobs: Blobs,
     ocr: OcrProbe,
     rules: str | None = None,
+    weigh: Weigh | None = None,
 ) -> Judge:
     """The judge behind `spec`: of a registered kind, or ``provider/model`` for a chat model.
 
-    `rules` are the OCR examiner's, the newest if none are named.
+    `rules` are the OCR examiner's, the newest if none are named; `weigh` weighs a panel's members.
     """
     head, slash, rest = spec.partition("/")
     kind = head if JUDGES.serves(head, settings.providers) else MODEL_KIND
     if kind == MODEL_KIND and not (slash and rest):
         raise UsageError(f"{spec!r} is not a judge: write {', '.join(JUDGES.usages())}")
-    return JUDGES.get(kind).open(JudgeInputs(spec, rest, args, exam, variant, settings, images, blobs, ocr, rules))
+    inputs = JudgeInputs(spec, rest, args, exam, variant, settings, images, blobs, ocr, rules, weigh)
+    return JUDGES.get(kind).open(inputs)
+
+
+def evaluator_kind(judge: Judge) -> str:
+    """What sort of evaluator a judge is."""
+    return PANEL_KIND if isinstance(judge, Panel) else "judge"
+
+
+def with_members(judges: Sequence[Judge]) -> list[Judge]:
+    """The same, each panel behind its members, who mark for themselves; nobody is there twice."""
+    found: dict[str, Judge] = {}
+    for judge in judges:
+        for one in (*(judge.members if isinstance(judge, Panel) else ()), judge):
+            found.setdefault(setup_id(one.setup), one)
+    return list(found.values())

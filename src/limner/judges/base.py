@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from ..calls import Calls
+from ..calls.keys import setup_id as setup_id
 from ..core.asks import Variant
 from ..core.exam import Question
 from ..core.images import Preparer
@@ -87,6 +88,11 @@ class Unseeing(Protocol):
         ...
 
 
+Weigh = Callable[[str, Sequence[Judge]], Sequence[float]]
+"""Gives each of several judges a weight, by ``certificate`` or ``study:NAME``."""
+
+
+
 @dataclass(frozen=True)
 class JudgeInputs:
     """What a judge is made from.
@@ -97,6 +103,7 @@ class JudgeInputs:
         variant: How it is asked.
         images: Prepares pictures to be sent.
         rules: By which rules a judge without prose marks, where a user has chosen among them.
+        weigh: Weighs the members of a panel by a certificate or a study; None where there is no store.
     """
 
     spec: str
@@ -109,6 +116,7 @@ class JudgeInputs:
     blobs: Blobs
     ocr: OcrProbe
     rules: str | None = None
+    weigh: Weigh | None = None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ..core.exam import Exam, Question
 from ..core.settings import parse_value
 from ..evidence.probe import Probe
 from ..judges import Judge
+from ..judges import setup_id as setup_id
 from ..painters import Painter, Painting, PaintRequest
 from ..painters.base import FreePainter
 from ..store.records import Drawing

@@ -15,7 +15,7 @@ from ..core.errors import LimnerError, LostImage, UsageError
 from ..core.faults import lost, unexpected
 from ..core.terminal import printable
 from ..evidence.probe import Probe
-from ..judges import Judge
+from ..judges import Judge, evaluator_kind
 from ..painters import Painter
 from ..store import Store
 from ..store.measurements import save_evidence
@@ -51,7 +51,7 @@ class Runner:
         if self.plan.draw:
             add_exam(self.store, self.plan.whole or self.plan.exam)
         for judge, setup in self.backlog.judges:
-            save_setup(self.store, setup, judge.setup)
+            save_setup(self.store, setup, judge.setup, evaluator_kind(judge))
         self.backlog.load()
         if (purse := self.plan.purse) is not None:
             told = open_purse(self.store, purse, self.plan.budget, change=self.plan.change_purse)

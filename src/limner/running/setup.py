@@ -18,12 +18,13 @@ from ..evidence.backends import Measuring, open_probes
 from ..evidence.kinds import evidence_names
 from ..evidence.probe import OcrProbe
 from ..exams import ExamSource, Kind
-from ..judges import Judge, make_variant, open_judge, split_wording
+from ..judges import Judge, make_variant, open_judge, split_wording, with_members
 from ..models import ChatModel, ReplayModel, open_model
 from ..painters import PAINTERS, Painter, name_and_spec, open_painter, painter_args, with_devices
 from ..store import Store
 from ..store.open import open_store
 from ..store.records import kind_of, known_painters, load_exam
+from .panel_weights import panel_weights
 from .plan import Plan, make_arms
 
 METRIC = "metric"
@@ -119,7 +120,7 @@ def make_plan(
     chosen = whole.select(selection or Selection(), kind.protocol.breakdowns)
     if not chosen.questions:
         raise UsageError("no question is selected")
-    judges = _judges(kind, asking, preset, store, known, ocr)
+    judges = _judges(named, kind, asking, preset, store, known, ocr)
     if painters and not draw:
         how["only_painters"] = known_painters(store, named.name, [name_and_spec(word)[0] for word in painters])
     if judges or measuring is not None:
@@ -153,14 +154,25 @@ def _split(asking: Asking, kind: Kind[Any], preset: Mapping[str, Any]) -> tuple[
 
 
 def _judges(
-    kind: Kind[Any], asking: Asking, preset: Mapping[str, Any], store: Store, known: settings.Settings, ocr: OcrProbe
+    exam: ExamSource,
+    kind: Kind[Any],
+    asking: Asking,
+    preset: Mapping[str, Any],
+    store: Store,
+    known: settings.Settings,
+    ocr: OcrProbe,
 ) -> list[Judge]:
     specs = asking.judges or ([preset["judge"]] if "judge" in preset else [])
     wording, rules = split_wording(asking.wording)
     options = {**preset.get("options", {}), **asking.options}
     variant = make_variant(kind, asking.variant or preset.get("variant"), options, asking.prompts, wording)
     args, images = {**preset.get("judge_args", {}), **asking.args}, Preparer(store.blobs.get)
-    return [open_judge(spec, args, kind, variant, known, images, store.blobs, ocr, rules) for spec in specs]
+
+    def weigh(source: str, members: Sequence[Judge]) -> Sequence[float]:
+        return panel_weights(source, members, store, exam.name, kind)
+
+    more = (known, images, store.blobs, ocr, rules, weigh)
+    return with_members([open_judge(spec, args, kind, variant, *more) for spec in specs])
 
 
 def usual_reading(exam_kind: str, asking: Asking) -> str:

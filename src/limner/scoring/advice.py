@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,12 +53,17 @@ class Advice(Plain):
 
 
 def advise(
-    groups: Sequence[Group], people: Sequence[Group], frame: Frame, protocol: Protocol[Any], wanted: Wanted
+    groups: Sequence[Group],
+    people: Sequence[Group],
+    frame: Frame,
+    protocol: Protocol[Any],
+    wanted: Wanted,
+    shown: Container[str],
 ) -> list[Advice]:
-    """One for each evaluator among `groups` that is no person; members of panels must be among them."""
+    """One for each evaluator among `groups` whose id is among `shown`; members of panels must be among the groups."""
     score = chosen_score(protocol, wanted.score)
-    shown = [side for side in by_evaluator(groups) if side[0].evaluator.kind in ("judge", "panel")]
-    return [_advice(side, groups, people, frame, protocol, score, wanted) for side in shown]
+    sides = [side for side in by_evaluator(groups) if side[0].evaluator.id in shown]
+    return [_advice(side, groups, people, frame, protocol, score, wanted) for side in sides]
 
 
 def _advice(

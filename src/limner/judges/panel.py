@@ -1,0 +1,108 @@
+"""A panel of judges: its members mark, and their marks become one by a rule; nothing is asked or paid twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..calls import Calls, Fault
+from ..core.asks import Reply
+from ..core.errors import UsageError
+from ..core.marks import Mark
+from ..core.panels import PanelFacts, combined
+from ..core.protocol import Protocol
+from ..core.settings import OWN, parse_value
+from ..store.records import load_replies
+from .base import Judge, JudgeInputs, JudgeKind, JudgeResult, Subject, setup_id
+
+KIND = "panel"
+"""The kind of evaluator that a panel is."""
+
+
+class Panel:
+    """See the module. Members mark through the journal, where what they said for themselves is found again."""
+
+    def __init__(
+        self, name: str, members: Sequence[Judge], facts: PanelFacts, weights: Sequence[float], protocol: Protocol[Any]
+    ) -> None:
+        self.name, self.members = name, tuple(members)
+        self._facts, self._weights, self._protocol = facts, tuple(weights), protocol
+        self.setup: dict[str, Any] = {
+            "judge": name,
+            "members": [setup_id(member.setup) for member in members],
+            "rule": facts.rule,
+        }
+        if facts.rule == "weights":
+            self.setup["weights"] = list(self._weights)
+
+    def check(self) -> None:
+        """Fail early when a member cannot work."""
+        for member in self.members:
+            member.check()
+
+    def unpriced(self) -> None:
+        """Nothing: its members are paid for themselves."""
+        return None
+
+    async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
+        """The members' marks as one; a member that fails fails the panel, which is no panel without it."""
+        given: dict[str, Sequence[Mark]] = {}
+        costs: list[float | None] = []
+        for member in self.members:
+            try:
+                found = await member.mark(subject, calls)
+            except Fault as fault:
+                raise Fault(fault.kind, f"{member.name}: {fault.detail}", calls=fault.calls, cost=fault.cost) from fault
+            marks = found.marks if found.marks is not None else self._read(found, subject, calls)
+            given[_apart(member.name, given)] = marks
+            costs.append(found.cost)
+        criteria = [criterion.id for criterion in self._protocol.criteria(subject.question)]
+        together = combined(given, self._facts.rule, self._weights, criteria)
+        return JudgeResult((), tuple(together), None if None in costs else sum(cost or 0.0 for cost in costs))
+
+    def _read(self, found: JudgeResult, subject: Subject, calls: Calls) -> list[Mark]:
+        texts = load_replies(calls.store, [key for _, key in found.replies])
+        replies = [Reply(ask, texts[key], key) for ask, key in found.replies if key in texts]
+        return self._protocol.marks(subject.question, replies, "careful")
+
+
+def _apart(name: str, taken: Sequence[str] | dict[str, Any]) -> str:
+    """The member's name, numbered where another is called so."""
+    count = sum(one == name or one.startswith(f"{name} (") for one in taken)
+    return f"{name} ({count + 1})" if count else name
+
+
+def split_arguments(spec: str) -> tuple[str, dict[str, Any]]:
+    """A member's judge and the arguments behind its question mark.
+
+    >>> split_arguments("openai/gpt-5?reasoning_effort=low&seed=3")
+    ('openai/gpt-5', {'reasoning_effort': 'low', 'seed': 3})
+    """
+    judge, _, rest = spec.partition("?")
+    pairs = [pair.partition("=") for pair in rest.split("&") if pair]
+    return judge, {name: parse_value(value) for name, _, value in pairs}
+
+
+def _open(given: JudgeInputs) -> Panel:
+    from . import open_judge
+
+    panels = given.settings.panels
+    if given.rest not in panels:
+        there = ", ".join(panels) or f"none: add [panels.{given.rest or 'NAME'}] to {OWN}"
+        raise UsageError(f"no panel {given.rest!r}; there is: {there}")
+    facts, members = panels[given.rest], []
+    for word in facts.members:
+        judge, own = split_arguments(word)
+        more = (given.settings, given.images, given.blobs, given.ocr, given.rules)
+        members.append(open_judge(judge, {**given.args, **own}, given.exam, given.variant, *more))
+    weights: Sequence[float] = [1.0] * len(members)
+    if isinstance(facts.weights, tuple):
+        weights = facts.weights
+    elif facts.weights is not None:
+        if given.weigh is None:
+            raise UsageError(f"panel/{given.rest}: weights from {facts.weights!r} need a store; give numbers instead")
+        weights = given.weigh(facts.weights, members)
+    return Panel(given.spec, members, facts, weights, given.exam.protocol)
+
+
+PANEL = JudgeKind("panel/NAME", "several judges whose marks become one; `[panels.NAME]` says which", _open)
