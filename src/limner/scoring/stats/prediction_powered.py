@@ -163,9 +163,10 @@ def difference(one: Judged, other: Judged) -> Estimate | None:
         return None
     gain = full[0].influence - alone[0].influence
     spread = float((gain**2).sum())
-    power = min(max(-float((alone[0].influence * gain).sum()) / spread, 0.0), 1.0) if spread > 0 else 0.0
+    most = min(_most(~np.isnan(found.human)) for found in (one, other))
+    power = min(max(-float((alone[0].influence * gain).sum()) / spread, 0.0), most) if spread > 0 else 0.0
     value = alone[0].value + power * (full[0].value - alone[0].value)
-    noise = (1 - power) * alone[0].noise + power * full[0].noise
+    noise = max(alone[0].noise, full[0].noise) if power else alone[0].noise
     return replace(alone[0], value=value, influence=alone[0].influence + power * gain, power=power, noise=noise)
 
 
@@ -212,7 +213,7 @@ def _strata(found: Judged, marked: NDArray[np.bool_]) -> Places:
 
 
 def _power(found: Judged, marked: NDArray[np.bool_], inside: NDArray[np.bool_]) -> float:
-    """Cov(Y, f) / Var(f), between 0 and the most that PPI++ takes (1 where few drawings are marked)."""
+    """Cov(Y, f) / Var(f), between 0 and `_most`."""
     people = marked & inside
     weights = found.shares[people] / found.inclusion[people]
     weights = weights / weights.sum()
@@ -220,7 +221,13 @@ def _power(found: Judged, marked: NDArray[np.bool_], inside: NDArray[np.bool_]) 
     together = float((weights * (judge - weights @ judge) * (human - weights @ human)).sum())
     everyone, shares = found.judge[inside], found.shares[inside] / found.shares[inside].sum()
     spread = float((shares * (everyone - shares @ everyone) ** 2).sum())
-    return min(max(together / spread, 0.0), 1.0) if spread > 0 else 0.0
+    return min(max(together / spread, 0.0), _most(marked[inside])) if spread > 0 else 0.0
+
+
+def _most(marked: NDArray[np.bool_]) -> float:
+    """The largest power: PPI++ takes up to 1 of drawings without people's marks, which is more of all drawings."""
+    rest = int((~marked).sum())
+    return min(len(marked) / rest, 2.0) if rest else 1.0
 
 
 def derived(estimates: Mapping[str, Estimate], derive: Derive) -> dict[str, Estimate]:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from .prediction_powered import Estimate, Places, summed
-from .types import Floats
+from .resample import HANDFUL
+from .types import NEAR, Floats
 
 LEAST_INFORMED = 0.2
 """A judge with se + sp - 1 below this says too little about what it sees."""
@@ -56,7 +57,7 @@ class ErrorRates:
         """Why nothing can be corrected by it; None where something can."""
         if self.informed is None:
             return f"people said {'yes' if self.sensitivity is None else 'no'} to none of what the judge marked"
-        if self.informed < LEAST_INFORMED:
+        if self.informed < LEAST_INFORMED - NEAR:
             return (
                 f"the judge's sensitivity {self.sensitivity:.2f} and specificity {self.specificity:.2f} give "
                 f"se + sp - 1 = {self.informed:.2f}, below {LEAST_INFORMED:g}: it says too little"
@@ -92,8 +93,9 @@ def error_rates(clusters: Places, size: int, weights: Floats, judge: Floats, hum
             continue
         rate = float((counted * said).sum() / total)
         influence = summed(clusters, counted * (said - rate) / total, size)
-        # Where no error was seen there may be some.
-        if (spread := float((influence**2).sum())) < (least := _unseen(rate, number)):
+        few = min(rate, 1 - rate) * number < HANDFUL
+        # Where hardly an error was seen there may be more.
+        if few and (spread := float((influence**2).sum())) < (least := _unseen(rate, number)):
             influence = influence * np.sqrt(least / spread) if spread > 0 else _spread(clusters, counted, size, least)
         rates.append((rate, number, influence))
     (se, yes, of_se), (sp, no, of_sp) = rates
