@@ -86,6 +86,19 @@ def combined(
     return found
 
 
+def divided(marks: Sequence[Mark]) -> tuple[int, int]:
+    """Of a panel's marks: on how many two members who decided differ, and how many two or more decided.
+
+    >>> divided(combined({"a": [Mark("x", 1)], "b": [Mark("x", 0)], "c": [Mark("x", 1)]}, "majority", [1, 1, 1], ["x"]))
+    (1, 1)
+    """
+    votes = [
+        [vote for part in mark.reason.split(", ") if (vote := part.rpartition(" ")[2]).isdigit()] for mark in marks
+    ]
+    counted = [each for each in votes if len(each) > 1]
+    return sum(len(set(each)) > 1 for each in counted), len(counted)
+
+
 def _told(mark: Mark | None) -> str:
     return "nothing" if mark is None else str(mark.value) if mark.value is not None else mark.verdict
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..core.errors import UsageError
 from ..core.evaluator import Evaluated, Evaluator
 from ..core.evidence import backends
+from ..core.panels import SOURCE, divided
 from ..core.protocol import Protocol, Reading, Score
 from ..evidence.kinds import evidence_names
 from ..store.records import PROMPT_CUT, row_name
@@ -248,10 +249,20 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         by={tag: _breakdown(side.basis(group), protocol, tag) for tag in by},
         cost=_cost(group.entries),
         analyses=protocol.analyses(rows),
-        remarks=(*protocol.remarks(rows), *_cut(scored)),
+        remarks=(*protocol.remarks(rows), *_cut(scored), *_divided(group)),
         evidence=_measured(scored),
         **_screening(applicable),
     )
+
+
+def _divided(group: Group) -> list[str]:
+    """What is told of a panel whose members differ."""
+    if group.evaluator.kind != "panel":
+        return []
+    counts = [divided([mark for mark in entry.marks if mark.source == SOURCE]) for entry in group.scored]
+    differ, of = sum(count[0] for count in counts), sum(count[1] for count in counts)
+    rule = group.evaluator.setup.get("rule")
+    return [f"its members differ on {differ} of {of} marks, and decide by {rule}"] if of else []
 
 
 def _cut(entries: Sequence[Entry]) -> list[str]:

@@ -1,0 +1,158 @@
+"""Scores corrected by people's marks, on studies whose truth is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import limner.api as api
+from limner.core.errors import StoreError, UsageError
+from limner.scoring import Standing
+from limner.scoring.corrected import Corrected
+from limner.store import Store
+from limner.study.records import Study, save_study
+from tests.rehearsal import EXAM, STUDY, Rehearsal, rehearse
+
+
+def _corrected(row: Standing) -> Corrected:
+    assert isinstance(row.corrected, Corrected)
+    return row.corrected
+
+
+@pytest.fixture
+def held(tmp_path: Path, store: Store) -> tuple[Rehearsal, dict[str, list[str]]]:
+    """Two painters under a judge that says yes too often; people, who are always right, marked half of it."""
+    made = rehearse(tmp_path, store, 120)
+    ids = {painter: made.draw(painter, skill) for painter, skill in (("good", 0.9), ("poor", 0.6))}
+    everyone = [id for mine in ids.values() for id in mine]
+    made.judge("lab/judge", everyone, 0.97, 0.6)
+    chosen = [id for place, id in enumerate(everyone) if place % 2]
+    made.study(dict.fromkeys(chosen, 0.5))
+    for name in ("anna", "ben"):
+        made.person(name, chosen, 1.0)
+    return made, ids
+
+
+def test_the_truth_is_inside_where_the_raw_score_is_not(held: tuple[Rehearsal, dict[str, list[str]]]) -> None:
+    made, ids = held
+    rows = {row.painter: row for row in api.scores(EXAM, store=made.store, study=STUDY)}
+    assert set(rows) == {"good", "poor"}
+    for painter, mine in ids.items():
+        row = rows[painter]
+        for score in ("relaxed", "semantic"):
+            truth = made.mean(mine, score)
+            raw, found = row.scores[score], _corrected(row)
+            assert raw.value is not None
+            for way in (found.ppi[score], found.rogan_gladen[score]):
+                assert way.value is not None
+                assert way.low is not None
+                assert way.high is not None
+                assert way.low <= truth <= way.high
+                assert abs(way.value - truth) < abs(raw.value - truth)
+            assert (found.ppi[score].n, found.ppi[score].human) == (120, 60)
+            assert found.rogan_gladen[score].human == 120
+    poor = rows["poor"].scores["relaxed"]
+    assert poor.low is not None
+    assert poor.low > made.mean(ids["poor"], "relaxed")
+
+
+def test_the_score_goes_through_the_exams_own_function(held: tuple[Rehearsal, dict[str, list[str]]]) -> None:
+    """With the judge's weight at nothing it is the mean of what people's marks give, and so it is in full."""
+    made, ids = held
+    made.study(dict.fromkeys(made.of, 1.0))
+    for name in ("anna", "ben"):
+        made.person(name, list(made.of), 1.0)
+    for row in api.scores(EXAM, store=made.store, study=STUDY):
+        for score in ("strict", "relaxed", "spelling"):
+            assert _corrected(row).ppi[score].value == pytest.approx(made.mean(ids[row.painter], score))
+
+
+def test_differences_are_paired(held: tuple[Rehearsal, dict[str, list[str]]]) -> None:
+    made, ids = held
+    rows = {row.painter: row for row in api.scores(EXAM, store=made.store, study=STUDY)}
+    found = _corrected(rows["good"]).differences["poor"]["relaxed"]
+    truth = made.mean(ids["good"], "relaxed") - made.mean(ids["poor"], "relaxed")
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= truth <= found.high
+    back = _corrected(rows["poor"]).differences["good"]["relaxed"]
+    assert found.value is not None
+    assert back.value == pytest.approx(-found.value)
+
+
+def test_a_strict_score_is_no_sum_and_says_so(held: tuple[Rehearsal, dict[str, list[str]]]) -> None:
+    made, _ = held
+    row = api.scores(EXAM, store=made.store, study=STUDY)[0]
+    assert _corrected(row).rogan_gladen["strict"].reason == "this score is no weighted sum of marks"
+    assert _corrected(row).ppi["strict"].value is not None
+    assert row.to_json()["corrected"]["ppi"]["strict"].keys() == {"value", "low", "high", "n", "human", "reason"}
+
+
+def test_a_judge_that_does_not_look_is_refused(tmp_path: Path, store: Store) -> None:
+    made = rehearse(tmp_path, store, 60)
+    ids = made.draw("one", 0.5)
+    made.judge("lab/blind", ids, 0.6, 0.5)
+    made.study(dict.fromkeys(ids[:40], 40 / 60))
+    made.person("anna", ids[:40], 1.0)
+    (row,) = api.scores(EXAM, store=store, study=STUDY)
+    reason = _corrected(row).rogan_gladen["semantic"].reason
+    assert reason is not None
+    assert "below 0.2" in reason
+    assert _corrected(row).ppi["semantic"].value is not None
+
+
+def test_inclusion_probabilities_count(tmp_path: Path, store: Store) -> None:
+    """Drawings that are wrong were surely chosen, the others one in four: without weights people would look harsh."""
+    made = rehearse(tmp_path, store, 200, seed=3)
+    ids = made.draw("one", 0.9)
+    made.judge("lab/judge", ids, 0.6, 0.6)
+    wrong = [id for id in ids if min(made.truth[id].values()) == 0]
+    rest = [id for id in ids if id not in wrong]
+    some = {**dict.fromkeys(wrong, 1.0), **dict.fromkeys(rest[::4], 0.25)}
+    made.study(some)
+    made.person("anna", list(some), 1.0)
+    (row,) = api.scores(EXAM, store=store, study=STUDY)
+    found, truth = _corrected(row).ppi["strict"], made.mean(ids, "strict")
+    assert found.value == pytest.approx(truth, abs=3)
+    plain = 100 * len(rest[::4]) / len(some)
+    assert abs(plain - truth) > 20
+
+
+def test_strata_of_the_design_are_used(tmp_path: Path, store: Store) -> None:
+    made = rehearse(tmp_path, store, 150, seed=2)
+    ids = made.draw("one", 0.8)
+    made.judge("lab/judge", ids, 0.8, 0.8)
+    biology = [id for id in ids if made.question(id).tags["subject"] == "Biology"]
+    others = [id for id in ids if id not in biology]
+    for id in biology:
+        made.truth[id] = dict.fromkeys(made.truth[id], 0)
+    chosen = {**dict.fromkeys(biology[::2], 0.5), **dict.fromkeys(others[::5], 0.2)}
+    made.study(chosen)
+    save_study(store, Study(STUDY, EXAM, "closed", {"design": {"sample": {"strata": ["subject"]}}}))
+    made.person("anna", list(chosen), 1.0)
+    (row,) = api.scores(EXAM, store=store, study=STUDY)
+    found = _corrected(row).ppi["semantic"]
+    assert found.value == pytest.approx(made.mean(ids, "semantic"), abs=0.06)
+    save_study(store, Study(STUDY, EXAM, "closed", {}))
+    (plain,) = api.scores(EXAM, store=store, study=STUDY)
+    wide = _corrected(plain).ppi["semantic"]
+    assert None not in (found.low, found.high, wide.low, wide.high)
+    assert np.subtract(found.high, found.low) < np.subtract(wide.high, wide.low)
+
+
+def test_people_are_no_rows_and_nothing_changes_without_a_study(held: tuple[Rehearsal, dict[str, list[str]]]) -> None:
+    made, _ = held
+    rows = api.scores(EXAM, store=made.store)
+    assert {row.judge for row in rows} == {"lab/judge"}
+    assert all("corrected" not in row.to_json() for row in rows)
+
+
+def test_what_is_not_there_is_said(held: tuple[Rehearsal, dict[str, list[str]]]) -> None:
+    made, _ = held
+    with pytest.raises(StoreError, match="no study 'other'; there is: pilot"):
+        api.scores(EXAM, store=made.store, study="other")
+    save_study(made.store, Study("empty", EXAM, "open", {}))
+    with pytest.raises(UsageError, match="nobody has marked criteria in the study empty yet"):
+        api.scores(EXAM, store=made.store, study="empty")
