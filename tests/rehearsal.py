@@ -48,15 +48,15 @@ class Rehearsal:
     def question(self, drawing: str) -> Question[Any]:
         return next(one for one in self.exam.questions if one.hash == self.of[drawing].question_hash)
 
-    def draw(self, painter: str, skill: float, seeds: int = 1, number: int | None = None) -> list[str]:
-        """Drawings of all questions, or of the first; a criterion is met with the chance `skill`."""
+    def draw(self, painter: str, skill: float, seeds: int = 1, image: str | None = None) -> list[str]:
+        """Drawings of all questions; a criterion is met with the chance `skill`."""
         made = []
-        for question in self.exam.questions[:number]:
+        for question in self.exam.questions:
             for seed in range(seeds):
                 id = digest("rehearsal", painter, question.id, seed)
                 one = Drawing(
                     id, self.exam.name, question.id, question.hash, painter, f"folder/{painter}", "direct", seed,
-                    "done", image=digest("image", id), created=1.0,
+                    "done", image=image or digest("image", id), created=1.0,
                 )  # fmt: skip
                 made.append(one)
                 self.of[id] = one

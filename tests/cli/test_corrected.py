@@ -12,10 +12,13 @@ from limner.store import Store
 from tests.cli.invoke import limner
 from tests.rehearsal import EXAM, STUDY, rehearse
 
+pytestmark = pytest.mark.slow
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two painters, three repeats of a good judge, three people on half of the drawings."""
+    tmp_path = tmp_path_factory.mktemp("study")
     with Store(tmp_path / "store") as store:
         made = rehearse(tmp_path, store, 80)
         ids = [*made.draw("good", 0.95), *made.draw("poor", 0.6)]

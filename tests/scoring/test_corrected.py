@@ -15,6 +15,8 @@ from limner.store import Store
 from limner.study.records import Study, save_study
 from tests.rehearsal import EXAM, STUDY, Rehearsal, rehearse
 
+pytestmark = pytest.mark.slow
+
 
 def _corrected(row: Standing) -> Corrected:
     assert isinstance(row.corrected, Corrected)
