@@ -42,7 +42,7 @@ def learnt_rates(drawn: Sequence[SeenTwice], places: Mapping[str, int], protocol
             judge, human = one.marks.get(criterion.id), one.people.get(criterion.id)
             if judge is not None and human is not None:
                 for value in range(1, criterion.top + 1):
-                    said, meant = (_reaches(share, criterion, value) for share in (judge, human))
+                    said, meant = (_reaching(given, criterion, value) for given in (judge, human))
                     row = (places[one.cluster], 1 / one.inclusion, said, meant)
                     rows.setdefault(_sort(criterion, value), []).append(row)
     found = {}
@@ -57,9 +57,9 @@ def _sort(criterion: Criterion, value: int) -> str:
     return criterion.kind if criterion.top == 1 else f"{criterion.kind} {value} or more"
 
 
-def _reaches(share: float, criterion: Criterion, value: int) -> float:
-    """Whether a mark reaches a value; of a mean of several marks, how far it goes towards it."""
-    return float(np.clip(share * criterion.top - value + 1, 0, 1))
+def _reaching(given: Sequence[float], criterion: Criterion, value: int) -> float:
+    """The share of several marks of one criterion that reach a value."""
+    return sum(share * criterion.top > value - 0.5 for share in given) / len(given)
 
 
 def sums_corrected(
@@ -103,7 +103,7 @@ def _sum(
         bottoms[at] += part * mine.bottom
         for (criterion, value), gain in mine.steps.items():
             sort = _sort(kinds[criterion], value)
-            said = _reaches(one.marks.get(criterion, 0.0), kinds[criterion], value)
+            said = _reaching(one.marks[criterion], kinds[criterion], value)
             yes.setdefault(sort, np.zeros(len(places)))[at] += part * gain * said
             most.setdefault(sort, np.zeros(len(places)))[at] += part * gain
     return Sum(constant, yes, most, bottoms, len(drawn))

@@ -39,8 +39,8 @@ class SeenTwice:
         cluster: The cluster of its question.
         judge: What it adds to each number by the judge's marks, repeats averaged; see `Protocol.parts`.
         human: The same by people's marks, averaged over people; nothing where nobody marked it.
-        marks: Criterion -> the judge's mark as a share of its best value.
-        people: The same by people.
+        marks: Criterion -> the judge's marks, one of each repeat, as shares of the best value.
+        people: The same by people, one of each person.
     """
 
     entry: Entry
@@ -49,8 +49,8 @@ class SeenTwice:
     human: Mapping[str, tuple[float, float]]
     inclusion: float
     stratum: str | None
-    marks: Mapping[str, float]
-    people: Mapping[str, float]
+    marks: Mapping[str, tuple[float, ...]]
+    people: Mapping[str, tuple[float, ...]]
 
 
 def marked_by_people(people: Sequence[Group], frame: Frame) -> dict[str, list[Entry]]:
@@ -80,8 +80,8 @@ def seen_twice(
                 _mean_parts(theirs, protocol),
                 frame.inclusion.get(id, 1.0),
                 frame.strata.get(id),
-                mean_shares(mine, protocol),
-                mean_shares(theirs, protocol),
+                _all_shares(mine, protocol),
+                _all_shares(theirs, protocol),
             )
         )
     return found
@@ -98,11 +98,11 @@ def _average(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return sum(top for top, _ in pairs) / len(pairs), sum(bottom for _, bottom in pairs) / len(pairs)
 
 
-def mean_shares(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, float]:
-    """Criterion -> the mark as a share of its best value, of those that all decide."""
+def _all_shares(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, tuple[float, ...]]:
+    """Criterion -> its marks as shares of its best value, of those that all decide."""
     each = [shares(entry, protocol) for entry in entries]
     names = set.intersection(*(set(marks) for marks in each)) if each else set()
-    return {name: sum(marks[name] for marks in each) / len(each) for name in sorted(names)}
+    return {name: tuple(marks[name] for marks in each) for name in sorted(names)}
 
 
 def judged(drawn: Sequence[SeenTwice], places: Mapping[str, int], frame: Frame) -> dict[str, Judged]:

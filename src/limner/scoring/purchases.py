@@ -15,6 +15,8 @@ from .stats.types import Plain
 PAINTER, QUESTION, BOTH, SEED = "painter", "question", "painter and question", "seed"
 RATER, RATER_PAINTER = "rater", "rater and painter"
 REPEAT, RATER_DRAWING = "judge repeat", "rater and drawing"
+EFFECTS = (PAINTER, QUESTION, BOTH, SEED, REPEAT, RATER, RATER_PAINTER, RATER_DRAWING)
+"""In the order of tables."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..scoring.advice import Advice
+from ..scoring.purchases import EFFECTS
 from ..scoring.stats.alternative_annotator import WINS
 from ..scoring.stats.components import Components
 from .model import MISSING, Cells, Table, number, simple_table
@@ -50,8 +51,10 @@ def advice_tables(found: Advice) -> list[Table]:
 def _components(found: Advice) -> Table:
     rows: list[Cells] = []
     for who, parts in (("judge", found.judge), ("people", found.people)):
-        rows += [[who, name, number(value, 1), f"{parts.share(name):.0%}"] for name, value in parts.variances.items()]
-        rows += [[who, name, MISSING, MISSING] for name in parts.unknown]
+        for name in sorted([*parts.variances, *parts.unknown], key=EFFECTS.index):
+            known = name in parts.variances
+            share = f"{parts.share(name):.0%}" if known else MISSING
+            rows.append([who, name, number(parts.variances.get(name), 1), share])
     notes = [f"{who}, {name}: {why}" for who, name, why in _unknown(found)]
     title = f"{found.evaluator} · where {found.score} varies · study {found.study}"
     above = [replaces(found), decides(found)]

@@ -179,9 +179,7 @@ def test_an_interval_holds_its_number_and_stays_on_the_scale(seed: int, marked: 
     assert found.value is not None
     assert found.low is not None
     assert found.high is not None
-    assert found.low <= found.value <= found.high
-    assert found.low >= 0 or found.value < 0
-    assert found.high <= 1 or found.value > 1
+    assert 0 <= found.low <= found.value <= found.high <= 1
     assert found.human == marked
     assert found.n == marked + rest
 

@@ -277,5 +277,7 @@ def human_interval(found: Estimate | None, top: float | None = None) -> HumanInt
         inner = min(max(share, 0.5 / found.n), 1 - 0.5 / found.n)
         number = inner * (1 - inner) / (variance / top**2) if variance > 0 else float(found.n)
         low, high = (top * end for end in wilson_ends(inner, number, reach))
-        low, high = max(0.0, min(low, found.value)), min(top, max(high, found.value))
+        # An estimate may fall beside the scale; what it is for cannot.
+        value = min(max(found.value, 0.0), top)
+        return replace(plain, value=value, low=max(0.0, min(low, value)), high=min(top, max(high, value)))
     return replace(plain, low=low, high=high)
