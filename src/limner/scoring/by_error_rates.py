@@ -11,9 +11,9 @@ import numpy as np
 from ..core.marks import Criterion
 from ..core.protocol import Protocol
 from .human_marks import SeenTwice, question_shares
-from .linear import Weights, weights_of
+from .linear import SumWeights, weights_of
 from .parts import tops
-from .stats.prediction_powered import Estimate, HumanInterval, derived_known, human_interval
+from .stats.prediction_powered import HumanEstimate, HumanInterval, derived_known, human_interval
 from .stats.rogan_gladen import ErrorRates, Sum, corrected_sum, error_rates, weakest
 from .stats.types import Floats
 
@@ -73,7 +73,7 @@ def sums_corrected(
         mine = weights_of(one.entry, protocol, alive)
         alive = {name for name in alive if name in mine or name not in one.judge}
         weights.append(mine)
-    known: dict[str, Estimate | None] = dict.fromkeys(there)
+    known: dict[str, HumanEstimate | None] = dict.fromkeys(there)
     why: dict[str, str] = {}
     for name in sorted(alive):
         kept = [place for place, one in enumerate(drawn) if name in one.judge]
@@ -92,7 +92,7 @@ def sums_corrected(
 
 
 def _sum(
-    drawn: Sequence[SeenTwice], weights: Sequence[Weights], places: Mapping[str, int], protocol: Protocol[Any]
+    drawn: Sequence[SeenTwice], weights: Sequence[SumWeights], places: Mapping[str, int], protocol: Protocol[Any]
 ) -> Sum:
     constant, bottoms = np.zeros(len(places)), np.zeros(len(places))
     yes: dict[str, Floats] = {}

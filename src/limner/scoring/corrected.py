@@ -15,7 +15,7 @@ from .human_marks import Frame, judged, marked_by_people, seen_twice
 from .parts import tops
 from .standings import Standing
 from .stats.prediction_powered import (
-    Estimate,
+    HumanEstimate,
     HumanInterval,
     Judged,
     derived_known,
@@ -85,6 +85,8 @@ def _powered(mine: Mapping[str, Judged], protocol: Protocol[Any]) -> dict[str, H
 def _differences(
     mine: Mapping[str, Judged], other: Mapping[str, Judged], protocol: Protocol[Any]
 ) -> dict[str, HumanInterval]:
-    both: dict[str, Estimate | None] = {name: difference(mine[name], other[name]) for name in mine if name in other}
+    both: dict[str, HumanEstimate | None] = {
+        name: difference(mine[name], other[name]) for name in mine if name in other
+    }
     known = derived_known(both, protocol.derive)
     return {name: human_interval(known[name]) for name in tops(protocol) if name in known}

@@ -17,7 +17,7 @@ Step = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Weights:
+class SumWeights:
     """What one drawing adds to one number, as a sum.
 
     Attributes:
@@ -35,7 +35,7 @@ class Weights:
         return self.constant + sum(gain for (name, value), gain in self.steps.items() if known[name] >= value)
 
 
-def weights_of(entry: Entry, protocol: Protocol[Any], names: Container[str]) -> dict[str, Weights]:
+def weights_of(entry: Entry, protocol: Protocol[Any], names: Container[str]) -> dict[str, SumWeights]:
     """Those of the named numbers that are weighted sums of this drawing's marks, with their weights."""
     criteria = protocol.criteria(entry.question)
     nothing = {criterion.id: 0 for criterion in criteria}
@@ -50,7 +50,7 @@ def weights_of(entry: Entry, protocol: Protocol[Any], names: Container[str]) -> 
                 if gain := after[name][0] - before[name][0]:
                     gains[criterion.id, value] = gain
             before = {name: after.get(name, before[name]) for name in base}
-    sums = {name: Weights(base[name][0], gains, base[name][1]) for name, gains in steps.items()}
+    sums = {name: SumWeights(base[name][0], gains, base[name][1]) for name, gains in steps.items()}
     return {name: each for name, each in sums.items() if _adds_up(each, name, entry, criteria, protocol)}
 
 
@@ -60,7 +60,9 @@ def _parts(entry: Entry, given: Mapping[str, int], protocol: Protocol[Any]) -> d
     return protocol.parts(Row(entry.question, marks, scores, entry.evidence, entry.row.size))
 
 
-def _adds_up(found: Weights, name: str, entry: Entry, criteria: Sequence[Criterion], protocol: Protocol[Any]) -> bool:
+def _adds_up(
+    found: SumWeights, name: str, entry: Entry, criteria: Sequence[Criterion], protocol: Protocol[Any]
+) -> bool:
     """Whether the sum is the number: where every mark is at its best, where half are, and as the drawing was marked."""
     best = {criterion.id: criterion.top for criterion in criteria}
     half = {criterion.id: criterion.top * (place % 2) for place, criterion in enumerate(criteria)}

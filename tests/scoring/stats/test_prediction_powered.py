@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limner.scoring.stats.prediction_powered import (
-    Estimate,
+    HumanEstimate,
     Judged,
     derived,
     difference,
@@ -138,7 +138,8 @@ def test_a_difference_is_paired_by_question() -> None:
 def test_numbers_that_follow_from_others_have_their_spread() -> None:
     rng = np.random.default_rng(4)
     parts = {
-        name: Estimate(value, rng.normal(size=50) / 50, 1.0, 50, 20, 20) for name, value in (("a", 0.4), ("b", 0.8))
+        name: HumanEstimate(value, rng.normal(size=50) / 50, 1.0, 50, 20, 20)
+        for name, value in (("a", 0.4), ("b", 0.8))
     }
     found = derived(
         parts, lambda means: {**means, "mean": (means["a"] + means["b"]) / 2, "product": means["a"] * means["b"]}

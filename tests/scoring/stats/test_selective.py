@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from limner.scoring.stats.selective import Threshold, threshold, upper_bound
+from limner.scoring.stats.types import Floats
 
 # statsmodels 0.15, proportion_confint(k, n, alpha=0.1, method="beta"), upper end.
 CLOPPER_PEARSON = {
@@ -57,7 +58,7 @@ def test_the_guarantee_holds() -> None:
     """The judge agrees more often where it is surer; where it decides it must be right on 90%, in 95 of 100 studies."""
     rng, broken, decided, tries = np.random.default_rng(2407), 0, 0, 1000
 
-    def right(sure: float) -> float:
+    def right(sure: Floats) -> Floats:
         return 0.6 + 0.4 * sure
 
     for _ in range(tries):

@@ -70,7 +70,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class HumanEstimate:
     """A number, and what each question adds to its error (the influence), which sum to nothing.
 
     Attributes:
@@ -94,12 +94,12 @@ class Estimate:
         m = self.questions
         return float((self.influence**2).sum()) * m / (m - 2) + self.noise if m > 2 else float("nan")
 
-    def minus(self, other: Estimate) -> Estimate:
+    def minus(self, other: HumanEstimate) -> HumanEstimate:
         """The difference of two numbers over the same questions, paired by these."""
         influence = self.influence - other.influence
         power, fewer = (self.power + other.power) / 2, min(self.questions, other.questions)
         n, human, noise = self.n + other.n, self.human + other.human, self.noise + other.noise
-        return Estimate(self.value - other.value, influence, power, n, human, fewer, noise)
+        return HumanEstimate(self.value - other.value, influence, power, n, human, fewer, noise)
 
 
 def summed(clusters: Places, values: Floats, size: int) -> Floats:
@@ -109,7 +109,7 @@ def summed(clusters: Places, values: Floats, size: int) -> Floats:
     return found
 
 
-def estimate(found: Judged, power: float | None = None) -> Estimate | None:
+def estimate(found: Judged, power: float | None = None) -> HumanEstimate | None:
     """The prediction-powered mean; None where people marked nothing.
 
     Args:
@@ -148,10 +148,10 @@ def estimate(found: Judged, power: float | None = None) -> Estimate | None:
     questions = float(held.sum() ** 2 / (held**2).sum())
     noise = UNSEEN * ((largest if largest > NEAR else float(np.abs(found.judge).max())) / below / questions) ** 2
     power = float(np.mean(powers))
-    return Estimate(ratio, influence, power, len(marked), int(marked.sum()), questions, noise)
+    return HumanEstimate(ratio, influence, power, len(marked), int(marked.sum()), questions, noise)
 
 
-def difference(one: Judged, other: Judged) -> Estimate | None:
+def difference(one: Judged, other: Judged) -> HumanEstimate | None:
     """How much larger the first number is, paired by question; None where people marked nothing of one of them.
 
     The power is that at which the difference varies least, the same for both: where people marked both drawings of a
@@ -230,7 +230,7 @@ def _most(marked: NDArray[np.bool_]) -> float:
     return min(len(marked) / rest, 2.0) if rest else 1.0
 
 
-def derived(estimates: Mapping[str, Estimate], derive: Derive) -> dict[str, Estimate]:
+def derived(estimates: Mapping[str, HumanEstimate], derive: Derive) -> dict[str, HumanEstimate]:
     """Numbers that follow from ratios, with their influence by the delta method."""
     values = {name: each.value for name, each in estimates.items()}
     found = {}
@@ -248,13 +248,13 @@ def derived(estimates: Mapping[str, Estimate], derive: Derive) -> dict[str, Esti
     return found
 
 
-def derived_known(estimates: Mapping[str, Estimate | None], derive: Derive) -> dict[str, Estimate]:
+def derived_known(estimates: Mapping[str, HumanEstimate | None], derive: Derive) -> dict[str, HumanEstimate]:
     """The same where some ratios have no estimate: then only what needs no deriving is known."""
     known = {name: each for name, each in estimates.items() if each is not None}
     return derived(known, derive) if len(known) == len(estimates) else known
 
 
-def human_interval(found: Estimate | None, top: float | None = None) -> HumanInterval:
+def human_interval(found: HumanEstimate | None, top: float | None = None) -> HumanInterval:
     """The estimate with its 95% interval by Student's t over questions; Wilson's form where the score has a range.
 
     Args:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .prediction_powered import Estimate, Places, summed
+from .prediction_powered import HumanEstimate, Places, summed
 from .resample import HANDFUL
 from .types import NEAR, Floats
 
@@ -134,7 +134,7 @@ class Sum:
     n: int
 
 
-def corrected_sum(found: Sum, rates: Mapping[str, ErrorRates], human: int, questions: int) -> Estimate:
+def corrected_sum(found: Sum, rates: Mapping[str, ErrorRates], human: int, questions: int) -> HumanEstimate:
     """The score with each sort's share of yes corrected.
 
     Args:
@@ -156,7 +156,7 @@ def corrected_sum(found: Sum, rates: Mapping[str, ErrorRates], human: int, quest
         more += (-share * each.of_sensitivity + (float(weights.sum()) - share) * each.of_specificity) / each.informed
     value = float(tops.sum()) / below
     influence = (tops - value * found.bottoms + more) / below
-    return Estimate(value, influence, 1.0, found.n, human, questions)
+    return HumanEstimate(value, influence, 1.0, found.n, human, questions)
 
 
 def weakest(rates: Mapping[str, ErrorRates], sorts: Sequence[str]) -> str | None:
