@@ -8,17 +8,17 @@ import pytest
 from benchmarks.coverage import CASES, MARKED, PREVALENCE, Case, covered
 
 LEAST = 0.93
-EXAMS = 300
+EXAMS = 200
 PAGE = Path(__file__).parents[2] / "docs" / "corrected.md"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_at_least_93_of_100_hold_the_truth(case: Case) -> None:
-    """Over the six studies of a sort together: 1,800 intervals, of which chance may take one point."""
+    """Over the six studies of a sort together: 1,200 intervals, of which chance may take one point."""
     found = [covered(case, n, share, EXAMS)[0] for n in MARKED for share in PREVALENCE]
     assert sum(found) / len(found) >= LEAST + 0.01
-    assert min(found) >= LEAST - 0.035
+    assert min(found) >= LEAST - 0.045
 
 
 def test_a_plain_interval_would_not_do() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,16 @@ def _width(found: HumanInterval) -> float:
     return found.high - found.low
 
 
-@pytest.fixture
-def held(tmp_path: Path, store: Store) -> tuple[Rehearsal, dict[str, list[str]]]:
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rehearsal, dict[str, list[str]]]]:
     """Two painters under a judge that says yes too often; people, who are always right, marked half of it."""
-    made = rehearse(tmp_path, store, 120)
+    folder = tmp_path_factory.mktemp("held")
+    with Store(folder / "store") as store:
+        yield _made(folder, store, 120)
+
+
+def _made(folder: Path, store: Store, questions: int) -> tuple[Rehearsal, dict[str, list[str]]]:
+    made = rehearse(folder, store, questions)
     ids = {painter: made.draw(painter, skill) for painter, skill in (("good", 0.9), ("poor", 0.6))}
     everyone = [id for mine in ids.values() for id in mine]
     made.judge("lab/judge", everyone, 0.97, 0.6)
@@ -66,9 +73,9 @@ def test_the_truth_is_inside_where_the_raw_score_is_not(held: tuple[Rehearsal, d
     assert poor.low > made.mean(ids["poor"], "relaxed")
 
 
-def test_the_score_goes_through_the_exams_own_function(held: tuple[Rehearsal, dict[str, list[str]]]) -> None:
-    """With the judge's weight at nothing it is the mean of what people's marks give, and so it is in full."""
-    made, ids = held
+def test_the_score_goes_through_the_exams_own_function(tmp_path: Path, store: Store) -> None:
+    """Where people marked everything it is the mean of what their marks give."""
+    made, ids = _made(tmp_path, store, 20)
     made.study(dict.fromkeys(made.of, 1.0))
     for name in ("anna", "ben"):
         made.person(name, list(made.of), 1.0)
@@ -113,7 +120,7 @@ def test_a_judge_that_does_not_look_is_refused(tmp_path: Path, store: Store) -> 
 
 def test_inclusion_probabilities_count(tmp_path: Path, store: Store) -> None:
     """Drawings that are wrong were surely chosen, the others one in four: without weights people would look harsh."""
-    made = rehearse(tmp_path, store, 200, seed=3)
+    made = rehearse(tmp_path, store, 140, seed=3)
     ids = made.draw("one", 0.9)
     made.judge("lab/judge", ids, 0.6, 0.6)
     wrong = [id for id in ids if min(made.truth[id].values()) == 0]
@@ -129,7 +136,7 @@ def test_inclusion_probabilities_count(tmp_path: Path, store: Store) -> None:
 
 
 def test_strata_of_the_design_are_used(tmp_path: Path, store: Store) -> None:
-    made = rehearse(tmp_path, store, 150, seed=2)
+    made = rehearse(tmp_path, store, 120, seed=2)
     ids = made.draw("one", 0.8)
     made.judge("lab/judge", ids, 0.8, 0.8)
     biology = [id for id in ids if made.question(id).tags["subject"] == "Biology"]
