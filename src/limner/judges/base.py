@@ -92,7 +92,6 @@ Weigh = Callable[[str, Sequence[Judge]], Sequence[float]]
 """Gives each of several judges a weight, by ``certificate`` or ``study:NAME``."""
 
 
-
 @dataclass(frozen=True)
 class JudgeInputs:
     """What a judge is made from.

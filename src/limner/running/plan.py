@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..calls import Calls, Fault, Limits, digest
-from ..calls import setup_id as setup_id
 from ..core.errors import UsageError
 from ..core.exam import Exam, Question
 from ..core.settings import parse_value
