@@ -12,18 +12,20 @@ import numpy as np
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-OWNERS = re.compile(
-    r"shutterstock|alamy|dreamstime|istock|getty\s*images|123rf|depositphotos|adobe\s*stock|bigstock|freepik"
-    r"|vecteezy|pngtree|canstock|vectorstock|stock\s*photo|\bwatermark|\bsample\s+only|preview\s+only|do\s+not\s+copy"
-    r"|\bunlicensed\b|\bproof\s+only",
-    re.IGNORECASE,
-)
+OWNERS = (
+    "shutterstock", "alamy", "dreamstime", "istock", "istockphoto", "gettyimages", "depositphotos", "adobestock",
+    "bigstock", "freepik", "vecteezy", "pngtree", "canstockphoto", "vectorstock", "stockphoto", "watermark",
+    "sampleonly", "previewonly", "previewcopy", "donotcopy", "unlicensed", "proofonly",
+)  # fmt: skip
+"""Whose marks lie over pictures, and what else such marks say; read through print, a letter or two may be wrong."""
+ALIKE = 80
+"""How alike two readings must be to count as one word, of 100."""
 SIGNS = re.compile(
     r"©|\(c\)\s*(?:19|20)\d\d|\bcopyright\b|all\s+rights\s+reserved|www\.\w|\b[\w-]{3,}\.(?:com|net|org)\b", re.I
 )
 TILED = 3
 """So often the same words must stand in a picture to be a pattern laid over it."""
-MARKED = 6
+MARKED = 5
 """Letters that such words have at least."""
 
 
@@ -62,24 +64,45 @@ def watermark(lines: Sequence[str], faint: Sequence[str]) -> str | None:
         faint: What it reads where only the light tones are shown, spread out.
     """
     for line in (*lines, *faint):
-        if found := OWNERS.search(line):
-            return found[0]
+        if found := _owner(_letters(line)):
+            return found
     for line in lines:
-        if found := SIGNS.search(line):
-            return found[0]
-    words = Counter(_letters(line) for line in faint)
-    again = Counter(_letters(line) for line in lines)
-    for word, times in words.items():
-        if len(word) >= MARKED and times >= TILED and times > again[word] // 2:
-            return word
-    for word, times in again.items():
-        if len(word) >= MARKED and times > TILED:
-            return word
+        if sign := SIGNS.search(line):
+            return sign[0]
+    return _pattern([_letters(line) for line in faint], [_letters(line) for line in lines])
+
+
+def _owner(word: str) -> str | None:
+    from rapidfuzz import fuzz
+
+    for owner in OWNERS:
+        like = owner.replace("m", "rn")
+        if 0.7 * len(like) <= len(word) and fuzz.partial_ratio(like, word, score_cutoff=ALIKE):
+            return owner
     return None
 
 
+def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
+    """A word that stands in the light tones again and again, whole or cut, and is no label that repeats."""
+    from rapidfuzz import fuzz
+
+    words = [word for word in faint if len(word) >= MARKED - 1]
+    for word in words:
+        if len(word) < MARKED:
+            continue
+        alike = [
+            one for one in words if fuzz.partial_ratio(word, one, score_cutoff=ALIKE) and len(one) < 1.5 * len(word)
+        ]
+        exact = plain.count(word)
+        if len(alike) >= TILED and len(alike) > exact:
+            return word
+    again = Counter(word for word in plain if len(word) > MARKED)
+    return next((word for word, times in again.items() if times > TILED + 1), None)
+
+
 def _letters(line: str) -> str:
-    return "".join(ch for ch in line.casefold() if ch.isalpha())
+    # What is read as m in one place is read as rn in another.
+    return "".join(ch for ch in line.casefold() if ch.isalpha()).replace("m", "rn")
 
 
 def light_tones(image: Image) -> Image:
