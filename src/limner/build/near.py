@@ -17,7 +17,7 @@ WIDTH = LOW * LOW // BANDS
 
 
 def picture_hashes(image: Image) -> list[str]:
-    """Two hashes: of what is drawn without its margins, whatever is padded; and of all, whatever a line at its edge is."""
+    """Two hashes: of what is drawn without its margins, and of all with them; a copy keeps one or the other."""
     grey = image.convert("L")
     return [_hash(_without_margins(grey)), _hash(grey)]
 

@@ -23,6 +23,8 @@ ALIKE = 80
 SIGNS = re.compile(
     r"©|\(c\)\s*(?:19|20)\d\d|\bcopyright\b|all\s+rights\s+reserved|www\.\w|\b[\w-]{3,}\.(?:com|net|org)\b", re.I
 )
+SHARES = (0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
+"""To these parts of its side a picture is shrunk and brought back."""
 TILED = 3
 """So often the same words must stand in a picture to be a pattern laid over it."""
 MARKED = 5
@@ -43,12 +45,17 @@ def detail(image: Image) -> float:
     edges = _edges(whole)
     if edges < 1.0:
         return 0.0  # There is nothing drawn that could be sharp.
-    for share in (0.2, 0.3, 0.4, 0.5, 0.65, 0.8):
+
+    def lossless(share: float) -> bool:
         size = (max(1, round(grey.width * share)), max(1, round(grey.height * share)))
         back = grey.resize(size, Module.Resampling.LANCZOS).resize(grey.size, Module.Resampling.BICUBIC)
-        if float(np.sqrt(np.mean((np.asarray(back, dtype=np.float32) - whole) ** 2))) < 0.06 * edges:
-            return share
-    return 1.0
+        return float(np.sqrt(np.mean((np.asarray(back, dtype=np.float32) - whole) ** 2))) < 0.06 * edges
+
+    low, high = 0, len(SHARES)  # What can be done at a share can be done at every larger one.
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if lossless(SHARES[middle]) else (middle + 1, high)
+    return SHARES[low] if low < len(SHARES) else 1.0
 
 
 def _edges(values: Any) -> float:
@@ -77,7 +84,9 @@ def _owner(word: str) -> str | None:
 
     for owner in OWNERS:
         like = owner.replace("m", "rn")
-        if 0.7 * len(like) <= len(word) and fuzz.partial_ratio(like, word, score_cutoff=ALIKE):
+        # A short name cut at its end is any word.
+        least = 0.8 * len(like) if len(like) > 8 else len(like)
+        if least <= len(word) and fuzz.partial_ratio(like, word, score_cutoff=ALIKE):
             return owner
     return None
 
