@@ -14,6 +14,7 @@ import random
 import resource
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from PIL import Image, ImageDraw
@@ -55,6 +56,13 @@ def near(many: int) -> None:
         for n in range(many):
             image = drawn(n) if n % 10 else copies[n // 10 % 3](drawn(n + 1), random.Random(n))
             (folder / f"{n:04}.png").write_bytes(png(image))
+        began = time.perf_counter()
+        with ThreadPoolExecutor(2) as two:
+            hashes = list(two.map(lambda file: picture_hashes(decode(file.read_bytes())), sorted(folder.iterdir())))
+        hashed = time.perf_counter() - began
+        found = first_of_each([(str(n), one) for n, one in enumerate(hashes)], DuplicatesSettings().bits)
+        indexed = time.perf_counter() - began - hashed
+        print(f"near-duplicates alone, two threads: hashes {hashed:.1f} s, index {indexed:.2f} s, {len(found)} found")
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         with Store(Path(place) / "store") as store:
             settings = [f'images.folders=["{folder}"]', "keywords.per_topic=0", 'taxonomy.subjects=["Music"]']
