@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from ..calls import Budget, Calls, Fault, purpose
@@ -22,6 +20,7 @@ from ..store.measurements import save_evidence
 from ..store.records import PROMPT_CUT, Drawing, Marking, add_exam, save_drawing, save_marking, save_setup
 from ..strategies import Strategy
 from .backlog import Backlog
+from .interrupts import Stopping
 from .late_writes import LateWrites
 from .plan import Plan, Slot
 from .progress import Progress
@@ -40,7 +39,7 @@ class Runner:
     def __init__(self, plan: Plan, store: Store, watch: Callable[[Progress], None] = lambda _: None) -> None:
         self.plan, self.store, self.watch = plan, store, watch
         self.backlog, self.progress = Backlog(plan, store), Progress()
-        self._stopping = False
+        self._stopping = Stopping(self.progress)
         self._late = LateWrites(plan.concurrency)
         self._stop: Exception | None = None
         self._slips, self._recovery = Slips(), Recovery(store)
@@ -113,7 +112,7 @@ class Runner:
             self.store, retry_failed=self.plan.retry_failed, budget=budget, limits=self.plan.limits,
             concurrency=self.plan.concurrency,
         )  # fmt: skip
-        with self._signals():
+        with self._stopping.signals():
             async with calls, asyncio.TaskGroup() as group:
                 for _ in range(min(self.plan.concurrency, len(slots))):
                     group.create_task(self._work(queue, calls))
@@ -132,7 +131,7 @@ class Runner:
                     await self._fill(slot, calls)
             except Exception as error:
                 # The others finish what they have in flight: it is paid for.
-                self._stopping, self._stop = True, self._stop or error
+                self._stopping.asked, self._stop = True, self._stop or error
                 return
             self._account(calls)
             self.watch(self.progress)
@@ -234,31 +233,4 @@ class Runner:
     @property
     def _over(self) -> bool:
         """Whether nothing new is begun."""
-        return self._stopping or self._late.error is not None
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-        def stop() -> None:
-            if self._over and task is not None:
-                task.cancel()
-            self._stopping = self.progress.interrupted = True
-
-        # Not through the loop's own handlers: those would take the place of who counts signals for the command line.
-        def pass_on(_number: int, _frame: object) -> None:
-            loop.call_soon_threadsafe(stop)
-
-        try:
-            before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
-        except ValueError:
-            yield  # Not the main thread: leave the signals alone.
-            return
-        try:
-            yield
-        except asyncio.CancelledError:
-            if not self.progress.interrupted:
-                raise
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        return self._stopping.asked or self._late.error is not None

@@ -6,6 +6,7 @@ from .. import Kind
 from .data import ScoringPointsRubric, read
 from .protocol import GenExam
 from .results import read_results
+from .write import write
 
 _HERE = Path(__file__).parent
 
@@ -21,5 +22,7 @@ GENEXAM = Kind(
     read_results=read_results,
     paper=_HERE / "paper",
     studies=_HERE / "studies",
+    recipe=_HERE / "recipe",
+    write=write,
     statistics={"points": lambda question: len(question.rubric.scoring_points)},
 )

@@ -1,0 +1,127 @@
+"""What can be told of a picture by rules: how much detail it has, and whether a mark lies over it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+OWNERS = (
+    "shutterstock", "alamy", "dreamstime", "istock", "istockphoto", "gettyimages", "depositphotos", "adobestock",
+    "bigstock", "freepik", "vecteezy", "pngtree", "canstockphoto", "vectorstock", "stockphoto", "watermark",
+    "sampleonly", "previewonly", "previewcopy", "donotcopy", "unlicensed", "proofonly",
+)  # fmt: skip
+"""Whose marks lie over pictures, and what else such marks say; read through print, a letter or two may be wrong."""
+ALIKE = 80
+"""How alike two readings must be to count as one word, of 100."""
+SIGNS = re.compile(
+    r"©|\(c\)\s*(?:19|20)\d\d|\bcopyright\b|all\s+rights\s+reserved|www\.\w|\b[\w-]{3,}\.(?:com|net|org)\b", re.I
+)
+SHARES = (0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
+"""To these parts of its side a picture is shrunk and brought back."""
+TILED = 3
+"""So often the same words must stand in a picture to be a pattern laid over it."""
+MARKED = 5
+"""Letters that such words have at least."""
+
+
+def detail(image: Image) -> float:
+    """How far the picture can be shrunk and brought back without loss, as the share of its side that is left: 0 to 1.
+
+    A picture that was blown up holds no more than what it was before.
+    """
+    from PIL import Image as Module
+
+    grey = image.convert("L")
+    if max(grey.size) > 1024:
+        grey.thumbnail((1024, 1024), Module.Resampling.LANCZOS)
+    whole = np.asarray(grey, dtype=np.float32)
+    edges = _edges(whole)
+    if edges < 1.0:
+        return 0.0  # There is nothing drawn that could be sharp.
+
+    def lossless(share: float) -> bool:
+        size = (max(1, round(grey.width * share)), max(1, round(grey.height * share)))
+        back = grey.resize(size, Module.Resampling.LANCZOS).resize(grey.size, Module.Resampling.BICUBIC)
+        return float(np.sqrt(np.mean((np.asarray(back, dtype=np.float32) - whole) ** 2))) < 0.06 * edges
+
+    low, high = 0, len(SHARES)  # What can be done at a share can be done at every larger one.
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if lossless(SHARES[middle]) else (middle + 1, high)
+    return SHARES[low] if low < len(SHARES) else 1.0
+
+
+def _edges(values: Any) -> float:
+    """The strength of what changes in a picture: the root mean square around its mean."""
+    return float(values.std())
+
+
+def watermark(lines: Sequence[str], faint: Sequence[str]) -> str | None:
+    """The words of a watermark among lines of text, or None.
+
+    Args:
+        lines: What OCR reads in the picture.
+        faint: What it reads where only the light tones are shown, spread out.
+    """
+    for line in (*lines, *faint):
+        if found := _owner(_letters(line)):
+            return found
+    for line in lines:
+        if sign := SIGNS.search(line):
+            return sign[0]
+    return _pattern([_letters(line) for line in faint], [_letters(line) for line in lines])
+
+
+def _owner(word: str) -> str | None:
+    from rapidfuzz import fuzz
+
+    for owner in OWNERS:
+        like = owner.replace("m", "rn")
+        # A short name cut at its end is any word.
+        least = 0.8 * len(like) if len(like) > 8 else len(like)
+        if least <= len(word) and fuzz.partial_ratio(like, word, score_cutoff=ALIKE):
+            return owner
+    return None
+
+
+def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
+    """A word that stands in the light tones again and again, whole or cut, and is no label that repeats."""
+    from rapidfuzz import fuzz
+
+    words = [word for word in faint if len(word) >= MARKED - 1]
+    for word in words:
+        if len(word) < MARKED:
+            continue
+        alike = [
+            one for one in words if fuzz.partial_ratio(word, one, score_cutoff=ALIKE) and len(one) < 1.5 * len(word)
+        ]
+        exact = plain.count(word)
+        if len(alike) >= TILED and len(alike) > exact:
+            return word
+    again = Counter(word for word in plain if len(word) > MARKED)
+    return next((word for word, times in again.items() if times > TILED + 1), None)
+
+
+def _letters(line: str) -> str:
+    # What is read as m in one place is read as rn in another.
+    return "".join(ch for ch in line.casefold() if ch.isalpha()).replace("m", "rn")
+
+
+def light_tones(image: Image) -> Image:
+    """The picture with its dark tones gone and its light ones spread out, so that faint print over it can be read."""
+    from PIL import Image as Module
+
+    values = np.asarray(image.convert("L"), dtype=np.float32)
+    ground = float(np.percentile(values, 90))
+    floor = max(0.0, ground - 90.0)
+    # What is darker than faint print goes to the ground: the drawing itself is not to be read again.
+    shown = np.where(values < floor, ground, values)
+    spread = np.clip((shown - floor) / max(1.0, ground - floor) * 255.0, 0, 255)
+    return Module.fromarray(spread.astype(np.uint8)).convert("RGB")

@@ -1,0 +1,41 @@
+"""Low resolution: too few pixels, or a picture that was blown up."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ...core.data_files import StrictModel
+from ..base import Bench, BuildItem, BuildStep, Dropped
+
+
+class ResolutionSettings(StrictModel):
+    """How large a picture must be. Ours: the paper names no number.
+
+    Attributes:
+        side: Pixels of the shorter side.
+        blown_up: A picture that can be shrunk to less than this share of its side without loss was blown up.
+        real_side: Pixels of the shorter side that a picture that was blown up must really hold.
+    """
+
+    side: int = Field(default=140, ge=1)
+    blown_up: float = Field(default=0.7, ge=0, le=1)
+    real_side: int = Field(default=210, ge=0)
+
+
+async def resolution(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    how: ResolutionSettings = bench.settings
+    width, height = item.body["width"], item.body["height"]
+    if (side := min(width, height)) < how.side:
+        raise Dropped("low resolution", f"{width} x {height}")
+    # Detail is measured on at most 1,024 pixels.
+    real = item.body["detail"] * min(side, side * 1024 / max(width, height))
+    if item.body["detail"] < how.blown_up and real < how.real_side:
+        raise Dropped("low resolution", f"{width} x {height}, but blown up from about {real:.0f}")
+    return item
+
+
+STEP = BuildStep(
+    "resolution", "drops pictures with too few pixels, or blown up", ResolutionSettings,
+    reads=("width", "height", "detail"), each=resolution,
+)  # fmt: skip
