@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import (
+    JSON,
+    Column,
+    Float,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
 
 VERSION = 5
 """Goes up with every change to a table; `migrations` leads older stores there."""
@@ -217,6 +229,23 @@ study_raters = Table(
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
     Index("study_raters_by_token", "token"),
+)
+
+# Every answer to a field of a study's form, as it was clicked: from these markings, ratings and comparisons are made.
+# `at` is the click's time by the server's clock: of two, the later counts. A null value: taken back.
+study_answers = Table(
+    "study_answers",
+    metadata,
+    Column("study", String(200), primary_key=True),
+    Column("rater", String(200), primary_key=True),
+    Column("item", Integer, primary_key=True),
+    Column("repeat", Integer, primary_key=True),
+    Column("field", String(200), primary_key=True),
+    Column("value", JSON(none_as_null=True)),
+    Column("reason", Text),
+    Column("seconds", Float),
+    Column("at", Float, nullable=False),
+    ForeignKeyConstraint(["study", "rater"], ["study_raters.study", "study_raters.rater"]),
 )
 
 # What an evaluator says of a drawing that is no criterion of the exam: overall, a scale, a rank, a metric's number.

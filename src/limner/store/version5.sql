@@ -33,6 +33,19 @@ CREATE TABLE study_raters (
     FOREIGN KEY(setup) REFERENCES setups (id)
 );
 CREATE INDEX study_raters_by_token ON study_raters (token);
+CREATE TABLE study_answers (
+    study VARCHAR(200) NOT NULL,
+    rater VARCHAR(200) NOT NULL,
+    item INTEGER NOT NULL,
+    repeat INTEGER NOT NULL,
+    field VARCHAR(200) NOT NULL,
+    value JSON,
+    reason TEXT,
+    seconds FLOAT,
+    at FLOAT NOT NULL,
+    PRIMARY KEY (study, rater, item, repeat, field),
+    FOREIGN KEY(study, rater) REFERENCES study_raters (study, rater)
+);
 CREATE TABLE ratings (
     id VARCHAR(64) NOT NULL,
     study TEXT,

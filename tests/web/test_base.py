@@ -1,0 +1,138 @@
+"""The base of our servers: limits, headers, proofs, error pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("starlette", reason="servers come with limner[web]")
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from limner.core.errors import StoreError
+from limner.web.base import make_app
+from limner.web.limits import Bucket, WebLimits
+from limner.web.security import CSRF, HEADERS, check_change
+from limner.web.serve import address_of, listen
+from limner.web.tokens import csrf_of, new_token, token_hash
+
+
+async def change(request: Request) -> Response:
+    await check_change(request, request.path_params["token"])
+    return PlainTextResponse(f"changed {len(await request.body())}")
+
+
+async def breaks(request: Request) -> Response:
+    raise ValueError("secret words")
+
+
+async def lost(request: Request) -> Response:
+    raise StoreError("secret place")
+
+
+def client(limits: WebLimits | None = None) -> TestClient:
+    routes = [
+        Route("/r/{token}", change, methods=["POST"]),
+        Route("/breaks", breaks),
+        Route("/lost", lost),
+    ]
+    return TestClient(make_app(routes, limits=limits), raise_server_exceptions=False)
+
+
+@pytest.fixture
+def visitor() -> Iterator[TestClient]:
+    with client() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("path", ["/static/base/base.css", "/nowhere", "/breaks", "/lost", "/r/x"])
+def test_every_answer_has_the_security_headers(visitor: TestClient, path: str) -> None:
+    found = visitor.get(path)
+    assert {name: found.headers[name] for name in HEADERS} == HEADERS
+    assert "server" not in found.headers
+
+
+def test_errors_are_pages_that_tell_nothing_of_the_inside(visitor: TestClient) -> None:
+    said = {path: visitor.get(path) for path in ("/nowhere", "/breaks", "/lost")}
+    assert {path: found.status_code for path, found in said.items()} == {"/nowhere": 404, "/breaks": 500, "/lost": 503}
+    for found in said.values():
+        assert "<h1>" in found.text
+        assert "secret" not in found.text
+    asked = visitor.get("/nowhere", headers={"accept": "application/json"})
+    assert asked.json() == {"error": "There is no such page. Check that you have the whole link."}
+
+
+def test_a_change_needs_its_pages_proof(visitor: TestClient) -> None:
+    token = new_token()
+    assert visitor.post(f"/r/{token}").status_code == 403
+    assert visitor.post(f"/r/{token}", headers={CSRF: csrf_of(new_token())}).status_code == 403
+    own = {CSRF: csrf_of(token)}
+    assert visitor.post(f"/r/{token}", headers=own).text == "changed 0"
+    assert visitor.post(f"/r/{token}", data={CSRF: csrf_of(token)}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [{"origin": "https://elsewhere.example"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}],
+)
+def test_a_change_from_another_sites_page_is_refused(visitor: TestClient, foreign: dict[str, str]) -> None:
+    token = new_token()
+    assert visitor.post(f"/r/{token}", headers={CSRF: csrf_of(token), **foreign}).status_code == 403
+
+
+def test_what_is_too_big_is_refused_whatever_it_says_of_its_size() -> None:
+    token = new_token()
+    with client(WebLimits(body=100)) as visitor:
+        own = {CSRF: csrf_of(token)}
+        assert visitor.post(f"/r/{token}", headers=own, content=b"x" * 100).status_code == 200
+        assert visitor.post(f"/r/{token}", headers=own, content=b"x" * 101).status_code == 413
+        pieces = iter([b"x" * 60, b"x" * 60])
+        assert visitor.post(f"/r/{token}", headers=own, content=pieces).status_code == 413
+
+
+def test_too_many_requests_wait_under_their_own_link_alone() -> None:
+    with client(WebLimits(requests=3)) as visitor:
+        one, other = new_token(), new_token()
+        seen = [visitor.post(f"/r/{one}", headers={CSRF: csrf_of(one)}).status_code for _ in range(4)]
+        assert seen == [200, 200, 200, 429]
+        again = visitor.post(f"/r/{one}", headers={CSRF: csrf_of(one)})
+        assert int(again.headers["retry-after"]) >= 1
+        assert visitor.post(f"/r/{other}", headers={CSRF: csrf_of(other)}).status_code == 200
+
+
+def test_who_tries_links_is_soon_refused_everything() -> None:
+    with client(WebLimits(wrong=5)) as visitor:
+        assert [visitor.get(f"/q/{n}").status_code for n in range(6)] == [404] * 5 + [429]
+        assert visitor.get("/static/base/base.css").status_code == 429
+
+
+def test_a_bucket_fills_evenly() -> None:
+    now = [0.0]
+    bucket = Bucket(2, 10.0, lambda: now[0])
+    bucket.take("a")
+    bucket.take("a")
+    assert bucket.wait("a") == 5.0
+    assert bucket.wait("b") == 0.0
+    now[0] = 5.0
+    assert bucket.wait("a") == 0.0
+
+
+def test_tokens_are_long_and_their_hash_and_proof_tell_them_not() -> None:
+    tokens = {new_token() for _ in range(100)}
+    assert len(tokens) == 100
+    assert all(len(token) == 32 for token in tokens)
+    token = tokens.pop()
+    assert token not in token_hash(token) + csrf_of(token)
+    assert token_hash(token) != csrf_of(token)
+
+
+def test_a_socket_is_open_before_anything_is_promised() -> None:
+    with listen("127.0.0.1", 0) as opened:
+        port = opened.getsockname()[1]
+        assert address_of(opened) == f"http://127.0.0.1:{port}"
+        with pytest.raises(Exception, match="take another port"):
+            listen("127.0.0.1", port)
