@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .macros import closing
-from .rules import MethodRules, has, rules, spoken
+from .rules import MethodRules
+from .words import has, spoken
 
 _HEAD = re.compile(r"\\(chapter|section)\*?\s*(?:\[[^\]]*\])?\s*(?=\{)")
-_STOP = re.compile(r"\\appendix(?![a-zA-Z])|\\begin\s*\{(?:thebibliography|appendices)\}|\\bibliography\s*\{|\\printbibliography")
+_STOP = re.compile(
+    r"\\appendix(?![a-zA-Z])|\\begin\s*\{(?:thebibliography|appendices)\}|\\bibliography\s*\{|\\printbibliography"
+)
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,8 @@ def sections(document: str) -> list[LatexSection]:
     return found
 
 
-def method_section(found: Sequence[LatexSection]) -> tuple[LatexSection, str] | None:
+def method_section(found: Sequence[LatexSection], own: MethodRules) -> tuple[LatexSection, str] | None:
     """The method section and by which rule it was found; None where a model must say."""
-    own = rules().method
     scored = [(_score(section.title, own), -n) for n, section in enumerate(found)]
     if scored and (best := max(scored))[0] > 0:
         section = found[-best[1]]

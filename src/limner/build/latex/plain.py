@@ -7,13 +7,15 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-from ..latex import stripped
+from ...core.latex_text import stripped
 
 _COMMAND = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}|\\[a-zA-Z]+\*?|\\.")
 _ASIDE = re.compile(r"^(.+?)\s*[(\[]([^()\[\]]+)[)\]]\s*$")
 _NUMBERED = re.compile(r"^(?:phase|step|stage|part)\s+(?:\d+|[ivx]+)\s*[:.–—-]\s*", re.IGNORECASE)
-_GREEK = dict(zip("αβγδεζηθικλμνξπρσςτυφχψω", "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi"
-    " pi rho sigma sigma tau upsilon phi chi psi omega".split(), strict=True))  # fmt: skip
+_GREEK_NAMES = """
+    alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega
+"""
+_GREEK = dict(zip("αβγδεζηθικλμνξπρστυφχψω", _GREEK_NAMES.split(), strict=True))
 
 
 @lru_cache(maxsize=64)
@@ -23,7 +25,7 @@ def plain(latex: str) -> str:
 
     text = stripped(latex)
     try:
-        return str(LatexNodes2Text(math_mode="text", strict_latex_spaces=False, keep_comments=False).latex_to_text(text))
+        return str(LatexNodes2Text(math_mode="text").latex_to_text(text))
     except Exception:  # Whatever a paper's own LaTeX can do to a parser.
         return re.sub(r"[{}$~]", " ", _COMMAND.sub(" ", text))
 

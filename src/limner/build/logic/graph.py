@@ -8,10 +8,10 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from ....core.asks import Unreadable
-from ....core.data_files import FrozenModel, Words, first_wrong
-from ....core.json_reader import loads
-from .plain import absent_terms
+from ...core.asks import Unreadable
+from ...core.data_files import FrozenModel, Words, first_wrong
+from ...core.json_reader import loads
+from ..latex.plain import absent_terms
 
 SHOWN = 12
 NodeType = Literal["model", "data", "process", "decision"]

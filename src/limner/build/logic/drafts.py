@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
-from ....core.asks import Unreadable
-from ....core.data_files import FrozenModel, Words, first_wrong
-from ....core.json_reader import loads
-from ..data import LEVELS, ChoiceQuestion, OptionLetter, RightLetter
+from ...core.asks import Unreadable
+from ...core.data_files import FrozenModel, Words, first_wrong
+from ...core.json_reader import loads
 from .graph import LogicGraph
+from .rules import Level, QuestionRules
 
-LEVEL_OF = {ours: name for name, ours in LEVELS.items()}
-LETTERS: tuple[OptionLetter, ...] = ("A", "B", "C", "D")
+Letter = Literal["A", "B", "C", "D"]
+Right = Annotated[Letter, BeforeValidator(lambda v: v.strip().upper() if isinstance(v, str) else v)]
+LETTERS: tuple[Letter, ...] = ("A", "B", "C", "D")
 
 
 class DraftQuestion(FrozenModel):
@@ -31,8 +32,8 @@ class DraftQuestion(FrozenModel):
     """
 
     question: Words = Field(min_length=10, max_length=600)
-    options: dict[OptionLetter, Words] = Field(min_length=2)
-    correct_option: RightLetter
+    options: dict[Letter, Words] = Field(min_length=2)
+    correct_option: Right
     rationale: Words = Field(min_length=1)
     track: Literal["A", "B", "absent"] | None = None
     nodes: tuple[str, ...] = ()
@@ -54,7 +55,9 @@ class DraftQuestion(FrozenModel):
         return word if word in ("yes", "no") else None
 
 
-def parse_set(text: str, level: str, graph: LogicGraph, method: str, absent: int) -> list[DraftQuestion]:
+def parse_set(
+    text: str, level: Level, graph: LogicGraph, method: str, absent: int, rules: QuestionRules
+) -> list[DraftQuestion]:
     """The questions of one level in a generator's reply, which keep all of the level's rules.
 
     Raises:
@@ -66,24 +69,17 @@ def parse_set(text: str, level: str, graph: LogicGraph, method: str, absent: int
     if not isinstance(body, list):
         raise Unreadable('the reply must have a list under "questions"')
     found = [_draft(n, entry) for n, entry in enumerate(body, 1)]
-    if problems := check_set(found, level, graph, method, absent):
+    if problems := check_set(found, level, graph, method, absent, rules):
         raise Unreadable("; ".join(problems[:8]))
     return found
 
 
-def checklist(sets: dict[str, Sequence[DraftQuestion]]) -> list[dict[str, Any]]:
-    """The rows of an exam's checklist, numbered throughout, each with its track and rationale."""
-    rows = []
-    for level in LEVELS.values():
-        for draft in sets.get(level, ()):
-            row = {"id": len(rows) + 1, "level": LEVEL_OF[level], **draft.model_dump(mode="json", exclude_defaults=True)}
-            rows.append(row)
+def checklist(sets: Mapping[Level, Sequence[Mapping[str, Any]]], rules: QuestionRules) -> list[dict[str, Any]]:
+    """The questions of all levels as rows of one checklist, numbered throughout."""
+    rows: list[dict[str, Any]] = []
+    for level, own in rules.levels.items():
+        rows += [{"id": len(rows) + n, "level": own.name, **draft} for n, draft in enumerate(sets.get(level, ()), 1)]
     return rows
-
-
-def choice(row: dict[str, Any]) -> ChoiceQuestion:
-    """The exam's question in a row."""
-    return ChoiceQuestion.model_validate({name: row[name] for name in ChoiceQuestion.model_fields})
 
 
 def _draft(n: int, entry: Any) -> DraftQuestion:

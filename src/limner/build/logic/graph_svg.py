@@ -1,4 +1,4 @@
-"""A logic graph drawn as SVG: rectangles for modules, ellipses for data, a box around each phase. No Graphviz needed."""
+"""A logic graph drawn as SVG: rectangles for modules, ellipses for data, a box around each phase."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ LETTER, LINE, PAD = 7.0, 16.0, 12.0
 """Width of a letter, height of a line, and what is left free around words."""
 GAP, BETWEEN, HEAD = 34.0, 64.0, 26.0
 """Between nodes of a layer, between layers, and the room for a phase's name."""
+BACK = 18.0
+"""How far below all nodes arrows run that lead back."""
 WIDE, LINES = 22, 3
 MODULE, DATA, PHASE, INK = "#e7e0f7", "#f4f0fd", "#fff7dc", "#3b3355"
 
@@ -42,6 +44,8 @@ def to_svg(graph: LogicGraph) -> str:
     across = graph.layout_direction == "Left-to-Right"
     spots = {node.id: _spot(node) for node in graph.nodes}
     frames = _place(graph, spots, across)
+    # Arrows that lead back run beyond all nodes, where nothing is in their way.
+    floor = max(spot.y + spot.half_h if across else spot.x + spot.half_w for spot in spots.values())
     width = max(frame.right for frame in frames) + PAD
     height = max(frame.bottom for frame in frames) + PAD
     parts = [
@@ -61,7 +65,7 @@ def to_svg(graph: LogicGraph) -> str:
             f'<text x="{frame.left + PAD:.1f}" y="{frame.top + 18:.1f}" font-weight="bold" fill="#6b5a1e">'
             f"{escape(frame.label)}</text>"
         )
-    parts += [_edge(spots[edge.source], spots[edge.target], edge.label, across) for edge in graph.edges]
+    parts += [_edge(spots[edge.source], spots[edge.target], edge.label, across, floor) for edge in graph.edges]
     parts += [_node(node, spots[node.id]) for node in graph.nodes]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
@@ -106,12 +110,17 @@ def _place(graph: LogicGraph, spots: Mapping[str, _Spot], across: bool) -> list[
                 right, y = max(right, x - GAP), y + 2 * half + BETWEEN
             frames.append(_Frame(phase.label, PAD, start, max(right + PAD, PAD + name), y - BETWEEN + PAD))
             along = frames[-1].bottom + GAP
-    return _evened(frames, across)
+    return _evened(frames, across, 2 * BACK if _leads_back(graph, spots, across) else 0.0)
 
 
-def _evened(frames: Sequence[_Frame], across: bool) -> list[_Frame]:
-    """Frames of one size across the flow."""
-    right, bottom = max(frame.right for frame in frames), max(frame.bottom for frame in frames)
+def _leads_back(graph: LogicGraph, spots: Mapping[str, _Spot], across: bool) -> bool:
+    pairs = ((spots[edge.source], spots[edge.target]) for edge in graph.edges)
+    return any((end.x < start.x) if across else (end.y < start.y) for start, end in pairs)
+
+
+def _evened(frames: Sequence[_Frame], across: bool, more: float) -> list[_Frame]:
+    """Frames of one size across the flow, with so much more room there."""
+    right, bottom = max(frame.right for frame in frames) + more, max(frame.bottom for frame in frames) + more
     return [
         _Frame(one.label, one.left, one.top, one.right, bottom) if across
         else _Frame(one.label, one.left, one.top, right, one.bottom)
@@ -152,45 +161,46 @@ def _node(node: LogicNode, spot: _Spot) -> str:
     return shape + words
 
 
-def _edge(start: _Spot, end: _Spot, label: str, across: bool) -> str:
-    """An arrow along the flow, or around the nodes where it leads back."""
+def _edge(start: _Spot, end: _Spot, label: str, across: bool, floor: float) -> str:
+    """An arrow along the flow, or beyond all nodes, at `floor`, where it leads back."""
+    # As if the flow went from left to right; turned afterwards where it goes down.
+    one, other = (start, end) if across else (_turned(start), _turned(end))
     if start is end:
-        x, y = start.x + start.half_w, start.y
-        path, middle = f"M{x:.0f} {y - 6:.0f}C{x + 40:.0f} {y - 26:.0f} {x + 40:.0f} {y + 26:.0f} {x:.0f} {y + 6:.0f}", (x + 34, y)
-    elif across:
-        path, middle = _along(start.x, start.y, start.half_w, start.half_h, end.x, end.y, end.half_w, end.half_h, False)
+        x, y = one.x + one.half_w, one.y
+        points, middle = [(x, y - 6), (x + 40, y - 26), (x + 40, y + 26), (x, y + 6)], (x + 34, y)
+    elif other.x - other.half_w > one.x + one.half_w:
+        first, last = one.x + one.half_w, other.x - other.half_w
+        half = (first + last) / 2
+        points, middle = (
+            [(first, one.y), (half, one.y), (half, other.y), (last, other.y)],
+            (half, (one.y + other.y) / 2),
+        )
+    elif abs(one.x - other.x) < 1:
+        down = 1 if other.y > one.y else -1
+        first, last = one.y + down * one.half_h, other.y - down * other.half_h
+        points = [(one.x, first), (one.x, first), (one.x, last), (one.x, last)]
+        middle = one.x, (first + last) / 2
     else:
-        path, middle = _along(start.y, start.x, start.half_h, start.half_w, end.y, end.x, end.half_h, end.half_w, True)
+        low, half = floor + BACK, (one.x + other.x) / 2
+        points = [(one.x, one.y + one.half_h), (one.x, low), (one.x, low), (half, low)]
+        points += [(other.x, low), (other.x, low), (other.x, other.y + other.half_h)]
+        middle = half, low
+    shown = [point if across else (point[1], point[0]) for point in (*points, middle)]
+    path = f"M{_pair(shown[0])}C{' '.join(map(_pair, shown[1:-1]))}"
+    x, y = shown[-1]
     text = ""
     if label.strip():
-        shown = textwrap.shorten(label, 28, placeholder=" …")
         text = (
-            f'<text x="{middle[0]:.0f}" y="{middle[1] - 4:.0f}" text-anchor="middle" font-size="11" fill="#555555" '
-            f'stroke="#ffffff" stroke-width="3" paint-order="stroke">{escape(shown)}</text>'
+            f'<text x="{x:.0f}" y="{y - 4:.0f}" text-anchor="middle" font-size="11" fill="#555555" stroke="#ffffff" '
+            f'stroke-width="3" paint-order="stroke">{escape(textwrap.shorten(label, 28, placeholder=" …"))}</text>'
         )
-    return f'<path class="edge" d="{path}" fill="none" stroke="{INK}" stroke-width="1.4" marker-end="url(#head)"/>{text}'
+    line = f'<path class="edge" d="{path}" fill="none" stroke="{INK}" stroke-width="1.4" marker-end="url(#head)"/>'
+    return line + text
 
 
-def _along(
-    a: float, b: float, long_a: float, broad_a: float, c: float, d: float, long_c: float, broad_c: float, turned: bool
-) -> tuple[str, tuple[float, float]]:
-    """A curve from (a, b) to (c, d), a and c along the flow; `turned` where the flow goes down."""
+def _turned(spot: _Spot) -> _Spot:
+    return _Spot(spot.lines, spot.half_h, spot.half_w, spot.y, spot.x)
 
-    def at(along: float, broad: float) -> str:
-        return f"{broad:.0f} {along:.0f}" if turned else f"{along:.0f} {broad:.0f}"
 
-    if c - long_c > a + long_a:
-        first, last = a + long_a, c - long_c
-        half = (first + last) / 2
-        path = f"M{at(first, b)}C{at(half, b)} {at(half, d)} {at(last, d)}"
-        middle = half, (b + d) / 2
-    elif abs(a - c) < 1:
-        down = 1 if d > b else -1
-        path = f"M{at(a, b + down * broad_a)}L{at(c, d - down * broad_c)}"
-        middle = a, (b + d) / 2
-    else:
-        # Back against the flow: below both.
-        below = max(b + broad_a, d + broad_c) + 22
-        path = f"M{at(a, b + broad_a)}C{at(a, below)} {at(c, below)} {at(c, d + broad_c)}"
-        middle = (a + c) / 2, below - 4
-    return path, (middle[1], middle[0]) if turned else middle
+def _pair(point: tuple[float, float]) -> str:
+    return f"{point[0]:.0f} {point[1]:.0f}"

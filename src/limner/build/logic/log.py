@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pydantic import Field, ValidationError
 
-from ....core.asks import Unreadable
-from ....core.data_files import FrozenModel, Words, first_wrong
-from ....core.json_reader import loads
-from .plain import absent_terms
-from .rules import has, rules, spoken
+from ...core.asks import Unreadable
+from ...core.data_files import FrozenModel, Words, first_wrong
+from ...core.json_reader import loads
+from ..latex.plain import absent_terms
+from ..latex.words import has, spoken
+from .rules import LogRules
 
 SHOWN = 12
 
@@ -42,7 +43,7 @@ class ExecutionLog(FrozenModel):
         return "\n".join(lines)
 
 
-def parse_log(text: str, method: str) -> ExecutionLog:
+def parse_log(text: str, method: str, rules: LogRules) -> ExecutionLog:
     """The execution log in a model's reply, in the method text's own terms.
 
     Raises:
@@ -56,6 +57,6 @@ def parse_log(text: str, method: str) -> ExecutionLog:
     if absent := absent_terms(terms, method):
         raise Unreadable(f"these terms do not occur in the text: {'; '.join(absent[:SHOWN])}")
     said = spoken(" ".join(f"{step.action} {step.next_logic}" for step in log.steps))
-    if banned := [words for words in rules().log.banned if has(spoken(words), said)]:
+    if banned := [words for words in rules.banned if has(spoken(words), said)]:
         raise Unreadable(f"a log has no comparisons, praise or libraries: leave out {', '.join(banned[:SHOWN])}")
     return log

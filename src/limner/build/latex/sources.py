@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from ....core.errors import DataError
-from ....core.images import MAX_BYTES
+from ...core.errors import DataError
+from ...core.images import MAX_BYTES
 
 TEXTS = (".tex", ".ltx", ".sty", ".cls", ".bbl")
 ARCHIVES = (".tar.gz", ".tgz", ".tar", ".gz")

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from .macros import closing
 from .plain import plain
-from .rules import rules, spoken, weigh
+from .rules import FigureRules
+from .words import spoken, weigh
 
 TAKEN = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 PDF = ".pdf"
@@ -39,24 +40,28 @@ class FigureCandidate:
     why_not: str | None = None
 
 
-def candidates(document: str, method: str, names: Iterable[str], preamble: str = "") -> list[FigureCandidate]:
+def candidates(
+    document: str, method: str, names: Iterable[str], own: FigureRules, preamble: str = ""
+) -> list[FigureCandidate]:
     """All pictures in the figures of a document, the likeliest method figure first."""
     known, found = set(names), dict[str, FigureCandidate]()
-    folders = ["", *(path for group in _PATHS.findall(preamble + document) for path in re.findall(r"\{([^{}]*)\}", group))]
+    folders = [
+        "",
+        *(path for group in _PATHS.findall(preamble + document) for path in re.findall(r"\{([^{}]*)\}", group)),
+    ]
     for figure in _FIGURE.finditer(document):
         pictures = _PICTURE.findall(figure["body"])
         caption = _caption(figure["body"])
         for picture in dict.fromkeys(pictures):
             file = _find(picture, folders, known)
-            score = _score(picture, caption, figure[0] in method, len(set(pictures)))
+            score = _score(picture, caption, figure[0] in method, len(set(pictures)), own)
             one = FigureCandidate(file or picture, caption, score, _why_not(file))
             if one.file not in found or found[one.file].score < score:
                 found[one.file] = one
     return sorted(found.values(), key=lambda one: -one.score)
 
 
-def _score(name: str, caption: str, in_method: bool, pictures: int) -> float:
-    own = rules().figures
+def _score(name: str, caption: str, in_method: bool, pictures: int, own: FigureRules) -> float:
     score = weigh(spoken(name), own.names) + weigh(spoken(caption), own.captions)
     return score + own.in_method * in_method + own.panel * (pictures > 1)
 

@@ -6,10 +6,10 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from ..latex.plain import folded, occurs
 from .drafts import DraftQuestion
 from .graph import LogicGraph
-from .plain import folded, occurs
-from .rules import rules
+from .rules import Level, QuestionRules
 
 PATTERNS = ("parallel", "fan-in", "fan-out", "feedback")
 ASPECTS = ("modality", "task", "mechanism")
@@ -17,28 +17,29 @@ TRIVIAL = re.compile(r"^(?:reshape|concat\w*|flatten|add|sum|\+|⊕|norm\w*|soft
 Drafts = Sequence[DraftQuestion]
 
 
-def check_set(drafts: Drafts, level: str, graph: LogicGraph, method: str, absent: int) -> list[str]:
+def check_set(
+    drafts: Drafts, level: Level, graph: LogicGraph, method: str, absent: int, rules: QuestionRules
+) -> list[str]:
     """What is wrong with a level's questions, in words that can be told to the model that wrote them."""
-    size, found = rules().questions.of(level), list[str]()
+    size, found = rules.levels[level], list[str]()
     if not size.least <= len(drafts) <= size.most:
         found.append(f"{len(drafts)} questions; {size.least} to {size.most} are wanted")
     if twice := {draft.question for draft in drafts if [other.question for other in drafts].count(draft.question) > 1}:
         found.append(f"two questions are the same: {min(twice)}")
     check = _CHECKS[level]
     for n, draft in enumerate(drafts, 1):
-        problems = [*banned(draft, level, graph), *_ids(draft, graph)] or list(check(draft, graph, method))
+        problems = [*banned(draft, level, graph, rules), *_ids(draft, graph)] or list(check(draft, graph, method))
         found += [f"question {n}: {problem}" for problem in problems]
-    return found + list(_whole(drafts, level, absent))
+    return found + list(_whole(drafts, level, absent, rules))
 
 
-def banned(draft: DraftQuestion, level: str, graph: LogicGraph) -> Iterator[str]:
+def banned(draft: DraftQuestion, level: Level, graph: LogicGraph, rules: QuestionRules) -> Iterator[str]:
     """What a question of this level may not say; names of the graph's parts may."""
     text = " | ".join((draft.question, *draft.options.values()))
     for label in sorted({node.label for node in graph.nodes}, key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "□", text, flags=re.IGNORECASE)
-    own = rules()
-    for name in own.bans_of[level]:
-        for pattern in own.bans[name]:
+    for name in rules.levels[level].bans:
+        for pattern in rules.bans[name]:
             if said := re.search(pattern, text, re.IGNORECASE):
                 yield f'it says "{said[0]}", which a question of this level may not ({name})'
 
@@ -160,12 +161,12 @@ def _semantics(draft: DraftQuestion, graph: LogicGraph, method: str) -> Iterator
         yield f"about is one of {', '.join(ASPECTS)}"
 
 
-def _whole(drafts: Drafts, level: str, absent: int) -> Iterator[str]:
+def _whole(drafts: Drafts, level: Level, absent: int, rules: QuestionRules) -> Iterator[str]:
     if level == "component":
         there = [draft for draft in drafts if draft.track != "absent"]
         if len(drafts) - len(there) != absent:
             yield f"{len(drafts) - len(there)} questions on parts that are absent; {absent} are wanted"
-        most = max(1, math.ceil(rules().questions.track_b * len(there)))
+        most = max(1, math.ceil(rules.track_b * len(there)))
         if sum(draft.track == "B" for draft in there) > most:
             yield f"at most {most} questions of track B, the others of track A"
         return
@@ -179,7 +180,7 @@ def _whole(drafts: Drafts, level: str, absent: int) -> Iterator[str]:
         yield f"of {len(said)} questions to be answered with yes or no, {most} have the same answer: as many yes as no"
 
 
-_CHECKS: dict[str, Callable[[DraftQuestion, LogicGraph, str], Iterator[str]]] = {
+_CHECKS: dict[Level, Callable[[DraftQuestion, LogicGraph, str], Iterator[str]]] = {
     "component": _component,
     "topology": _topology,
     "phase": _phase,

@@ -7,13 +7,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ....core.errors import DataError
+from ...core.errors import DataError
 from .sources import MAX_TEXT, LatexSource
 
 DEPTH = 20
-_VERBATIM = r"\\begin\{(?P<verb>verbatim\*?|lstlisting|minted|Verbatim)\}.*?\\end\{(?P=verb)\}|\\verb\*?(?P<q>[^\w\s*]).*?(?P=q)"
+_VERBATIM = (
+    r"\\begin\{(?P<verb>verbatim\*?|lstlisting|minted|Verbatim)\}.*?\\end\{(?P=verb)\}"
+    r"|\\verb\*?(?P<q>[^\w\s*]).*?(?P=q)"
+)
 _DROPPED = re.compile(
-    rf"(?P<keep>{_VERBATIM}|\\[\\%])|\\begin\{{comment\}}.*?\\end\{{comment\}}|(?P<line>(?:^[ \t]*)?%[^\n]*(?:\n[ \t]*|\Z))",
+    rf"(?P<keep>{_VERBATIM}|\\[\\%])|\\begin\{{comment\}}.*?\\end\{{comment\}}"
+    r"|(?P<line>(?:^[ \t]*)?%[^\n]*(?:\n[ \t]*|\Z))",
     re.DOTALL | re.MULTILINE,
 )
 _CONSTANT = re.compile(r"\\(iffalse|iftrue)(?![a-zA-Z@])")
@@ -112,7 +116,9 @@ def _rank(name: str, text: str) -> tuple[bool, bool, int, int]:
 def _packages(preamble: str, files: Mapping[str, str]) -> str:
     """The texts of local packages and of the class, in the order they are loaded."""
     found = []
-    for kind, names in re.findall(r"\\(usepackage|RequirePackage|documentclass)\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}", preamble):
+    for kind, names in re.findall(
+        r"\\(usepackage|RequirePackage|documentclass)\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}", preamble
+    ):
         ending = ".cls" if kind == "documentclass" else ".sty"
         found += [files[name.strip() + ending] for name in names.split(",") if name.strip() + ending in files]
     return "\n".join(found)

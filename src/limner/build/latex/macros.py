@@ -19,11 +19,10 @@ _DEFINING = frozenset({"newcommand", "renewcommand", "providecommand", "DeclareR
                        "xdef", "DeclareMathOperator", "let"})  # fmt: skip
 _BEYOND = re.compile(r"@|\\(?:if|else|fi|csname|expandafter|futurelet|catcode|def|let|begingroup|stepcounter|value)\b")
 """Bodies with these need TeX itself."""
-_KEPT = frozenset(
-    """section subsection subsubsection paragraph chapter cite citep citet ref eqref label caption includegraphics begin
-    end item footnote textbf textit emph texttt textsc input include title author maketitle bibliography url href
-    mathbf mathrm frac sum left right""".split()
-)
+_STRUCTURE = "section subsection subsubsection paragraph chapter begin end item label caption title author maketitle"
+_LINKS = "cite citep citet ref eqref footnote input include includegraphics bibliography url href"
+_LOOKS = "textbf textit emph texttt textsc mathbf mathrm frac sum left right"
+_KEPT = frozenset(f"{_STRUCTURE} {_LINKS} {_LOOKS}".split())
 """Commands whose meaning the next steps go by; a paper's own versions change how they look, no more."""
 
 

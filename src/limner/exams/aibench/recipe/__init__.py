@@ -1,1 +1,0 @@
-"""AIBench's recipe: papers' LaTeX sources become method texts with questions on four levels."""
