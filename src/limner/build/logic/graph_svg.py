@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from xml.sax.saxutils import escape
 
 from .graph import LogicGraph, LogicNode
@@ -13,6 +14,8 @@ LETTER, LINE, PAD = 7.0, 16.0, 12.0
 """Width of a letter, height of a line, and what is left free around words."""
 GAP, BETWEEN, HEAD = 34.0, 64.0, 26.0
 """Between nodes of a layer, between layers, and the room for a phase's name."""
+EDGE = 26.0
+"""Between a phase's box and its nodes, along the flow."""
 BACK = 18.0
 """How far below all nodes arrows run that lead back."""
 WIDE, LINES = 22, 3
@@ -89,7 +92,7 @@ def _place(graph: LogicGraph, spots: Mapping[str, _Spot], across: bool) -> list[
         layers = _layers(members, graph)
         name = len(phase.label) * LETTER * 1.1 + 2 * PAD
         if across:
-            left, x, bottom = along, along + PAD, 0.0
+            left, x, bottom = along, along + EDGE, 0.0
             for layer in layers:
                 half = max(spots[id].half_w for id in layer)
                 y = top + HEAD + PAD
@@ -97,18 +100,18 @@ def _place(graph: LogicGraph, spots: Mapping[str, _Spot], across: bool) -> list[
                     spots[id].x, spots[id].y = x + half, y + spots[id].half_h
                     y += 2 * spots[id].half_h + GAP
                 bottom, x = max(bottom, y - GAP), x + 2 * half + BETWEEN
-            frames.append(_Frame(phase.label, left, top, max(x - BETWEEN + PAD, left + name), bottom + PAD))
+            frames.append(_Frame(phase.label, left, top, max(x - BETWEEN + EDGE, left + name), bottom + PAD))
             along = frames[-1].right + BETWEEN
         else:
             start = max(along, top)
-            y, right = start + HEAD + PAD, 0.0
+            y, right = start + HEAD + EDGE, 0.0
             for layer in layers:
                 half, x = max(spots[id].half_h for id in layer), 2 * PAD
                 for id in layer:
                     spots[id].x, spots[id].y = x + spots[id].half_w, y + half
                     x += 2 * spots[id].half_w + GAP
                 right, y = max(right, x - GAP), y + 2 * half + BETWEEN
-            frames.append(_Frame(phase.label, PAD, start, max(right + PAD, PAD + name), y - BETWEEN + PAD))
+            frames.append(_Frame(phase.label, PAD, start, max(right + PAD, PAD + name), y - BETWEEN + EDGE))
             along = frames[-1].bottom + GAP
     return _evened(frames, across, 2 * BACK if _leads_back(graph, spots, across) else 0.0)
 
@@ -181,10 +184,12 @@ def _edge(start: _Spot, end: _Spot, label: str, across: bool, floor: float) -> s
         points = [(one.x, first), (one.x, first), (one.x, last), (one.x, last)]
         middle = one.x, (first + last) / 2
     else:
-        low, half = floor + BACK, (one.x + other.x) / 2
-        points = [(one.x, one.y + one.half_h), (one.x, low), (one.x, low), (half, low)]
-        points += [(other.x, low), (other.x, low), (other.x, other.y + other.half_h)]
-        middle = half, low
+        # Out on the far side, below all nodes, and in on the near side: no node is in the way.
+        low, out, into = floor + BACK, one.x + one.half_w + BACK / 2, other.x - other.half_w - BACK
+        corners = [(one.x + one.half_w, one.y), (out, one.y), (out, low), (into, low), (into, other.y)]
+        corners.append((other.x - other.half_w, other.y))
+        points = [corners[0], *(point for a, b in pairwise(corners) for point in (a, b, b))]
+        middle = (one.x + other.x) / 2, low
     shown = [point if across else (point[1], point[0]) for point in (*points, middle)]
     path = f"M{_pair(shown[0])}C{' '.join(map(_pair, shown[1:-1]))}"
     x, y = shown[-1]
