@@ -41,6 +41,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "exams": "List installed exams.",
         "exam": "Check an exam's data, or start an exam of your own.",
     },
+    "Build": {
+        "build": "Make an exam by a recipe: from your images, topics or papers.",
+    },
     "Evidence": {
         "evidence": "Measure stored drawings: text, regions, aesthetics.",
         "regions": "Count the regions of images; compare counters and see what they count.",

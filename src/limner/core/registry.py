@@ -16,8 +16,11 @@ from typing import Any, Generic, TypeVar
 from .errors import UsageError
 
 OWN = "limner"
-SHELVES = {"limner.services": "limner.painters.services"}
-"""Packages whose every module is registered too, by its name and as its ``SERVICE``: Limner's own, by group."""
+SHELVES = {
+    "limner.services": ("limner.painters.services", "SERVICE"),
+    "limner.steps": ("limner.build.steps", "STEP"),
+}
+"""Packages whose every module is registered too, by its name and as what it calls so: Limner's own, by group."""
 T = TypeVar("T")
 
 
@@ -54,9 +57,10 @@ def entries(group: str) -> tuple[Registration, ...]:
     """All that is registered under a group of entry points, ordered by name; nothing is loaded."""
     found = [_entry(point) for point in entry_points(group=group)]
     if (shelf := SHELVES.get(group)) is not None:
-        folder = Path(__file__).parents[2].joinpath(*shelf.split("."))
+        package, thing = shelf
+        folder = Path(__file__).parents[2].joinpath(*package.split("."))
         modules = [module.name for module in pkgutil.iter_modules([str(folder)])]
-        found += [Registration(module.replace("_", "-"), f"{shelf}.{module}:SERVICE") for module in modules]
+        found += [Registration(module.replace("_", "-"), f"{package}.{module}:{thing}") for module in modules]
     return tuple(sorted(found, key=lambda entry: (entry.name, not entry.own, entry.package)))
 
 

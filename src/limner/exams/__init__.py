@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -49,6 +49,14 @@ class ImportedReply:
     misfit: Callable[[Question[Any]], str | None] | None = None
 
 
+ExamWriter = Callable[[Path, Sequence[Mapping[str, Any]], Callable[[str, str], None]], Mapping[str, Sequence[str]]]
+"""Writes the items of a build (their fields, and ``item``, the id) in the release's layout into a folder.
+
+It gets the folder, the items, and what puts a picture there, by content hash and path inside the folder. It gives the
+ids of the questions that it made of each item.
+"""
+
+
 @dataclass(frozen=True)
 class Kind(Generic[R]):
     """Everything Limner needs to know of one benchmark.
@@ -68,6 +76,8 @@ class Kind(Generic[R]):
             the layout come as further arguments.
         modes: How a chat model sorts what painters got wrong, where the exam has modes of failure.
         view: What the site's page of a question has beyond the usual: a ``graph``, see `limner.site.views`.
+        recipe: A folder with the chain of steps by which such an exam is made; see `limner.build.recipe`.
+        write: The counterpart of `read`: writes what a build has made into a folder; see `ExamWriter`.
     """
 
     name: str
@@ -84,6 +94,8 @@ class Kind(Generic[R]):
     statistics: Mapping[str, Callable[..., float]] = field(default_factory=dict)
     view: Callable[[Question[R]], Mapping[str, Any]] | None = None
     modes: FailureModes[R] | None = None
+    recipe: Path | None = None
+    write: ExamWriter | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.paper, Path | None):

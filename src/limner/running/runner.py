@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
 
 from ..calls import Budget, Calls, Fault, purpose
 from ..calls.purse import check_purse, open_purse
@@ -22,6 +20,7 @@ from ..store.measurements import save_evidence
 from ..store.records import PROMPT_CUT, Drawing, Marking, add_exam, save_drawing, save_marking, save_setup
 from ..strategies import Strategy
 from .backlog import Backlog
+from .interrupts import Stopping
 from .plan import Plan, Slot
 from .progress import Progress
 from .recover import Recovery
@@ -39,7 +38,7 @@ class Runner:
     def __init__(self, plan: Plan, store: Store, watch: Callable[[Progress], None] = lambda _: None) -> None:
         self.plan, self.store, self.watch = plan, store, watch
         self.backlog, self.progress = Backlog(plan, store), Progress()
-        self._stopping = False
+        self._stopping = Stopping(self.progress)
         self._unwritten: BaseException | None = None
         self._stop: Exception | None = None
         self._slips, self._recovery = Slips(), Recovery(store)
@@ -104,7 +103,7 @@ class Runner:
             self.store, retry_failed=self.plan.retry_failed, budget=budget, limits=self.plan.limits,
             concurrency=self.plan.concurrency,
         )  # fmt: skip
-        with self._signals():
+        with self._stopping.signals():
             async with calls, asyncio.TaskGroup() as group:
                 for _ in range(min(self.plan.concurrency, len(slots))):
                     group.create_task(self._work(queue, calls))
@@ -115,7 +114,7 @@ class Runner:
 
     async def _work(self, queue: Iterator[Slot], calls: Calls) -> None:
         for slot in queue:
-            if self._stopping:
+            if self._stopping.asked:
                 return
             try:
                 painter = slot.painter.name if slot.painter else slot.stored.painter if slot.stored else None
@@ -123,7 +122,7 @@ class Runner:
                     await self._fill(slot, calls)
             except Exception as error:
                 # The others finish what they have in flight: it is paid for.
-                self._stopping, self._stop = True, self._stop or error
+                self._stopping.asked, self._stop = True, self._stop or error
                 return
             self._account(calls)
             self.watch(self.progress)
@@ -148,11 +147,11 @@ class Runner:
             if drawing.status != "done":
                 return
         for probe in self.plan.probes:
-            if self._stopping:
+            if self._stopping.asked:
                 return
             await self._measure(slot, drawing, probe, calls)
         for judge, blank, stored in self.backlog.markings(drawing):
-            if self._stopping:
+            if self._stopping.asked:
                 return
             if stored is not None and not self.backlog.must_make(stored):
                 self._count(slot, stored, stored=True)
@@ -228,31 +227,4 @@ class Runner:
 
     def _written(self, write: Future[None]) -> None:
         if (error := write.exception()) is not None:
-            self._unwritten, self._stopping = error, True
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-        def stop() -> None:
-            if self._stopping and task is not None:
-                task.cancel()
-            self._stopping = self.progress.interrupted = True
-
-        # Not through the loop's own handlers: those would take the place of who counts signals for the command line.
-        def pass_on(_number: int, _frame: object) -> None:
-            loop.call_soon_threadsafe(stop)
-
-        try:
-            before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
-        except ValueError:
-            yield  # Not the main thread: leave the signals alone.
-            return
-        try:
-            yield
-        except asyncio.CancelledError:
-            if not self.progress.interrupted:
-                raise
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            self._unwritten, self._stopping.asked = error, True

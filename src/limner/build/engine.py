@@ -1,0 +1,297 @@
+"""Runs a build: step by step, what is not done yet, each outcome stored at once; to resume is to run it again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..calls import Budget, Calls, Fault, Limits, purpose
+from ..calls.purse import check_purse, open_purse
+from ..core.errors import LimnerError, LostImage, UsageError
+from ..core.faults import lost, unexpected
+from ..core.prompts import Prompts
+from ..running.interrupts import Stopping
+from ..running.progress import Progress
+from ..running.steps import Slips, stop_if_pointless
+from ..store import Store
+from .base import Bench, BuildItem, Dropped, OpenModel, StepOutcome, Waiting
+from .flow import Flow, Items, StepCount
+from .recipe import BuildRecipe, RecipeStep
+from .records import Build, BuildRow, forget_rows, load_reviews, load_rows, save_rows
+
+
+@dataclass(frozen=True)
+class Spending:
+    """How much may be spent, and how fast."""
+
+    budget: float | None = None
+    purse: str | None = None
+    change_purse: bool = False
+    concurrency: int = 64
+    retry_failed: bool = False
+    limits: Mapping[str, Limits] = field(default_factory=dict)
+
+
+@dataclass
+class Builder:
+    """One build, ready to be looked at or carried on.
+
+    Attributes:
+        models: By the build's roles; only those are needed whose steps are run.
+        prompts: The wording.
+    """
+
+    build: Build
+    recipe: BuildRecipe
+    store: Store
+    prompts: Prompts
+    models: Mapping[str, OpenModel] = field(default_factory=dict)
+
+    def flow(self) -> Flow:
+        """What decides what has to be done, with the reviews as they are now."""
+        return Flow(self.build.body.get("roles", {}), self.prompts, load_reviews(self.store, self.build.name))
+
+    def look(self, until: str | None = None) -> tuple[list[StepCount], Items]:
+        """The counts of every step so far, and the items that have passed the last, or the one called `until`."""
+        flow, items, counts = self.flow(), Items(), list[StepCount]()
+        for place in self._places(until):
+            items, count, _ = flow.pass_on(place, items, load_rows(self.store, self.build.name, place.name))
+            counts.append(count)
+        return counts, items
+
+    def arriving(self, name: str) -> Items:
+        """The items that have come to the step called `name`."""
+        places = [place.name for place in self.recipe.places]
+        at = places.index(name)
+        return self.look(places[at - 1])[1] if at else {}
+
+    def _places(self, until: str | None) -> list[RecipeStep]:
+        places = list(self.recipe.places)
+        names = [place.name for place in places]
+        if until is None:
+            return places
+        if until not in names:
+            raise UsageError(f"recipe {self.recipe.name} has no step {until!r}; there is: {', '.join(names)}")
+        return places[: names.index(until) + 1]
+
+    def check(self, how: Spending, until: str | None = None) -> None:
+        """Raise early, with nothing called, when the build cannot be carried on.
+
+        Raises:
+            UsageError: A role has no model, a key is not there, or a budget cannot be kept.
+        """
+        places = self._places(until)
+        for place in places:
+            self.prompts.hash(*place.step.prompts)
+            for role in place.roles.values():
+                if role not in self.models:
+                    about = f" ({self.recipe.roles[role]})" if role in self.recipe.roles else ""
+                    raise UsageError(f"step {place.name} needs the {role}{about}: -S {role}=PROVIDER/MODEL")
+        asked = {role for place in places for role in place.roles.values()}
+        models = [self.models[role] for role in self.recipe.asked_roles() if role in asked]
+        for model in models:
+            model.check()
+        Budget(how.budget)
+        if how.purse is not None:
+            check_purse(self.store, how.purse, how.budget, change=how.change_purse)
+        elif how.change_purse:
+            raise UsageError("--change-purse: name the purse with --purse")
+        if how.budget is not None or how.purse is not None:
+            unpriced = list(dict.fromkeys(why for model in models if (why := model.unpriced()) is not None))
+            if unpriced:
+                raise UsageError(f"--budget cannot be kept: {'; '.join(unpriced)}")
+
+    def run(
+        self, how: Spending, until: str | None = None, watch: Callable[[Progress], None] = lambda _: None
+    ) -> Progress:
+        """Carry the build on as far as it goes; Ctrl-C finishes what is in flight, a second one quits at once.
+
+        Raises:
+            UsageError: See `check`.
+            StopRun: Every further call would fail alike.
+        """
+        self.check(how, until)
+        if how.purse is not None:
+            open_purse(self.store, how.purse, how.budget, change=how.change_purse)
+        running = _Run(self, how, Progress(), watch)
+        asyncio.run(running.all(self._places(until)))
+        if running.error is not None:
+            raise running.error
+        return running.progress
+
+
+class _Run:
+    """One run of a build."""
+
+    def __init__(self, builder: Builder, how: Spending, progress: Progress, watch: Callable[[Progress], None]) -> None:
+        self.builder, self.how, self.progress, self.watch = builder, how, progress, watch
+        self.store, self.flow = builder.store, builder.flow()
+        self.error: BaseException | None = None
+        self._stopping, self._slips = Stopping(progress), Slips()
+
+    async def all(self, places: Sequence[RecipeStep]) -> None:
+        how, items, name = self.how, Items(), self.builder.build.name
+        calls = Calls(
+            self.store, retry_failed=how.retry_failed, budget=Budget(how.budget, how.purse), limits=how.limits,
+            concurrency=how.concurrency,
+        )  # fmt: skip
+        with self._stopping.signals():
+            async with calls:
+                with purpose(f"build/{name}", None):
+                    for place in places:
+                        if self._stopping.asked or self.error is not None:
+                            break
+                        rows = load_rows(self.store, name, place.name)
+                        await self._step(place, items, rows, calls)
+                        rows = load_rows(self.store, name, place.name)
+                        items, _, _ = self.flow.pass_on(place, items, rows)
+        self._account(calls)
+
+    def _account(self, calls: Calls) -> None:
+        tally = calls.tally
+        self.progress.spent, self.progress.unpriced, self.progress.doubted = tally.spent, tally.unpriced, tally.doubted
+
+    def _bench(self, place: RecipeStep, calls: Calls, rounds: int = 0) -> Bench:
+        builder = self.builder
+        models = {word: builder.models[role] for word, role in place.roles.items()}
+        return Bench(
+            builder.build.name, place.name, place.settings, builder.prompts, builder.recipe.folder, models, calls,
+            self.store.blobs, self.flow.reviews, rounds,
+        )  # fmt: skip
+
+    async def _step(self, place: RecipeStep, items: Items, rows: Mapping[str, BuildRow], calls: Calls) -> None:
+        step = place.step
+        if step.source is not None:
+            await self._source(place, items, rows, calls)
+            return
+        _, count, to_do = self.flow.pass_on(place, items, rows)
+        self.progress.total += count.arrived
+        self.progress.stored += count.arrived - len(to_do)
+        given = self.flow.given(place, [item for item in items.values() if item.sort == step.takes])
+        if step.together is not None:
+            mine = [item for item in items.values() if item.sort == step.takes]
+            if to_do or (step.reviewed and self.flow.reviews.keys() - items.keys()):
+                await self._together(place, mine, calls)
+            return
+        queue = iter(to_do)
+        workers = min(self.how.concurrency, len(to_do))
+        ended = await asyncio.gather(
+            *(self._work(place, queue, items, rows, given, calls) for _ in range(workers)), return_exceptions=True
+        )
+        self.error = self.error or next((one for one in ended if isinstance(one, BaseException)), None)
+
+    async def _work(
+        self, place: RecipeStep, queue: Iterator[str], items: Items, rows: Mapping[str, BuildRow],
+        given: Mapping[str, str], calls: Calls,
+    ) -> None:  # fmt: skip
+        for id in queue:
+            if self._stopping.asked or self.error is not None:
+                return
+            before, item = rows.get(id), items[id]
+            rounds = 0
+            if before is not None and before.status == "failed" and before.given == given[id]:
+                rounds = int((before.body or {}).get("rounds", 0))
+                rounds += self.how.retry_failed and (before.reason or "").startswith("unreadable")
+            bench = self._bench(place, calls, rounds)
+            made = calls.tally.made
+            try:
+                row = await self._one(place, item, given[id], bench)
+                self._slips.count(place.name, row.reason if row.status == "failed" else None, row.reason)
+            except BaseException as error:
+                # The others finish what they have in flight: it is paid for.
+                self.error = self.error or error
+                raise
+            await asyncio.wrap_future(save_rows(self.store, [row]))
+            self._tell(row, calls, stored=calls.tally.made == made and bool(place.roles))
+
+    async def _one(self, place: RecipeStep, item: BuildItem, given: str, bench: Bench) -> BuildRow:
+        """How one item leaves a step; a fault is its outcome too."""
+        seen = BuildItem(item.id, place.step.seen(item.body), item.sort)
+        assert place.step.each is not None
+        try:
+            outcome: StepOutcome = await place.step.each(seen, bench)
+        except (Dropped, Waiting) as left:
+            outcome = left
+        except (Fault, LostImage) as error:
+            fault = lost(error)
+            stop_if_pointless(fault)
+            return self._row(place, item.id, given, "failed", f"{fault.kind}: {fault.detail}",
+                             {"rounds": bench.rounds}, bench.cost)  # fmt: skip
+        except LimnerError:
+            raise
+        except Exception as error:
+            slip = unexpected(error)
+            return self._row(place, item.id, given, "failed", f"{slip.kind}: {slip.detail}",
+                             {"rounds": bench.rounds}, bench.cost)  # fmt: skip
+        return self._left(place, item.id, given, outcome, seen.body, bench.cost)
+
+    def _left(
+        self,
+        place: RecipeStep,
+        id: str,
+        given: str,
+        outcome: StepOutcome,
+        before: Mapping[str, Any],
+        cost: float | None,
+    ) -> BuildRow:
+        if isinstance(outcome, Dropped):
+            return self._row(place, id, given, "dropped", str(outcome), None, cost)
+        if isinstance(outcome, Waiting):
+            return self._row(place, id, given, "waiting", str(outcome), None, cost)
+        changes = {name: value for name, value in outcome.body.items() if before.get(name, ...) != value}
+        return self._row(place, id, given, "done", None, changes, cost)
+
+    def _row(
+        self, place: RecipeStep, id: str, given: str, status: str, reason: str | None, body: dict[str, Any] | None,
+        cost: float | None,
+    ) -> BuildRow:  # fmt: skip
+        return BuildRow(self.builder.build.name, place.name, id, given, status, reason, body, cost)
+
+    async def _together(self, place: RecipeStep, mine: Sequence[BuildItem], calls: Calls) -> None:
+        bench, step = self._bench(place, calls), place.step
+        assert step.together is not None
+        bodies = {item.id: step.seen(item.body) for item in mine}
+        try:
+            left = await step.together([BuildItem(one.id, bodies[one.id], one.sort) for one in mine], bench)
+        except Exception as error:
+            self.error = error
+            return
+        whole = self.flow.whole(place, mine)
+        rows = [self._left(place, id, whole, one, bodies.get(id, {}), 0.0) for id, one in left.items()]
+        if rows and bench.cost != 0.0:
+            rows[0] = replace(rows[0], cost=bench.cost)
+        await asyncio.wrap_future(save_rows(self.store, rows))
+        for row in rows:
+            self._tell(row, calls, stored=False)
+
+    async def _source(self, place: RecipeStep, items: Items, rows: Mapping[str, BuildRow], calls: Calls) -> None:
+        assert place.step.source is not None
+        bench, there = self._bench(place, calls), set[str]()
+        before = list(items.values())
+        try:
+            async for one in place.step.source(before, bench):
+                id, outcome = (one.id, one) if isinstance(one, BuildItem) else one
+                if self._stopping.asked:
+                    return
+                there.add(id)
+                self.progress.total += 1
+                row = self._left(place, id, "", outcome, {}, 0.0)
+                if (old := rows.get(id)) is None or (old.status, old.reason, old.body) != (
+                    row.status, row.reason, row.body
+                ):  # fmt: skip
+                    await asyncio.wrap_future(save_rows(self.store, [row]))
+                self._tell(row, calls, stored=old is not None)
+        except (LimnerError, Fault) as error:
+            self.error = error
+            return
+        if gone := rows.keys() - there:
+            await asyncio.to_thread(forget_rows, self.store, self.builder.build.name, place.name, gone)
+
+    def _tell(self, row: BuildRow, calls: Calls, *, stored: bool) -> None:
+        kind, _, detail = (row.reason or "").partition(": ")
+        status = "failed" if row.status == "failed" else "done"
+        self.progress.count(f"{row.step} {row.item}", status, kind, detail, stored=stored)
+        self._account(calls)
+        self.watch(self.progress)

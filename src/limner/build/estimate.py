@@ -1,0 +1,34 @@
+"""What a build would still cost, before anything is paid."""
+
+from __future__ import annotations
+
+from ..core.settings import Settings
+from ..models import ChatModel
+from ..models.base import PICTURE_TOKENS
+from ..running.estimate import Estimate
+from ..running.spending import mean_use
+from .engine import Builder
+
+
+def build_estimate(builder: Builder, settings: Settings) -> list[Estimate]:
+    """A line for every step that asks a model, at most: as if no step before it took an item out any more."""
+    counts, _ = builder.look()
+    found, coming = list[Estimate](), dict[str, int]()
+    for place, count in zip(builder.recipe.places, counts, strict=True):
+        sort = place.step.takes
+        still = count.pending + sum(count.failed.values())
+        steps = still + coming.get(sort, 0)
+        for use in place.step.use:
+            role = place.roles[use.role]
+            model = builder.models.get(role)
+            name = model.name if model is not None else role
+            calls = steps * use.calls
+            tokens = (use.tokens_in + use.pictures * PICTURE_TOKENS) * calls, use.tokens_out * calls
+            known = mean_use(builder.store, name) if model is not None else None
+            if known is not None:
+                tokens = round(known[0] * calls), round(known[1] * calls)
+            dollars = settings.price(name, *tokens) if isinstance(model, ChatModel) else None if model is None else 0.0
+            basis = "stored calls" if known else "rule of thumb"
+            found.append(Estimate(name, f"{place.name}: {role}", steps, calls, *tokens, dollars, basis))
+        coming[sort] = coming.get(sort, 0) + still
+    return found

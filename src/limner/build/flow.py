@@ -1,0 +1,146 @@
+"""Where the items of a build are: what each step has made of them, what is still to be done, the counts. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..calls import digest
+from ..core.prompts import Prompts
+from .base import BuildItem
+from .recipe import RecipeStep
+from .records import BuildRow
+from .reviews import Review
+
+Items = dict[str, BuildItem]
+"""The items of a build by id."""
+
+
+@dataclass
+class StepCount:
+    """What became of the items that came to a step.
+
+    Attributes:
+        arrived: How many came; of a source, how many it has made.
+        dropped: Short reason -> how many were taken out for it.
+        failed: Fault -> how many; a later run tries them again.
+        waiting: How many wait for people.
+        pending: How many are not done yet.
+        made: New items beside those that came.
+        cost: Dollars; None where a price is not known.
+    """
+
+    place: str
+    arrived: int = 0
+    kept: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    waiting: int = 0
+    pending: int = 0
+    made: int = 0
+    cost: float | None = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """All counts."""
+        return {**self.__dict__, "dropped": dict(self.dropped), "failed": dict(self.failed)}
+
+
+@dataclass(frozen=True)
+class Flow:
+    """How steps, settings, roles and wording decide what has to be done.
+
+    Attributes:
+        roles: Every role and its arguments as words, as the build keeps them.
+    """
+
+    roles: Mapping[str, str]
+    prompts: Prompts
+    reviews: Mapping[str, Sequence[Review]]
+
+    def signature(self, place: RecipeStep) -> list[Any]:
+        """All that decides a step's outcome beside the items."""
+        asked = {
+            word: {name: value for name, value in self.roles.items() if name == role or name.startswith(f"{role}.")}
+            for word, role in place.roles.items()
+        }
+        step = place.step
+        wording = self.prompts.hash(*step.prompts) if step.prompts else None
+        return [step.name, step.version, place.settings.model_dump(mode="json"), asked, wording]
+
+    def given(self, place: RecipeStep, items: Sequence[BuildItem]) -> dict[str, str]:
+        """Item -> the hash of everything that decides what the step makes of it."""
+        if place.step.together is not None:
+            return dict.fromkeys((item.id for item in items), self.whole(place, items))
+        signature = self.signature(place)
+        return {item.id: digest(signature, self._told(place, item)) for item in items}
+
+    def whole(self, place: RecipeStep, items: Sequence[BuildItem]) -> str:
+        """The same for a step that works on all items at once; items that reviewers have added count too."""
+        told = [[item.id, digest(self._told(place, item))] for item in sorted(items, key=lambda item: item.id)]
+        added = sorted(self.reviews.keys() - {item.id for item in items}) if place.step.reviewed else []
+        return digest(self.signature(place), told, [[id, self._reviews(id)] for id in added])
+
+    def _told(self, place: RecipeStep, item: BuildItem) -> list[Any]:
+        return [place.step.seen(item.body), self._reviews(item.id) if place.step.reviewed else None]
+
+    def _reviews(self, item: str) -> list[str]:
+        return [one.id for one in self.reviews.get(item, ())]
+
+    def pass_on(
+        self, place: RecipeStep, items: Items, rows: Mapping[str, BuildRow]
+    ) -> tuple[Items, StepCount, list[str]]:
+        """The items after a step as far as it is done, its counts, and the ids of those that it has yet to do."""
+        count, step = StepCount(place.name), place.step
+        if step.source is not None:
+            return self._from_source(place, items, rows, count)
+        mine = [item for item in items.values() if item.sort == step.takes]
+        given = self.given(place, mine)
+        passed = {id: item for id, item in items.items() if item.sort != step.takes}
+        to_do: list[str] = []
+        for item in mine:
+            count.arrived += 1
+            row = rows.get(item.id)
+            if row is None or row.given != given[item.id]:
+                count.pending += 1
+                to_do.append(item.id)
+                continue
+            _add_cost(count, row.cost)
+            if row.status == "done":
+                count.kept += 1
+                passed[item.id] = item.having(**(row.body or {}))
+            elif row.status == "failed":
+                count.failed[(row.reason or "").partition(":")[0]] += 1
+                to_do.append(item.id)
+            elif row.status == "waiting":
+                count.waiting += 1
+            else:
+                count.dropped[(row.reason or "").partition(":")[0]] += 1
+        if step.together is not None:
+            whole = self.whole(place, mine)
+            for id in rows.keys() - items.keys():
+                if rows[id].given == whole and rows[id].status == "done":
+                    count.made += 1
+                    passed[id] = BuildItem(id, rows[id].body or {}, step.makes)
+        return dict(sorted(passed.items())), count, to_do
+
+    def _from_source(
+        self, place: RecipeStep, items: Items, rows: Mapping[str, BuildRow], count: StepCount
+    ) -> tuple[Items, StepCount, list[str]]:
+        passed = dict(items)
+        for id, row in rows.items():
+            count.arrived += 1
+            _add_cost(count, row.cost)
+            if row.status == "done":
+                count.kept += 1
+                passed[id] = BuildItem(id, row.body or {}, place.step.makes)
+            elif row.status == "failed":
+                count.failed[(row.reason or "").partition(":")[0]] += 1
+            else:
+                count.dropped[(row.reason or "").partition(":")[0]] += 1
+        return dict(sorted(passed.items())), count, []
+
+
+def _add_cost(count: StepCount, cost: float | None) -> None:
+    count.cost = None if count.cost is None or cost is None else count.cost + cost

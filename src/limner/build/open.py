@@ -1,0 +1,124 @@
+"""Opens builds: a name in a store, with its recipe, settings, roles and wording."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import UsageError
+from ..core.images import Preparer
+from ..core.settings import Settings
+from ..models import open_model
+from ..store import Store
+from .base import OpenModel
+from .engine import Builder
+from .recipe import BuildRecipe, open_recipe, parse_settings
+from .records import Build, load_build, load_builds, save_build
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def new_build(
+    store: Store,
+    name: str,
+    recipe: str,
+    *,
+    settings: Sequence[str] = (),
+    roles: Mapping[str, str] | None = None,
+    prompts: Path | None = None,
+) -> Builder:
+    """Start a build; nothing is made yet.
+
+    Args:
+        store: Where it is kept.
+        name: The build's, and of the exam that it makes.
+        recipe: A recipe's name, or ``EXAM=FOLDER``.
+        settings: ``STEP.SETTING=VALUE`` words.
+        roles: Role -> ``provider/model``, and ``role.argument`` -> value.
+        prompts: A folder with the user's own wording.
+
+    Raises:
+        UsageError: There is such a build already, or something does not fit.
+    """
+    if not NAME.fullmatch(name):
+        raise UsageError(f"{name!r} names no build: letters, digits, dots, dashes and underscores, at most 100")
+    if any(build.name == name for build in load_builds(store)):
+        raise UsageError(f"{store.url} has a build {name!r} already; `limner build run {name}` carries it on")
+    found = open_recipe(recipe)
+    word = recipe if "=" not in recipe else f"{found.exam}={found.folder}"
+    return change_build(store, Build(name, word), settings=settings, roles=roles, prompts=prompts)
+
+
+def change_build(
+    store: Store,
+    build: Build,
+    *,
+    settings: Sequence[str] = (),
+    roles: Mapping[str, str] | None = None,
+    prompts: Path | None = None,
+    keep: bool = True,
+) -> Builder:
+    """The build with other settings, roles or wording, which are kept for later runs too.
+
+    Raises:
+        UsageError: Something does not fit; then nothing is kept.
+    """
+    recipe = open_recipe(build.recipe)
+    body = {"settings": {}, "roles": {}, "prompts": None} | build.body
+    chosen = {step: dict(given) for step, given in body["settings"].items()}
+    for step, given in parse_settings(settings).items():
+        chosen.setdefault(step, {}).update(given)
+    recipe = recipe.with_settings(chosen)
+    body["settings"] = _absolute(recipe, chosen)
+    body["roles"] = {**body["roles"], **_checked(recipe, roles or {})}
+    if prompts is not None:
+        body["prompts"] = str(prompts.resolve())
+    recipe = recipe.with_settings(body["settings"])
+    changed = Build(build.name, build.recipe, body, build.created)
+    builder = Builder(changed, recipe, store, recipe.prompts(Path(body["prompts"]) if body["prompts"] else None))
+    if keep:
+        save_build(store, changed)
+    return builder
+
+
+def open_build(store: Store, name: str) -> Builder:
+    """The build of this name, to be looked at.
+
+    Raises:
+        UsageError: There is none.
+    """
+    return change_build(store, load_build(store, name), keep=False)
+
+
+def with_models(builder: Builder, settings: Settings) -> Builder:
+    """The same build with the models of its roles, ready to be run."""
+    roles, images = builder.build.body["roles"], Preparer(builder.store.blobs.get)
+    models: dict[str, OpenModel] = {}
+    for role in builder.recipe.asked_roles():
+        if role in roles:
+            args = {name.partition(".")[2]: value for name, value in roles.items() if name.startswith(f"{role}.")}
+            models[role] = open_model(roles[role], args, settings, images)
+    return Builder(builder.build, builder.recipe, builder.store, builder.prompts, models)
+
+
+def _checked(recipe: BuildRecipe, roles: Mapping[str, str]) -> dict[str, str]:
+    known = recipe.asked_roles()
+    for name in roles:
+        if name.partition(".")[0] not in known:
+            raise UsageError(f"recipe {recipe.name} has no role {name!r}; there is: {', '.join(known) or 'none'}")
+    return dict(roles)
+
+
+def _absolute(recipe: BuildRecipe, chosen: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Settings with their paths made absolute, so that later runs find the same from anywhere."""
+    found: dict[str, dict[str, Any]] = {}
+    for place in recipe.places:
+        given = chosen.get(place.name, {})
+        for name in given:
+            value = getattr(place.settings, name)
+            whole = [str(one.resolve()) for one in value if isinstance(one, Path)] if isinstance(value, tuple) else []
+            told = str(value.resolve()) if isinstance(value, Path) else whole or given[name]
+            found.setdefault(place.name, {})[name] = told
+    return found

@@ -1,0 +1,191 @@
+"""Recipes: chains of named steps in an exam's folder, with roles, settings and the paper's own counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from .. import exams
+from ..core.data_files import StrictModel, first_wrong, read_model
+from ..core.errors import UsageError
+from ..core.prompts import Prompts
+from .base import STEPS, BuildStep
+
+FILE = "recipe.toml"
+"""In an exam's folder of its recipe; beside it lie ``prompts/`` and whatever its steps read."""
+
+
+class Mile(StrictModel):
+    """One count that the paper prints: so many items were left after this step."""
+
+    after: str
+    items: int
+    said: str
+
+
+class StepEntry(StrictModel):
+    """One link of the chain as the file has it.
+
+    Attributes:
+        name: Its name in this recipe.
+        step: The registered step; its name where nothing is said.
+        roles: The step's word for a role -> the build's, where they differ.
+    """
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
+    step: str = ""
+    roles: dict[str, str] = Field(default_factory=dict)
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
+class RecipeFile(StrictModel):
+    """What a ``recipe.toml`` says."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
+    title: str
+    roles: dict[str, str] = Field(default_factory=dict)
+    paper: list[Mile] = Field(default_factory=list)
+    steps: list[StepEntry] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class RecipeStep:
+    """A step in its place: with its settings checked, and whom it asks.
+
+    Attributes:
+        name: Its name in the recipe.
+        roles: The step's word for a role -> the build's.
+    """
+
+    name: str
+    step: BuildStep
+    settings: StrictModel
+    roles: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class BuildRecipe:
+    """A recipe, opened.
+
+    Attributes:
+        exam: The kind of exam it makes.
+        folder: Where it stands.
+        roles: Role -> who that is, in a line.
+        paper: What the paper counted.
+    """
+
+    name: str
+    title: str
+    exam: str
+    folder: Path
+    roles: Mapping[str, str]
+    paper: tuple[Mile, ...]
+    entries: tuple[StepEntry, ...]
+
+    @cached_property
+    def places(self) -> tuple[RecipeStep, ...]:
+        """The chain.
+
+        Raises:
+            UsageError: A step is not there, or a setting does not fit.
+        """
+        return tuple(self._place(entry) for entry in self.entries)
+
+    def _place(self, entry: StepEntry) -> RecipeStep:
+        step = STEPS.get(entry.step or entry.name)
+        try:
+            settings = step.settings.model_validate(entry.settings)
+        except ValidationError as error:
+            known = ", ".join(step.settings.model_fields) or "none"
+            raise UsageError(
+                f"recipe {self.name}, step {entry.name}: {first_wrong(error)}; its settings are: {known}"
+            ) from error
+        return RecipeStep(entry.name, step, settings, {role: entry.roles.get(role, role) for role in step.roles})
+
+    def prompts(self, own: Path | None = None) -> Prompts:
+        """The recipe's templates, with the user's own wording on top."""
+        return Prompts(self.folder / "prompts", own)
+
+    def with_settings(self, given: Mapping[str, Mapping[str, Any]]) -> BuildRecipe:
+        """The same recipe with other settings: step -> setting -> value.
+
+        Raises:
+            UsageError: There is no such step.
+        """
+        names = [entry.name for entry in self.entries]
+        if unknown := sorted(given.keys() - set(names)):
+            raise UsageError(f"recipe {self.name} has no step {unknown[0]!r}; there is: {', '.join(names)}")
+        entries = (
+            entry.model_copy(update={"settings": {**entry.settings, **given.get(entry.name, {})}})
+            for entry in self.entries
+        )
+        return replace(self, entries=tuple(entries))
+
+    def asked_roles(self) -> list[str]:
+        """The roles that some step asks, in order."""
+        return list(dict.fromkeys(role for place in self.places for role in place.roles.values()))
+
+
+def parse_settings(words: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """``STEP.SETTING=VALUE`` words; values that read as JSON are taken as such.
+
+    Raises:
+        UsageError: One is not so written.
+    """
+    from ..core.settings import parse_value
+
+    found: dict[str, dict[str, Any]] = {}
+    for word in words:
+        key, sep, value = word.partition("=")
+        step, dot, setting = key.partition(".")
+        if not (sep and dot and step and setting):
+            raise UsageError(f"--set takes STEP.SETTING=VALUE, not {word!r}")
+        found.setdefault(step, {})[setting] = parse_value(value)
+    return found
+
+
+def read_recipe(folder: Path, exam: str) -> BuildRecipe:
+    """The recipe in a folder.
+
+    Raises:
+        DataError: It cannot be read, or something in it does not fit.
+        UsageError: Two of its steps have one name, or the paper's counts name none of them.
+    """
+    file = read_model(folder / FILE, RecipeFile)
+    names = [entry.name for entry in file.steps]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"{folder / FILE}: two steps are called {twice[0]!r}")
+    if lost := [mile.after for mile in file.paper if mile.after not in names]:
+        raise UsageError(f"{folder / FILE}: paper: there is no step {lost[0]!r}")
+    return BuildRecipe(file.name, file.title, exam, folder, file.roles, tuple(file.paper), tuple(file.steps))
+
+
+def recipes() -> Iterator[BuildRecipe]:
+    """The recipes of all installed exams."""
+    for kind in exams.each():
+        if kind.recipe is not None:
+            yield read_recipe(kind.recipe, kind.name)
+
+
+def open_recipe(name: str) -> BuildRecipe:
+    """The recipe of this name, or one in a folder of the user's own, written ``EXAM=FOLDER``.
+
+    Raises:
+        UsageError: There is none.
+    """
+    known = list(recipes())
+    for recipe in known:
+        if recipe.name == name:
+            return recipe
+    exam, sep, folder = name.partition("=")
+    if sep and (Path(folder) / FILE).is_file():
+        return read_recipe(Path(folder).resolve(), exams.kind(exam).name)
+    raise UsageError(
+        f"no recipe {name!r}; there is: {', '.join(recipe.name for recipe in known) or 'none'}. "
+        f"One of your own: EXAM=FOLDER, with {FILE} in the folder"
+    )

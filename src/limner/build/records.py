@@ -1,0 +1,140 @@
+"""Builds as rows: what each step made of each item, and what reviewers said."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..core.errors import UsageError
+from ..store import Store, now
+from ..store.schema import build_items, build_reviews, builds
+from .reviews import Review
+
+
+@dataclass(frozen=True)
+class Build:
+    """A build: its recipe, and all that was set for it.
+
+    Attributes:
+        recipe: The word it was found by.
+        body: ``settings`` (step -> setting -> value), ``roles`` (role and its arguments -> word) and ``prompts``.
+    """
+
+    name: str
+    recipe: str
+    body: dict[str, Any] = field(default_factory=dict)
+    created: float = field(default_factory=now)
+    updated: float = field(default_factory=now)
+
+
+@dataclass(frozen=True)
+class BuildRow:
+    """What a step made of an item.
+
+    Attributes:
+        given: The hash of everything that decided it.
+        status: ``done``, ``dropped``, ``waiting`` or ``failed``.
+        reason: Why it is not done: a short reason, then the details after a colon; of a failure its fault.
+        body: The fields that the step set; ``rounds`` of a failure.
+    """
+
+    build: str
+    step: str
+    item: str
+    given: str
+    status: str
+    reason: str | None = None
+    body: dict[str, Any] | None = None
+    cost: float | None = 0.0
+    created: float = field(default_factory=now)
+
+
+def save_build(store: Store, build: Build) -> None:
+    """Keep a build, or what has changed of it."""
+    row = {**build.__dict__, "updated": now()}
+    store.write(lambda connection: store.upsert(connection, builds, row))
+
+
+def load_build(store: Store, name: str) -> Build:
+    """The build of this name.
+
+    Raises:
+        UsageError: There is none; says which there are.
+    """
+    there = load_builds(store)
+    for build in there:
+        if build.name == name:
+            return build
+    known = ", ".join(build.name for build in there) or "none"
+    raise UsageError(f"{store.url} has no build {name!r}; there is: {known}. `limner build new` starts one")
+
+
+def load_builds(store: Store) -> list[Build]:
+    """All builds, by name."""
+    with store.reading() as connection:
+        return [Build(**row._mapping) for row in connection.execute(sa.select(builds).order_by(builds.c.name))]
+
+
+def save_rows(store: Store, rows: Sequence[BuildRow]) -> Future[None]:
+    """Keep what a step made; the future ends with the commit."""
+
+    def operation(connection: sa.Connection) -> None:
+        for row in rows:
+            store.upsert(connection, build_items, row.__dict__)
+
+    return store.submit(operation)
+
+
+def load_rows(store: Store, build: str, step: str) -> dict[str, BuildRow]:
+    """What a step made, by item, in the order in which the items came."""
+    query = sa.select(build_items).where(build_items.c.build == build, build_items.c.step == step)
+    with store.reading() as connection:
+        found = connection.execute(query.order_by(build_items.c.item))
+        return {row.item: BuildRow(**row._mapping) for row in found}
+
+
+def forget_rows(store: Store, build: str, step: str, items: Iterable[str]) -> None:
+    """Take rows of items out that a source no longer has."""
+    gone = sorted(items)
+
+    def operation(connection: sa.Connection) -> None:
+        for item in gone:
+            connection.execute(
+                build_items.delete().where(
+                    build_items.c.build == build, build_items.c.step == step, build_items.c.item == item
+                )
+            )
+
+    store.write(operation)
+
+
+def add_review(store: Store, review: Review) -> Review:
+    """Keep one thing that a reviewer did; nothing is ever overwritten. Returns it with its id."""
+    kept = review if review.id else review.named(_review_id(review))
+    store.write(lambda connection: store.insert_new(connection, build_reviews, kept.__dict__))
+    return kept
+
+
+def _review_id(review: Review) -> str:
+    told = json.dumps(
+        [review.build, review.item, review.reviewer, review.action, review.base, review.body, review.comment,
+         review.created],
+        sort_keys=True,
+    )  # fmt: skip
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+def load_reviews(store: Store, build: str) -> dict[str, list[Review]]:
+    """What reviewers did, by item, oldest first."""
+    query = sa.select(build_reviews).where(build_reviews.c.build == build)
+    found: dict[str, list[Review]] = {}
+    with store.reading() as connection:
+        for row in connection.execute(query.order_by(build_reviews.c.created, build_reviews.c.id)):
+            found.setdefault(row.item, []).append(Review(**row._mapping))
+    return found

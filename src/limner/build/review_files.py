@@ -1,0 +1,86 @@
+"""Review without a server: what waits goes into a file, and what a reviewer wrote there comes back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ..core.data_files import Problems, json_lines
+from ..core.errors import UsageError
+from ..store import Store
+from .base import BuildItem
+from .engine import Builder
+from .recipe import RecipeStep
+from .records import add_review, load_reviews
+from .reviews import ACTIONS, Review, ReviewStanding, standing, state_id
+from .steps.review import ReviewSettings
+
+
+def review_place(builder: Builder) -> RecipeStep:
+    """The recipe's step of review.
+
+    Raises:
+        UsageError: It has none.
+    """
+    for place in builder.recipe.places:
+        if place.step.reviewed:
+            return place
+    raise UsageError(f"recipe {builder.recipe.name} has no step of review")
+
+
+def standings(builder: Builder) -> dict[str, tuple[BuildItem, ReviewStanding]]:
+    """Every item that has come to review, and where it stands; items that reviewers have added too."""
+    place = review_place(builder)
+    how = place.settings
+    assert isinstance(how, ReviewSettings)
+    reviews, items = load_reviews(builder.store, builder.build.name), builder.arriving(place.name)
+    mine = {id: item for id, item in items.items() if item.sort == place.step.takes}
+    for id, done in reviews.items():
+        if id not in items and any(one.action == "add" and one.base is None for one in done):
+            mine[id] = BuildItem(id, {}, place.step.makes)
+    return {id: (item, standing(how.shown(item), reviews.get(id, ()), how.reviewers)) for id, item in mine.items()}
+
+
+def write_review(builder: Builder, file: Path, reviewer: str) -> int:
+    """Write a line for every item that this reviewer has not judged; returns how many.
+
+    Each has ``action``, ``change`` and ``comment`` to be filled in.
+    """
+    lines = []
+    for id, (_, found) in standings(builder).items():
+        if found.verdict in ("accepted", "rejected") or (reviewer in found.votes and found.verdict != "disputed"):
+            continue
+        others = [
+            {"base": state, "by": sorted(who for who, one in found.votes.items() if one == state), "state": body}
+            for state, body in found.states.items()
+            if body != found.body
+        ]
+        row: dict[str, Any] = {"item": id, "action": "", "change": {}, "comment": "", "base": state_id(found.body)}
+        lines.append(json.dumps({**row, "state": found.body, "others": others}, ensure_ascii=False))
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return len(lines)
+
+
+def read_review(store: Store, build: str, file: Path, reviewer: str) -> int:
+    """Keep what a reviewer wrote; lines without an action are left for later. Returns how many were kept.
+
+    Raises:
+        DataError: With the line of everything that is wrong; then nothing is kept.
+    """
+    problems, found = Problems(), list[Review]()
+    for number, row in json_lines(file, problems):
+        action, item, change = row.get("action"), row.get("item"), row.get("change") or {}
+        base = row.get("base") if action != "settle" or row.get("base") else None
+        if not action:
+            continue
+        if action not in ACTIONS or not isinstance(item, str) or not isinstance(change, dict):
+            problems.add(f"action is one of {', '.join(ACTIONS)}, item a text, change an object", file, number)
+        elif action in ("edit", "add") and not change:
+            problems.add(f"{action}: change says nothing", file, number, item)
+        else:
+            found.append(Review(build, item, reviewer, action, base, change or None, row.get("comment") or None))
+    problems.settle()
+    for review in found:
+        add_review(store, review)
+    return len(found)

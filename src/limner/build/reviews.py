@@ -1,0 +1,126 @@
+"""What reviewers said, and what follows from it: each stands for one state of an item; agreement settles it. Pure.
+
+An item has states: as it came to review, and as each change left it. A state is named by its hash. A reviewer changes
+the state that was on the screen (``base``), which makes another one; nothing of another reviewer's is overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from ..calls import digest
+from ..store import now
+
+Action = Literal["accept", "edit", "add", "reject", "comment", "settle"]
+Verdict = Literal["open", "disputed", "accepted", "rejected"]
+ACTIONS: tuple[str, ...] = get_args(Action)
+REJECTED = "rejected"
+"""Stands in place of a state for who would take the item out."""
+
+
+@dataclass(frozen=True)
+class Review:
+    """One thing that a reviewer did.
+
+    Attributes:
+        action: ``accept`` the state `base`; ``edit`` it: fields of `body` replace those there; ``add``: lists in `body`
+            are put at the end of those there, or without `base` the body is a new item; ``reject`` the item; only
+            ``comment``; or ``settle`` a dispute for `base`, changed by `body`, or against the item where base is None.
+        base: The state it was done to, by `state_id`.
+    """
+
+    build: str
+    item: str
+    reviewer: str
+    action: str
+    base: str | None = None
+    body: dict[str, Any] | None = None
+    comment: str | None = None
+    created: float = field(default_factory=now)
+    id: str = ""
+
+    def named(self, id: str) -> Review:
+        """The same with its id."""
+        return replace(self, id=id)
+
+
+def state_id(body: Mapping[str, Any]) -> str:
+    """What names a state of an item."""
+    return digest("state", body)
+
+
+@dataclass(frozen=True)
+class ReviewStanding:
+    """Where an item stands in review.
+
+    Attributes:
+        verdict: ``open`` (too few reviewers), ``disputed``, ``accepted`` or ``rejected``.
+        body: The state that counts: the settled one, or what came to review.
+        states: Every state by its id.
+        votes: Reviewer -> the state stood for, or `REJECTED`.
+        stale: Reviews of a state that the item no longer has.
+    """
+
+    verdict: Verdict
+    body: Mapping[str, Any]
+    states: Mapping[str, Mapping[str, Any]]
+    votes: Mapping[str, str]
+    stale: tuple[Review, ...] = ()
+
+
+def changed(body: Mapping[str, Any], review: Review) -> dict[str, Any]:
+    """A state as a review leaves it."""
+    given = review.body or {}
+    if review.action != "add":
+        return {**body, **given}
+    return {**body, **{name: [*body.get(name, ()), *more] for name, more in given.items()}}
+
+
+def standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewers: int) -> ReviewStanding:
+    """Where an item stands.
+
+    Args:
+        body: As it came to review; empty for one that a reviewer has added.
+        reviews: What was done to it, oldest first.
+        reviewers: How many must stand for the same state.
+    """
+    first = state_id(body)
+    states: dict[str, Mapping[str, Any]] = {first: body} if body else {}
+    votes: dict[str, str] = {}
+    stale: list[Review] = []
+    settled: str | None = None
+    for review in reviews:
+        if review.action == "comment":
+            continue
+        vote = _vote(review, states)
+        if vote is None:
+            stale.append(review)
+        elif review.action == "settle":
+            settled = vote
+        else:
+            votes[review.reviewer] = vote
+            settled = settled if settled in (None, vote) else None  # Who comes after a decision reopens it.
+    if settled is None and len(votes) >= max(1, reviewers) and len(set(votes.values())) == 1:
+        settled = next(iter(votes.values()))
+    verdict: Verdict = "disputed" if len(set(votes.values())) > 1 else "open"
+    if settled is not None:
+        verdict = "rejected" if settled == REJECTED else "accepted"
+    return ReviewStanding(verdict, states.get(settled or "", body), states, votes, tuple(stale))
+
+
+def _vote(review: Review, states: dict[str, Mapping[str, Any]]) -> str | None:
+    """The state a review stands for; a new one is noted. None where it is about a state that is not there."""
+    if review.action == "add" and review.base is None and review.body:
+        states.setdefault(made := state_id(review.body), review.body)
+        return made
+    if review.action == "reject" or (review.action == "settle" and review.base is None):
+        return REJECTED if review.base is None or review.base in states else None
+    if review.base not in states:
+        return None
+    if review.action == "accept":
+        return review.base
+    made = state_id(after := changed(states[review.base], review))
+    states.setdefault(made, after)
+    return made

@@ -1,0 +1,267 @@
+"""The engine: items through steps, each outcome stored, nothing done twice, any step anew without the others."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner.build import recipe as recipe_module
+from limner.build.base import Bench, BuildItem, BuildStep, Dropped, StepOutcome, Use
+from limner.build.engine import Builder, Spending
+from limner.build.estimate import build_estimate
+from limner.build.open import change_build, new_build, open_build, with_models
+from limner.build.records import add_review, load_build, load_rows
+from limner.build.reviews import Review, state_id
+from limner.core import settings as core_settings
+from limner.core.asks import Contract, Text, Unreadable
+from limner.core.data_files import StrictModel
+from limner.core.errors import UsageError
+from limner.core.json_reader import loads
+from limner.store import Store
+from tests.build.scripted import Heard, Route, Scripted, scripted, write_provider
+
+RECIPE = """
+name = "tiny"
+title = "numbers into words"
+roles = {writer = "writes words"}
+paper = [{after = "count", items = 40000, said = "numbers"}, {after = "write", items = 1000, said = "words"}]
+
+[[steps]]
+name = "count"
+step = "t-count"
+
+[[steps]]
+name = "even"
+step = "t-even"
+
+[[steps]]
+name = "write"
+step = "t-write"
+
+[[steps]]
+name = "unique"
+step = "t-unique"
+
+[[steps]]
+name = "review"
+settings = {fields = ["word"], reviewers = 2}
+"""
+
+
+class CountSettings(StrictModel):
+    n: int = 6
+
+
+class EvenSettings(StrictModel):
+    keep: int = 0
+
+
+class WriteSettings(StrictModel):
+    language: str = "English"
+
+
+async def count(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    for n in range(bench.settings.n):
+        yield BuildItem(f"n{n}", {"n": n, "noise": 7})
+    yield "bad", Dropped("no number", "it is a letter")
+
+
+async def even(item: BuildItem, bench: Bench) -> BuildItem:
+    assert item.body.keys() == {"n"}, "a step sees what it reads"
+    if item.body["n"] % 2 != bench.settings.keep:
+        raise Dropped("odd", f"{item.body['n']} is")
+    return item.having(half=item.body["n"] // 2)
+
+
+async def write(item: BuildItem, bench: Bench) -> BuildItem:
+    def read(reply: str) -> str:
+        word = loads(reply).get("word")
+        if not isinstance(word, str):
+            raise Unreadable('"word" must be a text')
+        return word
+
+    shown = bench.prompts.fill("write", n=str(item.body["n"]), language=bench.settings.language)
+    return item.having(word=await bench.ask("writer", item, [Text(shown)], Contract(read)))
+
+
+async def unique(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, StepOutcome]:
+    seen: dict[str, str] = {}
+    left: dict[str, StepOutcome] = {}
+    for item in items:
+        first = seen.setdefault(item.body["word"], item.id)
+        left[item.id] = item if first == item.id else Dropped("twice", f"as {first}")
+    return left
+
+
+STEPS = {
+    "t-count": BuildStep("t-count", "counts", CountSettings, source=count),
+    "t-even": BuildStep("t-even", "keeps even numbers", EvenSettings, reads=("n",), each=even),
+    "t-write": BuildStep(
+        "t-write", "writes", WriteSettings, ("writer",), ("write",), ("n",), each=write, use=(Use("writer", 50, 10),)
+    ),
+    "t-unique": BuildStep("t-unique", "each word once", reads=("word",), together=unique),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "recipe"
+    (place / "prompts").mkdir(parents=True)
+    (place / "recipe.toml").write_text(RECIPE, "utf-8")
+    (place / "prompts" / "write.md").write_text("Write {{n}} in {{language}}.", "utf-8")
+    real = recipe_module.STEPS.get
+    monkeypatch.setattr(recipe_module.STEPS, "get", lambda name: STEPS.get(name) or real(name))
+    monkeypatch.chdir(tmp_path)
+    return place
+
+
+def say(heard: Heard) -> Any:
+    n = int(heard.text.split()[1])
+    if n == 4 and heard.turn == 0:
+        return "I would rather not write JSON"
+    return {"word": f"w{n}" if n < 8 else "w0"}
+
+
+@pytest.fixture
+def llm(tmp_path: Path) -> Iterator[Scripted]:
+    with scripted(Route("Write ", say, ("in ",))) as service:
+        write_provider(tmp_path, service)
+        yield service
+
+
+def start(store: Store, folder: Path, *settings: str) -> Builder:
+    builder = new_build(store, "b", f"genexam={folder}", settings=settings, roles={"writer": "fake/llm"})
+    return with_models(builder, core_settings.load())
+
+
+def again(store: Store, *settings: str, roles: Mapping[str, str] | None = None) -> Builder:
+    changed = change_build(store, load_build(store, "b"), settings=settings, roles=roles)
+    return with_models(changed, core_settings.load())
+
+
+def test_counts_reasons_and_costs(store: Store, folder: Path, llm: Scripted) -> None:
+    builder = start(store, folder, "count.n=10")
+    progress = builder.run(Spending())
+    counts, items = builder.look()
+    assert [(one.place, one.arrived, one.kept) for one in counts] == [
+        ("count", 11, 10), ("even", 10, 5), ("write", 5, 5), ("unique", 5, 4), ("review", 4, 0)
+    ]  # fmt: skip
+    assert (counts[0].dropped, counts[1].dropped, counts[3].dropped) == ({"no number": 1}, {"odd": 5}, {"twice": 1})
+    assert (counts[4].waiting, items) == (4, {})
+    assert llm.total == 6  # One reply was objected to.
+    assert counts[2].cost == pytest.approx(6 * (100 * 1.0 + 50 * 4.0) / 1e6) == progress.spent
+    assert load_rows(store, "b", "unique")["n8"].reason == "twice: as n0"
+
+
+def test_a_second_run_does_nothing(store: Store, folder: Path, llm: Scripted) -> None:
+    start(store, folder).run(Spending())
+    asked = llm.total
+    before = load_rows(store, "b", "write")
+    again(store).run(Spending())
+    assert (llm.total, load_rows(store, "b", "write")) == (asked, before)
+
+
+def test_a_step_with_other_settings_leaves_the_others_alone(store: Store, folder: Path, llm: Scripted) -> None:
+    start(store, folder).run(Spending())
+    asked, evens = llm.total, load_rows(store, "b", "even")
+    again(store, "write.language=French").run(Spending())
+    assert llm.total == asked + 4  # One of the three is objected to once.
+    assert load_rows(store, "b", "even") == evens
+    assert "French" in llm.heard[-1][1].text
+    # Back again: the journal has it all.
+    again(store, "write.language=English").run(Spending())
+    assert llm.total == asked + 4
+
+
+def test_a_filter_set_otherwise_asks_only_for_what_is_new(store: Store, folder: Path, llm: Scripted) -> None:
+    start(store, folder, "count.n=4").run(Spending())
+    asked = llm.total
+    again(store, "even.keep=1").run(Spending())
+    counts, _ = again(store).look()
+    assert (counts[1].dropped["odd"], counts[2].arrived, llm.total - asked) == (2, 2, 2)
+
+
+def test_a_source_that_lost_items_forgets_them(store: Store, folder: Path, llm: Scripted) -> None:
+    start(store, folder, "count.n=6").run(Spending())
+    again(store, "count.n=2").run(Spending())
+    counts, _ = again(store).look()
+    assert [one.arrived for one in counts[:3]] == [3, 2, 1]
+
+
+def test_an_unreadable_reply_is_a_failure_of_its_item(store: Store, folder: Path, tmp_path: Path) -> None:
+    with scripted(Route("Write ", lambda heard: "no" if "Write 2" in heard.text else say(heard))) as service:
+        write_provider(tmp_path, service)
+        builder = start(store, folder)
+        progress = builder.run(Spending())
+        counts, _ = builder.look()
+        assert (progress.failed, counts[2].failed, counts[2].kept) == (1, {"unreadable": 1}, 2)
+        asked = service.total
+        again(store).run(Spending())
+        assert service.total == asked  # A plain run pays for nothing again.
+        service.routes[0] = Route("Write ", say)
+        again(store).run(Spending(retry_failed=True))
+        counts, _ = again(store).look()
+        assert (counts[2].failed, counts[2].kept, service.total) == ({}, 3, asked + 1)
+
+
+def test_two_reviewers_must_agree(store: Store, folder: Path, llm: Scripted) -> None:
+    builder = start(store, folder)
+    builder.run(Spending())
+    state = {"word": "w0"}
+    add_review(store, Review("b", "n0", "anna", "edit", state_id(state), {"word": "zero"}))
+    add_review(store, Review("b", "n0", "bert", "accept", state_id(state)))
+    add_review(store, Review("b", "n2", "anna", "reject", None, comment="dull"))
+    add_review(store, Review("b", "n2", "bert", "reject"))
+    add_review(store, Review("b", "extra", "anna", "add", None, {"word": "own"}))
+    add_review(store, Review("b", "extra", "bert", "accept", state_id({"word": "own"})))
+    again(store).run(Spending())
+    counts, items = again(store).look()
+    assert (counts[4].waiting, counts[4].dropped, counts[4].made) == (2, {"rejected in review": 1}, 1)
+    assert {id: item.body["word"] for id, item in items.items()} == {"extra": "own"}
+    assert load_rows(store, "b", "review")["n0"].reason == "disputed: 2 opinions of 2 reviewers"
+    add_review(store, Review("b", "n0", "bert", "accept", state_id({"word": "zero"})))
+    again(store).run(Spending())
+    _, items = again(store).look()
+    assert items["n0"].body | {} == {"n": 0, "noise": 7, "half": 0, "word": "zero", "reviewers": ["anna", "bert"]}
+
+
+def test_reviews_of_a_state_that_is_gone_do_not_count(store: Store, folder: Path, llm: Scripted) -> None:
+    builder = start(store, folder, "review.reviewers=1")
+    builder.run(Spending())
+    add_review(store, Review("b", "n0", "anna", "accept", state_id({"word": "other"})))
+    again(store).run(Spending())
+    counts, _ = again(store).look()
+    assert counts[4].waiting == 3
+
+
+def test_missing_roles_wrong_settings_and_unknown_steps_are_told(store: Store, folder: Path, llm: Scripted) -> None:
+    with pytest.raises(UsageError, match="its settings are: n"):
+        new_build(store, "b", f"genexam={folder}", settings=["count.m=3"])
+    with pytest.raises(UsageError, match="no step 'nix'; there is: count, even"):
+        new_build(store, "b", f"genexam={folder}", settings=["nix.m=3"])
+    with pytest.raises(UsageError, match="no role 'cook'; there is: writer"):
+        new_build(store, "b", f"genexam={folder}", roles={"cook": "fake/llm"})
+    builder = new_build(store, "b", f"genexam={folder}")
+    with pytest.raises(UsageError, match=r"step write needs the writer \(writes words\): -S writer=PROVIDER/MODEL"):
+        builder.run(Spending())
+    builder.run(Spending(), until="even")
+    assert builder.look("even")[0][1].kept == 3
+    with pytest.raises(UsageError, match="has a build 'b' already"):
+        new_build(store, "b", f"genexam={folder}")
+    with pytest.raises(UsageError, match="has no build 'c'; there is: b"):
+        open_build(store, "c")
+    with pytest.raises(UsageError, match="--budget cannot be kept"):
+        with_models(again(store, roles={"writer": "fake/unpriced"}), core_settings.load()).run(Spending(budget=1.0))
+
+
+def test_an_estimate_counts_what_may_still_come(store: Store, folder: Path, llm: Scripted) -> None:
+    builder = start(store, folder)
+    builder.run(Spending(), until="count")
+    (found,) = build_estimate(builder, core_settings.load())
+    assert (found.steps, found.calls, found.tokens_in, found.tokens_out) == (6, 6, 300, 60)
+    builder.run(Spending())
+    (found,) = build_estimate(builder, core_settings.load())
+    assert (found.steps, found.dollars) == (0, 0.0)
