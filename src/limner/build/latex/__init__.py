@@ -1,1 +1,1 @@
-"""Papers as LaTeX: sources read, made one text, their sections and figures found. All of it is pure."""
+"""Papers as LaTeX: sources read, made one text, their sections and figures found."""

@@ -8,6 +8,7 @@ from .modes import MODES
 from .plots import PLOTS
 from .protocol import AIBench
 from .results import read_results
+from .writer import write
 
 _HERE = Path(__file__).parent
 
@@ -25,4 +26,6 @@ AIBENCH = Kind(
     plots=PLOTS,
     modes=MODES,
     statistics={"questions": count_questions},
+    recipe=_HERE / "recipe",
+    write=write,
 )

@@ -1,0 +1,25 @@
+"""The four sets as one checklist, with letters dealt out so that no constant answer wins."""
+
+from __future__ import annotations
+
+from ..base import Bench, BuildItem, BuildStep
+from ..logic.balance import balanced
+from ..logic.drafts import checklist
+from ..logic.graph import LogicGraph
+from ..logic.graph_svg import to_svg
+from ..logic.rules import Level
+from ..paper_rules import read_rules
+
+LEVELS: tuple[Level, ...] = ("component", "topology", "phase", "semantics")
+
+
+async def question_set(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    rows = checklist({level: item.body[f"{level}_set"] for level in LEVELS}, read_rules(bench.folder).questions)
+    drawn = to_svg(LogicGraph.model_validate(item.body["graph"]))
+    return item.having(checklist=balanced(rows, item.id), graph_svg=drawn)
+
+
+STEP = BuildStep("question-set", "one checklist, its letters dealt out evenly",
+                 reads=("graph", *(f"{level}_set" for level in LEVELS)), takes="paper", makes="paper",
+                 each=question_set)  # fmt: skip
