@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import struct
 from importlib.util import find_spec
 from pathlib import Path
 
 from ...core.errors import UsageError
-from ...core.images import MAX_BYTES, BadImage
+from ...core.images import MAX_BYTES, BadImage, encode_png
 from ...workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, once
 
 SIDE = 2000
@@ -36,6 +37,8 @@ def first_page(pdf: bytes) -> bytes:
     Raises:
         BadImage: It is no PDF file that can be drawn.
     """
+    from PIL import Image
+
     library = find_spec("pypdfium2")
     assert library is not None
     assert library.origin is not None
@@ -47,4 +50,6 @@ def first_page(pdf: bytes) -> bytes:
         raise BadImage(f"the PDF cannot be drawn: {error}") from None
     if not found.bodies:
         raise BadImage(f"the PDF cannot be drawn: {str(found.value)[:300]}")
-    return found.bodies[0]
+    width, height, stride = struct.unpack_from("<3I", found.bodies[0])
+    raw = found.bodies[0][struct.calcsize("<3I") :]
+    return encode_png(Image.frombuffer("RGB", (width, height), raw, "raw", "RGB", stride, 1))
