@@ -96,7 +96,7 @@ def test_method_sections_are_found_in_three_ways(built: Built) -> None:
     method = items[TIDE.id].body["method"]
     assert "\\method" not in method
     assert "\\textsc{Tidewatch} takes" in method
-    assert "$h_a$" in method
+    assert "$h_{a}$" in method
     assert "they differ" not in method
 
 
