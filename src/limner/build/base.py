@@ -72,6 +72,7 @@ class Bench:
         prompts: The recipe's templates, or the user's own wording.
         folder: The recipe's folder, with files such as a taxonomy.
         models: By the role's name in the step.
+        beside: The items of the sort that the step has `beside` those it works on.
         reviews: What reviewers said of each item, oldest first; for steps that use reviews.
         rounds: How often an ask whose replies were unreadable may be begun anew.
     """
@@ -84,6 +85,7 @@ class Bench:
     models: Mapping[str, OpenModel]
     calls: Calls
     blobs: Blobs
+    beside: Sequence[BuildItem] = ()
     reviews: Mapping[str, Sequence[Review]] = field(default_factory=dict)
     rounds: int = 0
     cost: float | None = 0.0
@@ -167,6 +169,7 @@ class BuildStep:
         reads: The fields of an item that it sees; all where None. An item is done anew only when one of these changes.
         takes: The sort of item it works on.
         makes: The sort of the items that it makes, where it makes any.
+        beside: A sort of items that it sees all of, such as the topics that images are sorted into.
         source: Makes items; it gets those that came before, of any sort. Asked in every run.
         each: One item to the same item with more fields.
         together: All items at once to how each of them leaves; new ids are new items.
@@ -183,6 +186,7 @@ class BuildStep:
     reads: tuple[str, ...] | None = None
     takes: str = "image"
     makes: str = "image"
+    beside: str = ""
     source: Callable[[Sequence[BuildItem], Bench], AsyncIterator[BuildItem | tuple[str, Dropped]]] | None = None
     each: Callable[[BuildItem, Bench], Awaitable[BuildItem]] | None = None
     together: Callable[[Sequence[BuildItem], Bench], Awaitable[Mapping[str, StepOutcome]]] | None = None

@@ -17,7 +17,7 @@ from ..running.progress import Progress
 from ..running.steps import Slips, stop_if_pointless
 from ..store import Store
 from .base import Bench, BuildItem, Dropped, OpenModel, StepOutcome, Waiting
-from .flow import Flow, Items, StepCount
+from .flow import Flow, Items, StepCount, of_sort
 from .recipe import BuildRecipe, RecipeStep
 from .records import Build, BuildRow, forget_rows, load_reviews, load_rows, save_rows
 
@@ -129,6 +129,7 @@ class _Run:
         self.builder, self.how, self.progress, self.watch = builder, how, progress, watch
         self.store, self.flow = builder.store, builder.flow()
         self.error: BaseException | None = None
+        self._beside: list[BuildItem] = []
         self._stopping, self._slips = Stopping(progress), Slips()
 
     async def all(self, places: Sequence[RecipeStep]) -> None:
@@ -158,22 +159,22 @@ class _Run:
         models = {word: builder.models[role] for word, role in place.roles.items()}
         return Bench(
             builder.build.name, place.name, place.settings, builder.prompts, builder.recipe.folder, models, calls,
-            self.store.blobs, self.flow.reviews, rounds,
+            self.store.blobs, self._beside, self.flow.reviews, rounds,
         )  # fmt: skip
 
     async def _step(self, place: RecipeStep, items: Items, rows: Mapping[str, BuildRow], calls: Calls) -> None:
         step = place.step
+        self._beside = of_sort(items, step.beside) if step.beside else []
         if step.source is not None:
             await self._source(place, items, rows, calls)
             return
         _, count, to_do = self.flow.pass_on(place, items, rows)
         self.progress.total += count.arrived
         self.progress.stored += count.arrived - len(to_do)
-        given = self.flow.given(place, [item for item in items.values() if item.sort == step.takes])
+        given = self.flow.given(place, items)
         if step.together is not None:
-            mine = [item for item in items.values() if item.sort == step.takes]
             if to_do or (step.reviewed and self.flow.reviews.keys() - items.keys()):
-                await self._together(place, mine, calls)
+                await self._together(place, items, calls)
             return
         queue = iter(to_do)
         workers = min(self.how.concurrency, len(to_do))
@@ -249,16 +250,17 @@ class _Run:
     ) -> BuildRow:  # fmt: skip
         return BuildRow(self.builder.build.name, place.name, id, given, status, reason, body, cost)
 
-    async def _together(self, place: RecipeStep, mine: Sequence[BuildItem], calls: Calls) -> None:
+    async def _together(self, place: RecipeStep, items: Items, calls: Calls) -> None:
         bench, step = self._bench(place, calls), place.step
         assert step.together is not None
+        mine = of_sort(items, step.takes)
         bodies = {item.id: step.seen(item.body) for item in mine}
         try:
             left = await step.together([BuildItem(one.id, bodies[one.id], one.sort) for one in mine], bench)
         except Exception as error:
             self.error = error
             return
-        whole = self.flow.whole(place, mine)
+        whole = self.flow.whole(place, items)
         rows = [self._left(place, id, whole, one, bodies.get(id, {}), 0.0) for id, one in left.items()]
         if rows and bench.cost != 0.0:
             rows[0] = replace(rows[0], cost=bench.cost)

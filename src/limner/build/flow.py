@@ -16,6 +16,8 @@ from .reviews import Review
 
 Items = dict[str, BuildItem]
 """The items of a build by id."""
+Rows = Mapping[str, BuildRow]
+"""What a step made, by item."""
 
 
 @dataclass
@@ -59,28 +61,31 @@ class Flow:
     prompts: Prompts
     reviews: Mapping[str, Sequence[Review]]
 
-    def signature(self, place: RecipeStep) -> list[Any]:
-        """All that decides a step's outcome beside the items."""
+    def signature(self, place: RecipeStep, beside: Sequence[BuildItem] = ()) -> list[Any]:
+        """All that decides a step's outcome but for the items it works on."""
         asked = {
             word: {name: value for name, value in self.roles.items() if name == role or name.startswith(f"{role}.")}
             for word, role in place.roles.items()
         }
         step = place.step
         wording = self.prompts.hash(*step.prompts) if step.prompts else None
-        return [step.name, step.version, place.settings.model_dump(mode="json"), asked, wording]
+        told = [step.name, step.version, place.settings.model_dump(mode="json"), asked, wording]
+        return [*told, digest([[item.id, item.body] for item in beside])] if step.beside else told
 
-    def given(self, place: RecipeStep, items: Sequence[BuildItem]) -> dict[str, str]:
+    def given(self, place: RecipeStep, items: Items) -> dict[str, str]:
         """Item -> the hash of everything that decides what the step makes of it."""
+        mine = of_sort(items, place.step.takes)
         if place.step.together is not None:
-            return dict.fromkeys((item.id for item in items), self.whole(place, items))
-        signature = self.signature(place)
-        return {item.id: digest(signature, self._told(place, item)) for item in items}
+            return dict.fromkeys((item.id for item in mine), self.whole(place, items))
+        signature = digest(self.signature(place, of_sort(items, place.step.beside)))
+        return {item.id: digest(signature, self._told(place, item)) for item in mine}
 
-    def whole(self, place: RecipeStep, items: Sequence[BuildItem]) -> str:
+    def whole(self, place: RecipeStep, items: Items) -> str:
         """The same for a step that works on all items at once; items that reviewers have added count too."""
-        told = [[item.id, digest(self._told(place, item))] for item in sorted(items, key=lambda item: item.id)]
-        added = sorted(self.reviews.keys() - {item.id for item in items}) if place.step.reviewed else []
-        return digest(self.signature(place), told, [[id, self._reviews(id)] for id in added])
+        told = [[item.id, digest(self._told(place, item))] for item in of_sort(items, place.step.takes)]
+        added = sorted(self.reviews.keys() - items.keys()) if place.step.reviewed else []
+        signature = self.signature(place, of_sort(items, place.step.beside))
+        return digest(signature, told, [[id, self._reviews(id)] for id in added])
 
     def _told(self, place: RecipeStep, item: BuildItem) -> list[Any]:
         return [place.step.seen(item.body), self._reviews(item.id) if place.step.reviewed else None]
@@ -95,8 +100,8 @@ class Flow:
         count, step = StepCount(place.name), place.step
         if step.source is not None:
             return self._from_source(place, items, rows, count)
-        mine = [item for item in items.values() if item.sort == step.takes]
-        given = self.given(place, mine)
+        mine = of_sort(items, step.takes)
+        given = self.given(place, items)
         passed = {id: item for id, item in items.items() if item.sort != step.takes}
         to_do: list[str] = []
         for item in mine:
@@ -118,7 +123,7 @@ class Flow:
             else:
                 count.dropped[(row.reason or "").partition(":")[0]] += 1
         if step.together is not None:
-            whole = self.whole(place, mine)
+            whole = self.whole(place, items)
             for id in rows.keys() - items.keys():
                 if rows[id].given == whole and rows[id].status == "done":
                     count.made += 1
@@ -126,7 +131,7 @@ class Flow:
         return dict(sorted(passed.items())), count, to_do
 
     def _from_source(
-        self, place: RecipeStep, items: Items, rows: Mapping[str, BuildRow], count: StepCount
+        self, place: RecipeStep, items: Items, rows: Rows, count: StepCount
     ) -> tuple[Items, StepCount, list[str]]:
         passed = dict(items)
         for id, row in rows.items():
@@ -140,6 +145,11 @@ class Flow:
             else:
                 count.dropped[(row.reason or "").partition(":")[0]] += 1
         return dict(sorted(passed.items())), count, []
+
+
+def of_sort(items: Items, sort: str) -> list[BuildItem]:
+    """The items of one sort, by id."""
+    return [item for _, item in sorted(items.items()) if item.sort == sort]
 
 
 def _add_cost(count: StepCount, cost: float | None) -> None:

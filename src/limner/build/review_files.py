@@ -14,32 +14,36 @@ from .engine import Builder
 from .recipe import RecipeStep
 from .records import add_review, load_reviews
 from .reviews import ACTIONS, Review, ReviewStanding, standing, state_id
-from .steps.review import ReviewSettings
+from .steps.review import ReviewSettings, TopicReviewSettings, is_added
 
 
-def review_place(builder: Builder) -> RecipeStep:
-    """The recipe's step of review.
+def review_places(builder: Builder) -> list[RecipeStep]:
+    """The recipe's steps of review.
 
     Raises:
         UsageError: It has none.
     """
-    for place in builder.recipe.places:
-        if place.step.reviewed:
-            return place
-    raise UsageError(f"recipe {builder.recipe.name} has no step of review")
+    found = [place for place in builder.recipe.places if place.step.reviewed]
+    if not found:
+        raise UsageError(f"recipe {builder.recipe.name} has no step of review")
+    return found
 
 
 def standings(builder: Builder) -> dict[str, tuple[BuildItem, ReviewStanding]]:
-    """Every item that has come to review, and where it stands; items that reviewers have added too."""
-    place = review_place(builder)
-    how = place.settings
-    assert isinstance(how, ReviewSettings)
-    reviews, items = load_reviews(builder.store, builder.build.name), builder.arriving(place.name)
-    mine = {id: item for id, item in items.items() if item.sort == place.step.takes}
-    for id, done in reviews.items():
-        if id not in items and any(one.action == "add" and one.base is None for one in done):
-            mine[id] = BuildItem(id, {}, place.step.makes)
-    return {id: (item, standing(how.shown(item), reviews.get(id, ()), how.reviewers)) for id, item in mine.items()}
+    """Every item that has come to a review, and where it stands; items that reviewers have added too."""
+    reviews, found = load_reviews(builder.store, builder.build.name), dict[str, tuple[BuildItem, ReviewStanding]]()
+    for place in review_places(builder):
+        how = place.settings
+        assert isinstance(how, ReviewSettings)
+        items, topics = builder.arriving(place.name), isinstance(how, TopicReviewSettings)
+        mine = {id: item for id, item in items.items() if item.sort == place.step.takes}
+        for id, done in reviews.items():
+            if id not in items and is_added(id, done, topics):
+                mine[id] = BuildItem(id, {}, place.step.makes)
+        for id, item in mine.items():
+            if how.reviewers or id in reviews:
+                found[id] = item, standing(how.shown(item), reviews.get(id, ()), how.reviewers)
+    return found
 
 
 def write_review(builder: Builder, file: Path, reviewer: str) -> int:

@@ -16,7 +16,7 @@ chosen = options.together(
     click.option("--set", "settings", multiple=True, metavar="STEP.SETTING=VALUE",
                  help="A setting of a step; kept for later runs. Repeatable."),
     click.option("-S", "roles", multiple=True, metavar="ROLE=PROVIDER/MODEL",
-                 help="Who is asked, such as annotator=openai/gpt-5; ROLE.ARGUMENT=VALUE goes along. Kept. Repeatable."),
+                 help="Whom to ask: annotator=openai/gpt-5; ROLE.ARGUMENT=VALUE goes along. Kept, repeatable."),
     click.option("--prompts", type=options.FOLDER, metavar="DIR", help="Folder with your own wording; kept."),
 )  # fmt: skip
 

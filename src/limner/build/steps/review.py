@@ -8,7 +8,8 @@ from pydantic import Field
 
 from ...core.data_files import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, StepOutcome, Waiting
-from ..reviews import standing
+from ..reviews import Review, standing
+from .taxonomy import TOPIC
 
 
 class ReviewSettings(StrictModel):
@@ -27,16 +28,29 @@ class ReviewSettings(StrictModel):
         return {name: value for name, value in item.body.items() if not self.fields or name in self.fields}
 
 
+class TopicReviewSettings(ReviewSettings):
+    """The same for topics: what is shipped needs no review, what was drafted does."""
+
+    reviewers: int = Field(default=0, ge=0)
+    fields: tuple[str, ...] = ("path", "isced")
+
+
+def is_added(id: str, reviews: Sequence[Review], topics: bool) -> bool:
+    """Whether reviewers have added this item, among topics or among what questions are made of."""
+    return id.startswith(TOPIC) == topics and any(one.action == "add" and one.base is None for one in reviews)
+
+
 async def review(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, StepOutcome]:
     """See the module."""
     how: ReviewSettings = bench.settings
     left: dict[str, StepOutcome] = {}
+    topics = isinstance(how, TopicReviewSettings)
     known = {item.id: item for item in items}
     for id in sorted(known.keys() | bench.reviews.keys()):
         item = known.get(id) or BuildItem(id, {})
         done = bench.reviews.get(id, ())
-        if id not in known and not any(one.action == "add" and one.base is None for one in done):
-            continue  # Reviewed once, and taken out by an earlier step since.
+        if id not in known and not is_added(id, done, topics):
+            continue  # Reviewed once and taken out by an earlier step since, or of another sort.
         if how.reviewers == 0 and not done:
             left[id] = item.having(reviewers=[])
             continue

@@ -6,6 +6,7 @@ from .. import Kind
 from .data import ScoringPointsRubric, read
 from .protocol import GenExam
 from .results import read_results
+from .write import write
 
 _HERE = Path(__file__).parent
 
@@ -20,5 +21,7 @@ GENEXAM = Kind(
     presets=_HERE / "presets.toml",
     read_results=read_results,
     paper=_HERE / "paper",
+    recipe=_HERE / "recipe",
+    write=write,
     statistics={"points": lambda question: len(question.rubric.scoring_points)},
 )

@@ -1,0 +1,183 @@
+"""Where a build's pictures come from: folders, tables such as those of `datasets`, lists of links."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..core.data_files import Problems, json_rows, read_lines
+from ..core.errors import DataError, UsageError
+from ..core.images import SUFFIXES
+
+PICTURES = frozenset(f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg"))
+TEXTS = (".txt", ".md")
+BATCH = 64
+"""Rows of a table that are held at a time."""
+WORDS = {
+    "text": ("source_text", "text", "caption", "description", "alt", "lecture"),
+    "licence": ("licence", "license"),
+    "credit": ("credit", "author", "attribution"),
+    "page": ("page", "page_url", "source", "source_url"),
+    "title": ("title", "name"),
+    "keyword": ("keyword", "query", "topic"),
+}
+"""What is kept of a picture -> the names of columns that hold it, the first that does."""
+PICTURE_COLUMNS = ("image", "picture", "img")
+LINK_COLUMNS = ("url", "image_url", "link")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A picture that was found: its bytes, a file or a link, and what came with it.
+
+    Attributes:
+        origin: Where it was found, in words for provenance.
+        about: ``text``, ``licence``, ``credit``, ``page``, ``title``, ``keyword``, as far as known.
+    """
+
+    origin: str
+    data: bytes | None = None
+    file: Path | None = None
+    link: str | None = None
+    about: Mapping[str, str] = field(default_factory=dict)
+
+
+def from_folder(folder: Path) -> Iterator[Found]:
+    """Every picture in a folder and those below it, with the text that lies beside it.
+
+    ``cell.txt`` or ``cell.md`` beside ``cell.png`` is its source text; ``cell.json`` may say more, by the names of
+    `WORDS`; ``metadata.jsonl`` (with ``file_name``), as `datasets` has it for folders, says it for all.
+
+    Raises:
+        UsageError: There is no such folder.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder of pictures")
+    told = _metadata(folder / "metadata.jsonl")
+    for file in sorted(folder.rglob("*")):
+        if file.suffix.lower() not in PICTURES or not file.is_file():
+            continue
+        name = file.relative_to(folder).as_posix()
+        about = dict(told.get(name, {}))
+        for suffix in TEXTS:
+            if (beside := file.with_suffix(suffix)).is_file():
+                about["text"] = "\n".join(read_lines(beside)).strip()
+        if (beside := file.with_suffix(".json")).is_file():
+            try:
+                about |= _about(json.loads("\n".join(read_lines(beside))))
+            except (ValueError, AttributeError) as error:
+                raise DataError(f"not a JSON object: {error}", file=beside) from error
+        yield Found(f"{folder.name}/{name}", file=file, about=about)
+
+
+def _metadata(file: Path) -> dict[str, dict[str, str]]:
+    if not file.is_file():
+        return {}
+    problems = Problems()
+    found = {str(row.get("file_name")): _about(row) for _, row in json_rows(file, problems)}
+    problems.settle()
+    return found
+
+
+def _about(row: Mapping[str, Any]) -> dict[str, str]:
+    found = {}
+    for name, columns in WORDS.items():
+        for column in columns:
+            value = row.get(column)
+            if isinstance(value, list) and all(isinstance(one, str) for one in value):
+                value = "\n".join(value)
+            if isinstance(value, str) and value.strip():
+                found[name] = value.strip()
+                break
+    if "text" not in found and isinstance(row.get("question"), str):
+        # Question and answer stand for the page of a textbook.
+        parts = [
+            str(row[part]) for part in ("question", "choices", "answer", "explanation", "solution") if row.get(part)
+        ]
+        found["text"] = "\n".join(parts)
+    return found
+
+
+def from_table(path: Path) -> Iterator[Found]:
+    """Every picture in a table: parquet, as `datasets` writes it, CSV or JSON lines; or a folder that `datasets` saved.
+
+    A picture is bytes, ``{"bytes", "path"}``, or the path of a file beside the table.
+
+    Raises:
+        UsageError: It cannot be read, or has no column of pictures.
+    """
+    for number, row in _table_rows(path):
+        column = next((name for name in PICTURE_COLUMNS if row.get(name) is not None), None)
+        link = next((row[name] for name in LINK_COLUMNS if isinstance(row.get(name), str)), None)
+        origin = f"{path.name}:{number}"
+        if column is None and link is None:
+            raise UsageError(f"{path}: row {number} has no picture; columns for it: {', '.join(PICTURE_COLUMNS)}")
+        value = row.get(column) if column else None
+        if isinstance(value, Mapping):
+            value = value.get("bytes") or value.get("path")
+        if isinstance(value, bytes):
+            yield Found(origin, data=value, about=_about(row))
+        elif isinstance(value, str) and value:
+            yield Found(origin, file=_inside(path, value), about=_about(row))
+        elif link is not None:
+            yield Found(origin, link=link, about=_about(row))
+        else:
+            raise UsageError(f"{path}: row {number}: {column} holds no picture")
+
+
+def _inside(table: Path, name: str) -> Path:
+    folder = (table if table.is_dir() else table.parent).resolve()
+    file = (folder / name).resolve()
+    if not file.is_relative_to(folder):
+        raise UsageError(f"{table}: the picture {name[:80]!r} lies outside the table's folder")
+    return file
+
+
+def _table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    if path.is_dir():
+        yield from _saved(path)
+    elif path.suffix == ".parquet":
+        yield from _parquet(path)
+    elif path.suffix == ".csv":
+        import csv
+
+        yield from enumerate(csv.DictReader(read_lines(path)), 2)
+    elif path.suffix in (".jsonl", ".json"):
+        problems = Problems()
+        yield from json_rows(path, problems)
+        problems.settle()
+    else:
+        raise UsageError(f"{path}: a table is a .parquet, .csv, .json or .jsonl file, or a folder saved by `datasets`")
+
+
+def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    import polars
+
+    try:
+        table = polars.scan_parquet(path)
+        whole = table.select(polars.len()).collect().item()
+        for start in range(0, whole, BATCH):
+            rows = table.slice(start, BATCH).collect().iter_rows(named=True)
+            yield from enumerate(rows, start)
+    except (polars.exceptions.PolarsError, OSError) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from error
+
+
+def _saved(folder: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a folder that `datasets` saved; pictures as bytes."""
+    try:
+        import datasets
+    except ImportError as error:
+        raise UsageError(f"{folder}: install the package that saved it: pip install 'limner[datasets]'") from error
+    try:
+        found = datasets.load_from_disk(str(folder))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{folder}: not saved by `datasets`: {error}") from error
+    for split in found.values() if isinstance(found, datasets.DatasetDict) else [found]:
+        for name, feature in split.features.items():
+            if isinstance(feature, datasets.Image):
+                split = split.cast_column(name, datasets.Image(decode=False))
+        yield from enumerate(split)

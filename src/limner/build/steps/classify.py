@@ -1,0 +1,61 @@
+"""Topic, difficulty and image type of a picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from ...core.asks import Contract, Part, Picture, Text
+from ...core.data_files import StrictModel
+from ...core.json_reader import loads
+from ..base import Bench, BuildItem, BuildStep, Dropped, Use
+from ..replies import a_word
+
+NONE = "none"
+
+
+class ClassifySettings(StrictModel):
+    """What a picture is sorted into, beside topics.
+
+    Attributes:
+        difficulties: From easy to hard.
+        types: Image types.
+        max_side: Pixels of the longer side of the picture that is sent.
+        text_limit: Characters of source text that are shown.
+    """
+
+    difficulties: tuple[str, ...] = Field(min_length=1)
+    types: tuple[str, ...] = Field(min_length=1)
+    max_side: int = Field(default=1024, ge=64)
+    text_limit: int = Field(default=4000, ge=0)
+
+
+async def classify(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    how: ClassifySettings = bench.settings
+    topics = {topic.body["path"]: topic.body.get("isced", "") for topic in bench.beside}
+
+    def read(reply: str) -> dict[str, Any]:
+        found = loads(reply)
+        return {
+            "taxonomy": a_word(found, "taxonomy", [*topics, NONE]),
+            "difficulty": a_word(found, "difficulty", how.difficulties),
+            "img_type": a_word(found, "image_type", how.types),
+        }
+
+    words = bench.prompts.fill(
+        "classify", taxonomy="\n".join(topics), difficulties=", ".join(how.difficulties), types=", ".join(how.types),
+        text=item.body["source_text"][: how.text_limit] or "(none)",
+    )  # fmt: skip
+    shown: list[Part] = [Text(words), Picture(item.body["image"], how.max_side)]
+    labels = await bench.ask("annotator", item, shown, Contract(read))
+    if labels["taxonomy"] == NONE:
+        raise Dropped("no topic", "it belongs to none of the topics")
+    return item.having(**labels, isced=topics[labels["taxonomy"]])
+
+
+STEP = BuildStep(
+    "classify", "sorts each picture into a topic, a difficulty and an image type", ClassifySettings, ("annotator",),
+    ("classify",), ("image", "source_text"), beside="topic", each=classify, use=(Use("annotator", 5000, 60, 1),),
+)  # fmt: skip

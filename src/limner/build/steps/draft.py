@@ -1,0 +1,70 @@
+"""A question for a picture, and weighted points by which drawings of it are marked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from ...core.asks import Contract, Part, Picture, Text, Unreadable
+from ...core.data_files import StrictModel
+from ...core.json_reader import loads
+from ..base import Bench, BuildItem, BuildStep, Use
+from ..points import ERRORS, LintLimits, lint_question
+from ..replies import a_text
+
+
+class DraftSettings(StrictModel):
+    """What is drafted.
+
+    Attributes:
+        examples: The template with examples.
+        limits: What a question must keep to; what breaks it is told to the model, which writes it anew.
+        max_side: Pixels of the longer side of the picture that is sent.
+        text_limit: Characters of source text that are shown.
+    """
+
+    examples: str = "examples"
+    limits: LintLimits = LintLimits()
+    max_side: int = Field(default=1536, ge=64)
+    text_limit: int = Field(default=6000, ge=0)
+
+
+async def draft(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    how: DraftSettings = bench.settings
+
+    def read(reply: str) -> dict[str, Any]:
+        found = loads(reply)
+        prompt, points = a_text(found, "prompt"), _points(found.get("scoring_points"))
+        if errors := [str(one) for one in lint_question(prompt, points, how.limits) if one.kind in ERRORS]:
+            raise Unreadable("; ".join(errors[:6]))
+        return {"prompt": prompt, "scoring_points": points}
+
+    limits = how.limits
+    words = bench.prompts.fill(
+        "draft", taxonomy=item.body["taxonomy"], text=item.body["source_text"][: how.text_limit] or "(none)",
+        words=str(limits.words), points=str(limits.points), examples=bench.prompts.text(how.examples),
+    )  # fmt: skip
+    shown: list[Part] = [Text(words), Picture(item.body["image"], how.max_side)]
+    return item.having(**await bench.ask("annotator", item, shown, Contract(read)))
+
+
+def _points(found: Any) -> list[dict[str, Any]]:
+    if not isinstance(found, list) or not found:
+        raise Unreadable('"scoring_points" must be a list')
+    points = []
+    for entry in found:
+        if not isinstance(entry, dict):
+            raise Unreadable("each scoring point must be an object")
+        score = entry.get("score")
+        if isinstance(score, bool) or not isinstance(score, int | float):
+            raise Unreadable('"score" must be a number')
+        points.append({"question": a_text(entry, "question"), "score": float(score)})
+    return points
+
+
+STEP = BuildStep(
+    "draft", "drafts a question and weighted points", DraftSettings, ("annotator",), ("draft", "examples"),
+    ("image", "source_text", "taxonomy"), each=draft, use=(Use("annotator", 2200, 900, 1),),
+)  # fmt: skip

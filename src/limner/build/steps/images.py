@@ -1,0 +1,113 @@
+"""Pictures from folders, tables and lists of links, each with the text it came with."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from ...calls import Attempt, Fault, Request, Result
+from ...core.data_files import StrictModel
+from ...core.errors import UsageError
+from ...core.images import MAX_BYTES, BadImage
+from ...transport.links import fetch
+from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..gather import Found, from_folder, from_table
+
+ID = 16
+"""Digits of a picture's hash that name its item."""
+
+
+class ImagesSettings(StrictModel):
+    """Where pictures come from.
+
+    Attributes:
+        folders: Folders of pictures, each with its text beside it.
+        tables: Parquet, CSV or JSON lines with pictures and their captions, or folders saved by `datasets`.
+        crawl: Lists of links (``url``, with ``page``, ``text``, ``licence``, ``keyword``): CSV, JSON lines or parquet.
+        hosts: Hosts that links may lead to; each link's own where none is named.
+        licence: Of pictures that nothing else is said of.
+        text_limit: Characters of source text that are kept.
+    """
+
+    folders: tuple[Path, ...] = ()
+    tables: tuple[Path, ...] = ()
+    crawl: tuple[Path, ...] = ()
+    hosts: tuple[str, ...] = ()
+    licence: str = "unknown"
+    text_limit: int = Field(default=8000, ge=0)
+
+
+async def images(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """See the module."""
+    how: ImagesSettings = bench.settings
+    if not (how.folders or how.tables or how.crawl):
+        place = bench.place
+        raise UsageError(
+            f"step {place}: say where pictures come from: --set '{place}.folders=[\"DIR\"]', "
+            f"'{place}.tables=[\"FILE.parquet\"]' or '{place}.crawl=[\"LIST.csv\"]'"
+        )
+    there: dict[str, str] = {}
+    for found in _all(how):
+        name = hashlib.sha256(found.origin.encode()).hexdigest()[:ID]
+        try:
+            sha256 = await _kept(found, bench)
+        except (BadImage, OSError) as error:
+            yield f"bad-{name}", Dropped("not a picture", f"{found.origin}: {error}")
+            continue
+        except Fault as fault:
+            yield f"bad-{name}", Dropped("not found", f"{found.origin}: {fault.detail}")
+            continue
+        if sha256[:ID] in there:
+            yield f"same-{name}", Dropped("exact duplicate", f"{found.origin}: as {there[sha256[:ID]]}")
+            continue
+        there[sha256[:ID]] = found.origin
+        about = dict(found.about)
+        text = about.pop("text", "")[: how.text_limit]
+        source = {"origin": found.origin, **({"url": found.link} if found.link else {})}
+        body: dict[str, Any] = {"image": sha256, "source_text": text, "licence": about.pop("licence", how.licence)}
+        yield BuildItem(sha256[:ID], body | {"source": source | about})
+
+
+def _all(how: ImagesSettings) -> Iterator[Found]:
+    for folder in how.folders:
+        yield from from_folder(folder)
+    for table in (*how.tables, *how.crawl):
+        yield from from_table(table)
+
+
+async def _kept(found: Found, bench: Bench) -> str:
+    """Put the picture into the store; returns its hash."""
+    if found.link is not None and found.data is None and found.file is None:
+        return await _fetched(found.link, bench)
+    data = found.data
+    if data is None:
+        assert found.file is not None
+        if found.file.stat().st_size > MAX_BYTES:
+            raise BadImage(f"{found.file.stat().st_size:,} bytes; at most {MAX_BYTES:,} are taken")
+        data = await asyncio.to_thread(found.file.read_bytes)
+    sha256, _ = await asyncio.to_thread(bench.blobs.put, data)
+    return sha256
+
+
+async def _fetched(link: str, bench: Bench) -> str:
+    hosts = bench.settings.hosts or ((urlsplit(link).hostname or ""),)
+
+    async def perform(_attempt: Attempt) -> Result:
+        data = await fetch(link, hosts)
+        try:
+            sha256, _ = await asyncio.to_thread(bench.blobs.put, data)
+        except BadImage as error:
+            raise Fault("image", str(error)) from error
+        return Result({"image": sha256})
+
+    outcome = await bench.calls.do(Request("fetch", "crawl", {"url": link, "hosts": list(hosts)}), perform)
+    return str(outcome.payload["image"])
+
+
+STEP = BuildStep("images", "takes pictures from folders, tables and lists of links", ImagesSettings, source=images)

@@ -1,0 +1,36 @@
+"""Search words for each topic, for whoever collects pictures."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ...core.asks import Contract, Text
+from ...core.data_files import StrictModel
+from ...core.json_reader import loads
+from ..base import Bench, BuildItem, BuildStep, Use
+from ..replies import texts
+
+
+class KeywordsSettings(StrictModel):
+    """How many.
+
+    Attributes:
+        per_topic: Search words for each topic; with 0 nobody is asked.
+    """
+
+    per_topic: int = Field(default=5, ge=0, le=50)
+
+
+async def keywords(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    if (many := bench.settings.per_topic) == 0:
+        return item.having(keywords=[])
+    shown = [Text(bench.prompts.fill("keywords", taxonomy=item.body["path"], many=str(many)))]
+    found = await bench.ask("annotator", item, shown, Contract(lambda reply: texts(loads(reply), "keywords", 1, many)))
+    return item.having(keywords=found)
+
+
+STEP = BuildStep(
+    "keywords", "writes search words for each topic", KeywordsSettings, ("annotator",), ("keywords",), ("path",),
+    takes="topic", each=keywords, use=(Use("annotator", 250, 100),),
+)  # fmt: skip

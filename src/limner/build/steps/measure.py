@@ -1,0 +1,37 @@
+"""Size, detail and perceptual hash of a picture."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from ...core.images import BadImage, decode
+from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..near import picture_hash
+from ..picture_rules import detail
+
+_ROOM = 4
+"""So many pictures are decoded at a time: memory stays bounded however many calls may be made at once."""
+_rooms: dict[Any, asyncio.Semaphore] = {}
+
+
+async def measure(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    loop = asyncio.get_running_loop()
+    if loop not in _rooms:
+        _rooms.clear()
+        _rooms[loop] = asyncio.Semaphore(_ROOM)
+    async with _rooms[loop]:
+        data = await bench.picture(item.body["image"])
+        try:
+            return item.having(**await asyncio.to_thread(_measures, data))
+        except BadImage as error:
+            raise Dropped("not a picture", str(error)) from error
+
+
+def _measures(data: bytes) -> dict[str, Any]:
+    image = decode(data)
+    return {"width": image.width, "height": image.height, "detail": detail(image), "hash": picture_hash(image)}
+
+
+STEP = BuildStep("measure", "measures each picture: size, detail, perceptual hash", reads=("image",), each=measure)

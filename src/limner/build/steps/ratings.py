@@ -1,0 +1,68 @@
+"""Ratings of a picture's fitness, each with a confidence and a reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from ...core.asks import Contract, Part, Picture, Text
+from ...core.data_files import StrictModel
+from ...core.json_reader import loads
+from ..base import Bench, BuildItem, BuildStep, Use
+from ..replies import a_text, a_whole, an_object
+
+
+class Scale(StrictModel):
+    """One scale: its ends, and which way it runs.
+
+    Attributes:
+        low: The lowest number, and what it says; `high` the highest.
+    """
+
+    low: int
+    high: int
+    low_means: str
+    high_means: str
+
+
+class RatingsSettings(StrictModel):
+    """What is rated.
+
+    Attributes:
+        scales: By name. The prompt states the direction of each.
+        max_side: Pixels of the longer side of the picture that is sent.
+    """
+
+    scales: dict[str, Scale] = Field(min_length=1)
+    max_side: int = Field(default=1024, ge=64)
+
+
+async def ratings(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    how: RatingsSettings = bench.settings
+    told = "\n".join(
+        f"- `{name}`, a whole number from {scale.low} to {scale.high}: {scale.low} means {scale.low_means}; "
+        f"{scale.high} means {scale.high_means}."
+        for name, scale in how.scales.items()
+    )
+
+    def read(reply: str) -> dict[str, Any]:
+        found = loads(reply)
+        return {
+            name: {
+                "score": a_whole(entry := an_object(found, name), "score", scale.low, scale.high),
+                "confidence": a_whole(entry, "confidence", 1, 5),
+                "reason": a_text(entry, "reason"),
+            }
+            for name, scale in how.scales.items()
+        }
+
+    shown: list[Part] = [Text(bench.prompts.fill("ratings", scales=told)), Picture(item.body["image"], how.max_side)]
+    return item.having(ratings=await bench.ask("annotator", item, shown, Contract(read)))
+
+
+STEP = BuildStep(
+    "ratings", "rates each picture on scales, with confidence", RatingsSettings, ("annotator",), ("ratings",),
+    ("image",), each=ratings, use=(Use("annotator", 500, 250, 1),),
+)  # fmt: skip

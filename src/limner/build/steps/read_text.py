@@ -1,0 +1,35 @@
+"""The text in a picture, by OCR: as it is, and where only its light tones are shown."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ...core.data_files import StrictModel
+from ...core.images import decode, encode_png
+from ...evidence.probe import OcrProbe
+from ..base import Bench, BuildItem, BuildStep
+from ..picture_rules import light_tones
+
+
+class ReadTextSettings(StrictModel):
+    """What is read.
+
+    Attributes:
+        faint: Whether faint print is looked for too, which takes as long again.
+    """
+
+    faint: bool = True
+
+
+async def read_text(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    lines = [line.text for line in await bench.read_text(item.body["image"])]
+    faint: list[str] = []
+    if bench.settings.faint:
+        data = await bench.picture(item.body["image"])
+        light = await asyncio.to_thread(lambda: encode_png(light_tones(decode(data))))
+        faint = [line.text for line in (await OcrProbe().measure(light, bench.calls)).lines]
+    return item.having(lines=lines, faint_lines=faint)
+
+
+STEP = BuildStep("read-text", "reads the text in each picture", ReadTextSettings, reads=("image",), each=read_text)

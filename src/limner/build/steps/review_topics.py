@@ -1,0 +1,11 @@
+"""Review of topics: for a taxonomy that was drafted; what is shipped needs none."""
+
+from __future__ import annotations
+
+from ..base import BuildStep
+from .review import TopicReviewSettings, review
+
+STEP = BuildStep(
+    "review-topics", "reviewers accept, edit, add or reject topics", TopicReviewSettings, takes="topic", makes="topic",
+    together=review, reviewed=True,
+)  # fmt: skip

@@ -1,0 +1,40 @@
+"""Thresholds on ratings: set otherwise, they cost nothing."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ...core.data_files import StrictModel
+from ..base import Bench, BuildItem, BuildStep, Dropped
+
+
+class ThresholdsSettings(StrictModel):
+    """What a picture must reach.
+
+    Attributes:
+        least: Scale -> the lowest score that stays.
+        confidence: Under this a rating takes nothing out: reviewers are told of it instead.
+    """
+
+    least: dict[str, int] = Field(default_factory=dict)
+    confidence: int = Field(default=2, ge=1, le=5)
+
+
+async def thresholds(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    how: ThresholdsSettings = bench.settings
+    unsure = []
+    for scale, least in how.least.items():
+        rating = item.body["ratings"].get(scale)
+        if rating is None or rating["score"] >= least:
+            continue
+        told = f"{rating['score']} of at least {least}"
+        if rating["confidence"] >= how.confidence:
+            raise Dropped(f"low {scale.replace('_', ' ')}", f"{told}: {rating['reason']}")
+        unsure.append(f"{scale} {told}, with confidence {rating['confidence']}")
+    return item.having(unsure=unsure)
+
+
+STEP = BuildStep(
+    "thresholds", "drops pictures whose ratings are too low", ThresholdsSettings, reads=("ratings",), each=thresholds
+)

@@ -1,0 +1,66 @@
+"""The funnel of a build as a picture: how many items each step left, beside the paper's own counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..build.recipe import BuildRecipe
+from .style import GREY, PALE, PALETTE, SMALL, Sketch, look, save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
+
+ROW = 0.2
+
+
+def funnel_sketch(name: str, recipe: BuildRecipe, rows: Sequence[Mapping[str, Any]]) -> Sketch:
+    """Left this build, a bar for every step on items of its last step's sort; right the paper's counts, to scale."""
+    sort = recipe.places[-1].step.takes
+    first = next((n for n, row in enumerate(rows) if row["place"] == recipe.paper[0].after), 0) if recipe.paper else 0
+    mine = [row for n, row in enumerate(rows) if row["sort"] == sort and n >= first]
+
+    def paint(figure: FigureBase) -> None:
+        panels = figure.subplots(1, 2, sharey=True, width_ratios=(1.4, 1))
+        most = [max((row["arrived"] for row in mine), default=1) or 1]
+        most.append(max((row["paper"] or 0 for row in mine), default=1) or 1)
+        for n, row in enumerate(mine):
+            left = row["kept"] + row["made"]
+            _bar(panels[0], n, row["arrived"] / most[0], PALE)
+            _bar(panels[0], n, left / most[0], PALETTE[0])
+            waiting = row["waiting"] + row["pending"] + sum(row["failed"].values())
+            said = f"{left:,}" + (f" (+{waiting:,})" if waiting else "")
+            panels[0].text(0.0, n, said, ha="center", va="center", fontsize=SMALL, color="white" if left else GREY)
+            if row["paper"] is not None:
+                _bar(panels[1], n, row["paper"] / most[1], PALETTE[1])
+                shown = row["paper"] / most[1] > 0.2
+                panels[1].text(0.0 if shown else 0.04 + row["paper"] / most[1] / 2, n, f"{row['paper']:,}", va="center",
+                               ha="center" if shown else "left", fontsize=SMALL, color="white" if shown else GREY)  # fmt: skip
+        for panel, title in zip(panels, (f"build {name}", "the paper"), strict=True):
+            panel.set_title(title)
+            panel.set_xlim(-0.52, 0.52)
+            panel.set_xticks([])
+            panel.grid(visible=False)
+            panel.spines[["left", "bottom"]].set_visible(False)
+            panel.tick_params(left=False)
+        panels[0].set_yticks(range(len(mine)), [row["place"] for row in mine])
+        panels[0].set_ylim(len(mine) - 0.4, -0.6)
+
+    said = "items that each step left, in grey those that came to it; + those that wait, failed or are still to be done"
+    return Sketch(0.45 + ROW * len(mine), paint, f"recipe {recipe.name} · {said}")
+
+
+def _bar(panel: Any, n: int, share: float, colour: str) -> None:
+    panel.barh(n, share, left=-share / 2, height=0.8, color=colour, linewidth=0)
+
+
+def plot_funnel(name: str, recipe: BuildRecipe, rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Draw it into a file.
+
+    Raises:
+        UsageError: matplotlib is missing, or the file's name ends in something else than the known formats.
+    """
+    with look():
+        sketch = funnel_sketch(name, recipe, rows)
+    save([sketch], path, "double")
