@@ -77,9 +77,7 @@ class ReviewDesk:
             settled = found.verdict in ("accepted", "rejected")
             # Who has judged sees a dispute; who has not, and settles none, does not learn that there is one.
             verdict = found.verdict if settled or mine or reviewer.settles else "open"
-            due = (
-                (reviewer.settles and verdict == "disputed") or (not settled and mine is None) or verdict == "disputed"
-            )
+            due = verdict == "disputed" or (not settled and mine is None and not reviewer.settles)
             rows.append({"id": id, "title": self._title(item), "verdict": verdict, "said": VERDICTS[verdict],
                          "judged": mine is not None, "votes": len(found.votes), "due": due})  # fmt: skip
         return sorted(rows, key=lambda row: (not row["due"], row["verdict"] != "disputed", row["id"]))
