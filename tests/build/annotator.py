@@ -89,7 +89,10 @@ def _questions(level: str) -> Any:
         if theme == TIDE and not heard.turn:
             worse = {
                 "component": good[:4],
-                "topology": [good[0] | {"question": "In the reference image, what is next to the blue box?"}, *good[1:]],
+                "topology": [
+                    good[0] | {"question": "In the reference image, what is in the blue box?"},
+                    *good[1:],
+                ],
                 "phase": [good[0] | {"holds": False}, *good[1:]],
                 "semantics": [good[0] | {"question": "Which dataset is used, and why?"}, *good[1:]],
             }
@@ -147,4 +150,3 @@ def _solve(heard: Heard) -> Any:
 def _expert(heard: Heard) -> Any:
     """The expert sees the link, and still no feedback."""
     return _answers(heard, lambda question, theme: "feedback" in question)
-

@@ -1,4 +1,4 @@
-"""Small papers written for tests: LaTeX with \\input, macros and several figures, and what a good annotator makes of them."""
+"""Small papers for tests: LaTeX with \\input, macros and several figures, and what a good annotator makes of them."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Theme:
         for name, short in (("Memory Bank", "MB"), ("Discriminator", "critic network"), ("Tokenizer", "word splitter")):
             found.append(
                 {"question": f"Is the '{name}' component present (by this name, or by an abbreviation such as "
-                 f"{short})?", "options": {"A": "No", "B": "Yes"}, "correct_option": "A", "rationale": "it is not there",
+                 f"{short})?", "options": {"A": "No", "B": "Yes"}, "correct_option": "A", "rationale": "not there",
                  "track": "absent", "part": name, "synonyms": [short]}
             )  # fmt: skip
         return found

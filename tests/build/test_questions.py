@@ -12,10 +12,10 @@ import pytest
 from limner.build.base import BuildItem
 from limner.build.engine import Builder, Spending
 from limner.build.flow import StepCount
-from limner.build.logic.balance import constants
 from limner.build.open import change_build, new_build, with_models
 from limner.build.records import load_build, load_rows
 from limner.core import settings as core_settings
+from limner.core.choices import constants
 from limner.exams.aibench.data import LEVELS
 from limner.store import Store
 from limner.store.open import open_store
@@ -104,7 +104,6 @@ def test_the_overview_is_picked_and_pdf_is_drawn(built: Built) -> None:
     items = built[2]
     assert items[TIDE.id].body["figure_file"] == "figs/overview.png"
     assert items[FROST.id].body["figure_file"] == "figs/framework.pdf"
-    assert items[FROST.id].body["image_suffix"] == "png"
     for id in items:
         duels = items[id].body["duels"]
         assert duels
@@ -122,9 +121,9 @@ def test_every_set_has_the_papers_counts(built: Built) -> None:
 def test_only_what_is_wrong_twice_goes(built: Built) -> None:
     items = built[2]
     for item in items.values():
-        assert item.body["removed"] == [
-            question for question in item.body["removed"] if "feedback" in question
-        ], "the first link was wrong once"
+        assert item.body["removed"] == [question for question in item.body["removed"] if "feedback" in question], (
+            "the first link was wrong once"
+        )
         assert len(item.body["removed"]) == 1
         assert len(item.body["checklist"]) == 20
     assert any("River Gauges'?" in row["question"] for row in items[TIDE.id].body["checklist"])

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError
 
 from ...core.asks import Unreadable
+from ...core.choices import LETTERS
 from ...core.data_files import FrozenModel, Words, first_wrong
 from ...core.json_reader import loads
 from .graph import LogicGraph
@@ -15,7 +16,6 @@ from .rules import Level, QuestionRules
 
 Letter = Literal["A", "B", "C", "D"]
 Right = Annotated[Letter, BeforeValidator(lambda v: v.strip().upper() if isinstance(v, str) else v)]
-LETTERS: tuple[Letter, ...] = ("A", "B", "C", "D")
 
 
 class DraftQuestion(FrozenModel):

@@ -20,9 +20,7 @@ async def figure_pick(item: BuildItem, bench: Bench) -> BuildItem:
         wins = first == 2 and second == 1
         duels.append({"held": best["file"], "against": other["file"], "won": wins, "agreed": first != second})
         best = other if wins else best
-    return item.having(
-        image=best["image"], image_suffix=best["suffix"], caption=best["caption"], figure_file=best["file"], duels=duels
-    )
+    return item.having(image=best["image"], caption=best["caption"], figure_file=best["file"], duels=duels)
 
 
 async def _better(item: BuildItem, bench: Bench, one: dict[str, Any], other: dict[str, Any], name: str) -> int:

@@ -56,25 +56,23 @@ async def latex_figures(item: BuildItem, bench: Bench) -> BuildItem:
         if len(found) == how.top:
             break
         try:
-            sha256, suffix = await asyncio.to_thread(_kept, one["file"], data.get(one["file"], b""), how, bench)
+            sha256 = await asyncio.to_thread(_kept, one["file"], data.get(one["file"], b""), how, bench)
         except BadImage as error:
             why.append(f"{one['file']}: {error}")
             continue
         if sha256 not in [other["image"] for other in found]:
-            found.append(
-                {"image": sha256, "suffix": suffix, **{name: one[name] for name in ("file", "caption", "score")}}
-            )
+            found.append({"image": sha256, **{name: one[name] for name in ("file", "caption", "score")}})
     if not found:
         raise Dropped("no figure that could show the method", "; ".join(why) or "the paper has none")
     return item.having(candidates=found, figures_left_out=why)
 
 
-def _kept(file: str, data: bytes, how: LatexFigureSettings, bench: Bench) -> tuple[str, str]:
+def _kept(file: str, data: bytes, how: LatexFigureSettings, bench: Bench) -> str:
     picture = first_page(data) if file.lower().endswith(PDF) else data
     info = inspect(picture)
     if min(info.width, info.height) < how.least_side:
         raise BadImage(f"{info.width} x {info.height} pixels; at least {how.least_side} on each side are wanted")
-    return bench.blobs.put(picture)[0], info.suffix
+    return bench.blobs.put(picture)[0]
 
 
 STEP = BuildStep("latex-figures", "the likeliest figures as pictures", LatexFigureSettings,

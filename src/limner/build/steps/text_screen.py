@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import Field
 
+from ...core.choices import balanced
 from ...core.data_files import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
-from ..logic.balance import balanced
 from ..screens import answered, as_question
 
 

@@ -1,4 +1,4 @@
-"""Letters dealt out so that no constant answer wins, and the measure of that."""
+"""Multiple choice: letters dealt out so that no constant answer wins, and the measure of that. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .drafts import LETTERS
+LETTERS = ("A", "B", "C", "D")
 
 
 def balanced(rows: Sequence[dict[str, Any]], key: str) -> list[dict[str, Any]]:
@@ -44,10 +44,8 @@ def constants(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, float]]:
         heads = {letter: text.casefold().split()[0].strip(".,:;!") for letter, text in options.items()}
         for word in ("yes", "no"):
             if word in heads.values():
-                said = heads[right] == word
-                share = sum(head == word for head in heads.values()) / len(options)
-                # Of several options that begin with the word, one would still have to be chosen.
-                tally.setdefault(word, []).append((said, max(share, 0.5)))
+                # Of several options that begin with the word, the right one is taken: it is a bound.
+                tally.setdefault(word, []).append((heads[right] == word, 0.5))
         longest = max(options, key=lambda letter: len(options[letter]))
         tally.setdefault("longest", []).append((longest == right, chance))
     return {
