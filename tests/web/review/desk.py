@@ -10,6 +10,8 @@ from typing import Any
 from limner.build import recipe as recipe_module
 from limner.build.base import Bench, BuildItem, BuildStep, Dropped
 from limner.build.engine import Spending
+from limner.build.logic.graph import LogicGraph
+from limner.build.logic.graph_svg import to_svg
 from limner.build.open import new_build, open_build
 from limner.build.reviewers import Reviewer, save_reviewer
 from limner.store import Store
@@ -49,7 +51,7 @@ async def made(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildI
     for n in (1, 2):
         body: Mapping[str, Any] = {
             "image": image, "method": f"The method text of paper {n}.", "method_title": "Method",
-            "graph_svg": '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/><script>alert(1)</script></svg>',
+            "graph_svg": to_svg(LogicGraph.model_validate(TIDE.graph)),
             "caption": "Overview", "log": "Step 1: Part 1", "checklist": checklist(),
         }  # fmt: skip
         yield BuildItem(f"CVPR_2025/paper{n}", body, "paper")

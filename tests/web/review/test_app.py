@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from starlette.testclient import TestClient
 
 from limner.build.engine import Spending
 from limner.build.open import open_build
 from limner.build.records import load_reviews
 from limner.store import Store
+from limner.web.review.views import ReviewDesk
 from tests.web.review.conftest import Visitor
 from tests.web.review.desk import TOKENS, question
 
@@ -203,11 +205,14 @@ def test_pictures_are_an_items_own(anna: Visitor, store: Store) -> None:
     assert anna.get("picture/../../etc/passwd").status_code == 404
 
 
-def test_drawings_are_cleaned(anna: Visitor) -> None:
+def test_drawings_are_cleaned(anna: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = anna.get(f"drawing/graph_svg/{ONE}")
     assert answer.headers["content-type"].startswith("image/svg+xml")
-    assert "script" not in answer.text
+    assert "Gauge Encoder" in answer.text
     assert anna.get(f"drawing/method/{ONE}").status_code == 404
+    bad = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>alert(1)</script></svg>'
+    monkeypatch.setattr(ReviewDesk, "drawing", lambda *_: bad)
+    assert "alert" not in anna.get(f"drawing/graph_svg/{ONE}").text
 
 
 def test_nonsense_is_refused(client: TestClient, anna: Visitor, store: Store) -> None:

@@ -122,7 +122,7 @@ function cards(value, path, hints) {
     // Tracks and the like are what a generator said; what a reviewer adds has only what every entry has.
     const common = Object.fromEntries(Object.entries(now[now.length - 1] || value[0] || {}).filter(([name]) =>
       now.every((one) => name in one) || ["choice", "key"].includes(hintOf(hints, [...path, 0, name]).kind)));
-    const card = add(Object.assign(blank(common, now), keep(common, path, hints)), true);
+    const card = add(Object.assign(blank(common, now), chosen(common, path, hints)), true);
     node.dispatchEvent(new Event("input", { bubbles: true }));
     card.querySelector("textarea, input, select")?.focus();
   });
@@ -132,7 +132,7 @@ function cards(value, path, hints) {
 }
 
 // Choices begin as the last entry has them: an empty one would be none.
-function keep(like, path, hints) {
+function chosen(like, path, hints) {
   return Object.fromEntries(Object.entries(like).filter(([name]) =>
     ["choice", "key"].includes(hintOf(hints, [...path, 0, name]).kind)));
 }

@@ -35,6 +35,10 @@ function keep() {
   } catch { /* A browser that keeps nothing. */ }
 }
 
+function forget() {
+  try { localStorage.removeItem(draft); } catch { /* As above. */ }
+}
+
 function button(words, run, kind) {
   const node = element("button", { type: "button", class: kind }, words);
   node.addEventListener("click", run);
@@ -57,7 +61,7 @@ async function send(action, more = {}) {
   }
   for (const one of root.querySelectorAll("button")) one.disabled = false;
   if (found.status === 200) {
-    try { localStorage.removeItem(draft); } catch { /* As above. */ }
+    forget();
     at("comment").value = "";
     show({ ...found.now, fields: now.fields });
     say(action === "comment" ? "Your comment is kept." : "Kept. Thank you.", true);
@@ -89,7 +93,7 @@ function buttons() {
   save.disabled = !edited;
   box.replaceChildren(accept, save, button("Reject", () => send("reject")), button("Only comment", () => send("comment")));
   if (now.settles) box.append(button("Settle for this version", () => send("settle", edited ? { state: made.read() } : {})));
-  if (edited) box.append(button("Undo my changes", () => show(now)));
+  if (edited) box.append(button("Undo my changes", () => { forget(); show(now); }));
   if (next) box.append(element("a", { class: "button", href: `${base}/item/${next.split("/").map(encodeURIComponent).join("/")}` }, "Next item"));
 }
 
