@@ -14,6 +14,7 @@ MAX_STEPS = 50_000
 MAX_LENGTH = 5_000_000
 MAX_BODY = 20_000
 _NAME = re.compile(r"\\([a-zA-Z@]+\*?|.)", re.DOTALL)
+_WORD_END = re.compile(r"\\[a-zA-Z@]+\Z")
 _BLANK = re.compile(r"\s*")
 _DEFINING = frozenset({"newcommand", "renewcommand", "providecommand", "DeclareRobustCommand", "def", "gdef", "edef",
                        "xdef", "DeclareMathOperator", "let"})  # fmt: skip
@@ -113,6 +114,8 @@ class _Expander:
             elif self.text[after : after + 2] == "{}":
                 after += 2
             self.at = after
+        if _WORD_END.search(body) and self.text[self.at : self.at + 1].isalpha():
+            body += " "  # The command at its end must not grow into the next word.
         self.steps += 1
         self.length += len(body)
         self.rest.append(self.text[self.at :])

@@ -66,5 +66,5 @@ def _parts(term: str) -> list[str]:
 def _stands(term: str, latex: str) -> bool:
     # A term may be given as LaTeX itself, such as $h_g$.
     wanted = {folded(term), folded(plain(term))} - {""}
-    texts = (folded(plain(latex)), folded(latex))
+    texts = (folded(plain(latex)), folded(stripped(latex)))
     return any(f" {words} " in f" {text} " for words in wanted for text in texts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from .macros import closing
 from .rules import MethodRules
@@ -35,7 +36,7 @@ def sections(document: str) -> list[LatexSection]:
     body = document[: stop.start()] if stop else document
     heads = list(_HEAD.finditer(body))
     found = []
-    for head, after in zip(heads, [*heads[1:], None], strict=True):
+    for head, after in zip_longest(heads, heads[1:]):
         end = closing(body, head.end())
         if end is not None:
             title = re.sub(r"\\[a-zA-Z]+\*?|[{}$~]", " ", body[head.end() + 1 : end])
