@@ -114,7 +114,8 @@ class _Expander:
             elif self.text[after : after + 2] == "{}":
                 after += 2
             self.at = after
-        if _WORD_END.search(body) and self.text[self.at : self.at + 1].isalpha():
+        following = next((text[:1] for text in (self.text[self.at :], *reversed(self.rest)) if text), "")
+        if _WORD_END.search(body) and following.isalpha():
             body += " "  # The command at its end must not grow into the next word.
         self.steps += 1
         self.length += len(body)

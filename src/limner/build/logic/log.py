@@ -7,8 +7,8 @@ from pydantic import Field, ValidationError
 from ...core.asks import Unreadable
 from ...core.data_files import FrozenModel, Words, first_wrong
 from ...core.json_reader import loads
-from ..latex.plain import absent_terms
-from ..latex.words import has, spoken
+from ..latex.plain import absent_terms, folded
+from ..latex.words import has
 from .rules import LogRules
 
 SHOWN = 12
@@ -56,7 +56,7 @@ def parse_log(text: str, method: str, rules: LogRules) -> ExecutionLog:
     terms = [term for step in log.steps for term in (step.name, *step.input, *step.output)]
     if absent := absent_terms(terms, method):
         raise Unreadable(f"these terms do not occur in the text: {'; '.join(absent[:SHOWN])}")
-    said = spoken(" ".join(f"{step.action} {step.next_logic}" for step in log.steps))
-    if banned := [words for words in rules.banned if has(spoken(words), said)]:
+    said = folded(" ".join(f"{step.action} {step.next_logic}" for step in log.steps))
+    if banned := [words for words in rules.banned if has(folded(words), said)]:
         raise Unreadable(f"a log has no comparisons, praise or libraries: leave out {', '.join(banned[:SHOWN])}")
     return log
