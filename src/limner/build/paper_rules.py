@@ -12,7 +12,7 @@ from .logic.rules import LogRules, QuestionRules
 FILE = "rules.toml"
 
 
-class PaperRules(StrictModel):
+class RecipeRules(StrictModel):
     """All of a rules.toml."""
 
     method: MethodRules
@@ -22,10 +22,10 @@ class PaperRules(StrictModel):
 
 
 @lru_cache(maxsize=8)
-def read_rules(folder: Path) -> PaperRules:
+def read_rules(folder: Path) -> RecipeRules:
     """The rules in a recipe's folder.
 
     Raises:
         DataError: They cannot be read, or something in them does not fit.
     """
-    return read_model(folder / FILE, PaperRules)
+    return read_model(folder / FILE, RecipeRules)

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from limner.core.latex_text import stripped as stripped_latex
 from PIL import Image, ImageChops
 from tools.samples.aibench.draw import DRAWINGS, IMAGES, draw_all
 
+from limner.core.latex_text import stripped as stripped_latex
 from limner.exams import read, resolve
-
 from limner.exams.aibench.data import FILE, LEVELS
 
 SAMPLE = IMAGES.parent

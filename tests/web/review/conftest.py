@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from limner.build import recipe as recipe_module
+from limner.build.base import STEPS
 from limner.store import Store
 from limner.store.open import open_store
 from limner.web.review import review_app
@@ -21,7 +21,7 @@ from tests.web.review.desk import TOKENS, prepare, steps
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.setattr(recipe_module.STEPS, "get", steps(recipe_module.STEPS.get))
+    monkeypatch.setattr(STEPS, "get", steps(STEPS.get))
     with open_store(str(tmp_path / "store"), create=True) as opened:
         prepare(opened, tmp_path)
         yield opened

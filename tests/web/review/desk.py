@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from limner.build import recipe as recipe_module
-from limner.build.base import Bench, BuildItem, BuildStep, Dropped
+from limner.build.base import STEPS, Bench, BuildItem, BuildStep, Dropped
 from limner.build.engine import Spending
 from limner.build.logic.graph import LogicGraph
 from limner.build.logic.graph_svg import to_svg
@@ -78,7 +78,7 @@ def prepare(store: Store, folder: Path) -> None:
 
 def main(folder: Path) -> None:
     """Serve, and tell where."""
-    recipe_module.STEPS.get = steps(recipe_module.STEPS.get)  # type: ignore[method-assign]
+    STEPS.get = steps(STEPS.get)  # type: ignore[method-assign,assignment]
     with open_store(str(folder / "store"), create=True) as store:
         prepare(store, folder)
         serve(review_app(store, "mine"), port=0, ready=lambda address: print(address, flush=True))

@@ -23,7 +23,7 @@ MODULE, DATA, PHASE, INK = "#e7e0f7", "#f4f0fd", "#fff7dc", "#3b3355"
 
 
 @dataclass
-class _Spot:
+class _NodeSpot:
     """A node's place: the middle, and half its width and height."""
 
     lines: list[str]
@@ -34,7 +34,7 @@ class _Spot:
 
 
 @dataclass(frozen=True)
-class _Frame:
+class _PhaseBox:
     label: str
     left: float
     top: float
@@ -73,15 +73,15 @@ def to_svg(graph: LogicGraph) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _spot(node: LogicNode) -> _Spot:
+def _spot(node: LogicNode) -> _NodeSpot:
     lines = textwrap.wrap(node.label, WIDE, max_lines=LINES, placeholder=" …") or ["?"]
     width, height = max(map(len, lines)) * LETTER + 2 * PAD, len(lines) * LINE + 2 * PAD
     # An ellipse around words is wider than they are.
     stretch = 1.25 if node.type == "data" else 1.0
-    return _Spot(lines, max(40.0, width * stretch / 2), height * stretch / 2)
+    return _NodeSpot(lines, max(40.0, width * stretch / 2), height * stretch / 2)
 
 
-def _place(graph: LogicGraph, spots: Mapping[str, _Spot], across: bool) -> list[_Frame]:
+def _place(graph: LogicGraph, spots: Mapping[str, _NodeSpot], across: bool) -> list[_PhaseBox]:
     """Phases one after the other along the flow; in each its nodes in layers."""
     frames, along = [], PAD
     top = 34.0
@@ -100,7 +100,7 @@ def _place(graph: LogicGraph, spots: Mapping[str, _Spot], across: bool) -> list[
                     spots[id].x, spots[id].y = x + half, y + spots[id].half_h
                     y += 2 * spots[id].half_h + GAP
                 bottom, x = max(bottom, y - GAP), x + 2 * half + BETWEEN
-            frames.append(_Frame(phase.label, left, top, max(x - BETWEEN + EDGE, left + name), bottom + PAD))
+            frames.append(_PhaseBox(phase.label, left, top, max(x - BETWEEN + EDGE, left + name), bottom + PAD))
             along = frames[-1].right + BETWEEN
         else:
             start = max(along, top)
@@ -111,22 +111,22 @@ def _place(graph: LogicGraph, spots: Mapping[str, _Spot], across: bool) -> list[
                     spots[id].x, spots[id].y = x + spots[id].half_w, y + half
                     x += 2 * spots[id].half_w + GAP
                 right, y = max(right, x - GAP), y + 2 * half + BETWEEN
-            frames.append(_Frame(phase.label, PAD, start, max(right + PAD, PAD + name), y - BETWEEN + EDGE))
+            frames.append(_PhaseBox(phase.label, PAD, start, max(right + PAD, PAD + name), y - BETWEEN + EDGE))
             along = frames[-1].bottom + GAP
     return _evened(frames, across, 2 * BACK if _leads_back(graph, spots, across) else 0.0)
 
 
-def _leads_back(graph: LogicGraph, spots: Mapping[str, _Spot], across: bool) -> bool:
+def _leads_back(graph: LogicGraph, spots: Mapping[str, _NodeSpot], across: bool) -> bool:
     pairs = ((spots[edge.source], spots[edge.target]) for edge in graph.edges)
     return any((end.x < start.x) if across else (end.y < start.y) for start, end in pairs)
 
 
-def _evened(frames: Sequence[_Frame], across: bool, more: float) -> list[_Frame]:
+def _evened(frames: Sequence[_PhaseBox], across: bool, more: float) -> list[_PhaseBox]:
     """Frames of one size across the flow, with so much more room there."""
     right, bottom = max(frame.right for frame in frames) + more, max(frame.bottom for frame in frames) + more
     return [
-        _Frame(one.label, one.left, one.top, one.right, bottom) if across
-        else _Frame(one.label, one.left, one.top, right, one.bottom)
+        _PhaseBox(one.label, one.left, one.top, one.right, bottom) if across
+        else _PhaseBox(one.label, one.left, one.top, right, one.bottom)
         for one in frames
     ]  # fmt: skip
 
@@ -145,7 +145,7 @@ def _layers(members: Sequence[str], graph: LogicGraph) -> list[list[str]]:
     return [sorted(layer, key=order.__getitem__) for layer in networkx.topological_generations(inside)]
 
 
-def _node(node: LogicNode, spot: _Spot) -> str:
+def _node(node: LogicNode, spot: _NodeSpot) -> str:
     if node.type == "data":
         shape = (
             f'<ellipse class="data" cx="{spot.x:.1f}" cy="{spot.y:.1f}" rx="{spot.half_w:.1f}" ry="{spot.half_h:.1f}" '
@@ -164,7 +164,7 @@ def _node(node: LogicNode, spot: _Spot) -> str:
     return shape + words
 
 
-def _edge(start: _Spot, end: _Spot, label: str, across: bool, floor: float) -> str:
+def _edge(start: _NodeSpot, end: _NodeSpot, label: str, across: bool, floor: float) -> str:
     """An arrow along the flow, or beyond all nodes, at `floor`, where it leads back."""
     # As if the flow went from left to right; turned afterwards where it goes down.
     one, other = (start, end) if across else (_turned(start), _turned(end))
@@ -203,8 +203,8 @@ def _edge(start: _Spot, end: _Spot, label: str, across: bool, floor: float) -> s
     return line + text
 
 
-def _turned(spot: _Spot) -> _Spot:
-    return _Spot(spot.lines, spot.half_h, spot.half_w, spot.y, spot.x)
+def _turned(spot: _NodeSpot) -> _NodeSpot:
+    return _NodeSpot(spot.lines, spot.half_h, spot.half_w, spot.y, spot.x)
 
 
 def _pair(point: tuple[float, float]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.asks import Contract, Picture, Text, Unreadable
+from ...core.asks import Contract, Part, Picture, Text, Unreadable
 from ...core.json_reader import loads
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
 
@@ -12,7 +12,7 @@ from ..base import Bench, BuildItem, BuildStep, Dropped, Use
 async def figure_check(item: BuildItem, bench: Bench) -> BuildItem:
     """See the module."""
     shown = bench.prompts.fill("figure-check", caption=item.body["caption"] or "none")
-    parts = [Picture(item.body["image"], max_side=1536), Text(shown)]
+    parts: list[Part] = [Picture(item.body["image"], max_side=1536), Text(shown)]
     yes, reason = await bench.ask("checker", item, parts, Contract(_verdict))
     if not yes:
         raise Dropped("no diagram of the method", reason)

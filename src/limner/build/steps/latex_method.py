@@ -18,7 +18,7 @@ from ..latex.flatten import flatten
 from ..latex.macros import expanded
 from ..latex.sections import LatexSection, method_section, sections
 from ..latex.sources import read_source
-from ..paper_rules import PaperRules, read_rules
+from ..paper_rules import RecipeRules, read_rules
 
 SHOWN = 60
 """Words of each section that the model is shown."""
@@ -65,7 +65,7 @@ def _read(path: Path, id: str) -> tuple[str, str, frozenset[str], tuple[str, ...
     return document, flat.preamble, source.names, (*source.left_out, *missing, *notes)
 
 
-async def _asked(item: BuildItem, bench: Bench, found: Sequence[LatexSection], rules: PaperRules) -> LatexSection:
+async def _asked(item: BuildItem, bench: Bench, found: Sequence[LatexSection], rules: RecipeRules) -> LatexSection:
     listed = "\n\n".join(
         f"{n}. {one.title} ({one.words} words)\n{' '.join(one.text.split()[:SHOWN])}" for n, one in enumerate(found, 1)
     )

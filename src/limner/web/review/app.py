@@ -120,8 +120,8 @@ def _review(body: dict[str, Any], id: str, reviewer: Reviewer, desk: ReviewDesk)
     """The review in a request, None where it is about a version that is not there; and what its page had shown."""
     action, base, seen = body.get("action"), body.get("base"), body.get("seen")
     comment = body.get("comment") or ""
-    texts = isinstance(comment, str) and isinstance(base, str) and isinstance(seen, str | None)
-    if not texts or len(comment) > LONGEST_COMMENT:
+    texts = isinstance(comment, str) and isinstance(seen, str | None)
+    if not texts or not isinstance(base, str) or len(comment) > LONGEST_COMMENT:
         raise HTTPException(400, "The request is not as our page sends it.")
     states, state = desk.states(id), body.get("state")
     settles = action == "settle"

@@ -131,7 +131,7 @@ class ReviewDesk:
     def _others(
         self, states: Mapping[str, Mapping[str, Any]], votes: Mapping[str, str], shown: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
-        found = [
+        found: list[dict[str, Any]] = [
             {"base": id, "state": state, "by": sorted(who for who, vote in votes.items() if vote == id)}
             for id, state in states.items()
             if state != shown
