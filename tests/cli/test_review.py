@@ -22,7 +22,9 @@ MAIN = "import sys; from limner.build.base import STEPS; from tests.web.review.d
 
 def serve(place: Path, *words: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", MAIN, "build", "review", "mine", "--port", "0", "--store", str(place / "store")]
-    return subprocess.Popen([*command, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        [*command, *words], cwd=Path(__file__).parents[2], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
 
 
 def told(process: subprocess.Popen[str]) -> list[str]:
