@@ -33,14 +33,17 @@ def datasheet(
         "",
     ]
     lines += ["## What is in it", ""]
-    protocol = exams.kind(exam.kind).protocol
+    kind = exams.kind(exam.kind)
+    protocol = kind.protocol
+    own = {name: [value(question) for question in exam.questions] for name, value in kind.statistics.items()}
     words = [len(question.prompt.split()) for question in exam.questions]
     criteria = [len(protocol.criteria(question)) for question in exam.questions]
     lines += _table(["", "number"], [
         ["questions", f"{len(exam.questions):,}"],
         *([f"questions in the subset {name}", f"{len(ids):,}"] for name, ids in sorted(exam.subsets.items())),
         ["words in a prompt", f"{min(words)}-{max(words)}, mean {fmean(words):.1f}"],
-        ["criteria of a question", f"{min(criteria)}-{max(criteria)}, mean {fmean(criteria):.2f}"],
+        ["criteria of a question, with those that all have", f"{min(criteria)}-{max(criteria)}, mean {fmean(criteria):.2f}"],
+        *([f"{name} of a question", f"{min(n):g}-{max(n):g}, mean {fmean(n):.2f}"] for name, n in own.items()),
         ["reference images that may not be passed on", f"{facts['withheld']:,}"],
     ])  # fmt: skip
     for tag in dict.fromkeys((*protocol.breakdowns, *sorted({tag for q in exam.questions for tag in q.tags}))):
@@ -70,9 +73,9 @@ def datasheet(
     roles = {role: word for role, word in builder.build.body.get("roles", {}).items() if "." not in role}
     lines += ["", *(f"- {role}: {word}" for role, word in sorted(roles.items()))]
     lines += ["", "Settings other than the recipe's:", ""]
-    own = builder.build.body.get("settings", {})
+    changed = builder.build.body.get("settings", {})
     told = [
-        f"- {step}.{name} = {value}" for step, given in sorted(own.items()) for name, value in sorted(given.items())
+        f"- {step}.{name} = {value}" for step, given in sorted(changed.items()) for name, value in sorted(given.items())
         if step not in ("images",)
     ]  # fmt: skip
     lines += told or ["- none"]

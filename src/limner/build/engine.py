@@ -134,6 +134,7 @@ class _Run:
 
     async def all(self, places: Sequence[RecipeStep]) -> None:
         how, items, name = self.how, Items(), self.builder.build.name
+        self.progress.total = 1  # Until the last step is done there is more to come.
         calls = Calls(
             self.store, retry_failed=how.retry_failed, budget=Budget(how.budget, how.purse), limits=how.limits,
             concurrency=how.concurrency,
@@ -148,7 +149,9 @@ class _Run:
                         await self._step(place, items, rows, calls)
                         rows = load_rows(self.store, name, place.name)
                         items, _, _ = self.flow.pass_on(place, items, rows)
+        self.progress.total -= 1
         self._account(calls)
+        self.watch(self.progress)
 
     def _account(self, calls: Calls) -> None:
         tally = calls.tally

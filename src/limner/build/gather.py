@@ -143,8 +143,10 @@ def _table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield from _parquet(path)
     elif path.suffix == ".csv":
         import csv
+        import io
 
-        yield from enumerate(csv.DictReader(read_lines(path)), 2)
+        # Not by lines: a text in quotes may have several.
+        yield from enumerate(csv.DictReader(io.StringIO("\n".join(read_lines(path)), newline="")), 2)
     elif path.suffix in (".jsonl", ".json"):
         problems = Problems()
         yield from json_rows(path, problems)

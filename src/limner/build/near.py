@@ -16,15 +16,18 @@ SIDE, LOW, BANDS = 64, 16, 16
 WIDTH = LOW * LOW // BANDS
 
 
-def picture_hash(image: Image) -> str:
-    """64 hexadecimal digits: which low frequencies of the drawn part are above their median.
+def picture_hashes(image: Image) -> list[str]:
+    """Two hashes: of what is drawn without its margins, and of all with them; a copy keeps one or the other."""
+    grey = image.convert("L")
+    return [_hash(_without_margins(grey)), _hash(grey)]
 
-    White or plain margins are cut off first, so that padding and a slight crop change little.
-    """
+
+def _hash(grey: Image) -> str:
+    """64 hexadecimal digits: which low frequencies are above their median."""
     from PIL import Image as Module
     from scipy.fft import dctn
 
-    small = _without_margins(image.convert("L")).resize((SIDE, SIDE), Module.Resampling.BOX)
+    small = grey.resize((SIDE, SIDE), Module.Resampling.BOX)
     waves: Any = dctn(np.asarray(small, dtype=np.float64), norm="ortho")[: LOW + 1, : LOW + 1]
     # Without the first row and column: they say how bright the margins are, not what is drawn.
     low = waves[1:, 1:].ravel()
@@ -96,12 +99,14 @@ def _bands(value: int) -> Iterator[int]:
         value >>= WIDTH
 
 
-def first_of_each(ranked: Sequence[tuple[str, str]], bits: int) -> dict[str, tuple[str, int]]:
-    """Of pictures in order of merit (id, hash), those that are near one before them: id -> (that one, distance)."""
-    index, found = NearIndex(bits), dict[str, tuple[str, int]]()
-    for id, hash in ranked:
-        if near := index.near(hash):
+def first_of_each(ranked: Sequence[tuple[str, Sequence[str]]], bits: int) -> dict[str, tuple[str, int]]:
+    """Of pictures in order of merit (id, hashes), those that are near one before them: id -> (that one, distance)."""
+    indexes, found = [NearIndex(bits) for _ in ranked[0][1]] if ranked else [], dict[str, tuple[str, int]]()
+    for id, hashes in ranked:
+        near = sorted(one for index, hash in zip(indexes, hashes, strict=True) for one in index.near(hash))
+        if near:
             found[id] = near[0][1], near[0][0]
-        else:
+            continue
+        for index, hash in zip(indexes, hashes, strict=True):
             index.add(id, hash)
     return found

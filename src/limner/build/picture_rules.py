@@ -12,18 +12,22 @@ import numpy as np
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-OWNERS = re.compile(
-    r"shutterstock|alamy|dreamstime|istock|getty\s*images|123rf|depositphotos|adobe\s*stock|bigstock|freepik"
-    r"|vecteezy|pngtree|canstock|vectorstock|stock\s*photo|\bwatermark|\bsample\s+only|preview\s+only|do\s+not\s+copy"
-    r"|\bunlicensed\b|\bproof\s+only",
-    re.IGNORECASE,
-)
+OWNERS = (
+    "shutterstock", "alamy", "dreamstime", "istock", "istockphoto", "gettyimages", "depositphotos", "adobestock",
+    "bigstock", "freepik", "vecteezy", "pngtree", "canstockphoto", "vectorstock", "stockphoto", "watermark",
+    "sampleonly", "previewonly", "previewcopy", "donotcopy", "unlicensed", "proofonly",
+)  # fmt: skip
+"""Whose marks lie over pictures, and what else such marks say; read through print, a letter or two may be wrong."""
+ALIKE = 80
+"""How alike two readings must be to count as one word, of 100."""
 SIGNS = re.compile(
     r"©|\(c\)\s*(?:19|20)\d\d|\bcopyright\b|all\s+rights\s+reserved|www\.\w|\b[\w-]{3,}\.(?:com|net|org)\b", re.I
 )
+SHARES = (0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
+"""To these parts of its side a picture is shrunk and brought back."""
 TILED = 3
 """So often the same words must stand in a picture to be a pattern laid over it."""
-MARKED = 6
+MARKED = 5
 """Letters that such words have at least."""
 
 
@@ -41,12 +45,17 @@ def detail(image: Image) -> float:
     edges = _edges(whole)
     if edges < 1.0:
         return 0.0  # There is nothing drawn that could be sharp.
-    for share in (0.2, 0.3, 0.4, 0.5, 0.65, 0.8):
+
+    def lossless(share: float) -> bool:
         size = (max(1, round(grey.width * share)), max(1, round(grey.height * share)))
         back = grey.resize(size, Module.Resampling.LANCZOS).resize(grey.size, Module.Resampling.BICUBIC)
-        if float(np.sqrt(np.mean((np.asarray(back, dtype=np.float32) - whole) ** 2))) < 0.06 * edges:
-            return share
-    return 1.0
+        return float(np.sqrt(np.mean((np.asarray(back, dtype=np.float32) - whole) ** 2))) < 0.06 * edges
+
+    low, high = 0, len(SHARES)  # What can be done at a share can be done at every larger one.
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if lossless(SHARES[middle]) else (middle + 1, high)
+    return SHARES[low] if low < len(SHARES) else 1.0
 
 
 def _edges(values: Any) -> float:
@@ -62,24 +71,47 @@ def watermark(lines: Sequence[str], faint: Sequence[str]) -> str | None:
         faint: What it reads where only the light tones are shown, spread out.
     """
     for line in (*lines, *faint):
-        if found := OWNERS.search(line):
-            return found[0]
+        if found := _owner(_letters(line)):
+            return found
     for line in lines:
-        if found := SIGNS.search(line):
-            return found[0]
-    words = Counter(_letters(line) for line in faint)
-    again = Counter(_letters(line) for line in lines)
-    for word, times in words.items():
-        if len(word) >= MARKED and times >= TILED and times > again[word] // 2:
-            return word
-    for word, times in again.items():
-        if len(word) >= MARKED and times > TILED:
-            return word
+        if sign := SIGNS.search(line):
+            return sign[0]
+    return _pattern([_letters(line) for line in faint], [_letters(line) for line in lines])
+
+
+def _owner(word: str) -> str | None:
+    from rapidfuzz import fuzz
+
+    for owner in OWNERS:
+        like = owner.replace("m", "rn")
+        # A short name cut at its end is any word.
+        least = 0.8 * len(like) if len(like) > 8 else len(like)
+        if least <= len(word) and fuzz.partial_ratio(like, word, score_cutoff=ALIKE):
+            return owner
     return None
 
 
+def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
+    """A word that stands in the light tones again and again, whole or cut, and is no label that repeats."""
+    from rapidfuzz import fuzz
+
+    words = [word for word in faint if len(word) >= MARKED - 1]
+    for word in words:
+        if len(word) < MARKED:
+            continue
+        alike = [
+            one for one in words if fuzz.partial_ratio(word, one, score_cutoff=ALIKE) and len(one) < 1.5 * len(word)
+        ]
+        exact = plain.count(word)
+        if len(alike) >= TILED and len(alike) > exact:
+            return word
+    again = Counter(word for word in plain if len(word) > MARKED)
+    return next((word for word, times in again.items() if times > TILED + 1), None)
+
+
 def _letters(line: str) -> str:
-    return "".join(ch for ch in line.casefold() if ch.isalpha())
+    # What is read as m in one place is read as rn in another.
+    return "".join(ch for ch in line.casefold() if ch.isalpha()).replace("m", "rn")
 
 
 def light_tones(image: Image) -> Image:

@@ -34,9 +34,10 @@ def funnel_sketch(name: str, recipe: BuildRecipe, rows: Sequence[Mapping[str, An
             panels[0].text(0.0, n, said, ha="center", va="center", fontsize=SMALL, color="white" if left else GREY)
             if row["paper"] is not None:
                 _bar(panels[1], n, row["paper"] / most[1], PALETTE[1])
-                shown = row["paper"] / most[1] > 0.2
-                panels[1].text(0.0 if shown else 0.04 + row["paper"] / most[1] / 2, n, f"{row['paper']:,}", va="center",
-                               ha="center" if shown else "left", fontsize=SMALL, color="white" if shown else GREY)  # fmt: skip
+                share = row["paper"] / most[1]
+                inside = share > 0.2
+                place, side, colour = (0.0, "center", "white") if inside else (0.04 + share / 2, "left", GREY)
+                panels[1].text(place, n, f"{row['paper']:,}", va="center", ha=side, fontsize=SMALL, color=colour)
         for panel, title in zip(panels, (f"build {name}", "the paper"), strict=True):
             panel.set_title(title)
             panel.set_xlim(-0.52, 0.52)

@@ -1,4 +1,4 @@
-"""Near-duplicates: of pictures that look alike the largest stays."""
+"""Near-duplicates: of pictures that look alike the largest stays, one with its text before one without."""
 
 from __future__ import annotations
 
@@ -22,10 +22,15 @@ class DuplicatesSettings(StrictModel):
     bits: int = Field(default=40, ge=0, le=63)
 
 
+def _merit(item: BuildItem) -> tuple[bool, float, str]:
+    """With its text before without, then by what it really holds."""
+    body = item.body
+    return not body.get("source_text"), -body["width"] * body["height"] * body["detail"] ** 2, item.id
+
+
 async def duplicates(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, StepOutcome]:
     """See the module."""
-    merit = sorted(items, key=lambda item: (-item.body["width"] * item.body["height"] * item.body["detail"], item.id))
-    ranked = [(item.id, item.body["hash"]) for item in merit]
+    ranked = [(item.id, item.body["hashes"]) for item in sorted(items, key=_merit)]
     near = await asyncio.to_thread(first_of_each, ranked, bench.settings.bits)
     return {
         item.id: Dropped("near-duplicate", f"of {near[item.id][0]}, {near[item.id][1]} bits apart")
@@ -37,5 +42,5 @@ async def duplicates(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, S
 
 STEP = BuildStep(
     "duplicates", "drops pictures that look like another one", DuplicatesSettings,
-    reads=("hash", "width", "height", "detail"), together=duplicates,
+    reads=("hashes", "width", "height", "detail", "source_text"), together=duplicates,
 )  # fmt: skip

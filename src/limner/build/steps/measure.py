@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.images import BadImage, decode
 from ..base import Bench, BuildItem, BuildStep, Dropped
-from ..near import picture_hash
+from ..near import picture_hashes
 from ..picture_rules import detail
 
 _ROOM = 4
@@ -31,7 +31,7 @@ async def measure(item: BuildItem, bench: Bench) -> BuildItem:
 
 def _measures(data: bytes) -> dict[str, Any]:
     image = decode(data)
-    return {"width": image.width, "height": image.height, "detail": detail(image), "hash": picture_hash(image)}
+    return {"width": image.width, "height": image.height, "detail": detail(image), "hashes": picture_hashes(image)}
 
 
 STEP = BuildStep("measure", "measures each picture: size, detail, perceptual hash", reads=("image",), each=measure)

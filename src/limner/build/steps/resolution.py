@@ -13,11 +13,13 @@ class ResolutionSettings(StrictModel):
 
     Attributes:
         side: Pixels of the shorter side.
-        real_side: Pixels of the shorter side that a picture must really hold, however large it is.
+        blown_up: A picture that can be shrunk to less than this share of its side without loss was blown up.
+        real_side: Pixels of the shorter side that a picture that was blown up must really hold.
     """
 
-    side: int = Field(default=200, ge=1)
-    real_side: int = Field(default=140, ge=0)
+    side: int = Field(default=140, ge=1)
+    blown_up: float = Field(default=0.7, ge=0, le=1)
+    real_side: int = Field(default=210, ge=0)
 
 
 async def resolution(item: BuildItem, bench: Bench) -> BuildItem:
@@ -27,7 +29,8 @@ async def resolution(item: BuildItem, bench: Bench) -> BuildItem:
     if (side := min(width, height)) < how.side:
         raise Dropped("low resolution", f"{width} x {height}")
     # Detail is measured on at most 1,024 pixels.
-    if (real := item.body["detail"] * min(side, side * 1024 / max(width, height))) < how.real_side:
+    real = item.body["detail"] * min(side, side * 1024 / max(width, height))
+    if item.body["detail"] < how.blown_up and real < how.real_side:
         raise Dropped("low resolution", f"{width} x {height}, but blown up from about {real:.0f}")
     return item
 

@@ -1,0 +1,155 @@
+"""How quick, how large and how right the filters of a build are: 1,000 pictures, and seeded damage to real ones.
+
+    python -m benchmarks.build near
+    python -m benchmarks.build filters --references FOLDER [--ocr N]
+
+`near` draws its own pictures. `filters` damages those in a folder; the half that thresholds were set on is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+from PIL import Image, ImageDraw
+from tests.build.damage import COPIES, ENGLISH, FOREIGN, LOW, MARKS, jpeg, labelled, padded, png, resized
+
+from limner.build.engine import Spending
+from limner.build.languages import foreign
+from limner.build.near import distance, first_of_each, picture_hashes
+from limner.build.open import new_build
+from limner.build.picture_rules import detail, light_tones, watermark
+from limner.build.steps.duplicates import DuplicatesSettings
+from limner.build.steps.resolution import ResolutionSettings
+from limner.calls import Calls
+from limner.core.images import decode
+from limner.evidence.probe import OcrProbe
+from limner.store import Store
+
+
+def drawn(number: int) -> Image.Image:
+    """A figure of random shapes and words; each number gives another one."""
+    chance = random.Random(number)
+    image = Image.new("RGB", (chance.randint(600, 1400), chance.randint(500, 1100)), "white")
+    pen = ImageDraw.Draw(image)
+    for _ in range(chance.randint(8, 30)):
+        x, y = chance.randrange(image.width), chance.randrange(image.height)
+        box = (x, y, x + chance.randint(20, 300), y + chance.randint(20, 300))
+        colour = tuple(chance.randrange(220) for _ in range(3))
+        chance.choice((pen.rectangle, pen.ellipse))(box, outline=colour, width=chance.randint(1, 6))
+        pen.line((x, y, chance.randrange(image.width), chance.randrange(image.height)), fill=colour, width=2)
+    return image
+
+
+def near(many: int) -> None:
+    """A build over so many pictures, one in ten of them a near-duplicate, as far as its filters need no OCR."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "pictures"
+        folder.mkdir()
+        copies = (jpeg, resized, padded)
+        for n in range(many):
+            image = drawn(n) if n % 10 else copies[n // 10 % 3](drawn(n + 1), random.Random(n))
+            (folder / f"{n:04}.png").write_bytes(png(image))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        with Store(Path(place) / "store") as store:
+            settings = [f'images.folders=["{folder}"]', "keywords.per_topic=0", 'taxonomy.subjects=["Music"]']
+            builder = new_build(store, "many", "exam", settings=settings)
+            builder.models = {"annotator": _Nobody()}  # type: ignore[dict-item]
+            for until in ("images", "measure", "duplicates", "resolution"):
+                began = time.perf_counter()
+                builder.run(Spending(), until)
+                count = builder.look(until)[0][-1]
+                took = time.perf_counter() - began
+                print(f"{until}: {took:.1f} s, {count.arrived} in, {count.kept} out, {dict(count.dropped)}")
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        print(f"memory: {peak / 1024:.0f} MiB at most, {(peak - before) / 1024:.0f} MiB more than before")
+
+
+class _Nobody:
+    """No step up to there asks anyone."""
+
+    name, settings = "nobody", {}
+
+    def check(self) -> None:
+        """Nothing can be missing."""
+
+    def unpriced(self) -> None:
+        """It is never asked."""
+
+
+def told(what: str, hits: int, there: int, false: int, clean: int) -> str:
+    """Precision and recall in words."""
+    precision = hits / (hits + false) if hits + false else float("nan")
+    return f"{what}: recall {hits}/{there} = {hits / there:.3f}, false {false}/{clean}, precision {precision:.3f}"
+
+
+def filters(folder: Path, ocr: int) -> None:
+    """Every filter on the half of the pictures that no threshold was set on."""
+    files = sorted(folder.rglob("*.png"))
+    random.Random(5).shuffle(files)
+    images = {file.stem: decode(file.read_bytes()) for file in files[1::2]}
+    print(f"{len(images)} pictures, never used for tuning")
+    bits, hashes = DuplicatesSettings().bits, {name: picture_hashes(image) for name, image in images.items()}
+    ranked = sorted(hashes.items())
+    false = len(first_of_each(ranked, bits))
+    for kind, damage in COPIES.items():
+        made = {name: picture_hashes(damage(image, random.Random(name))) for name, image in images.items()}
+        hits = sum(min(map(distance, hashes[name], made[name])) <= bits for name in images)
+        print(told(f"near-duplicates, {kind}", hits, len(images), false, len(images)))
+    print(told("low resolution", *_low(images)))
+    if ocr:
+        asyncio.run(_text(dict(list(images.items())[:ocr])))
+
+
+def _is_low(image: Image.Image) -> bool:
+    how = ResolutionSettings()
+    side, share = min(image.size), detail(image)
+    return side < how.side or (
+        share < how.blown_up and share * min(side, side * 1024 / max(image.size)) < how.real_side
+    )
+
+
+def _low(images: dict[str, Image.Image]) -> tuple[int, int, int, int]:
+    hits = sum(_is_low(damage(image, random.Random(name))) for damage in LOW.values() for name, image in images.items())
+    return hits, len(LOW) * len(images), sum(map(_is_low, images.values())), len(images)
+
+
+async def _text(images: dict[str, Image.Image]) -> None:
+    for image in images.values():
+        image.thumbnail((900, 900))
+    with tempfile.TemporaryDirectory() as place, Store(place) as store:
+        async with Calls(store) as calls:
+
+            async def read(image: Image.Image) -> list[str]:
+                return [line.text for line in (await OcrProbe().measure(png(image), calls)).lines]
+
+            async def marked(image: Image.Image) -> bool:
+                return watermark(await read(image), await read(light_tones(image))) is not None
+
+            false = sum([await marked(image) for image in images.values()])
+            for kind, damage in MARKS.items():
+                hits = sum([await marked(damage(image, random.Random(name))) for name, image in images.items()])
+                print(told(f"watermark, {kind}", hits, len(images), false, len(images)))
+            english = sum([foreign(await read(labelled(image, ENGLISH))) is not None for image in images.values()])
+            english += sum([foreign(await read(image)) is not None for image in images.values()])
+            for language, lines in FOREIGN.items():
+                hits = sum([foreign(await read(labelled(image, lines))) is not None for image in images.values()])
+                print(told(f"not English, {language}", hits, len(images), english, 2 * len(images)))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["near", "filters"])
+    parser.add_argument("--many", type=int, default=1000)
+    parser.add_argument("--references", type=Path)
+    parser.add_argument("--ocr", type=int, default=0, help="so many pictures for the filters that read text")
+    given = parser.parse_args()
+    if given.what == "near":
+        near(given.many)
+    else:
+        filters(given.references, given.ocr)

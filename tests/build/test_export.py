@@ -1,0 +1,115 @@
+"""What a build writes: an exam that is read at once, with provenance, datasheet, card, metadata and canary."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from limner import exams
+from limner.build.engine import Builder, Spending
+from limner.build.export import Made, export
+from limner.build.open import change_build, with_models
+from limner.build.records import load_build
+from limner.core import settings
+from limner.core.errors import UsageError
+from limner.store import Store
+from tests.build.llm import routes
+from tests.build.material import built, pictures
+from tests.build.scripted import scripted, write_provider
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
+    place = tmp_path_factory.mktemp("export")
+    with pytest.MonkeyPatch.context() as patch, scripted(*routes()) as llm, Store(place / "store") as store:
+        patch.chdir(place)
+        write_provider(place, llm)
+        folder = pictures(place / "pics", 6)
+        told = {"license": "all rights reserved", "page": "https://book.example/5", "author": "Ann"}
+        (folder / "p002.json").write_text(json.dumps(told), "utf-8")
+        yield built(store, folder)
+
+
+@pytest.fixture(scope="module")
+def made(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Made]:
+    folder = tmp_path_factory.mktemp("out") / "school"
+    return folder, export(build, folder, version="2.1.0")
+
+
+def test_it_is_an_exam(made: tuple[Path, Made]) -> None:
+    folder, told = made
+    exam = exams.read(exams.resolve(str(folder / "exam.toml")))
+    assert (exam.name, exam.kind, len(exam.questions)) == ("school", "genexam", 6)
+    assert (told.questions, told.pictures, told.withheld) == (6, 5, 1)
+    assert {question.tags["subject"] for question in exam.questions} <= {"Biology", "Music"}
+    assert len(exam.subsets["mini"]) == 2
+    (absent,) = (question for question in exam.questions if question.reference and question.reference.path is None)
+    rows = {row["id"]: row for row in csv.DictReader((folder / "provenance.csv").open(encoding="utf-8"))}
+    assert rows.keys() == {question.id for question in exam.questions}
+    (lost,) = csv.DictReader((folder / "recover.csv").open(encoding="utf-8"))
+    assert lost == rows[absent.id]
+    assert (lost["licence"], lost["page"], lost["credit"], lost["origin"]) == (
+        "all rights reserved", "https://book.example/5", "Ann", "pics/p002.png"
+    )  # fmt: skip
+
+
+def test_a_canary_is_in_the_data_and_in_the_pictures(made: tuple[Path, Made]) -> None:
+    folder, told = made
+    found = sorted((folder / "data" / "images").rglob("*.png"))
+    assert len(found) == 5
+    for file in found:
+        with Image.open(file) as image:
+            image.load()
+            assert image.info["canary"] == told.canary
+    for name in ("CANARY.txt", "README.md", "DATASHEET.md", "questions.jsonl"):
+        assert told.canary in (folder / name).read_text("utf-8"), name
+
+
+def test_the_datasheet_counts(made: tuple[Path, Made]) -> None:
+    text = (made[0] / "DATASHEET.md").read_text("utf-8")
+    for words in ("| questions | 6 |", "| images | 6 | 6 | 40,000 |", "| all rights reserved | 1 |", "### difficulty",
+                  "**6 items were not reviewed by anybody.**", "- [ ] every item was reviewed", "annotator: fake/llm",
+                  "| points of a question | 3-3, mean 3.00 |"):  # fmt: skip
+        assert words in text, words
+
+
+def test_croissant_is_valid(made: tuple[Path, Made]) -> None:
+    mlcroissant = pytest.importorskip("mlcroissant")
+    found = mlcroissant.Dataset(str(made[0] / "croissant.json"))
+    assert not found.metadata.ctx.issues.errors
+    records = list(found.records("questions"))
+    assert len(records) == 6
+    assert {record["questions/canary"] for record in records} == {made[1].canary.encode()}
+
+
+def test_datasets_loads_it(made: tuple[Path, Made], tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    found = datasets.load_dataset(
+        "json", data_files=str(made[0] / "questions.jsonl"), split="train", cache_dir=str(tmp_path)
+    )
+    assert (len(found), sum(bool(row["image"]) for row in found)) == (6, 5)
+    assert json.loads(found[0]["rubric"])["scoring_points"]
+    assert all((made[0] / row["image"]).is_file() for row in found if row["image"])
+
+
+def test_licences_may_be_added_and_a_folder_must_be_empty(build: Builder, tmp_path: Path) -> None:
+    told = export(build, tmp_path / "all", pass_on=["All rights reserved"])
+    assert (told.pictures, told.withheld, (tmp_path / "all" / "recover.csv").exists()) == (6, 0, False)
+    with pytest.raises(UsageError, match="not an empty folder"):
+        export(build, tmp_path / "all")
+
+
+def test_without_items_nothing_is_written(build: Builder, tmp_path: Path) -> None:
+    changed = change_build(build.store, load_build(build.store, "school"), settings=["review.reviewers=3"], keep=False)
+    waiting = with_models(changed, settings.load(Path("limner.toml")))
+    waiting.run(Spending())
+    with pytest.raises(UsageError, match="has passed its last step"):
+        export(waiting, tmp_path / "none")
+    assert not (tmp_path / "none").exists()

@@ -1,0 +1,93 @@
+"""Pictures from folders, tables and lists of links."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import polars
+import pytest
+
+from limner.build.gather import Found, from_folder, from_table
+from limner.core.errors import DataError, UsageError
+from tests.support import picture
+
+
+def test_a_folder_with_its_texts(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    for name in ("a.png", "b.jpg", "deep/c.png"):
+        (tmp_path / name).write_bytes(picture(1))
+    (tmp_path / "a.txt").write_text("The page\nof a book.\n", "utf-8")
+    (tmp_path / "b.json").write_text(json.dumps({"caption": "Cap", "license": "CC0-1.0", "author": "Ann"}), "utf-8")
+    row = {"file_name": "deep/c.png", "text": "From metadata", "page": "https://book.example/3"}
+    (tmp_path / "metadata.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    found = {one.origin.partition("/")[2]: one.about for one in from_folder(tmp_path)}
+    assert found == {
+        "a.png": {"text": "The page\nof a book."},
+        "b.jpg": {"text": "Cap", "licence": "CC0-1.0", "credit": "Ann"},
+        "deep/c.png": {"text": "From metadata", "page": "https://book.example/3"},
+    }
+    with pytest.raises(UsageError, match="no such folder"):
+        list(from_folder(tmp_path / "none"))
+    (tmp_path / "a.json").write_text("[1]", "utf-8")
+    with pytest.raises(DataError, match=r"a\.json"):
+        list(from_folder(tmp_path))
+
+
+def test_parquet_as_datasets_writes_it(tmp_path: Path) -> None:
+    file = tmp_path / "train.parquet"
+    polars.DataFrame(
+        {
+            "image": [{"bytes": picture(n), "path": f"{n}.png"} for n in range(70)],
+            "question": ["What is it?"] * 70,
+            "answer": ["A cell"] * 70,
+        }
+    ).write_parquet(file)
+    found = list(from_table(file))
+    assert len(found) == 70
+    assert (found[69].data, found[69].origin) == (picture(69), "train.parquet:69")
+    assert found[0].about == {"text": "What is it?\nA cell"}
+
+
+def test_what_datasets_saved(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    (tmp_path / "x.png").write_bytes(picture(5))
+    made = datasets.Dataset.from_dict({"image": [str(tmp_path / "x.png")], "caption": ["Five"]})
+    made.cast_column("image", datasets.Image()).save_to_disk(str(tmp_path / "saved"))
+    (found,) = from_table(tmp_path / "saved")
+    assert (found.data, found.about) == (picture(5), {"text": "Five"})
+
+
+def test_lists_of_links_and_files(tmp_path: Path) -> None:
+    (tmp_path / "here.png").write_bytes(picture(2))
+    file = tmp_path / "crawl.csv"
+    with file.open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["url", "image", "page", "text", "licence", "keyword"])
+        writer.writerow(["https://x.example/a.png", "", "https://x.example", "Two\nlines", "CC-BY-4.0", "cell"])
+        writer.writerow(["", "here.png", "", "", "", ""])
+    one, other = from_table(file)
+    assert one == Found(
+        "crawl.csv:2", link="https://x.example/a.png",
+        about={"text": "Two\nlines", "licence": "CC-BY-4.0", "page": "https://x.example", "keyword": "cell"},
+    )  # fmt: skip
+    assert other.file == (tmp_path / "here.png").resolve()
+
+
+@pytest.mark.parametrize("name", ["../out.png", "/etc/passwd"])
+def test_no_picture_lies_outside(tmp_path: Path, name: str) -> None:
+    inside = tmp_path / "in"
+    inside.mkdir()
+    (inside / "list.jsonl").write_text(json.dumps({"image": name}) + "\n", "utf-8")
+    with pytest.raises(UsageError, match="lies outside"):
+        list(from_table(inside / "list.jsonl"))
+
+
+def test_tables_that_are_none(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x", "utf-8")
+    (tmp_path / "a.parquet").write_text("x", "utf-8")
+    (tmp_path / "a.jsonl").write_text('{"text": "x"}\n', "utf-8")
+    for name, told in (("a.txt", "a table is"), ("a.parquet", "cannot be read"), ("a.jsonl", "has no picture")):
+        with pytest.raises(UsageError, match=told):
+            list(from_table(tmp_path / name))
