@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 from pathlib import Path
@@ -11,10 +12,11 @@ import pytest
 from limner.build.engine import Spending
 from limner.build.open import open_build
 from limner.build.records import load_reviews
-from limner.build.review_acts import difference, misfit
+from limner.build.review_acts import add_if_unchanged, difference, misfit
 from limner.build.review_files import read_review, write_review
 from limner.build.review_hints import read_hints
 from limner.build.reviewers import Reviewer, load_reviewers, save_reviewer
+from limner.build.reviews import Review
 from limner.core.errors import DataError, UsageError
 from limner.store import Store
 from tests.web.review.conftest import store as store
@@ -114,3 +116,22 @@ def test_hints_of_recipes_can_be_read(tmp_path: Path) -> None:
         if kind.recipe is not None:
             assert read_hints(kind.recipe).guide
     assert read_hints(tmp_path).pictures == ("image",)
+
+
+def test_of_many_at_once_one_is_kept_and_the_others_are_told(store: Store) -> None:
+    async def all_at_once() -> list[Review | None]:
+        reviews = [Review("mine", ONE, "anna", "accept", f"state{n}") for n in range(20)]
+        return await asyncio.gather(*(add_if_unchanged(store, one, None, alone=True) for one in reviews))
+
+    found = asyncio.run(all_at_once())
+    assert sum(one is not None for one in found) == 1
+    assert len(load_reviews(store, "mine")[ONE]) == 1
+
+
+def test_others_do_not_hinder_who_judges_alone(store: Store) -> None:
+    async def both() -> list[Review | None]:
+        reviews = [Review("mine", ONE, who, "reject") for who in ("anna", "ben")]
+        return await asyncio.gather(*(add_if_unchanged(store, one, None, alone=True) for one in reviews))
+
+    assert None not in asyncio.run(both())
+    assert {one.reviewer for one in load_reviews(store, "mine")[ONE]} == {"anna", "ben"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ def write(folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str,
     made: dict[str, list[str]] = {}
     rows = []
     for item in items:
-        id = item["item"]
+        id = _id(item)
         checklist = balanced([_question(n, one) for n, one in enumerate(item["checklist"], 1)], id)
         row = {"id": id, "method_text": item["method"], "image": f"images/{id}.png",
                "checklist": checklist}  # fmt: skip
@@ -35,11 +36,17 @@ def write(folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str,
         (folder / "graphs" / f"{id}.svg").write_text(item["graph_svg"], encoding="utf-8")
         (folder / "graphs" / f"{id}.json").write_text(json.dumps(item["graph"], ensure_ascii=False), encoding="utf-8")
         rows.append(row)
-        made[id] = [id]
+        made[item["item"]] = [id]
     lines = (json.dumps(row, ensure_ascii=False) for row in rows)
     (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     _constants(folder / CONSTANTS, [one for row in rows for one in row["checklist"]])
     return made
+
+
+def _id(item: Mapping[str, Any]) -> str:
+    """As the release has it: the venue, a slash, the paper."""
+    id, venue = str(item["item"]), str(item.get("venue") or "")
+    return id if "/" in id or not venue else f"{re.sub(r'[^A-Za-z0-9._-]+', '_', venue)}/{id}"
 
 
 def _constants(file: Path, questions: Sequence[dict[str, Any]]) -> None:
