@@ -1,4 +1,4 @@
-"""A build killed six times at seeded requests ends as one that never was, and pays for nothing twice that was answered."""
+"""A build killed six times at seeded requests ends as one that never was; what was answered is not paid twice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.build.scripted import scripted, write_provider
 from tests.support import start_limner
 
 pytestmark = pytest.mark.slow
-PICTURES, KILLS, SEED = 8, 6, 4
+PICTURES, KILLS, SEED = 5, 6, 4
 
 
 def test_six_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,10 +41,10 @@ def test_six_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in range(KILLS):
             # Its number is known before it asks anybody: pictures are measured first.
             process = start_limner("build", "run", "school", "--store", "store", "--concurrency", "3", cwd=tmp_path)
-            llm.kill = (process.pid, llm.total + chance.randint(1, 5))
+            llm.kill = (process.pid, llm.total + chance.randint(1, 3))
             assert process.wait(timeout=120) == -signal.SIGKILL
         last = start_limner("build", "run", "school", "--store", "store", "--json", cwd=tmp_path)
-        out, err = last.communicate(timeout=120)
+        _, err = last.communicate(timeout=120)
         assert (last.returncode, err.count("Traceback")) == (0, 0), err
         # Three were in flight at each kill at most; whatever was answered and stored is asked for once.
         assert llm.refused == []

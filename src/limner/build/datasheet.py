@@ -42,7 +42,7 @@ def datasheet(
         ["questions", f"{len(exam.questions):,}"],
         *([f"questions in the subset {name}", f"{len(ids):,}"] for name, ids in sorted(exam.subsets.items())),
         ["words in a prompt", f"{min(words)}-{max(words)}, mean {fmean(words):.1f}"],
-        ["criteria of a question, with those that all have", f"{min(criteria)}-{max(criteria)}, mean {fmean(criteria):.2f}"],
+        ["criteria of a question", f"{min(criteria)}-{max(criteria)}, mean {fmean(criteria):.2f}"],
         *([f"{name} of a question", f"{min(n):g}-{max(n):g}, mean {fmean(n):.2f}"] for name, n in own.items()),
         ["reference images that may not be passed on", f"{facts['withheld']:,}"],
     ])  # fmt: skip
