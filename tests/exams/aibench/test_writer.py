@@ -24,8 +24,11 @@ def item(id: str, **more: Any) -> dict[str, Any]:
 
 def test_rows_can_be_read_again(tmp_path: Path) -> None:
     saved: dict[str, str] = {}
-    made = write(tmp_path, [item("CVPR_2025/1v1"), item("2v1", venue="ICLR 2025")],
-                 lambda sha, name: saved.setdefault(name, sha) and None)  # fmt: skip
+
+    def save(sha256: str, name: str) -> None:
+        saved[name] = sha256
+
+    made = write(tmp_path, [item("CVPR_2025/1v1"), item("2v1", venue="ICLR 2025")], save)
     assert made == {"CVPR_2025/1v1": ["CVPR_2025/1v1"], "2v1": ["ICLR_2025/2v1"]}
     assert saved["images/CVPR_2025/1v1.png"] == "0" * 64
     assert saved["graphs/ICLR_2025/2v1.png"] == "1" * 64
