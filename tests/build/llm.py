@@ -74,7 +74,7 @@ def routes() -> list[Route]:
     """How each step of the recipe is answered, and what it must send."""
     source = ("<source>", "Source text of")
     return [
-        Route("write search words", lambda heard: {"keywords": ["cell diagram", "labeled figure"]}, ("Taxonomy: ",)),
+        Route("write search words", lambda _: {"keywords": ["labeled figure"]}, ("Taxonomy: ", "at most")),
         Route("rate a picture", _ratings, (*SCALES, *DIRECTIONS, "direction"), 1),
         Route("sort a picture", _classify, (*source, "<taxonomy>", "easy, medium, hard", "sheet music"), 1),
         Route("write an exam question", _draft, (*source, "Taxonomy: ", "Lewis structure", "fewer than 200"), 1),

@@ -91,7 +91,8 @@ def _heard(body: dict[str, Any]) -> Heard:
     for message in body["messages"]:
         turns += message["role"] == "assistant"
         content = message["content"]
-        for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+        parts: list[dict[str, Any]] = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        for part in parts:
             if part["type"] == "text":
                 texts.append(part["text"])
             else:

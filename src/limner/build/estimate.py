@@ -32,3 +32,10 @@ def build_estimate(builder: Builder, settings: Settings) -> list[Estimate]:
             found.append(Estimate(name, f"{place.name}: {role}", steps, calls, *tokens, dollars, basis))
         coming[sort] = coming.get(sort, 0) + still
     return found
+
+
+def empty_sources(builder: Builder) -> list[str]:
+    """The steps that make items and have made none yet: what comes after them cannot be counted."""
+    counts, _ = builder.look()
+    pairs = zip(builder.recipe.places, counts, strict=True)
+    return [place.name for place, count in pairs if place.step.source is not None and not count.arrived]

@@ -94,7 +94,7 @@ def run_command(name: str, **given: Any) -> None:
     for them. --dry-run says what it would cost at most.
     """
     from ..build.engine import Spending
-    from ..build.estimate import build_estimate
+    from ..build.estimate import build_estimate, empty_sources
     from ..build.open import change_build, with_models
     from ..build.records import load_build
     from ..core import settings
@@ -111,6 +111,9 @@ def run_command(name: str, **given: Any) -> None:
         builder = with_models(change_build(store, load_build(store, name), **change), known)
         if given["dry_run"]:
             found = build_estimate(builder, known)
+            for place in empty_sources(builder):
+                how_to = f"`limner build run {name} --until {place}` lets what comes after it be counted"
+                say(f"note: step {place} has taken nothing in yet; {how_to}", err=True)
             items = max((one.steps for one in found), default=0)
             body = {"build": name, "estimates": [one.to_json() for one in found]}
             show(form, lambda: [estimate_table(f"build {name}, at most", items, found)], body=lambda: body)

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ...core.asks import Contract, Part, Picture, Text
 from ...core.data_files import StrictModel
+from ...core.errors import UsageError
 from ...core.json_reader import loads
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
 from ..replies import a_word
@@ -35,6 +36,8 @@ async def classify(item: BuildItem, bench: Bench) -> BuildItem:
     """See the module."""
     how: ClassifySettings = bench.settings
     topics = {topic.body["path"]: topic.body.get("isced", "") for topic in bench.beside}
+    if not topics:
+        raise UsageError(f"step {bench.place}: there are no topics; see `limner build status {bench.build}`")
 
     def read(reply: str) -> dict[str, Any]:
         found = loads(reply)

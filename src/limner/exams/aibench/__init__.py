@@ -8,7 +8,7 @@ from .modes import MODES
 from .plots import PLOTS
 from .protocol import AIBench
 from .results import read_results
-from .writer import write
+from .write import write
 
 _HERE = Path(__file__).parent
 

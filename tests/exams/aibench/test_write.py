@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from limner.exams.aibench.data import read
-from limner.exams.aibench.writer import CONSTANTS, write
+from limner.exams.aibench.write import CONSTANTS, write
 
 
 def item(id: str, **more: Any) -> dict[str, Any]:
