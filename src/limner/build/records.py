@@ -116,9 +116,14 @@ def forget_rows(store: Store, build: str, step: str, items: Iterable[str]) -> No
 
 def add_review(store: Store, review: Review) -> Review:
     """Keep one thing that a reviewer did; nothing is ever overwritten. Returns it with its id."""
-    kept = review if review.id else review.named(_review_id(review))
+    kept = named_review(review)
     store.write(lambda connection: store.insert_new(connection, build_reviews, kept.__dict__))
     return kept
+
+
+def named_review(review: Review) -> Review:
+    """A review with its id."""
+    return review if review.id else review.named(_review_id(review))
 
 
 def _review_id(review: Review) -> str:

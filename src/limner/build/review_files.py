@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,10 @@ from .recipe import RecipeStep
 from .records import add_review, load_reviews
 from .reviews import ACTIONS, Review, ReviewStanding, standing, state_id
 from .steps.review import ReviewSettings, TopicReviewSettings, is_added
+
+COLUMNS = ("item", "action", "change", "comment", "base", "state", "others")
+NESTED = ("change", "state", "others")
+"""Columns of a table whose cells are JSON."""
 
 
 def review_places(builder: Builder) -> list[RecipeStep]:
@@ -51,7 +57,7 @@ def write_review(builder: Builder, file: Path, reviewer: str) -> int:
 
     Each has ``action``, ``change`` and ``comment`` to be filled in.
     """
-    lines = []
+    lines = list[dict[str, Any]]()
     for id, (_, found) in standings(builder).items():
         if found.verdict in ("accepted", "rejected") or (reviewer in found.votes and found.verdict != "disputed"):
             continue
@@ -61,8 +67,8 @@ def write_review(builder: Builder, file: Path, reviewer: str) -> int:
             if body != found.body
         ]
         row: dict[str, Any] = {"item": id, "action": "", "change": {}, "comment": "", "base": state_id(found.body)}
-        lines.append(json.dumps({**row, "state": found.body, "others": others}, ensure_ascii=False))
-    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        lines.append({**row, "state": found.body, "others": others})
+    _write_rows(file, lines)
     return len(lines)
 
 
@@ -73,7 +79,7 @@ def read_review(store: Store, build: str, file: Path, reviewer: str) -> int:
         DataError: With the line of everything that is wrong; then nothing is kept.
     """
     problems, found = Problems(), list[Review]()
-    for number, row in json_lines(file, problems):
+    for number, row in _read_rows(file, problems):
         action, item, change = row.get("action"), row.get("item"), row.get("change") or {}
         base = row.get("base") if action != "settle" or row.get("base") else None
         if not action:
@@ -88,3 +94,35 @@ def read_review(store: Store, build: str, file: Path, reviewer: str) -> int:
     for review in found:
         add_review(store, review)
     return len(found)
+
+
+def _write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """One JSON line for each; where the file's name ends in .csv, a table whose nested cells are JSON."""
+    if file.suffix.lower() != ".csv":
+        text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+        file.write_text(text, encoding="utf-8")
+        return
+    with file.open("w", encoding="utf-8-sig", newline="") as stream:
+        table = csv.DictWriter(stream, COLUMNS)
+        table.writeheader()
+        for row in rows:
+            cells = {name: json.dumps(row[name], ensure_ascii=False, indent=1) for name in NESTED}
+            table.writerow({**row, **cells})
+
+
+def _read_rows(file: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+    if file.suffix.lower() != ".csv":
+        yield from json_lines(file, problems)
+        return
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        table = csv.DictReader(stream)
+        if lacking := [name for name in ("item", "action", "base") if name not in (table.fieldnames or ())]:
+            problems.add(f"has no column {', '.join(lacking)}", file)
+            return
+        for row in table:
+            try:
+                change = json.loads(row.get("change") or "{}")
+            except ValueError as error:
+                problems.add(f"change is no JSON: {error}", file, table.line_num, row["item"])
+                continue
+            yield table.line_num, {**row, "change": change}

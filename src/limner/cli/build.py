@@ -173,30 +173,43 @@ def status_command(name: str, output: Path | None, items: str | None, store: str
 
 @build_command.command("review")
 @click.argument("name")
-@click.option("--reviewer", required=True, metavar="NAME", help="Who reviews.")
+@click.option("--reviewer", "reviewers", multiple=True, metavar="NAME", help="Who reviews; gets a link. Repeatable.")
+@click.option("--adjudicator", "adjudicators", multiple=True, metavar="NAME",
+              help="Who decides where reviewers disagree; gets a link. Repeatable.")  # fmt: skip
+@click.option("--new-links", is_flag=True, help="Make new links for those named; their old ones no longer work.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; 0.0.0.0 lets others in.")
+@click.option("--port", default=8101, show_default=True, help="0 takes a free one.")
 @click.option("--write", "to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write what waits for this reviewer, one JSON line for each item.")  # fmt: skip
+              help="Serve nothing; write what waits for this reviewer into a .csv or .jsonl file.")  # fmt: skip
 @click.option("--read", "source", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="FILE",
-              help="Keep what the reviewer has filled in there.")  # fmt: skip
+              help="Serve nothing; keep what the reviewer has filled in there.")  # fmt: skip
 @options.store
-def review_command(name: str, reviewer: str, to: Path | None, source: Path | None, store: str) -> None:
+def review_command(name: str, reviewers: tuple[str, ...], adjudicators: tuple[str, ...], to: Path | None,
+                   source: Path | None, store: str, **served: Any) -> None:  # fmt: skip
     """Review what a build has made: accept, edit, add, reject, comment.
 
-    In the file, set action to accept, edit, add, reject, comment or settle; change holds the new fields.
+    Serves a page until Ctrl-C; each reviewer has a link of their own. For people who review elsewhere, --write and
+    --read go by a file: set action to accept, edit, add, reject, comment or settle; change holds the new fields.
     """
     from ..build.open import open_build
     from ..build.review_files import read_review, write_review
     from ..store.open import open_store
 
-    if (to is None) == (source is None):
-        raise click.UsageError("give --write FILE or --read FILE")
+    if to is None and source is None:
+        from .review import serve_review
+
+        serve_review(store, name, reviewers, adjudicators, **served)
+        return
+    people = (*reviewers, *adjudicators)
+    if (to is not None and source is not None) or len(people) != 1:
+        raise click.UsageError("give one --reviewer, and --write FILE or --read FILE")
     with open_store(store) as opened:
         builder = open_build(opened, name)
         if to is not None:
-            say(f"{write_review(builder, to, reviewer)} items wait for {reviewer}, in {to}")
+            say(f"{write_review(builder, to, people[0])} items wait for {people[0]}, in {to}")
         elif source is not None:
-            kept = read_review(opened, name, source, reviewer)
-            say(f"{kept} reviews of {reviewer} kept; `limner build run {name}` applies them")
+            kept = read_review(opened, name, source, people[0])
+            say(f"{kept} reviews of {people[0]} kept; `limner build run {name}` applies them")
 
 
 @build_command.command("export")

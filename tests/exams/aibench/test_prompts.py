@@ -11,7 +11,8 @@ import pytest
 from limner.core import settings
 from limner.core.asks import Text
 from limner.core.errors import UsageError
-from limner.exams.aibench import AIBENCH, latex
+from limner.core.latex_text import stripped
+from limner.exams.aibench import AIBENCH
 from limner.exams.aibench.data import ChoiceQuestion
 from limner.exams.aibench.labels import ComponentName, asked, criterion, yes_letter
 from limner.judges import make_variant
@@ -86,11 +87,11 @@ def test_method_texts_are_sent_as_they_are_unless_stripped() -> None:
 
 
 def test_stripping() -> None:
-    assert latex.stripped(METHOD) == "We map $x$ to $z$. \nIt keeps 5\\% of them.\\\\\nAs say, ."
-    assert latex.stripped(latex.stripped(METHOD)) == latex.stripped(METHOD)
-    assert latex.stripped(r"\begin{figure} never ends") == r"\begin{figure} never ends"
+    assert stripped(METHOD) == "We map $x$ to $z$. \nIt keeps 5\\% of them.\\\\\nAs say, ."
+    assert stripped(stripped(METHOD)) == stripped(METHOD)
+    assert stripped(r"\begin{figure} never ends") == r"\begin{figure} never ends"
     plain = "Nothing\n\nto take out: \\emph{a} {{b}} $c_1$."
-    assert latex.stripped(plain) == plain
+    assert stripped(plain) == plain
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image, ImageChops
 from tools.samples.aibench.draw import DRAWINGS, IMAGES, draw_all
 
+from limner.core.latex_text import stripped as stripped_latex
 from limner.exams import read, resolve
-from limner.exams.aibench import latex
 from limner.exams.aibench.data import FILE, LEVELS
 
 SAMPLE = IMAGES.parent
@@ -95,7 +95,7 @@ def test_names_in_other_questions_are_in_the_figure(row: dict[str, Any]) -> None
 def test_method_texts_look_like_latex(row: dict[str, Any]) -> None:
     assert row["method_text"].startswith("\\section{")
     assert 60 <= len(row["method_text"].split()) <= 160
-    stripped = latex.stripped(row["method_text"])
+    stripped = stripped_latex(row["method_text"])
     assert "\\emph{" in stripped
     for gone in ("\\cite", "figure}", "\n%", "\\includegraphics"):
         assert gone not in stripped

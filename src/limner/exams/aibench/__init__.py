@@ -8,6 +8,7 @@ from .modes import MODES
 from .plots import PLOTS
 from .protocol import AIBench
 from .results import read_results
+from .write import write
 
 _HERE = Path(__file__).parent
 
@@ -26,4 +27,6 @@ AIBENCH = Kind(
     plots=PLOTS,
     modes=MODES,
     statistics={"questions": count_questions},
+    recipe=_HERE / "recipe",
+    write=write,
 )

@@ -10,10 +10,11 @@ from typing import Any
 from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant
 from ...core.evidence import AESTHETICS, measurers, number
 from ...core.exam import Question
+from ...core.latex_text import stripped
 from ...core.marks import Criterion, Mark
 from ...core.prompts import Prompts
 from ...core.protocol import Evidence, Protocol, Reading, Row, Score
-from . import answers, labels, latex
+from . import answers, labels
 from .data import LEVELS, ChoiceQuestion, QuestionsRubric
 
 ALL = "all"
@@ -54,7 +55,7 @@ class AIBench(Protocol[QuestionsRubric]):
 
     def drawing_prompt(self, question: Question[QuestionsRubric], group: str | None, options: Mapping[str, str]) -> str:
         """The method text with a short instruction, or with a longer one for open models."""
-        method = latex.stripped(question.prompt) if options.get("latex") == "strip" else question.prompt
+        method = stripped(question.prompt) if options.get("latex") == "strip" else question.prompt
         return PROMPTS.fill("draw-open" if group == "open" else "draw-closed", method=method)
 
     def asks(self, question: Question[QuestionsRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:

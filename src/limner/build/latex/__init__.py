@@ -1,0 +1,1 @@
+"""Papers as LaTeX: sources read, made one text, their sections and figures found."""

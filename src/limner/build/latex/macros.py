@@ -1,0 +1,230 @@
+r"""Macros that a paper defines for itself are put into words: ``\newcommand`` with arguments, ``\def`` and their kin.
+
+What TeX would need to run (conditions, catcodes, counters) is left as it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .flatten import FlatPaper
+
+MAX_STEPS = 50_000
+MAX_LENGTH = 5_000_000
+MAX_BODY = 20_000
+_NAME = re.compile(r"\\([a-zA-Z@]+\*?|.)", re.DOTALL)
+_WORD_END = re.compile(r"\\[a-zA-Z@]+\Z")
+_BLANK = re.compile(r"\s*")
+_DEFINING = frozenset({"newcommand", "renewcommand", "providecommand", "DeclareRobustCommand", "def", "gdef", "edef",
+                       "xdef", "DeclareMathOperator", "let"})  # fmt: skip
+_BEYOND = re.compile(r"@|\\(?:if|else|fi|csname|expandafter|futurelet|catcode|def|let|begingroup|stepcounter|value)\b")
+"""Bodies with these need TeX itself."""
+_STRUCTURE = "section subsection subsubsection paragraph chapter begin end item label caption title author maketitle"
+_LINKS = "cite citep citet ref eqref footnote input include includegraphics bibliography url href"
+_LOOKS = "textbf textit emph texttt textsc mathbf mathrm frac sum left right"
+_KEPT = frozenset(f"{_STRUCTURE} {_LINKS} {_LOOKS}".split())
+"""Commands whose meaning the next steps go by; a paper's own versions change how they look, no more."""
+
+
+@dataclass(frozen=True)
+class LatexMacro:
+    """A macro of the paper's own.
+
+    Attributes:
+        default: What stands for the first argument where it is left out; None where all are wanted.
+    """
+
+    arguments: int
+    body: str
+    default: str | None = None
+
+
+def expanded(paper: FlatPaper) -> tuple[str, tuple[str, ...]]:
+    """The document with its own macros put into words, and what could not be."""
+    expander = _Expander()
+    expander.run(paper.preamble)
+    text = expander.run(paper.body)
+    return text, tuple(dict.fromkeys(expander.notes))
+
+
+class _Expander:
+    """Goes through a text once; definitions count from where they stand."""
+
+    def __init__(self) -> None:
+        self.macros: dict[str, LatexMacro] = {}
+        self.notes: list[str] = []
+        self.steps = self.length = 0
+        self.text, self.at, self.rest = "", 0, list[str]()
+
+    def run(self, text: str) -> str:
+        out: list[str] = []
+        self.text, self.at, self.rest = text, 0, []
+        while True:
+            start = self.text.find("\\", self.at)
+            if start < 0:
+                out.append(self.text[self.at :])
+                if not self.rest:
+                    return "".join(out)
+                self.text, self.at = self.rest.pop(), 0
+                continue
+            out.append(self.text[self.at : start])
+            self.at = start
+            out.append(self._command())
+
+    def _command(self) -> str:
+        """What stands for the command here, where that is final; what is to be looked at again goes in front."""
+        found = _NAME.match(self.text, self.at)
+        if found is None:
+            self.at += 1
+            return "\\"
+        name = found[1].rstrip("*")
+        if name in _DEFINING:
+            start, self.at = self.at, found.end()
+            if self._define(name):
+                return ""
+            written, self.at = self.text[start : found.end()], found.end()
+            return written
+        macro = self.macros.get(found[1]) or self.macros.get(name)
+        if macro is None or self.steps >= MAX_STEPS or self.length >= MAX_LENGTH:
+            self.at = found.end()
+            if macro is not None:
+                self.notes.append("macros that lead to ever more text are left as they stand")
+            return found[0]
+        self.at = found.end() if found[1] in self.macros else found.end() - found[1].count("*")
+        self._apply(macro, name)
+        return ""
+
+    def _apply(self, macro: LatexMacro, name: str) -> None:
+        values = []
+        for number in range(macro.arguments):
+            optional = number == 0 and macro.default is not None
+            value = self._optional() if optional else self._argument()
+            values.append((macro.default or "") if optional and value is None else value or "")
+        body = re.sub(r"#([1-9])", lambda spot: values[int(spot[1]) - 1] if int(spot[1]) <= len(values) else "",
+                      macro.body)  # fmt: skip
+        if name.isalpha() and macro.arguments == 0:
+            # TeX passes over the blanks behind a command; \xspace gives one back where a word goes on.
+            gap = _BLANK.match(self.text, self.at)
+            after = gap.end() if gap and "\n\n" not in gap[0] else self.at
+            if body.rstrip().endswith("\\xspace"):
+                body = body.rstrip().removesuffix("\\xspace")
+                following = self.text[after : after + 1]
+                body += " " if after > self.at and (following.isalnum() or following in "\\$(") and following else ""
+            elif self.text[after : after + 2] == "{}":
+                after += 2
+            self.at = after
+        following = next((text[:1] for text in (self.text[self.at :], *reversed(self.rest)) if text), "")
+        if _WORD_END.search(body) and following.isalpha():
+            body += " "  # The command at its end must not grow into the next word.
+        self.steps += 1
+        self.length += len(body)
+        self.rest.append(self.text[self.at :])
+        self.text, self.at = body, 0
+        if len(self.rest) > 500:
+            self.text, self.rest = self.text + "".join(reversed(self.rest)), []
+
+    def _define(self, how: str) -> bool:
+        if self.text[self.at : self.at + 1] == "*":
+            self.at += 1
+        name = self._defined_name()
+        if name is None:
+            return False
+        count, default = 0, None
+        if how == "let":
+            self._let(name)
+            return True
+        if how in ("def", "gdef", "edef", "xdef"):
+            parameters = re.compile(r"((?:#[1-9])*)\s*(?=\{)").match(self.text, self.at)
+            if parameters is None:
+                return False
+            count, self.at = len(parameters[1]) // 2, parameters.end()
+        elif how != "DeclareMathOperator":
+            size = self._optional()
+            count = int(size) if size and size.strip().isdigit() else 0
+            default = self._optional() if size else None
+        body = self._argument()
+        if body is None:
+            return False
+        if how == "DeclareMathOperator":
+            body = rf"\operatorname{{{body}}}"
+        self._keep(how, name, LatexMacro(count, body, default))
+        return True
+
+    def _keep(self, how: str, name: str, macro: LatexMacro) -> None:
+        if how == "providecommand" and name in self.macros:
+            return
+        if name in _KEPT or _BEYOND.search(macro.body) or len(macro.body) > MAX_BODY or macro.arguments > 9:
+            self.macros.pop(name, None)
+            return
+        self.macros[name] = macro
+
+    def _let(self, name: str) -> None:
+        found = re.compile(r"\s*=?\s*\\([a-zA-Z@]+|.)").match(self.text, self.at)
+        if found is None:
+            return
+        self.at = found.end()
+        self._keep("let", name, self.macros.get(found[1]) or LatexMacro(0, "\\" + found[1]))
+
+    def _defined_name(self) -> str | None:
+        found = re.compile(r"\s*(?:\{\s*\\([a-zA-Z@]+|.)\s*\}|\\([a-zA-Z@]+|.))").match(self.text, self.at)
+        if found is None:
+            return None
+        self.at = found.end()
+        return found[1] or found[2]
+
+    def _optional(self) -> str | None:
+        self._ahead()
+        if self.text[self.at : self.at + 1] != "[":
+            return None
+        depth = 0
+        for place in range(self.at + 1, len(self.text)):
+            letter = self.text[place]
+            depth += (letter == "{") - (letter == "}")
+            if letter == "]" and depth == 0:
+                value, self.at = self.text[self.at + 1 : place], place + 1
+                return value
+        return None
+
+    def _argument(self) -> str | None:
+        """A group without its braces, a command, or one letter."""
+        self._ahead()
+        first = self.text[self.at : self.at + 1]
+        if first != "{":
+            found = _NAME.match(self.text, self.at)
+            value = found[0] if found else first
+            self.at += len(value)
+            return value or None
+        while (end := closing(self.text, self.at)) is None:
+            if not self.rest:
+                return None
+            self.text += self.rest.pop()
+        value, self.at = self.text[self.at + 1 : end], end + 1
+        return value
+
+    def _ahead(self) -> None:
+        """Pass over blanks; where the text ends, what follows is drawn up."""
+        while True:
+            gap = _BLANK.match(self.text, self.at)
+            assert gap is not None
+            if gap.end() < len(self.text) or not self.rest:
+                self.at = gap.end()
+                return
+            self.text += self.rest.pop()
+
+
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+
+
+def closing(text: str, opening: int) -> int | None:
+    r"""Where the brace that closes the one at `opening` stands.
+
+    >>> closing(r"{a{b}\\}}c", 0)
+    7
+    """
+    depth = 0
+    for found in _BRACE.finditer(text, opening):
+        depth += (found[0] == "{") - (found[0] == "}")
+        if depth == 0:
+            return found.start()
+    return None

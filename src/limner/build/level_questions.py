@@ -1,0 +1,54 @@
+"""A level's questions are asked for: from the graph and the original figure, at level 4 also from the text."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+from pydantic import Field
+
+from ..core.asks import Contract, Picture, Text
+from ..core.data_files import StrictModel
+from .base import Bench, BuildItem, BuildStep, NoSettings, Use
+from .logic.drafts import parse_set
+from .logic.graph import LogicGraph
+from .logic.rules import Level
+from .paper_rules import read_rules
+
+
+class ComponentSettings(StrictModel):
+    """Of level 1.
+
+    Attributes:
+        absent: How many of its questions ask for parts that the method does not have, so that "yes" is not always
+            right; with 0 all ask for parts that are there, as in the paper.
+    """
+
+    absent: int = Field(default=3, ge=0, le=7)
+
+
+async def _asked(item: BuildItem, bench: Bench, level: Level) -> BuildItem:
+    rules, graph = read_rules(bench.folder).questions, LogicGraph.model_validate(item.body["graph"])
+    size, method = rules.levels[level], item.body["method"]
+    absent = bench.settings.absent if isinstance(bench.settings, ComponentSettings) else 0
+    fields = {"least": str(size.least), "most": str(size.most), "graph": json.dumps(item.body["graph"], indent=1)}
+    if level == "component":
+        fields["absent"] = str(absent)
+    elif level == "semantics":
+        fields["method"] = method
+    shown = Text(bench.prompts.fill(f"{level}-questions", **fields))
+    contract = Contract(
+        partial(parse_set, level=level, graph=graph, method=method, absent=absent, rules=rules), heavy=True
+    )
+    picture = Picture(item.body["image"], max_side=1536)
+    drafts = await bench.ask("annotator", item, [picture, shown], contract)
+    return item.having(**{f"{level}_set": [one.model_dump(mode="json", exclude_defaults=True) for one in drafts]})
+
+
+def level_step(level: Level, about: str) -> BuildStep:
+    """The step that asks for one level's questions."""
+    return BuildStep(
+        f"{level}-questions", about, ComponentSettings if level == "component" else NoSettings, ("annotator",),
+        (f"{level}-questions",), ("graph", "method", "image"), "paper", "paper", each=partial(_asked, level=level),
+        use=(Use("annotator", 3000 + 4000 * (level == "semantics"), 2000, pictures=1),),
+    )  # fmt: skip

@@ -1,0 +1,188 @@
+"""The rules of the four question sets, held against the graph: counts, tracks, bans, distractors."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from ..latex.plain import folded, occurs
+from .drafts import DraftQuestion
+from .graph import LogicGraph
+from .rules import Level, QuestionRules
+
+PATTERNS = ("parallel", "fan-in", "fan-out", "feedback")
+ASPECTS = ("modality", "task", "mechanism")
+TRIVIAL = re.compile(r"^(?:reshape|concat\w*|flatten|add|sum|\+|⊕|norm\w*|softmax|relu|linear|dropout)$", re.IGNORECASE)
+Drafts = Sequence[DraftQuestion]
+
+
+def check_set(
+    drafts: Drafts, level: Level, graph: LogicGraph, method: str, absent: int, rules: QuestionRules
+) -> list[str]:
+    """What is wrong with a level's questions, in words that can be told to the model that wrote them."""
+    size, found = rules.levels[level], list[str]()
+    if not size.least <= len(drafts) <= size.most:
+        found.append(f"{len(drafts)} questions; {size.least} to {size.most} are wanted")
+    if twice := {draft.question for draft in drafts if [other.question for other in drafts].count(draft.question) > 1}:
+        found.append(f"two questions are the same: {min(twice)}")
+    check = _CHECKS[level]
+    for n, draft in enumerate(drafts, 1):
+        problems = [*banned(draft, level, graph, rules), *_ids(draft, graph)] or list(check(draft, graph, method))
+        found += [f"question {n}: {problem}" for problem in problems]
+    return found + list(_whole(drafts, level, absent, rules))
+
+
+def banned(draft: DraftQuestion, level: Level, graph: LogicGraph, rules: QuestionRules) -> Iterator[str]:
+    """What a question of this level may not say; names of the graph's parts may."""
+    text = " | ".join((draft.question, *draft.options.values()))
+    for label in sorted({node.label for node in graph.nodes}, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "□", text, flags=re.IGNORECASE)
+    for name in rules.levels[level].bans:
+        for pattern in rules.bans[name]:
+            if said := re.search(pattern, text, re.IGNORECASE):
+                yield f'it says "{said[0]}", which a question of this level may not ({name})'
+
+
+def _ids(draft: DraftQuestion, graph: LogicGraph) -> Iterator[str]:
+    for node in draft.nodes:
+        if node not in graph.by_id:
+            yield f"nodes names {node}, which the graph does not have"
+
+
+def _component(draft: DraftQuestion, graph: LogicGraph, method: str) -> Iterator[str]:
+    if {option.casefold() for option in draft.options.values()} != {"yes", "no"}:
+        yield "its options are Yes and No"
+        return
+    if not 1 <= len(draft.synonyms) <= 2:
+        yield "one or two synonyms are wanted"
+    for name in (draft.part, *draft.synonyms):
+        if folded(name) not in folded(draft.question) or not folded(name):
+            yield f'the question must name "{name}"'
+    if draft.track == "absent":
+        if draft.yes_or_no != "no":
+            yield "of a part that is not there, No is right"
+        for name in (draft.part, *draft.synonyms):
+            labels = [folded(node.label) for node in graph.nodes]
+            if occurs(name, method) or folded(name) in labels:
+                yield f'"{name}" occurs in the text: it is not absent'
+        return
+    if draft.track is None:
+        yield "track is A, B or absent"
+    if draft.yes_or_no != "yes":
+        yield "of a part that is there, Yes is right"
+    if len(draft.nodes) != 1:
+        yield "nodes holds the id of the one part it asks for"
+    elif folded(graph.by_id[draft.nodes[0]].label) != folded(draft.part):
+        yield f'part is the node\'s own name, "{graph.by_id[draft.nodes[0]].label}"'
+    elif draft.track == "B" and TRIVIAL.match(draft.part.strip()):
+        yield f'"{draft.part}" is a trivial operation'
+
+
+def _topology(draft: DraftQuestion, graph: LogicGraph, method: str) -> Iterator[str]:
+    if draft.track not in ("A", "B"):
+        yield "track is A or B"
+    if draft.about == "path":
+        if len(draft.nodes) != 2 or {option.casefold() for option in draft.options.values()} != {"yes", "no"}:
+            yield "a question on a path has two nodes, and the options Yes and No"
+        elif (draft.yes_or_no == "yes") != ((draft.nodes[0], draft.nodes[1]) in graph.pairs):
+            yield f"its answer is not the graph's: is there an edge {draft.nodes[0]} -> {draft.nodes[1]}?"
+        return
+    if draft.about not in ("next", "previous") or len(draft.nodes) != 1:
+        yield "about is next, previous or path; for next and previous, nodes holds the one node asked about"
+        return
+    node = draft.nodes[0]
+    right = graph.receivers(node) if draft.about == "next" else graph.givers(node)
+    named = {folded(other.label): other.id for other in graph.nodes}
+    if len(draft.options) != 4:
+        yield "it has four options"
+    for letter, option in draft.options.items():
+        id = named.get(folded(option))
+        if id is None:
+            yield f'option {letter}, "{option}", is no node of the graph'
+        elif letter == draft.correct_option and id not in right:
+            yield f'"{option}" is not {draft.about} to {node} in the graph'
+        elif letter != draft.correct_option and id in right:
+            yield f'option {letter}, "{option}", is right, too'
+        elif letter != draft.correct_option and (id == node or id not in graph.near(node) | _around(graph, right)):
+            yield f'option {letter}, "{option}", is no plausible neighbour: same phase, or at most two edges away'
+
+
+def _around(graph: LogicGraph, nodes: set[str]) -> set[str]:
+    return {other for node in nodes for other in graph.near(node)}
+
+
+def _phase(draft: DraftQuestion, graph: LogicGraph, method: str) -> Iterator[str]:
+    if len(draft.options) != 4:
+        yield "it has four options"
+    if draft.about not in PATTERNS or draft.holds is None:
+        yield f"about is one of {', '.join(PATTERNS)}, and holds says whether the graph has it"
+        return
+    if not draft.nodes:
+        yield "nodes names what the pattern is made of"
+        return
+    if _pattern(draft.about, draft.nodes, graph) != draft.holds:
+        yield f"holds is not the graph's: {draft.about} of {', '.join(draft.nodes)}"
+    elif draft.yes_or_no is not None and (draft.yes_or_no == "yes") != draft.holds:
+        yield "its right option says the opposite of holds"
+
+
+def _pattern(name: str, nodes: Sequence[str], graph: LogicGraph) -> bool:
+    """Whether the graph has it: of parallel nodes all, of the others the first with the rest."""
+    if name == "parallel":
+        return len(nodes) > 1 and not any((a, b) in graph.pairs for a in nodes for b in nodes if a != b)
+    first, rest = nodes[0], set(nodes[1:])
+    if name == "fan-in":
+        givers = graph.givers(first)
+        return len(givers & rest if rest else givers) > 1 and rest <= givers
+    if name == "fan-out":
+        receivers = graph.receivers(first)
+        return len(receivers & rest if rest else receivers) > 1 and rest <= receivers
+    back = [(a, b) for a, b in graph.pairs if graph.phase_number(b) < graph.phase_number(a) or _leads(graph, b, a)]
+    return any(a in nodes and b in nodes for a, b in back)
+
+
+def _leads(graph: LogicGraph, start: str, end: str) -> bool:
+    seen, open_ = set[str](), [start]
+    while open_:
+        node = open_.pop()
+        if node == end:
+            return True
+        if node not in seen:
+            seen.add(node)
+            open_ += graph.receivers(node)
+    return False
+
+
+def _semantics(draft: DraftQuestion, graph: LogicGraph, method: str) -> Iterator[str]:
+    if len(draft.options) != 4:
+        yield "it has four options"
+    if draft.about not in ASPECTS:
+        yield f"about is one of {', '.join(ASPECTS)}"
+
+
+def _whole(drafts: Drafts, level: Level, absent: int, rules: QuestionRules) -> Iterator[str]:
+    if level == "component":
+        there = [draft for draft in drafts if draft.track != "absent"]
+        if len(drafts) - len(there) != absent:
+            yield f"{len(drafts) - len(there)} questions on parts that are absent; {absent} are wanted"
+        most = max(1, math.ceil(rules.track_b * len(there)))
+        if sum(draft.track == "B" for draft in there) > most:
+            yield f"at most {most} questions of track B, the others of track A"
+        return
+    if level == "semantics" and (lacking := [name for name in ASPECTS if not any(one.about == name for one in drafts)]):
+        yield f"no question on {', '.join(lacking)}"
+    if level == "phase" and len({draft.about for draft in drafts}) < 2:
+        yield "at least two of the patterns are asked for"
+    said = [draft.yes_or_no for draft in drafts if draft.yes_or_no]
+    most = max(said.count("yes"), said.count("no"), 0)
+    if most > math.ceil(len(said) / 2):
+        yield f"of {len(said)} questions to be answered with yes or no, {most} have the same answer: as many yes as no"
+
+
+_CHECKS: dict[Level, Callable[[DraftQuestion, LogicGraph, str], Iterator[str]]] = {
+    "component": _component,
+    "topology": _topology,
+    "phase": _phase,
+    "semantics": _semantics,
+}

@@ -1,0 +1,31 @@
+"""The rules by which papers become questions: a recipe's rules.toml."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from ..core.data_files import StrictModel, read_model
+from .latex.rules import FigureRules, MethodRules
+from .logic.rules import LogRules, QuestionRules
+
+FILE = "rules.toml"
+
+
+class RecipeRules(StrictModel):
+    """All of a rules.toml."""
+
+    method: MethodRules
+    figures: FigureRules
+    log: LogRules
+    questions: QuestionRules
+
+
+@lru_cache(maxsize=8)
+def read_rules(folder: Path) -> RecipeRules:
+    """The rules in a recipe's folder.
+
+    Raises:
+        DataError: They cannot be read, or something in them does not fit.
+    """
+    return read_model(folder / FILE, RecipeRules)

@@ -1,0 +1,41 @@
+"""The method figure among the likeliest: two at a time, in both orders; who does not win both ways does not win."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.asks import Contract, Picture, Text, Unreadable
+from ...core.json_reader import loads
+from ..base import Bench, BuildItem, BuildStep, Use
+
+
+async def figure_pick(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    candidates = item.body["candidates"]
+    best, duels = candidates[0], list[dict[str, Any]]()
+    for n, other in enumerate(candidates[1:], 1):
+        first = await _better(item, bench, best, other, f"{n}a")
+        second = await _better(item, bench, other, best, f"{n}b")
+        # The rules put the first before the second; only one voice in both orders speaks against them.
+        wins = first == 2 and second == 1
+        duels.append({"held": best["file"], "against": other["file"], "won": wins, "agreed": first != second})
+        best = other if wins else best
+    return item.having(image=best["image"], caption=best["caption"], figure_file=best["file"], duels=duels)
+
+
+async def _better(item: BuildItem, bench: Bench, one: dict[str, Any], other: dict[str, Any], name: str) -> int:
+    shown = bench.prompts.fill("figure-pair", first=one["caption"] or "none", second=other["caption"] or "none")
+    pictures = [Picture(one["image"], max_side=1024), Picture(other["image"], max_side=1024)]
+    return await bench.ask("chooser", item, [*pictures, Text(shown)], Contract(_choice), name)
+
+
+def _choice(text: str) -> int:
+    choice: Any = loads(text).get("figure")
+    if type(choice) is not int or choice not in (1, 2):
+        raise Unreadable('"figure" must be 1 or 2')
+    return choice
+
+
+STEP = BuildStep("figure-pick", "the method figure, by pairs in both orders", roles=("chooser",),
+                 prompts=("figure-pair",), reads=("candidates",), takes="paper", makes="paper", each=figure_pick,
+                 use=(Use("chooser", 300, 30, pictures=2, calls=6),))  # fmt: skip

@@ -1,0 +1,39 @@
+"""Screen 1: a model answers the questions from the original figure; papers with many wrong answers go out whole."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ...core.data_files import StrictModel
+from ..base import Bench, BuildItem, BuildStep, Dropped, Use
+from ..screens import answered, as_question
+
+
+class FigureScreenSettings(StrictModel):
+    """How screen 1 is done.
+
+    Attributes:
+        exam: The kind of exam whose protocol asks.
+        variant: How it asks: all questions in one call, or one a call.
+        least: The share of right answers a paper needs; the AIBench paper does not tell its own.
+    """
+
+    exam: str
+    variant: str = "batched"
+    least: float = Field(default=0.6, ge=0, le=1)
+
+
+async def figure_screen(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    how: FigureScreenSettings = bench.settings
+    question = as_question(item, item.body["checklist"], how.exam)
+    right = await answered(item, bench, "solver", question, how.exam, how.variant)
+    share = sum(right.values()) / len(right)
+    if share < how.least:
+        raise Dropped("too few answers from its own figure", f"{sum(right.values())} of {len(right)} are right")
+    return item.having(screened=share, wrong=[key for key, hit in right.items() if not hit])
+
+
+STEP = BuildStep("figure-screen", "screen 1: papers whose own figure answers too few", FigureScreenSettings,
+                 ("solver",), reads=("checklist", "image", "method"), takes="paper", makes="paper",
+                 each=figure_screen, use=(Use("solver", 2500, 250, pictures=1),))  # fmt: skip

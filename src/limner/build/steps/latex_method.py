@@ -1,0 +1,91 @@
+"""The method section: files put together, macros put into words, the section found by rules or else by a model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...core.asks import Contract, Text, Unreadable
+from ...core.data_files import StrictModel
+from ...core.errors import DataError, UsageError
+from ...core.json_reader import loads
+from ..base import Bench, BuildItem, BuildStep, Dropped, Use
+from ..latex.figures import candidates
+from ..latex.flatten import flatten
+from ..latex.macros import expanded
+from ..latex.sections import LatexSection, method_section, sections
+from ..latex.sources import read_source
+from ..paper_rules import RecipeRules, read_rules
+
+SHOWN = 60
+"""Words of each section that the model is shown."""
+
+
+class LatexMethodSettings(StrictModel):
+    """How long a method text may be, in characters; a longer one fits no painter."""
+
+    longest: int = 60_000
+
+
+async def latex_method(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    rules = read_rules(bench.folder)
+    try:
+        read = await asyncio.to_thread(_read, Path(item.body["path"]), item.id)
+    except DataError as error:
+        raise Dropped("no LaTeX that can be read", str(error)) from error
+    document, preamble, names, notes = read
+    found = sections(document)
+    if not found:
+        raise Dropped("no sections")
+    chosen = method_section(found, rules.method)
+    section, by = chosen or (await _asked(item, bench, found, rules), "a model")
+    if section.words < rules.method.least_words:
+        raise Dropped("method section too short", f"{section.words} words of at least {rules.method.least_words}")
+    if len(section.text) > bench.settings.longest:
+        raise Dropped("method section too long", f"{len(section.text):,} characters")
+    try:
+        figures = candidates(document, section.text, names, rules.figures, preamble)
+    except ModuleNotFoundError as error:
+        raise UsageError("reading LaTeX needs pylatexenc: pip install 'limner[build]'") from error
+    return item.having(
+        method=section.text, method_title=section.title, method_by=by, notes=list(notes),
+        figures=[one.__dict__ for one in figures],
+    )  # fmt: skip
+
+
+def _read(path: Path, id: str) -> tuple[str, str, frozenset[str], tuple[str, ...]]:
+    source = read_source(path, id)
+    flat = flatten(source)
+    document, notes = expanded(flat)
+    missing = tuple(f"{name} is not in the source" for name in flat.missing)
+    return document, flat.preamble, source.names, (*source.left_out, *missing, *notes)
+
+
+async def _asked(item: BuildItem, bench: Bench, found: Sequence[LatexSection], rules: RecipeRules) -> LatexSection:
+    listed = "\n\n".join(
+        f"{n}. {one.title} ({one.words} words)\n{' '.join(one.text.split()[:SHOWN])}" for n, one in enumerate(found, 1)
+    )
+    shown = Text(bench.prompts.fill("method-section", sections=listed))
+    contract = Contract(partial(_number, count=len(found)))
+    number = await bench.ask("reader", item, [shown], contract)
+    if number == 0:
+        raise Dropped("no method section")
+    return found[number - 1]
+
+
+def _number(text: str, count: int) -> int:
+    number: Any = loads(text).get("section")
+    if type(number) is not int or not 0 <= number <= count:
+        raise Unreadable(f'"section" must be a number from 1 to {count}, or 0 where none is the method section')
+    return number
+
+
+STEP = BuildStep(
+    "latex-method", "the method section, by its heading or by a model; figures by file name and caption",
+    LatexMethodSettings, ("reader",), ("method-section",), ("path", "changed"), takes="paper", makes="paper",
+    each=latex_method, use=(Use("reader", 1500, 20),), version=1,
+)  # fmt: skip

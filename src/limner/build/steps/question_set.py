@@ -1,0 +1,29 @@
+"""The four sets as one checklist, with letters dealt out so that no constant answer wins; the graph is drawn."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ...core.choices import balanced
+from ...svg.rendering import render
+from ..base import Bench, BuildItem, BuildStep
+from ..logic.drafts import checklist
+from ..logic.graph import LogicGraph
+from ..logic.graph_svg import to_svg
+from ..logic.rules import Level
+from ..paper_rules import read_rules
+
+LEVELS: tuple[Level, ...] = ("component", "topology", "phase", "semantics")
+
+
+async def question_set(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    rows = checklist({level: item.body[f"{level}_set"] for level in LEVELS}, read_rules(bench.folder).questions)
+    drawn = to_svg(LogicGraph.model_validate(item.body["graph"]))
+    picture, _ = await asyncio.to_thread(lambda: bench.blobs.put(render(drawn)))
+    return item.having(checklist=balanced(rows, item.id), graph_svg=drawn, graph_image=picture)
+
+
+STEP = BuildStep("question-set", "one checklist, its letters dealt out evenly",
+                 reads=("graph", *(f"{level}_set" for level in LEVELS)), takes="paper", makes="paper",
+                 each=question_set)  # fmt: skip

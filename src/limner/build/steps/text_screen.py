@@ -1,0 +1,52 @@
+"""Screen 2: what was answered wrongly is asked again, of a stronger model that has the text; wrong twice goes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from ...core.choices import balanced
+from ...core.data_files import StrictModel
+from ..base import Bench, BuildItem, BuildStep, Dropped, Use
+from ..screens import answered, as_question
+
+
+class TextScreenSettings(StrictModel):
+    """How screen 2 is done.
+
+    Attributes:
+        exam: The kind of exam whose protocol asks.
+        variant: How it asks.
+        each_level: So many questions of each level must be left, or the paper goes out.
+    """
+
+    exam: str
+    variant: str = "batched"
+    each_level: int = Field(default=1, ge=0)
+
+
+async def text_screen(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    how: TextScreenSettings = bench.settings
+    rows: list[dict[str, Any]] = item.body["checklist"]
+    keys = [one.key for one in as_question(item, rows, how.exam).rubric.checklist]
+    asked = [row for row, key in zip(rows, keys, strict=True) if key in item.body["wrong"]]
+    gone = set[str]()
+    if asked:
+        question = as_question(item, asked, how.exam)
+        context = bench.prompts.fill("text-screen", method=item.body["method"])
+        right = await answered(item, bench, "expert", question, how.exam, how.variant, context)
+        gone = {key for key, hit in right.items() if not hit}
+    kept = [row for row, key in zip(rows, keys, strict=True) if key not in gone]
+    for level in dict.fromkeys(row["level"] for row in rows):
+        left = sum(row["level"] == level for row in kept)
+        if left < how.each_level:
+            raise Dropped("a level without questions", f"{level}: {left} left")
+    removed = [row["question"] for row, key in zip(rows, keys, strict=True) if key in gone]
+    return item.having(checklist=balanced(kept, item.id), removed=removed)
+
+
+STEP = BuildStep("text-screen", "screen 2: questions answered wrongly twice", TextScreenSettings, ("expert",),
+                 ("text-screen",), ("checklist", "image", "method", "wrong"), "paper", "paper", each=text_screen,
+                 use=(Use("expert", 5000, 60, pictures=1),))  # fmt: skip

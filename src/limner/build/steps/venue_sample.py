@@ -1,0 +1,45 @@
+"""A sample of the papers that is spread evenly over their venues."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from pydantic import Field
+
+from ...core.data_files import StrictModel
+from ..base import Bench, BuildItem, BuildStep, Dropped, StepOutcome
+
+
+class VenueSettings(StrictModel):
+    """How many are drawn.
+
+    Attributes:
+        papers: In all; 0 takes every one. The AIBench paper took about 3,000.
+        seed: Another one draws others.
+    """
+
+    papers: int = Field(default=0, ge=0)
+    seed: int = 0
+
+
+async def venue_sample(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, StepOutcome]:
+    """See the module."""
+    how: VenueSettings = bench.settings
+    taken = {item.id for item in items} if how.papers == 0 else _drawn(items, how)
+    return {item.id: item if item.id in taken else Dropped("not drawn") for item in items}
+
+
+def _drawn(items: Sequence[BuildItem], how: VenueSettings) -> set[str]:
+    """One of each venue in turn, until there are enough; a venue that is used up is passed over."""
+    queues: dict[str, list[str]] = {}
+    for item in items:
+        queues.setdefault(item.body.get("venue", ""), []).append(item.id)
+    for queue in queues.values():
+        queue.sort(key=lambda id: hashlib.sha256(f"{how.seed}/{id}".encode()).digest())
+    turns = [(n, venue, id) for venue, queue in queues.items() for n, id in enumerate(queue)]
+    return {id for _, _, id in sorted(turns)[: how.papers]}
+
+
+STEP = BuildStep("venue-sample", "as many of each venue", VenueSettings, reads=("venue",), takes="paper",
+                 makes="paper", together=venue_sample)  # fmt: skip

@@ -1,0 +1,189 @@
+"""The rules of graphs, logs and the four question sets: what is good passes, every planted fault is told."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import limner
+from limner.build.logic.drafts import parse_set
+from limner.build.logic.graph import LogicGraph, parse_graph
+from limner.build.logic.graph_svg import to_svg
+from limner.build.logic.log import parse_log
+from limner.build.logic.rules import Level
+from limner.build.paper_rules import read_rules
+from limner.core.asks import Unreadable
+from limner.exams.aibench.data import LEVELS
+from limner.svg.clean import clean_with_notes
+from tests.build.papers import METHOD, THEMES, TIDE, Theme
+
+RULES = read_rules(Path(str(limner.__file__)).parent / "exams" / "aibench" / "recipe")
+NAMES: tuple[Level, ...] = ("component", "topology", "phase", "semantics")
+Change = Callable[[list[dict[str, Any]]], Any]
+
+
+def text_of(theme: Theme) -> str:
+    words = METHOD.replace("\\method", theme.title).replace("\\part", "\\emph")
+    words = words.replace("\\code{a}", "$h_a$").replace("\\code{b}", "$h_b$")
+    return words % {name: getattr(theme, name) for name in theme.__dataclass_fields__}
+
+
+def read(level: Level, rows: Any, absent: int = 3, theme: Theme = TIDE) -> int:
+    graph = LogicGraph.model_validate(theme.graph)
+    told = json.dumps({"questions": rows})
+    return len(parse_set(told, level, graph, text_of(theme), absent, RULES.questions))
+
+
+def test_levels_are_called_as_in_the_exam() -> None:
+    assert {rule.name: level for level, rule in RULES.questions.levels.items()} == LEVELS
+
+
+@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.title)
+def test_good_sets_pass(theme: Theme) -> None:
+    assert parse_graph(json.dumps(theme.graph), text_of(theme)).title == theme.title
+    assert parse_log(json.dumps(theme.log), text_of(theme), RULES.log).text().startswith(f"Step 1: {theme.left_model}")
+    assert [read(level, theme.questions(level), theme=theme) for level in NAMES] == [7, 5, 4, 5]
+
+
+def first(**change: Any) -> Change:
+    return lambda rows: [rows[0] | change, *rows[1:]]
+
+
+FAULTS: dict[str, tuple[Level, Change, str]] = {
+    "too few": ("component", lambda rows: rows[:3] + rows[4:6], "6 to 7 are wanted"),
+    "too many": ("phase", lambda rows: [*rows, *(row | {"question": row["question"] + "!"} for row in rows)], "4 to 5"),
+    "twice the same": ("semantics", lambda rows: [rows[0], *rows[:1], *rows[2:]], "the same"),
+    "no absent part": ("component", lambda rows: [*rows[:4], *(first(question=row["question"] + " ")([row])[0]
+                       for row in rows[:3])], "absent; 3 are wanted"),
+    "absent part that is there": ("component", lambda rows: [*rows[:6], rows[6] | {
+        "part": "Water Level", "question": "Is the 'Water Level' (word splitter) there?"}], "it is not absent"),
+    "absent and yes": ("component", lambda rows: [*rows[:6], rows[6] | {"correct_option": "B"}], "No is right"),
+    "present and no": ("component", first(correct_option="B"), "Yes is right"),
+    "all of track B": ("component", lambda rows: [row | {"track": "B"} for row in rows[:4]] + rows[4:], "of track B"),
+    "no synonym": ("component", first(synonyms=[]), "one or two synonyms"),
+    "synonym not named": ("component", first(synonyms=["Sluice"]), 'must name "Sluice"'),
+    "other part": ("component", first(nodes=["f"]), "the node's own name"),
+    "unknown node": ("component", first(nodes=["zz"]), "zz, which the graph does not have"),
+    "three options": ("component", first(options={"A": "Yes", "B": "No", "C": "Perhaps"}), "options are Yes and No"),
+    "reference named": ("topology", first(question="In the reference image, what comes next?"), "(reference)"),
+    "colour": ("topology", first(question="What receives the output of the blue box?"), "(colours)"),
+    "shape": ("topology", first(question="What receives the output of the rounded box?"), "(shapes)"),
+    "place": ("topology", first(question="What stands on the left of the encoder?"), "(places)"),
+    "colour in an option": ("semantics", lambda rows: [rows[0] | {"options": {**rows[0]["options"], "B": "red text"}},
+                            *rows[1:]], "(colours)"),
+    "wrong by the graph": ("topology", first(correct_option="B"), "is not next to"),
+    "two right": ("topology", lambda rows: [rows[0], rows[1], rows[2] | {"nodes": ["f"], "options": {
+        "A": "Gauge Encoder", "B": "Radar Encoder", "C": "Forecast Head", "D": "Water Level"}}, *rows[3:]],
+        "right, too"),
+    "no node": ("topology", lambda rows: [rows[0] | {"options": {**rows[0]["options"], "D": "Sluice"}}, *rows[1:]],
+                "no node of the graph"),
+    "far away": ("topology", lambda rows: [rows[0] | {"options": {**rows[0]["options"], "D": "Water Level"}},
+                 *rows[1:]], "no plausible neighbour"),
+    "path that is not there": ("topology", lambda rows: [*rows[:4], rows[4] | {"correct_option": "B"}],
+                               "not the graph's"),
+    "all paths there": ("topology", lambda rows: [*rows[:4], rows[3] | {"nodes": ["h", "o"], "question": "And after?"}],
+                        "as many yes as no"),
+    "numbered phase": ("phase", first(question="During Phase 1, are the encoders side by side?"), "(phases)"),
+    "no such pattern": ("phase", first(about="spiral"), "about is one of"),
+    "pattern denied": ("phase", first(holds=False), "holds is not the graph's"),
+    "answer against pattern": ("phase", first(correct_option="B"), "opposite of holds"),
+    "all yes": ("phase", lambda rows: [rows[0], rows[1], *(rows[0] | {"question": f"Once more, {n}: side by side?"}
+                for n in "ab")], "as many yes as no"),
+    "one pattern": ("phase", lambda rows: [rows[0] | {"question": f"Once more, {n}: side by side?"} for n in "abcd"],
+                    "at least two"),
+    "dataset": ("semantics", first(question="Is it trained on ImageNet or another?"), "(datasets)"),
+    "metric": ("semantics", first(question="What accuracy does the whole reach?"), "(metrics)"),
+    "motive": ("semantics", first(question="Why did they choose attention here?"), "(motives)"),
+    "aspect left out": ("semantics", lambda rows: [row | {"about": "task"} for row in rows], "no question on modality"),
+    "options alike": ("semantics", first(options=dict.fromkeys("ABCD", "Text")), "say the same"),
+    "letter that is none": ("semantics", first(correct_option="D", options={"A": "x", "B": "y"}),
+                            "none of its options"),
+    "no list": ("phase", lambda rows: {"a": rows}, "must have a list"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_planted_fault_is_told(fault: str) -> None:
+    level, change, said = FAULTS[fault]
+    with pytest.raises(Unreadable) as told:
+        read(level, change(TIDE.questions(level)))
+    assert said in str(told.value)
+
+
+def test_the_papers_own_way_has_no_absent_parts() -> None:
+    graph = TIDE.graph
+    rows = [
+        {"question": f"Is the '{node['label']}' component present (or {node['id']}-part)?", "correct_option": "B",
+         "options": {"A": "No", "B": "Yes"}, "rationale": "there", "track": "B" if n == 5 else "A",
+         "nodes": [node["id"]], "part": node["label"], "synonyms": [f"{node['id']}-part"]}
+        for n, node in enumerate(graph["nodes"][:6])
+    ]  # fmt: skip
+    assert read("component", rows, absent=0) == 6
+
+
+GRAPH_FAULTS: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
+    "invented node": (lambda g: g | {"nodes": [g["nodes"][0] | {"label": "Challenger Model"}, *g["nodes"][1:]]},
+                      "Challenger Model"),
+    "invented edge": (lambda g: g | {"edges": [g["edges"][0] | {"label": "secret sauce"}, *g["edges"][1:]]}, "sauce"),
+    "invented phase": (lambda g: g | {"phases": [{"id": "p1", "label": "Warmup"}, g["phases"][1]]}, "Warmup"),
+    "edge to nowhere": (lambda g: g | {"edges": [*g["edges"], {"source": "l", "target": "zz"}]}, "not there"),
+    "unknown phase": (lambda g: g | {"nodes": [g["nodes"][0] | {"phase_id": "p9"}, *g["nodes"][1:]]}, "p9"),
+    "lone node": (lambda g: g | {"edges": g["edges"][:-1]}, "no edge leads"),
+    "twice one id": (lambda g: g | {"nodes": [*g["nodes"], g["nodes"][0]]}, "have the id"),
+    "strange type": (lambda g: g | {"nodes": [g["nodes"][0] | {"type": "magic"}, *g["nodes"][1:]]}, "type"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", GRAPH_FAULTS)
+def test_graphs_that_do_not_hold_are_told(fault: str) -> None:
+    change, said = GRAPH_FAULTS[fault]
+    with pytest.raises(Unreadable, match=said):
+        parse_graph(json.dumps(change(TIDE.graph)), text_of(TIDE))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"name": "Challenger Model"}, "do not occur"), ({"action": "It outperforms all others"}, "outperforms"),
+     ({"next_logic": "goes to PyTorch"}, "pytorch"), ({"input": ["invented data"]}, "invented data"),
+     ({"action": ""}, "does not fit")],
+)  # fmt: skip
+def test_logs_keep_to_the_text(change: dict[str, Any], said: str) -> None:
+    log = TIDE.log
+    log["steps"][0] |= change
+    with pytest.raises(Unreadable, match=said):
+        parse_log(json.dumps(log), text_of(TIDE), RULES.log)
+
+
+LABEL = st.text(alphabet="abc <&>\"'é", min_size=1, max_size=40).filter(str.strip)
+
+
+@given(st.data())
+def test_any_graph_is_drawn_whole(data: st.DataObject) -> None:
+    count = data.draw(st.integers(3, 9))
+    ids = [f"n{n}" for n in range(count)]
+    phases = [{"id": f"p{n}", "label": data.draw(LABEL)} for n in range(data.draw(st.integers(1, 3)))]
+    nodes = [
+        {"id": id, "label": data.draw(LABEL), "phase_id": data.draw(st.sampled_from(phases))["id"],
+         "type": data.draw(st.sampled_from(["model", "data", "process", "decision"]))}
+        for id in ids
+    ]  # fmt: skip
+    pairs = [(ids[n], ids[(n + 1) % count]) for n in range(count)]
+    pairs += data.draw(st.lists(st.tuples(st.sampled_from(ids), st.sampled_from(ids)), max_size=5))
+    edges = [{"source": a, "target": b, "label": data.draw(st.one_of(st.just(""), LABEL))} for a, b in pairs]
+    way = data.draw(st.sampled_from(["Left-to-Right", "Top-to-Bottom"]))
+    graph = LogicGraph.model_validate(
+        {"title": data.draw(LABEL), "layout_direction": way, "phases": phases, "nodes": nodes, "edges": edges}
+    )
+    svg = to_svg(graph)
+    found = clean_with_notes(svg)
+    assert not math.isnan(found.width)
+    assert svg.count('class="edge"') == len(edges)
+    assert svg.count('class="data"') + svg.count('class="module"') == count
+    assert svg.count('class="data"') == sum(node["type"] == "data" for node in nodes)

@@ -1,0 +1,86 @@
+"""Makes the pictures of the page on AIBench's recipe: ``python -m tests.docs.questions_pictures``."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+from limner.build.engine import Spending
+from limner.build.open import new_build, with_models
+from limner.core import settings
+from limner.plots.funnel import plot_funnel
+from limner.store.open import open_store
+from limner.tables.builds import funnel_rows
+from tests.build.annotator import routes
+from tests.build.papers import TIDE, write_papers
+from tests.build.scripted import scripted, write_provider
+from tests.docs.blocks import ROOT
+from tests.site.conftest import chromium
+from tests.web.review.desk import TOKENS
+
+IMAGES = ROOT / "docs" / "images"
+ROLES = dict.fromkeys(("annotator", "checker", "expert"), "fake/llm")
+
+
+def small(data: bytes, name: str, width: int) -> None:
+    """A picture of few bytes."""
+    picture = Image.open(io.BytesIO(data)).convert("RGB")
+    picture.thumbnail((width, 10_000), Image.Resampling.LANCZOS)
+    picture.quantize(64, dither=Image.Dither.NONE).save(IMAGES / name, optimize=True)
+
+
+def made(folder: Path) -> None:
+    """The funnel and a logic graph."""
+    write_papers(folder / "papers")
+    with scripted(*routes()) as llm, open_store(str(folder / "store"), create=True) as store:
+        write_provider(folder, llm)
+        os.chdir(folder)
+        chosen = ["sources.folder=papers", "review.reviewers=0"]
+        builder = with_models(new_build(store, "mine", "questions", settings=chosen, roles=ROLES), settings.load())
+        builder.run(Spending())
+        counts, items = builder.look()
+        plot_funnel("mine", builder.recipe, funnel_rows(builder.recipe, counts), folder / "funnel.png")
+        small((folder / "funnel.png").read_bytes(), "build-aibench-funnel.png", 1000)
+        small(store.blobs.get(items[TIDE.id].body["graph_image"]), "build-aibench-graph.png", 900)
+
+
+def reviewed(folder: Path) -> None:
+    """The page of a review, with another reviewer's version."""
+    command = [sys.executable, "-m", "tests.web.review.desk", str(folder)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    address = process.stdout.readline().strip()
+    for browser in chromium.__wrapped__():  # type: ignore[attr-defined]
+        for who in ("anna", "ben"):
+            page = browser.new_context(viewport={"width": 1400, "height": 1000}).new_page()
+            page.goto(f"{address}/r/{TOKENS[who]}/item/CVPR_2025/paper1")
+            page.locator("#form textarea").first.wait_for()
+            if who == "anna":
+                page.get_by_label("Question", exact=True).first.fill("Is Part 1 where the flow begins?")
+                page.get_by_role("button", name="Save my changes").click()
+            else:
+                page.get_by_role("button", name="Accept as it is").click()
+            page.locator("#notice.done").wait_for()
+        page.locator("#others").scroll_into_view_if_needed()
+        small(page.screenshot(), "build-review.png", 1000)
+    process.terminate()
+    process.wait()
+
+
+def main() -> None:
+    """Make all of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "review").mkdir()
+        reviewed(Path(folder) / "review")
+        made(Path(folder))
+        os.chdir(ROOT)
+
+
+if __name__ == "__main__":
+    main()
