@@ -41,6 +41,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "exams": "List installed exams.",
         "exam": "Check an exam's data, or start an exam of your own.",
     },
+    "Train": {
+        "train": "Train a painter on what a build has made: FLUX-Reason.",
+    },
     "Evidence": {
         "evidence": "Measure stored drawings: text, regions, aesthetics.",
         "regions": "Count the regions of images; compare counters and see what they count.",
