@@ -9,8 +9,9 @@ import pytest
 from limner.calls import Fault
 from limner.core.asks import Unreadable
 from limner.core.settings import PainterFacts
+from limner.painters.diffusers.text_encoding import SEPARATOR
 from limner.strategies.clip_tokens import about
-from limner.strategies.rewrite import SEPARATOR, parted, read_traces, structured, thinking, without_thought
+from limner.strategies.rewrite import parted, read_traces, structured, thinking, without_thought
 from tests.strategies.support import Brush, Mind, draw, made, said_by_studio
 
 SOURCE = "The Encoder maps tokens to a Latent Code; a decoder reads it."
@@ -144,7 +145,9 @@ def test_a_trained_flux_reads_trace_separator_and_description_and_the_question_a
 def test_traces_may_come_from_a_file_instead_of_a_planner(tmp_path: Path) -> None:
     brush, file = Brush(), tmp_path / "oracle.jsonl"
     brush.reads_short = True  # type: ignore[attr-defined]
-    file.write_text(json.dumps({"id": "q1", "trace": "It has walls.", "final_prompt": "A cell.", "level": "PhD"}), "utf-8")
+    file.write_text(
+        json.dumps({"id": "q1", "trace": "It has walls.", "final_prompt": "A cell.", "level": "PhD"}), "utf-8"
+    )
     strategy = made("reason", None, traces=str(file), send="trained", tokens="2048")
     painting = draw(strategy, tmp_path, brush)
     (sent,) = brush.drawn

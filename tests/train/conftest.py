@@ -36,8 +36,9 @@ def write_samples(folder: Path, count: int = 4, **changes: Any) -> Path:
     for n, concept in enumerate(CONCEPTS[:count]):
         picture(n).save(folder / f"images/{n}.png")
         row = {
-            "id": f"s{n}", "level": "PhD", "discipline": "Biology", "concept": concept, "prompt": f"Draw the {concept}.",
-            "image": f"images/{n}.png", "elements": ["a", "b"], "dependencies": ["Defines(a, b)"],
+            "id": f"s{n}", "level": "PhD", "discipline": "Biology", "concept": concept,
+            "prompt": f"Draw the {concept}.", "image": f"images/{n}.png",
+            "elements": ["a", "b"], "dependencies": ["Defines(a, b)"],
             "trace": f"Think of the {concept}. It has parts.", "final_prompt": f"A {concept}, labelled.",
         }  # fmt: skip
         rows.append(row | changes)

@@ -32,7 +32,9 @@ def test_a_picture_goes_to_the_nearest_shape(width: int, height: int) -> None:
     st.integers(1, 5),
     st.integers(0, 9),
 )
-def test_an_epoch_shows_every_sample_in_batches_of_one_shape(groups: list[tuple[int, int]], batch: int, seed: int) -> None:
+def test_an_epoch_shows_every_sample_in_batches_of_one_shape(
+    groups: list[tuple[int, int]], batch: int, seed: int
+) -> None:
     found = order(groups, batch, seed, 0)
     assert all(len(each) == batch and len({groups[n] for n in each}) == 1 for each in found)
     counts = Counter(n for each in found for n in each)

@@ -46,7 +46,8 @@ def test_a_folder_without_samples_says_where_they_come_from(tmp_path: Path) -> N
 
 
 def question(id: str, prompt: str, **tags: str) -> Question[Any]:
-    return Question(id, prompt, None, tags)  # type: ignore[type-var]
+    rubric: Any = None
+    return Question(id, prompt, rubric, tags)
 
 
 def test_a_concept_of_the_exam_is_found_by_tag_by_prompt_and_as_the_whole_prompt(data: Path) -> None:

@@ -15,9 +15,9 @@ def test_the_papers_numbers_are_the_defaults() -> None:
 
 
 def test_settings_from_words() -> None:
-    found = parse({"rank": "16", "learning_rate": "3e-4", "checkpointing": "false", "modules": "attn.to_q,attn.to_k"})
-    assert (found.rank, found.learning_rate, found.checkpointing, found.modules) == (
-        16, 3e-4, False, ("attn.to_q", "attn.to_k"),
+    found = parse({"rank": "16", "learning_rate": "3e-4", "recompute": "0.5", "modules": "attn.to_q,attn.to_k"})
+    assert (found.rank, found.learning_rate, found.recompute, found.modules) == (
+        16, 3e-4, 0.5, ("attn.to_q", "attn.to_k"),
     )  # fmt: skip
 
 
@@ -28,6 +28,7 @@ def test_settings_from_words() -> None:
         ({"rank": "x"}, "a number is wanted"),
         ({"rank": "0"}, "at least 1"),
         ({"compiled": "yes"}, "true or false"),
+        ({"recompute": "2"}, "from 0 to 1"),
         ({"precision": "fp8"}, "there is: bf16, no"),
     ],
 )

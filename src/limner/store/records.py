@@ -25,7 +25,7 @@ Counted in characters, or in what ``unit`` names; ``rest`` is what was not read,
 """
 
 OVERLAP = "overlap"
-"""In a drawing's notes: what of an exam the painter's weights were trained on; ``exam``, ``concepts``, ``questions``."""
+"""In a drawing's notes: what of an exam the weights were trained on; ``exam``, ``concepts``, ``questions``."""
 
 
 def cut_words(cut: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from ..core.exam import Question
 from ..core.images import decode
 from ..painters.diffusers.text_encoding import encode, reason_text
 from .buckets import bucket
-from .samples import Sample
+from .samples import TrainSample
 from .settings import TrainSettings
 
 Tensors = dict[str, torch.Tensor]
@@ -43,7 +43,7 @@ class Encoder:
         step = int(pipe.vae_scale_factor) * 2
         self._step = max(step, STEP) if settings.size >= 2 * STEP else step
 
-    def bucket(self, sample: Question[Sample]) -> tuple[int, int]:
+    def bucket(self, sample: Question[TrainSample]) -> tuple[int, int]:
         """Width and height the picture is trained in."""
         from PIL import Image
 
@@ -51,14 +51,14 @@ class Encoder:
         with Image.open(str(sample.reference.path)) as picture:
             return bucket(*picture.size, self._settings.size, self._step)
 
-    def text(self, sample: Question[Sample]) -> Tensors:
+    def text(self, sample: Question[TrainSample]) -> Tensors:
         """What T5 makes of trace, separator and final prompt, and CLIP of the question."""
         row = sample.rubric
         words = reason_text(row.trace, row.final_prompt, self._settings.tokens, self._count)
         made = {"text": words, "short": sample.prompt, "tokens": self._settings.tokens}
         return self._kept("text", made, lambda: self._encode_text(words, sample.prompt))
 
-    def picture(self, sample: Question[Sample]) -> Tensors:
+    def picture(self, sample: Question[TrainSample]) -> Tensors:
         """The mean and the spread of the picture's latents; each step draws from them."""
         assert sample.reference is not None
         data, size = sample.reference.read() or b"", self.bucket(sample)
@@ -92,7 +92,8 @@ class Encoder:
         key = hashlib.sha256(body.encode()).hexdigest()
         path = self._cache / key[:2] / f"{key}.safetensors"
         if path.is_file():
-            return load_file(path)
+            kept: Tensors = load_file(path)
+            return kept
         found = {name: value.cpu().contiguous() for name, value in make().items()}
         path.parent.mkdir(parents=True, exist_ok=True)
         # Whoever is killed while writing leaves nothing under the file's own name.

@@ -16,7 +16,7 @@ from ..core.exam import Question
 FILE = "train.jsonl"
 
 
-class Sample(FrozenModel):
+class TrainSample(FrozenModel):
     """One line of ``train.jsonl``: a question, its picture and graph, and how to think from one to the other."""
 
     id: Id = Field(min_length=1)
@@ -31,7 +31,7 @@ class Sample(FrozenModel):
     final_prompt: Words = Field(min_length=1)
 
 
-def read_samples(folder: Path) -> list[Question[Sample]]:
+def read_samples(folder: Path) -> list[Question[TrainSample]]:
     """The samples of a folder that ``limner build export NAME --train`` has written, their pictures as references.
 
     Raises:
@@ -40,10 +40,10 @@ def read_samples(folder: Path) -> list[Question[Sample]]:
     path = folder / FILE
     if not path.is_file():
         raise DataError(f"no {FILE} here; `limner build export NAME --train` writes one", file=folder)
-    return read_questions(path, Sample, _question, nothing="no sample in this file")
+    return read_questions(path, TrainSample, _question, nothing="no sample in this file")
 
 
-def _question(row: Sample, file: Path) -> list[Question[Sample]]:
+def _question(row: TrainSample, file: Path) -> list[Question[TrainSample]]:
     picture = find_reference(file.parent, row.image)
     if picture.path is None:
         raise ValueError(f"there is no image {row.image!r}")
@@ -60,7 +60,7 @@ def plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def overlap(samples: Iterable[Question[Sample]], questions: Iterable[Question[Any]]) -> dict[str, list[str]]:
+def overlap(samples: Iterable[Question[TrainSample]], questions: Iterable[Question[Any]]) -> dict[str, list[str]]:
     """Training concept -> questions of the exam it stands in: as their concept, in their prompt, or as their prompt.
 
     A concept stands in a prompt where its words follow each other there.

@@ -33,7 +33,7 @@ class TrainSettings:
         clip: The gradient's length is cut to this.
         guidance: The guidance the transformer is told while it learns.
         precision: ``bf16`` or ``no``; the LoRA matrices are float32 in any case.
-        checkpointing: Whether activations are computed twice instead of kept.
+        recompute: The share of blocks whose activations are computed twice instead of kept: all for the least memory.
         compiled: Whether the transformer's blocks are compiled.
     """
 
@@ -52,7 +52,7 @@ class TrainSettings:
     warmup: int = 100
     clip: float = 1.0
     precision: str = "bf16"
-    checkpointing: bool = True
+    recompute: float = 1.0
     compiled: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -79,6 +79,8 @@ def parse(given: dict[str, str]) -> TrainSettings:
     for name in ("steps", "size", "tokens", "rank", "alpha", "batch", "accumulate"):
         if getattr(made, name) < 1:
             raise UsageError(f"--set {name}: at least 1")
+    if not 0 <= made.recompute <= 1:
+        raise UsageError(f"--set recompute={made.recompute}: from 0 to 1")
     if made.precision not in ("bf16", "no"):
         raise UsageError(f"--set precision={made.precision}: there is: bf16, no")
     return made

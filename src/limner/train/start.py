@@ -15,7 +15,7 @@ from ..painters.diffusers import weights
 from ..painters.diffusers.jobs import PipelineSetup
 from ..store.records import OVERLAP
 from ..strategies.rewrite import read_traces
-from .samples import Sample, overlap, read_samples
+from .samples import TrainSample, overlap, read_samples
 from .settings import TrainSettings
 
 PACKAGES = ("torch", "diffusers", "transformers", "accelerate", "peft")
@@ -95,7 +95,7 @@ def _exam(watched: Watched | None) -> Exam[Any] | None:
     return None if watched is None else exams.read(exams.resolve(watched.exam, watched.data))
 
 
-def _refuse_overlap(samples: Sequence[Question[Sample]], exam: Exam[Any], allowed: bool) -> dict[str, Any]:
+def _refuse_overlap(samples: Sequence[Question[TrainSample]], exam: Exam[Any], allowed: bool) -> dict[str, Any]:
     """What the weights' file says where training and exam share concepts.
 
     Raises:
@@ -108,8 +108,8 @@ def _refuse_overlap(samples: Sequence[Question[Sample]], exam: Exam[Any], allowe
     if not allowed:
         listed = ", ".join(f"{concept!r} ({ids[0]})" for concept, ids in list(shared.items())[:SHOWN])
         raise UsageError(
-            f"{len(shared)} training concepts stand in {len(questions)} questions of {exam.name}: {listed}. Take them out "
-            "of the samples; or train with --allow-overlap, which every table will tell"
+            f"{len(shared)} training concepts stand in {len(questions)} questions of {exam.name}: {listed}. Take them "
+            "out of the samples; or train with --allow-overlap, which every table will tell"
         )
     return {OVERLAP: {"exam": exam.name, "concepts": sorted(shared), "questions": len(questions)}}
 
@@ -117,4 +117,4 @@ def _refuse_overlap(samples: Sequence[Question[Sample]], exam: Exam[Any], allowe
 def _on_gpu() -> bool:
     import torch
 
-    return torch.cuda.is_available()
+    return bool(torch.cuda.is_available())
