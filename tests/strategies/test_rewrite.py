@@ -9,8 +9,9 @@ import pytest
 from limner.calls import Fault
 from limner.core.asks import Unreadable
 from limner.core.settings import PainterFacts
+from limner.painters.diffusers.text_encoding import SEPARATOR
 from limner.strategies.clip_tokens import about
-from limner.strategies.rewrite import SEPARATOR, parted, structured, thinking, without_thought
+from limner.strategies.rewrite import parted, read_traces, structured, thinking, without_thought
 from tests.strategies.support import Brush, Mind, draw, made, said_by_studio
 
 SOURCE = "The Encoder maps tokens to a Latent Code; a decoder reads it."
@@ -125,3 +126,37 @@ def test_an_encoder_of_512_tokens_gets_the_description_cut_to_it(tmp_path: Path)
     (sent,) = brush.drawn
     assert 490 < about(sent.prompt) <= 512
     assert "summary of your reasoning" in mind.heard[0]
+
+
+def test_a_trained_flux_reads_trace_separator_and_description_and_the_question_apart(tmp_path: Path) -> None:
+    brush = Brush()
+    mind = Mind(lambda *_: f"<think>{'Roots take water up. ' * 400}</think>\n{SEPARATOR}\nA tree with roots.")
+    with pytest.raises(Fault, match="reads one text: send=trained is for a local FLUX"):
+        draw(made("reason", mind, style="r1-7b", send="trained"), tmp_path, brush)
+    brush.reads_short = True  # type: ignore[attr-defined]
+    draw(made("reason", mind, style="r1-7b", send="trained", tokens="2048"), tmp_path, brush)
+    (sent,) = brush.drawn
+    assert sent.prompt.startswith("Roots take water up.")
+    assert sent.prompt.endswith(f"\n\n{SEPARATOR}\n\nA tree with roots.")
+    assert 1900 < about(sent.prompt) <= 2048
+    assert sent.short == "Draw a cell."
+
+
+def test_traces_may_come_from_a_file_instead_of_a_planner(tmp_path: Path) -> None:
+    brush, file = Brush(), tmp_path / "oracle.jsonl"
+    brush.reads_short = True  # type: ignore[attr-defined]
+    file.write_text(
+        json.dumps({"id": "q1", "trace": "It has walls.", "final_prompt": "A cell.", "level": "PhD"}), "utf-8"
+    )
+    strategy = made("reason", None, traces=str(file), send="trained", tokens="2048")
+    painting = draw(strategy, tmp_path, brush)
+    (sent,) = brush.drawn
+    assert sent.prompt == f"It has walls.\n\n{SEPARATOR}\n\nA cell."
+    assert painting.cost == pytest.approx(0.02)
+    assert "oracle.jsonl" in strategy.name
+    assert [guess.who for guess in strategy.guesses(100)] == ["painter"]
+    file.write_text(json.dumps({"id": "other", "trace": "", "final_prompt": "A leaf."}), "utf-8")
+    read_traces.cache_clear()
+    with pytest.raises(Fault, match="has no trace for this question") as found:
+        draw(strategy, tmp_path, brush)
+    assert found.value.kind == "not_applicable"

@@ -52,6 +52,9 @@ GROUPS: dict[str, dict[str, str]] = {
     "Build": {
         "build": "Make an exam by a recipe: from your images, topics or papers.",
     },
+    "Train": {
+        "train": "Train a painter on pictures with chains of reasoning: FLUX-Reason.",
+    },
     "Evidence": {
         "evidence": "Measure stored drawings: text, regions, aesthetics.",
         "regions": "Count the regions of images; compare counters and see what they count.",

@@ -18,6 +18,7 @@ class PaintRequest:
 
     Attributes:
         images: Pictures to start from, by content hash in the store's blobs; only for painters that say `edits`.
+        short: What a second, shorter text encoder reads in place of the prompt; only for local FLUX pipelines.
     """
 
     question: str
@@ -26,6 +27,7 @@ class PaintRequest:
     aspect: Aspect = "square"
     options: Mapping[str, Any] = field(default_factory=dict)
     images: tuple[str, ...] = ()
+    short: str | None = None
 
 
 @dataclass(frozen=True)

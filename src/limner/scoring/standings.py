@@ -12,7 +12,7 @@ from ..core.evidence import backends
 from ..core.panels import SOURCE, divided
 from ..core.protocol import Protocol, Reading, Score
 from ..evidence.kinds import evidence_names
-from ..store.records import PROMPT_CUT, row_name
+from ..store.records import OVERLAP, PROMPT_CUT, row_name
 from .comparable import Comparable, On, comparables
 from .entries import NOT_APPLICABLE, Entry, Group
 from .numbers import Numbers, columns, numbers, pessimistic
@@ -249,7 +249,7 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         by={tag: _breakdown(side.basis(group), protocol, tag) for tag in by},
         cost=_cost(group.entries),
         analyses=protocol.analyses(rows),
-        remarks=(*protocol.remarks(rows), *_cut(scored), *_divided(group)),
+        remarks=(*protocol.remarks(rows), *_cut(scored), *_divided(group), *_trained_on(scored)),
         evidence=_measured(scored),
         **_screening(applicable),
     )
@@ -279,6 +279,16 @@ def _cut(entries: Sequence[Entry]) -> list[str]:
         few = f"{len(cuts)} of {len(drawings)} drawings were made from the beginning of their prompt alone"
         told.append(f"{few}: the painter reads {read} {unit} and cuts off the rest, of up to {sent:,} that were sent")
     return told
+
+
+def _trained_on(entries: Sequence[Entry]) -> list[str]:
+    """What is told where a painter's weights were trained on concepts that an exam asks for."""
+    notes = [entry.drawing.notes or {} for entry in entries]
+    found = {(each["exam"], len(each["concepts"]), each["questions"]) for one in notes for each in one.get(OVERLAP, ())}
+    return [
+        f"trained on {concepts} concepts that stand in {questions} questions of {exam} (--allow-overlap)"
+        for exam, concepts, questions in sorted(found)
+    ]
 
 
 def _measured(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:

@@ -24,6 +24,9 @@ PROMPT_CUT = "prompt_cut"
 Counted in characters, or in what ``unit`` names; ``rest`` is what was not read, where that is known.
 """
 
+OVERLAP = "overlap"
+"""In a drawing's notes: what of an exam the weights were trained on; ``exam``, ``concepts``, ``questions``."""
+
 
 def cut_words(cut: Mapping[str, Any]) -> str:
     """What is told of one prompt that was read in part.

@@ -158,7 +158,7 @@ class Stage:
         roles: The models it asks.
         options: Its own options, with a word about each.
         choices: Of those the ones that take only certain words, with these.
-        spared: By a choice, such as ``edit=plain``, the roles and options that it has no use for.
+        spared: By a choice, such as ``edit=plain``, or by an option's name, the roles and options of no use then.
         numbers: Of those the ones that take whole numbers.
         words: For the first place: the request it makes of a request.
         draw: For the second.
@@ -195,7 +195,8 @@ class Stage:
         return self.options.keys() - self._spared(given)
 
     def _spared(self, given: Mapping[str, str]) -> set[str]:
-        return {name for word in (f"{k}={v}" for k, v in given.items()) for name in self.spared.get(word, ())}
+        words = [word for name, value in given.items() for word in (name, f"{name}={value}")]
+        return {name for word in words for name in self.spared.get(word, ())}
 
 
 STRATEGIES: Registry[Stage] = Registry("limner.strategies", "strategy", Stage)

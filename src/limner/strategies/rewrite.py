@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from ..core.asks import Contract, Text, Unreadable
+from ..core.data_files import FrozenModel, Id, Problems, Words, json_lines, parse_row
+from ..core.faults import Fault
 from ..core.json_reader import loads
 from ..painters import PaintRequest
+from ..painters.diffusers.text_encoding import SEPARATOR, reason_text
 from ..store.records import load_results
 from .base import Guess, Stage, Studio, facts_of
 from .clip_tokens import counter, cut
 
-SEPARATOR = "=== DRAWING ==="
 LIMIT = 4000
 """Characters of a rewritten prompt, where the painter names no limit."""
 SHORT, LONG = 512, 2048
@@ -92,31 +98,73 @@ def _said(reply: str) -> str:
 async def reason(request: PaintRequest, studio: Studio) -> PaintRequest:
     """MMMG's cascade: the planner thinks entities and dependencies through and ends in a drawing description.
 
-    What is sent is the description, or with ``send=both`` the trace before it, cut to what the encoder takes.
+    What is sent is the description, or with ``send=both`` the trace before it, cut to what the encoder takes. A FLUX
+    that was trained on traces wants ``send=trained``: trace, separator and description to T5, the question to CLIP.
+    ``traces=FILE`` takes both from a file in place of a planner's.
     """
+    if studio.options.get("send") == "trained" and not getattr(studio.painter, "reads_short", False):
+        raise Fault("bad_request", f"{studio.painter.spec} reads one text: send=trained is for a local FLUX.1")
     style = studio.options.get("style", "o3")
     facts = facts_of(studio.painter)
     known = getattr(facts, "encoder_tokens", None) or getattr(studio.painter, "encoder_tokens", None)
     most = studio.number("tokens", known or SHORT, low=16)
     count = counter(studio.options.get("tokenizer"))
-    words = {"prompt": request.prompt, "separator": SEPARATOR, "tokens": str(min(most, SHORT))}
-    if style == "o3":
-        shown = studio.prompts.fill("reason_summary", words="150", **words)
+    if (file := studio.options.get("traces")) is not None:
+        trace, description, key = *known_trace(file, request.question), None
     else:
-        shown = studio.prompts.fill("reason_trace", **words)
-    (trace, description), key = await studio.ask("planner", "reason", request, [Text(shown)], Contract(parted))
-    own = thinking(await _result(studio, key))
-    trace = "\n\n".join(part for part in (own if style != "o3" else "", trace) if part)
+        words = {"prompt": request.prompt, "separator": SEPARATOR, "tokens": str(min(most, SHORT))}
+        if style == "o3":
+            shown = studio.prompts.fill("reason_summary", words="150", **words)
+        else:
+            shown = studio.prompts.fill("reason_trace", **words)
+        (trace, description), key = await studio.ask("planner", "reason", request, [Text(shown)], Contract(parted))
+        own = thinking(await _result(studio, key))
+        trace = "\n\n".join(part for part in (own if style != "o3" else "", trace) if part)
     description = cut(description, most, count)
     prompt = description
     send = studio.options.get("send", "both" if most >= LONG else "description")
     if send == "both" and trace and (room := most - count(description) - 2) > 0:
         prompt = f"{cut(trace, room, count)}\n\n{description}".strip()
+    elif send == "trained":
+        prompt = reason_text(trace, description, most, count)
     studio.note("trace", text=trace, call=key)
     studio.note("description", text=description, call=key)
     if prompt != description:
         studio.note("prompt", text=prompt)
-    return replace(request, prompt=prompt)
+    return replace(request, prompt=prompt, short=request.prompt if send == "trained" else None)
+
+
+@lru_cache(maxsize=4)
+def read_traces(file: str) -> Mapping[str, tuple[str, str]]:
+    """Question -> trace and final prompt, from lines with ``id``, ``trace`` and ``final_prompt``.
+
+    Raises:
+        DataError: With line and id of everything that is wrong.
+    """
+    problems, path = Problems(), Path(file).expanduser()
+    rows = [parse_row(TraceRow, body, problems, path, line) for line, body in json_lines(path, problems)]
+    problems.settle()
+    return {row.id: (row.trace, row.final_prompt) for row in rows if row is not None}
+
+
+class TraceRow(FrozenModel):
+    """One line of a file of traces; it may have more columns."""
+
+    id: Id
+    trace: Words
+    final_prompt: Words = Field(min_length=1)
+
+
+def known_trace(file: str, question: str) -> tuple[str, str]:
+    """Trace and final prompt of one question.
+
+    Raises:
+        Fault: The file has none: the question does not apply.
+    """
+    found = read_traces(file).get(question)
+    if found is None:
+        raise Fault("not_applicable", f"{file} has no trace for this question")
+    return found
 
 
 async def _result(studio: Studio, key: str) -> Mapping[str, Any]:
@@ -168,6 +216,12 @@ def planned(written: int) -> Any:
     return guess
 
 
+def _reasoned(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
+    """Traces that are there already cost nothing."""
+    found: list[Guess] = [] if "traces" in options else planned(2000)(tokens, options, n)
+    return found
+
+
 REWRITE = Stage(
     "rewrite", "a planner condenses a long text into a structured drawing prompt", "words", ("planner",),
     {"limit": "characters the prompt may have; the painter's own limit by default"},
@@ -182,10 +236,11 @@ REASON = Stage(
     "reason", "a planner thinks through entities and dependencies, then describes the drawing", "words", ("planner",),
     {
         "style": "o3 (a summary), r1 (the whole trace, apart) or r1-7b (a local model's, inline)",
-        "send": "description, or both: the trace before it",
+        "send": "description; both: the trace before it; trained: as a FLUX that was trained on traces reads them",
+        "traces": "a file with id, trace and final_prompt a line, in place of the planner",
         "tokens": "what the encoder takes: 512 by default, 2048 for one stretched for reasoning",
         "tokenizer": "tokenizer.json of the painter's encoder",
     },
-    {"style": ("o3", "r1", "r1-7b"), "send": ("description", "both")}, ("tokens",),
-    words=reason, guess=planned(2000),
+    {"style": ("o3", "r1", "r1-7b"), "send": ("description", "both", "trained")}, ("tokens",),
+    {"traces": frozenset({"planner", "style"})}, words=reason, guess=_reasoned,
 )  # fmt: skip

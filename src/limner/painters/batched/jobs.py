@@ -29,11 +29,13 @@ class DrawItem:
 
     Attributes:
         images: The bytes of the pictures to start from.
+        short: What a second text encoder reads in place of the prompt.
     """
 
     prompt: str
     seed: int
     images: tuple[bytes, ...] = ()
+    short: str | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def open_workers(
 
 def submit(pool: Pool, how: DataclassInstance, item: DrawItem, seconds: float) -> Future[JobResult]:
     """Have something drawn, with others that agree in how."""
-    words = {"prompt": item.prompt, "seed": item.seed}
+    words = {"prompt": item.prompt, "seed": item.seed} | ({} if item.short is None else {"short": item.short})
     return pool.submit({"how": asdict(how)}, item.images, seconds=seconds, item=words)
 
 

@@ -83,6 +83,10 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
     def _open_pool(self, found: W) -> Pool:
         """The workers."""
 
+    def _told(self, found: W) -> dict[str, Any]:
+        """What else is to be known of drawings by these weights."""
+        return {}
+
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
         found = await self._weights()
@@ -90,7 +94,8 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
         body = self._body(request, how, found)
 
         async def perform(_attempt: Attempt) -> Result:
-            item = DrawItem(request.prompt, request.seed, await asyncio.to_thread(self._pictures, request))
+            pictures = await asyncio.to_thread(self._pictures, request)
+            item = DrawItem(request.prompt, request.seed, pictures, request.short)
             pool = self._pool
             if pool is None:
                 pool = await asyncio.to_thread(self._workers, found)
@@ -108,6 +113,7 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
             outcome, data = await kept_image(make, calls, self._blobs)
         about = outcome.payload.get("about", {})
         notes = {"body": body, "about": about} | ({PROMPT_CUT: about["cut"]} if "cut" in about else {})
+        notes |= self._told(found)
         return Painting(data, request.prompt, (outcome.key,), outcome.cost, notes)
 
     def _fault(self, error: WorkerDeath | JobFailure | WorkerUnfit) -> Exception:

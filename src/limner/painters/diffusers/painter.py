@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 from ...core.settings import PainterFacts
 from ...store import Blobs
+from ...store.records import OVERLAP
 from ...workers import Pool
 from ..base import PaintRequest
 from ..batched.painter import BatchPainter
@@ -22,6 +24,7 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
     """
 
     edits = True
+    reads_short = True
     packages = ("torch", "diffusers", "transformers", "accelerate")
 
     def __init__(
@@ -66,6 +69,8 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
             body["loras"] = [[sha256, scale] for _, sha256, scale in found.loras]
         if found.code is not None:
             body["code"] = found.code
+        if request.short is not None:
+            body["short"] = request.short
         return body | settings | ({"images": list(request.images)} if request.images else {})
 
     def _find(self) -> weights.Weights:
@@ -75,6 +80,11 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
         custom = self.options.get("custom_pipeline")
         code = None if custom is None else weights.code_identity(custom)
         return replace(found, loras=tuple((str(file), sha256, scale) for file, sha256, scale in loras), code=code)
+
+    def _told(self, found: weights.Weights) -> dict[str, Any]:
+        overlaps = [weights.trained_on(Path(file)).get(OVERLAP) for file, _, _ in found.loras]
+        told = [each for each in overlaps if isinstance(each, dict) and each.get("concepts")]
+        return {OVERLAP: told} if told else {}
 
     def _open_pool(self, found: weights.Weights) -> Pool:
         chosen, variant = self._chosen, self.options.get("variant")

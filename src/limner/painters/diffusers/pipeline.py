@@ -13,11 +13,12 @@ import torch
 from PIL import Image
 
 from ...core.images import decode
+from ...workers import WorkerUnfit
 from ..batched.memory import BatchDrawer, best_device
 from .jobs import DrawFailure, DrawItem, DrawSettings, PipelineSetup, RawDrawing
 from .loading import load_pipeline
 from .pipeline_args import arguments, sides, takes
-from .text_encoding import encoded, unread
+from .text_encoding import encoded, is_flux, unread
 
 
 class MissingForm(ValueError):
@@ -102,6 +103,10 @@ class Pipeline:
         pipe = self.form(editing=how.editing)
         self._move_to_device(pipe)
         given = arguments(pipe, how, [item.prompt for _, item in batch], self._step())
+        if any(item.short is not None for _, item in batch):
+            given |= {"prompt": [item.short or item.prompt for _, item in batch], "prompt_2": given["prompt"]}
+            if not is_flux(pipe):
+                raise WorkerUnfit(f"{type(pipe).__name__} reads one text; two are for FLUX.1 alone")
         if how.editing:
             given["image"] = self._pictures([item for _, item in batch], sides(how, self._step()))
         # On the CPU, so that noise is the same on all devices; one each, so that it is the same in all batches.

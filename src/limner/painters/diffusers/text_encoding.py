@@ -6,7 +6,8 @@ All this needs of a pipeline is its tokenizers and encoders, so that training ca
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...workers import WorkerUnfit
@@ -15,6 +16,25 @@ USUAL, LONGEST = 512, 2048
 """Tokens of a prompt that a FLUX pipeline takes by itself, and that are encoded for it outside."""
 SHOWN = 200
 """Of what was not read, so many characters are told."""
+SEPARATOR = "=== DRAWING ==="
+"""Stands between a chain of reasoning and the description it ends in."""
+
+
+def reason_text(trace: str, description: str, most: int, count: Callable[[str], int]) -> str:
+    """What FLUX-Reason's T5 reads, in training and in drawing: trace, separator, description.
+
+    What does not fit is cut from the trace's end; a description that leaves no room for a trace stands alone.
+
+    >>> reason_text("a b c d", "x y", 9, lambda text: len(text.split()))
+    'a b\\n\\n=== DRAWING ===\\n\\nx y'
+    """
+    end = f"\n\n{SEPARATOR}\n\n{description.strip()}"
+    # One more is the mark of the end, and one is lost where two texts meet.
+    room = most - count(end) - 2
+    words = trace.split(" ")
+    kept = bisect_right(range(1, len(words) + 1), room, key=lambda n: count(" ".join(words[:n]))) if trace else 0
+    before = " ".join(words[:kept]).strip()
+    return f"{before}{end}" if before else description.strip()
 
 
 def is_flux(pipe: Any) -> bool:
@@ -22,7 +42,7 @@ def is_flux(pipe: Any) -> bool:
     return _is(pipe, "text_encoder_2", "T5") and _is(pipe, "text_encoder", "CLIP")
 
 
-def encode(pipe: Any, prompts: Sequence[str], most: int) -> dict[str, Any]:
+def encode(pipe: Any, prompts: Sequence[str], most: int, shorts: Sequence[str] | None = None) -> dict[str, Any]:
     """What a FLUX transformer is given for these prompts, under the names of the pipeline's arguments.
 
     T5's positions are relative, so that it reads on beyond what it was trained for. CLIP reads 77 tokens as ever; of it
@@ -32,13 +52,15 @@ def encode(pipe: Any, prompts: Sequence[str], most: int) -> dict[str, Any]:
         pipe: Whatever has FLUX's encoders and tokenizers.
         prompts: The texts, one for each drawing.
         most: How many tokens T5 reads; shorter texts are filled up to it, as FLUX does.
+        shorts: What CLIP reads, where it is not the same.
 
     Raises:
         WorkerUnfit: It is more than there is any use for.
     """
     if most > LONGEST:
         raise WorkerUnfit(f"{type(pipe).__name__} reads at most {LONGEST} tokens, not max_sequence_length={most}")
-    sequence, pooled, _ = pipe.encode_prompt(list(prompts), max_sequence_length=most)
+    first = list(prompts if shorts is None else shorts)
+    sequence, pooled, _ = pipe.encode_prompt(first, list(prompts), max_sequence_length=most)
     return {"prompt_embeds": sequence, "pooled_prompt_embeds": pooled}
 
 
@@ -47,7 +69,9 @@ def encoded(pipe: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
     most = given.get("max_sequence_length")
     if most is None or most <= USUAL or not is_flux(pipe):
         return given
-    rest = {name: value for name, value in given.items() if name not in ("prompt", "max_sequence_length")}
+    rest = {name: value for name, value in given.items() if name not in ("prompt", "prompt_2", "max_sequence_length")}
+    if "prompt_2" in given:
+        return rest | encode(pipe, given["prompt_2"], most, given["prompt"])
     return rest | encode(pipe, given["prompt"], most)
 
 

@@ -22,8 +22,14 @@ INDEX = "model_index.json"
 IDLE = frozenset({".md", ".png", ".jpg", ".jpeg", ".webp", ".gif", ".log"})
 """Files of a folder that no pipeline reads."""
 THREADS = 4
+MOST_HEAD = 100 * 2**20
+"""Bytes of a .safetensors file's head, at most; its own library allows as many."""
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+METADATA = "limner"
+"""Under this name a file of weights that Limner has trained says how."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,18 @@ def find(place: str, revision: str | None) -> Weights:
         return Weights(folder.name, str(folder), None, {"files": fingerprint(folder)})
     commit = _commit(place, revision or "main")
     return Weights(place, place, commit, {"repository": place, "commit": commit})
+
+
+def trained_on(file: Path) -> dict[str, Any]:
+    """What a .safetensors file says of its training by Limner; nothing where it says nothing."""
+    try:
+        with file.open("rb") as opened:
+            size = int.from_bytes(opened.read(8), "little")
+            head = json.loads(opened.read(min(size, MOST_HEAD)))
+        found = json.loads(head["__metadata__"][METADATA])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def find_lora(place: str) -> tuple[Path, str]:

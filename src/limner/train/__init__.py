@@ -1,0 +1,1 @@
+"""Training: FLUX-Reason, a FLUX that draws from a chain of reasoning."""

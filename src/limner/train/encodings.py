@@ -1,0 +1,103 @@
+"""What the transformer learns from: prompts and pictures as the encoders see them, computed once and kept by content.
+
+Imports torch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+
+from ..core.exam import Question
+from ..core.images import decode
+from ..painters.diffusers.text_encoding import encode, reason_text
+from .buckets import bucket
+from .samples import TrainSample
+from .settings import TrainSettings
+
+Tensors = dict[str, torch.Tensor]
+STEP = 64
+"""Sides of full-sized pictures are multiples of this; smaller ones, of what the pipeline can draw."""
+
+
+class Encoder:
+    """Encodes samples by a FLUX pipeline's own parts.
+
+    Args:
+        pipe: The pipeline; only its tokenizers, text encoders and autoencoder are used.
+        identity: Names the weights: what is kept under one identity is not taken for another's.
+        settings: Size and tokens are of account.
+        cache: Where encodings are kept; None computes them each time.
+    """
+
+    def __init__(self, pipe: Any, identity: str, settings: TrainSettings, cache: Path | None) -> None:
+        self._pipe, self._identity, self._settings, self._cache = pipe, identity, settings, cache
+        step = int(pipe.vae_scale_factor) * 2
+        self._step = max(step, STEP) if settings.size >= 2 * STEP else step
+
+    def bucket(self, sample: Question[TrainSample]) -> tuple[int, int]:
+        """Width and height the picture is trained in."""
+        from PIL import Image
+
+        assert sample.reference is not None
+        with Image.open(str(sample.reference.path)) as picture:
+            return bucket(*picture.size, self._settings.size, self._step)
+
+    def text(self, sample: Question[TrainSample]) -> Tensors:
+        """What T5 makes of trace, separator and final prompt, and CLIP of the question."""
+        row = sample.rubric
+        words = reason_text(row.trace, row.final_prompt, self._settings.tokens, self._count)
+        made = {"text": words, "short": sample.prompt, "tokens": self._settings.tokens}
+        return self._kept("text", made, lambda: self._encode_text(words, sample.prompt))
+
+    def picture(self, sample: Question[TrainSample]) -> Tensors:
+        """The mean and the spread of the picture's latents; each step draws from them."""
+        assert sample.reference is not None
+        data, size = sample.reference.read() or b"", self.bucket(sample)
+        made = {"image": hashlib.sha256(data).hexdigest(), "size": size}
+        return self._kept("latents", made, lambda: self._encode_picture(data, size))
+
+    def _count(self, text: str) -> int:
+        return len(self._pipe.tokenizer_2(text, truncation=False, add_special_tokens=False).input_ids)
+
+    @torch.no_grad()
+    def _encode_text(self, words: str, short: str) -> Tensors:
+        found = encode(self._pipe, [words], self._settings.tokens, [short])
+        return {name: value[0] for name, value in found.items()}
+
+    @torch.no_grad()
+    def _encode_picture(self, data: bytes, size: tuple[int, int]) -> Tensors:
+        from PIL import Image, ImageOps
+
+        picture = ImageOps.fit(decode(data), size, Image.Resampling.LANCZOS)
+        pixels = torch.from_numpy(np.asarray(picture, dtype=np.float32).transpose(2, 0, 1).copy()) / 127.5 - 1
+        vae = self._pipe.vae
+        given = pixels.unsqueeze(0).to(vae.device, vae.dtype)
+        spread = vae.encode(given).latent_dist
+        shift, scale = vae.config.shift_factor or 0.0, vae.config.scaling_factor
+        return {"mean": (spread.mean[0] - shift) * scale, "std": spread.std[0] * scale}
+
+    def _kept(self, kind: str, made: Mapping[str, Any], make: Any) -> Tensors:
+        if self._cache is None:
+            return {name: value.cpu() for name, value in make().items()}
+        body = json.dumps({"kind": kind, "weights": self._identity, **made}, sort_keys=True)
+        key = hashlib.sha256(body.encode()).hexdigest()
+        path = self._cache / key[:2] / f"{key}.safetensors"
+        if path.is_file():
+            kept: Tensors = load_file(path)
+            return kept
+        found = {name: value.cpu().contiguous() for name, value in make().items()}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Whoever is killed while writing leaves nothing under the file's own name.
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        save_file(found, temporary)
+        temporary.replace(path)
+        return found

@@ -1,0 +1,120 @@
+"""Puts a training together: base, samples, the exam they must not give away, pictures on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from .. import exams
+from ..core.errors import UsageError
+from ..core.exam import Exam, Question, Selection
+from ..painters.diffusers import weights
+from ..painters.diffusers.jobs import PipelineSetup
+from ..store.records import OVERLAP
+from ..strategies.rewrite import read_traces
+from .samples import TrainSample, overlap, read_samples
+from .settings import TrainSettings
+
+PACKAGES = ("torch", "diffusers", "transformers", "accelerate", "peft")
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Watched:
+    """The exam the trained painter will sit, and what is drawn of it on the way.
+
+    Attributes:
+        exam: As ``limner run`` takes it, with its `data`.
+        every: Steps between two looks; 0 draws nothing.
+        questions: How many of the exam's questions are drawn.
+        traces: A file of traces for them.
+        judges: Who marks the pictures.
+    """
+
+    exam: str
+    data: Path | None = None
+    every: int = 0
+    questions: int = 4
+    traces: Path | None = None
+    judges: Sequence[str] = ()
+
+
+def train(
+    data: Path,
+    base: str,
+    out: Path,
+    settings: TrainSettings,
+    *,
+    watched: Watched | None = None,
+    allow_overlap: bool = False,
+    cache: Path | None = None,
+    save_every: int = 500,
+    trackers: Sequence[str] = (),
+    say: Callable[[str], None] = print,
+) -> Path:
+    """Train, or go on with a training that was killed; the file of the LoRA weights.
+
+    Raises:
+        UsageError: A package is missing, the base is no FLUX, or the samples give the exam away.
+        DataError: The samples cannot be read.
+    """
+    missing = [package for package in PACKAGES if find_spec(package) is None]
+    if missing:
+        raise UsageError(f"training needs {' and '.join(missing)}: install them with pip install 'limner[train]'")
+    samples = read_samples(data)
+    told: dict[str, Any] = {}
+    exam = _exam(watched)
+    if watched is not None and exam is not None:
+        told = _refuse_overlap(samples, exam, allow_overlap)
+    found = weights.find(base, None)
+    from ..painters.diffusers.loading import load_pipeline
+    from .trainer import WEIGHTS, Trainer
+    from .validation import Validation
+
+    dtype = "bfloat16" if _on_gpu() else "float32"
+    pipe = load_pipeline(PipelineSetup(found.source, found.revision, dtype))
+    look = None
+    if watched is not None and exam is not None and watched.every:
+        questions = exam.select(Selection(sample=watched.questions, sample_seed=settings.seed)).questions
+        traces: Mapping[str, tuple[str, str]] = read_traces(str(watched.traces)) if watched.traces else {}
+        kind = exams.kind(exam.kind)
+        look = Validation(watched.exam, watched.data, kind, questions, traces, watched.judges, settings, out, say)
+    identity = " ".join(f"{name}:{value}" for name, value in sorted(found.identity.items()))
+    trainer = Trainer(
+        pipe, identity, samples, settings, out, cache, save_every, look, watched.every if watched else 0,
+        tuple(trackers), told, say,
+    )  # fmt: skip
+    trainer.train()
+    return out / WEIGHTS
+
+
+def _exam(watched: Watched | None) -> Exam[Any] | None:
+    return None if watched is None else exams.read(exams.resolve(watched.exam, watched.data))
+
+
+def _refuse_overlap(samples: Sequence[Question[TrainSample]], exam: Exam[Any], allowed: bool) -> dict[str, Any]:
+    """What the weights' file says where training and exam share concepts.
+
+    Raises:
+        UsageError: They do, and nobody has allowed it.
+    """
+    shared = overlap(samples, exam.questions)
+    if not shared:
+        return {}
+    questions = sorted({id for ids in shared.values() for id in ids})
+    if not allowed:
+        listed = ", ".join(f"{concept!r} ({ids[0]})" for concept, ids in list(shared.items())[:SHOWN])
+        raise UsageError(
+            f"{len(shared)} training concepts stand in {len(questions)} questions of {exam.name}: {listed}. Take them "
+            "out of the samples; or train with --allow-overlap, which every table will tell"
+        )
+    return {OVERLAP: {"exam": exam.name, "concepts": sorted(shared), "questions": len(questions)}}
+
+
+def _on_gpu() -> bool:
+    import torch
+
+    return bool(torch.cuda.is_available())

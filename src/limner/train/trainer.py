@@ -1,0 +1,318 @@
+"""Trains the LoRA matrices of a FLUX transformer; killed, it goes on where it was and learns the same.
+
+Imports torch, accelerate, peft and diffusers.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.utils.checkpoint
+from accelerate import Accelerator
+from accelerate.utils import set_seed
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+from ..core.errors import UsageError
+from ..core.exam import Question
+from ..painters.diffusers.text_encoding import is_flux
+from ..painters.diffusers.weights import METADATA
+from . import flow
+from .buckets import order
+from .encodings import Encoder
+from .samples import TrainSample
+from .settings import TrainSettings
+
+WEIGHTS = "flux-reason.safetensors"
+ABOUT = "flux-reason.json"
+LOG = "loss.jsonl"
+CHECKPOINT = "checkpoint"
+Look = Callable[[Any, int], None]
+"""Called with the pipeline, whose transformer has the weights so far, and the steps done."""
+
+
+def recomputing(transformer: Any, share: float) -> Callable[..., Any]:
+    """Calls a block so that its activations are computed twice, or for the rest of the blocks, kept."""
+    blocks = [*transformer.transformer_blocks, *transformer.single_transformer_blocks]
+    twice = {id(block) for n, block in enumerate(blocks) if int((n + 1) * share) > int(n * share)}
+
+    def call(block: Any, *given: Any) -> Any:
+        if id(block) in twice:
+            return torch.utils.checkpoint.checkpoint(block.__call__, *given, use_reentrant=False)
+        return block(*given)
+
+    return call
+
+
+@dataclass
+class Trainer:
+    """One training.
+
+    Attributes:
+        pipe: A FLUX pipeline; its transformer learns.
+        identity: Names the base's weights.
+        out: Where checkpoints, the log and the trained weights are put.
+        cache: Where encodings are kept; None computes them at every step.
+        save_every: Steps between two checkpoints.
+        look: Called every `look_every` steps, if that is not 0.
+        trackers: Names of what accelerate logs to, such as ``tensorboard``.
+        about: What is written beside the weights.
+    """
+
+    pipe: Any
+    identity: str
+    samples: Sequence[Question[TrainSample]]
+    settings: TrainSettings
+    out: Path
+    cache: Path | None
+    save_every: int = 500
+    look: Look | None = None
+    look_every: int = 0
+    trackers: tuple[str, ...] = ()
+    about: dict[str, Any] | None = None
+    say: Callable[[str], None] = print
+
+    def train(self) -> list[float]:
+        """Train to the last step, and export; the losses of the steps done now.
+
+        Raises:
+            UsageError: The base is no FLUX, or there is a checkpoint of another training in the folder.
+        """
+        if not is_flux(self.pipe):
+            raise UsageError(f"--base: {type(self.pipe).__name__} is no FLUX.1; FLUX-Reason is trained on one")
+        self.out.mkdir(parents=True, exist_ok=True)
+        self._prepare()
+        begun, losses, started = self._resume(), [], time.monotonic()
+        for step in range(begun, self.settings.steps):
+            losses.append(self._update(step))
+            if not math.isfinite(losses[-1]):
+                raise UsageError(
+                    f"the loss of step {step + 1:,} is no number; the last checkpoint is whole. Train anew in another "
+                    "--out with a lower learning_rate or with precision=no"
+                )
+            self._log(step + 1, losses[-1])
+            done = step + 1
+            if done % self.save_every == 0 or done == self.settings.steps:
+                self._save(done)
+            if self.look is not None and self.look_every and done % self.look_every == 0:
+                self._show(done)
+            if done % 10 == 0 or done == self.settings.steps:
+                each = (time.monotonic() - started) / (done - begun)
+                left = each * (self.settings.steps - done)
+                self.say(f"step {done:,} of {self.settings.steps:,} · loss {losses[-1]:.4f} · {each:.2f} s a step · "
+                         f"{left / 3600:.1f} h left")  # fmt: skip
+        self.accelerator.wait_for_everyone()
+        if self.accelerator.is_main_process:
+            self.export(self.out)
+        self.accelerator.end_training()
+        return losses
+
+    @cached_property
+    def accelerator(self) -> Any:
+        """Spreads the work over the GPUs there are."""
+        on_gpu = torch.cuda.is_available()
+        # cuDNN's attention gave gradients that are no numbers at 6,144 tokens (torch 2.11 on an H200).
+        torch.backends.cuda.enable_cudnn_sdp(False)
+        precision = self.settings.precision if on_gpu else "no"
+        return Accelerator(
+            mixed_precision=precision, log_with=list(self.trackers) or None, project_dir=str(self.out), cpu=not on_gpu
+        )
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return torch.bfloat16 if self.accelerator.mixed_precision == "bf16" else torch.float32
+
+    def _prepare(self) -> None:
+        from diffusers.optimization import get_scheduler
+        from diffusers.training_utils import cast_training_params
+        from peft import LoraConfig
+
+        accelerator, settings = self.accelerator, self.settings
+        for part in (self.pipe.transformer, self.pipe.vae, self.pipe.text_encoder, self.pipe.text_encoder_2):
+            part.requires_grad_(False).eval()
+        self._encoder = Encoder(self.pipe, self.identity, settings, self.cache)
+        self._groups = [self._encoder.bucket(sample) for sample in self.samples]
+        if self.cache is not None:
+            self._fill()
+        transformer = self.pipe.transformer.to(accelerator.device, self._dtype)
+        set_seed(settings.seed)
+        transformer.add_adapter(
+            LoraConfig(
+                r=settings.rank, lora_alpha=settings.alpha, init_lora_weights="gaussian",
+                target_modules=list(settings.modules),
+            )
+        )  # fmt: skip
+        if settings.recompute:
+            transformer.enable_gradient_checkpointing(recomputing(transformer, settings.recompute))
+        cast_training_params([transformer], dtype=torch.float32)
+        self._parameters = [each for each in transformer.parameters() if each.requires_grad]
+        optimizer = torch.optim.AdamW(
+            self._parameters, settings.learning_rate, (0.9, 0.999), 1e-8, settings.weight_decay,
+            fused=torch.cuda.is_available(),
+        )  # fmt: skip
+        rate = get_scheduler("constant_with_warmup", optimizer, num_warmup_steps=settings.warmup)
+        if settings.compiled:
+            transformer.compile_repeated_blocks(fullgraph=True)
+        self._model, self._optimizer, self._rate = accelerator.prepare(transformer, optimizer, rate)
+        accelerator.register_save_state_pre_hook(self._save_lora)
+        accelerator.register_load_state_pre_hook(self._load_lora)
+        if self.trackers:
+            accelerator.init_trackers("flux-reason", config={k: str(v) for k, v in settings.to_json().items()})
+
+    def _fill(self) -> None:
+        """Encode everything once, then let go of the encoders where pictures are not looked at on the way."""
+        accelerator = self.accelerator
+        with accelerator.autocast():
+            for part in ("vae", "text_encoder", "text_encoder_2"):
+                getattr(self.pipe, part).to(accelerator.device)
+            for place, sample in enumerate(self.samples):
+                if place % accelerator.num_processes == accelerator.process_index:
+                    self._encoder.text(sample)
+                    self._encoder.picture(sample)
+                if (place + 1) % 100 == 0:
+                    self.say(f"encoded {place + 1:,} of {len(self.samples):,} samples")
+        accelerator.wait_for_everyone()
+        for part in ("vae", "text_encoder", "text_encoder_2"):
+            getattr(self.pipe, part).to("cpu")
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+    def _batch(self, step: int, turn: int) -> list[Question[TrainSample]]:
+        """The samples of one pass: a pure function of the step, so that a kill changes nothing."""
+        world, settings = self.accelerator.num_processes, self.settings
+        place = (step * settings.accumulate + turn) * world + self.accelerator.process_index
+        batches = len(self._order(0))
+        return [self.samples[index] for index in self._order(place // batches)[place % batches]]
+
+    def _order(self, epoch: int) -> list[list[int]]:
+        if getattr(self, "_epoch", None) != epoch:
+            self._epoch, self._orders = epoch, order(self._groups, self.settings.batch, self.settings.seed, epoch)
+        return self._orders
+
+    def _update(self, step: int) -> float:
+        accelerator, settings, total = self.accelerator, self.settings, 0.0
+        self._model.train()
+        for turn in range(settings.accumulate):
+            batch = self._batch(step, turn)
+            chance = step * settings.accumulate + turn
+            with accelerator.autocast():
+                found = flow.loss(
+                    self._model,
+                    [self._encoder.text(sample) for sample in batch],
+                    [self._encoder.picture(sample) for sample in batch],
+                    [flow.generator(settings.seed, chance, sample.id) for sample in batch],
+                    settings.guidance,
+                    accelerator.device,
+                    self._dtype,
+                )
+            accelerator.backward(found / settings.accumulate)
+            total += float(accelerator.gather(found.detach()).mean()) / settings.accumulate
+        accelerator.clip_grad_norm_(self._parameters, settings.clip)
+        self._optimizer.step()
+        self._rate.step()
+        self._optimizer.zero_grad(set_to_none=True)
+        return total
+
+    def _log(self, step: int, loss: float) -> None:
+        if self.trackers:
+            self.accelerator.log({"loss": loss, "rate": self._rate.get_last_lr()[0]}, step=step)
+        if self.accelerator.is_main_process:
+            with (self.out / LOG).open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"step": step, "loss": loss}) + "\n")
+
+    def _show(self, done: int) -> None:
+        assert self.look is not None
+        if self.accelerator.is_main_process:
+            self._model.eval()
+            with torch.inference_mode(), self.accelerator.autocast():
+                self.look(self.pipe, done)
+        self.accelerator.wait_for_everyone()
+
+    def _resume(self) -> int:
+        """Steps that an earlier process has done, its state loaded."""
+        found = sorted(self.out.glob(f"{CHECKPOINT}-????????"))
+        if not found:
+            return 0
+        place = found[-1]
+        state = json.loads((place / "state.json").read_text("utf-8"))
+        if state["training"] != self._training():
+            raise UsageError(f"{place}: a checkpoint of another base, samples or settings; name another --out")
+        self.accelerator.load_state(str(place))
+        self._trim_log(state["step"])
+        self.say(f"goes on after step {state['step']:,}")
+        return int(state["step"])
+
+    def _training(self) -> dict[str, Any]:
+        fixed = {k: v for k, v in self.settings.to_json().items() if k not in ("steps", "compiled", "recompute")}
+        return json.loads(json.dumps({"base": self.identity, "samples": [s.hash for s in self.samples]} | fixed))  # type: ignore[no-any-return]
+
+    def _trim_log(self, step: int) -> None:
+        if self.accelerator.is_main_process and (self.out / LOG).is_file():
+            lines = (self.out / LOG).read_text("utf-8").splitlines()[:step]
+            (self.out / LOG).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+    def _save(self, step: int) -> None:
+        """Keep the state under its name only when it is whole."""
+        place, new = self.out / f"{CHECKPOINT}-{step:08}", self.out / f"{CHECKPOINT}.new"
+        if self.accelerator.is_main_process:
+            shutil.rmtree(new, ignore_errors=True)
+        self.accelerator.wait_for_everyone()
+        self.accelerator.save_state(str(new))
+        if self.accelerator.is_main_process:
+            (new / "state.json").write_text(json.dumps({"step": step, "training": self._training()}), "utf-8")
+            new.rename(place)
+            for older in self.out.glob(f"{CHECKPOINT}-????????"):
+                if older != place:
+                    shutil.rmtree(older, ignore_errors=True)
+        self.accelerator.wait_for_everyone()
+
+    def _save_lora(self, models: list[Any], weights: list[Any], folder: str) -> None:
+        if self.accelerator.is_main_process:
+            self.export(Path(folder))
+        weights.clear()
+
+    def _load_lora(self, models: list[Any], folder: str) -> None:
+        from diffusers import FluxPipeline
+        from diffusers.utils import convert_unet_state_dict_to_peft
+        from peft import set_peft_model_state_dict
+
+        models.clear()
+        found = FluxPipeline.lora_state_dict(folder, weight_name=WEIGHTS)
+        own = {key.removeprefix("transformer."): value for key, value in found.items()}
+        set_peft_model_state_dict(self._bare(), convert_unet_state_dict_to_peft(own), adapter_name="default")
+
+    def _bare(self) -> Any:
+        model = self.accelerator.unwrap_model(self._model)
+        return getattr(model, "_orig_mod", model)
+
+    def export(self, folder: Path) -> Path:
+        """Write the LoRA weights as diffusers reads them, and how they came about; the file."""
+        from diffusers import FluxPipeline
+        from peft.utils import get_peft_model_state_dict
+
+        model = self._bare()
+        layers = {key: value.float().cpu() for key, value in get_peft_model_state_dict(model).items()}
+        FluxPipeline.save_lora_weights(
+            folder, transformer_lora_layers=layers, weight_name=WEIGHTS,
+            transformer_lora_adapter_metadata=model.peft_config["default"].to_dict(),
+        )  # fmt: skip
+        body = {"settings": self.settings.to_json(), "base": self.identity, "samples": len(self.samples)}
+        body |= self.about or {}
+        (folder / ABOUT).write_text(json.dumps(body, indent=1, sort_keys=True), "utf-8")
+        # In the file itself too: whoever passes the weights on passes on what they were trained on.
+        with safe_open(folder / WEIGHTS, "pt") as file:
+            held = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        save_file(tensors, folder / WEIGHTS, {**held, METADATA: json.dumps(body, sort_keys=True)})
+        return folder / WEIGHTS

@@ -1,0 +1,73 @@
+"""Samples are read whole or refused with all that is wrong, and do not give the exam away unseen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner.core.errors import DataError
+from limner.core.exam import Question
+from limner.train.samples import overlap, plain, read_samples
+from tests.train.conftest import write_samples
+
+
+def test_samples_are_questions_with_their_pictures(data: Path) -> None:
+    samples = read_samples(data)
+    assert [sample.id for sample in samples] == ["s0", "s1", "s2", "s3"]
+    assert samples[0].reference is not None
+    assert samples[0].reference.path == data / "images/0.png"
+    assert (samples[1].tags["concept"], samples[1].rubric.final_prompt) == ("plant cell", "A plant cell, labelled.")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"image": "../x.png"}, "leaves the folder"),
+        ({"image": "images/9.png"}, "there is no image"),
+        ({"final_prompt": ""}, "final_prompt"),
+        ({"id": "s0"}, "stands already"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    folder = write_samples(tmp_path / "bad", 2, **change)
+    with pytest.raises(DataError, match=said) as found:
+        read_samples(folder)
+    assert "train.jsonl" in str(found.value)
+
+
+def test_a_folder_without_samples_says_where_they_come_from(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no train\.jsonl here, with a sample a line"):
+        read_samples(tmp_path)
+
+
+def question(id: str, prompt: str, **tags: str) -> Question[Any]:
+    rubric: Any = None
+    return Question(id, prompt, rubric, tags)
+
+
+def test_a_concept_of_the_exam_is_found_by_tag_by_prompt_and_as_the_whole_prompt(data: Path) -> None:
+    samples = read_samples(data)
+    exam = [
+        question("a", "Show a labelled Plant-Cell, please."),
+        question("b", "Something else", concept="Moon phases"),
+        question("c", "draw the human heart"),
+        question("d", "A plant in a prison cellar; the heart of a human."),
+    ]
+    assert overlap(samples, exam) == {"plant cell": ["a"], "moon phases": ["b"], "human heart": ["c"]}
+    assert overlap(samples, exam[3:]) == {}
+
+
+@given(st.text(max_size=40))
+def test_plain_words_stay_plain(text: str) -> None:
+    assert plain(plain(text)) == plain(text)
+
+
+def test_more_columns_do_no_harm(tmp_path: Path) -> None:
+    folder = write_samples(tmp_path / "more", 1, licence="CC0")
+    assert json.loads((folder / "train.jsonl").read_text("utf-8"))["licence"] == "CC0"
+    assert len(read_samples(folder)) == 1

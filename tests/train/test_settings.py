@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from limner.core.errors import UsageError
+from limner.train.settings import PAPER, TrainSettings, parse
+
+
+def test_the_papers_numbers_are_the_defaults() -> None:
+    usual = TrainSettings()
+    assert {name: getattr(usual, name) for name in PAPER} == {
+        "steps": 10_000, "size": 1024, "tokens": 2048, "seed": 42, "guidance": 3.5,
+    }  # fmt: skip
+    assert usual.to_json()["paper"] == list(PAPER)
+
+
+def test_settings_from_words() -> None:
+    found = parse({"rank": "16", "learning_rate": "3e-4", "recompute": "0.5", "modules": "attn.to_q,attn.to_k"})
+    assert (found.rank, found.learning_rate, found.recompute, found.modules) == (
+        16, 3e-4, 0.5, ("attn.to_q", "attn.to_k"),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"ranks": "1"}, "--set ranks: there is: steps, size"),
+        ({"rank": "x"}, "a number is wanted"),
+        ({"rank": "0"}, "at least 1"),
+        ({"compiled": "yes"}, "true or false"),
+        ({"recompute": "2"}, "from 0 to 1"),
+        ({"precision": "fp8"}, "there is: bf16, no"),
+    ],
+)
+def test_wrong_words_are_told(given: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse(given)

@@ -1,0 +1,89 @@
+"""The command: samples that give the exam away are refused or told, pictures on the way are drawn and marked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from limner.core.errors import UsageError
+from limner.train.settings import parse
+from limner.train.start import Watched, train
+from tests.cli.invoke import limner
+from tests.train.conftest import make_flux, write_samples
+
+FEW = {"steps": "2", "size": "16", "tokens": "64", "rank": "2", "alpha": "2", "accumulate": "1", "recompute": "0"}
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    make_flux().save_pretrained(tmp_path / "base")
+    return tmp_path / "base"
+
+
+def exam_data(folder: Path, prompt: str) -> Path:
+    folder.mkdir()
+    graph = {"elements": ["nucleus"], "dependencies": []}
+    row = {"key": "PhD_Biology_1", "education": "PhD", "prompt": prompt, "knowledge_graph": graph, "annotation": ""}
+    (folder / "mmmg.jsonl").write_text(json.dumps(row), "utf-8")
+    return folder
+
+
+def test_samples_that_give_the_exam_away_are_refused(data: Path, base: Path, tmp_path: Path) -> None:
+    watched = Watched("mmmg", exam_data(tmp_path / "exam", "Draw a plant cell with its parts."))
+    with pytest.raises(UsageError, match=r"1 training concepts stand in 1 questions of mmmg: 'plant cell' \(PhD_Biol"):
+        train(data, str(base), tmp_path / "out", parse(FEW), watched=watched, say=lambda _: None)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_the_command_trains_looks_marks_and_tells_the_overlap(data: Path, base: Path, tmp_path: Path) -> None:
+    exam = exam_data(tmp_path / "exam", "Draw a plant cell with its parts.")
+    traces = tmp_path / "traces.jsonl"
+    traces.write_text(json.dumps({"id": "PhD_Biology_1", "trace": "Walls.", "final_prompt": "A cell."}), "utf-8")
+    words: list[str | Path] = [
+        "train",
+        "flux-reason",
+        "--data",
+        data,
+        "--base",
+        base,
+        "--out",
+        tmp_path / "out",
+        "--save-every",
+        "1",
+    ]
+    words += [word for name, value in FEW.items() for word in ("--set", f"{name}={value}")]
+    words += ["--exam", "mmmg", "--exam-data", exam, "--allow-overlap", "--look-every", "2", "--traces", traces]
+    said = limner(*words, "--judge", "ocr")
+    assert said.code == 0, said.err
+    assert "step-000002: 1 pictures in" in said.out
+    assert "step-000002 · ocr:" in said.out
+    lora = tmp_path / "out" / "flux-reason.safetensors"
+    assert lora.is_file()
+    assert (tmp_path / "out" / "validation" / "step-000002" / "PhD_Biology_1.png").is_file()
+    drawn = limner(
+        "run", "mmmg", "--data", exam, "--painter", f"mine=diffusers/{base}", "--painter-arg", f"lora={lora}",
+        "--painter-arg", "size=16x16", "--painter-arg", "steps=1", "--painter-arg", "max_sequence_length=64",
+        "--painter-arg", "dtype=float32", "--strategy", "reason", "-S", f"traces={traces}", "-S", "send=trained",
+        "--judge", "ocr", "--store", tmp_path / "store",
+    )  # fmt: skip
+    assert drawn.code == 0, drawn.err
+    told = "trained on 1 concepts that stand in 1 questions of mmmg (--allow-overlap)"
+    assert told in " ".join(drawn.out.split())
+    assert told in " ".join(limner("scores", "mmmg", "--store", tmp_path / "store").out.split())
+    assert told in limner("table", "mmmg:table2", "--store", tmp_path / "store", "--format", "md").out
+
+
+def test_looking_needs_an_exam(data: Path, base: Path) -> None:
+    said = limner("train", "flux-reason", "--data", data, "--base", base, "--look-every", "2", code=2)
+    assert "--look-every needs --exam" in said.err
+
+
+def test_missing_packages_are_told(data: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from limner.train import start
+
+    monkeypatch.setattr(start, "find_spec", lambda name: None if name == "peft" else object())
+    with pytest.raises(UsageError, match=r"training needs peft: install them with pip install 'limner\[train\]'"):
+        train(write_samples(tmp_path / "more"), str(base), tmp_path / "out", parse(FEW))
