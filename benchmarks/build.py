@@ -16,6 +16,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, ClassVar
 
 from PIL import Image, ImageDraw
 from tests.build.damage import COPIES, ENGLISH, FOREIGN, LOW, MARKS, jpeg, labelled, padded, png, resized
@@ -81,7 +82,8 @@ def near(many: int) -> None:
 class _Nobody:
     """No step up to there asks anyone."""
 
-    name, settings = "nobody", {}
+    name = "nobody"
+    settings: ClassVar[dict[str, Any]] = {}
 
     def check(self) -> None:
         """Nothing can be missing."""

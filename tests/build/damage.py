@@ -6,6 +6,7 @@ import io
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageFont, ImageOps
 
@@ -37,7 +38,9 @@ def resized(image: Image.Image, chance: random.Random) -> Image.Image:
 
 
 def padded(image: Image.Image, chance: random.Random) -> Image.Image:
-    return ImageOps.expand(image, round(min(image.size) * chance.uniform(0.03, 0.12)), image.getpixel((0, 0)))
+    return ImageOps.expand(
+        image, round(min(image.size) * chance.uniform(0.03, 0.12)), cast("tuple[int, ...]", image.getpixel((0, 0)))
+    )
 
 
 def cropped(image: Image.Image, chance: random.Random) -> Image.Image:

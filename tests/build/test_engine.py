@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from limner.build import recipe as recipe_module
+from limner.build.base import STEPS as REGISTERED
 from limner.build.base import Bench, BuildItem, BuildStep, Dropped, StepOutcome, Use
 from limner.build.engine import Builder, Spending
 from limner.build.estimate import build_estimate
@@ -112,8 +112,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (place / "prompts").mkdir(parents=True)
     (place / "recipe.toml").write_text(RECIPE, "utf-8")
     (place / "prompts" / "write.md").write_text("Write {{n}} in {{language}}.", "utf-8")
-    real = recipe_module.STEPS.get
-    monkeypatch.setattr(recipe_module.STEPS, "get", lambda name: STEPS.get(name) or real(name))
+    real = REGISTERED.get
+    monkeypatch.setattr(REGISTERED, "get", lambda name: STEPS.get(name) or real(name))
     monkeypatch.chdir(tmp_path)
     return place
 
@@ -225,7 +225,7 @@ def test_two_reviewers_must_agree(store: Store, folder: Path, llm: Scripted) -> 
     add_review(store, Review("b", "n0", "bert", "accept", state_id({"word": "zero"})))
     again(store).run(Spending())
     _, items = again(store).look()
-    assert items["n0"].body | {} == {"n": 0, "noise": 7, "half": 0, "word": "zero", "reviewers": ["anna", "bert"]}
+    assert dict(items["n0"].body) == {"n": 0, "noise": 7, "half": 0, "word": "zero", "reviewers": ["anna", "bert"]}
 
 
 def test_reviews_of_a_state_that_is_gone_do_not_count(store: Store, folder: Path, llm: Scripted) -> None:

@@ -65,7 +65,7 @@ def test_members_that_differ_are_counted() -> None:
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=7))
 def test_whoever_all_agree_with_wins_and_the_mark_is_somebodys(votes: list[int]) -> None:
     for rule in ("majority", "median"):
-        found = _one(rule, *votes)  # type: ignore[arg-type]
+        found = _one(rule, *votes)
         assert found.value in {*votes, None}
         if len(set(votes)) == 1:
             assert found.value == votes[0]

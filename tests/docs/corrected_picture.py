@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import limner.api as api
 from limner.scoring.corrected import Corrected
@@ -31,7 +32,7 @@ def main() -> None:
     figure, axes = plt.subplots(1, 2, figsize=(7.2, 1.9), sharey=True)
     for axis, (painter, row) in zip(axes, sorted(rows.items()), strict=True):
         assert isinstance(row.corrected, Corrected)
-        found = {"raw": row.scores["relaxed"], "PPI++": row.corrected.ppi["relaxed"]}
+        found: dict[str, Any] = {"raw": row.scores["relaxed"], "PPI++": row.corrected.ppi["relaxed"]}
         for place, (name, each) in enumerate((found | {"Rogan-Gladen": row.corrected.rogan_gladen["relaxed"]}).items()):
             assert each.low is not None
             assert each.high is not None

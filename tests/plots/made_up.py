@@ -7,8 +7,8 @@ import random
 from limner.evidence.metric_table import metric_setup
 from limner.store import Store
 from limner.store.ratings import (
-    Comparison,
     PainterMetric,
+    PairChoice,
     Rating,
     save_comparisons,
     save_painter_metrics,
@@ -76,7 +76,7 @@ def compared(store: Store, painters: int = 6, questions: int = 24) -> None:
                 scale, study = ("arena", None) if setup == arena else ("logic", STUDY)
                 shown = dice.choice(["first", "second"])
                 rows.append(
-                    Comparison("aibench", one.question_id, one.id, other.id, setup, scale, choice, shown, study)
+                    PairChoice("aibench", one.question_id, one.id, other.id, setup, scale, choice, shown, study)
                 )
     save_comparisons(store, rows).result()
     numbers = {d.id: min(10, max(0, 6 + 2 * skill(d.painter) + dice.gauss(0, 3))) for d in there}

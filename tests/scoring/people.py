@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from limner.core.marks import Mark
 from limner.running.plan import setup_id
 from limner.store import Store, now
-from limner.store.ratings import Comparison, Rating, save_comparisons, save_ratings
+from limner.store.ratings import PairChoice, Rating, save_comparisons, save_ratings
 from limner.store.records import Drawing, Marking, save_marking, save_setup
 from limner.store.schema import studies, study_items
 
@@ -41,7 +41,7 @@ def study_of(store: Store, exam: str, items: Mapping[tuple[str, ...], float], na
 def choose(store: Store, setup: str, first: Drawing, second: Drawing, choice: str | None, **how: Any) -> None:
     """One choice; shown in the order named, unless `how` says otherwise."""
     given = {"scale": "logic", "shown_first": "first", "study": STUDY, **how}
-    row = Comparison(first.exam, first.question_id, first.id, second.id, setup, choice=choice, **given)
+    row = PairChoice(first.exam, first.question_id, first.id, second.id, setup, choice=choice, **given)
     save_comparisons(store, [row]).result()
 
 

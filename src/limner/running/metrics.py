@@ -77,7 +77,7 @@ class MetricRunner(Runner):
         value = None if found is None else float(found["value"])
         reason = None if fault is None else f"{kind}: {detail}"[:500]
         row = Rating(drawing.id, self._setup, self.metric.kind.name, value, reason=reason)
-        self._later(save_ratings(self.store, [row]))
+        self._late.add(save_ratings(self.store, [row]))
         self.cut += found is not None and found.get("read", 0) < found.get("tokens", 0)
         self.progress.count(slot.question.id, "failed" if fault else "done", kind, detail)
         self._slips.count(self.metric.kind.name, kind, detail)

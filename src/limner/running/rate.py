@@ -19,7 +19,7 @@ from ..models import ChatModel, Context, ReplayModel
 from ..models.afresh import complete_afresh
 from ..painters import Painter
 from ..store import Store
-from ..store.ratings import Comparison, Rating, save_comparisons, save_ratings
+from ..store.ratings import PairChoice, Rating, save_comparisons, save_ratings
 from ..store.records import Drawing, row_name, save_setup
 from ..strategies import Strategy
 from .plan import Plan, setup_id
@@ -167,15 +167,15 @@ class RatingRunner(Runner):
             (drawing,) = item.drawings
             numbers = value or {self.baseline.metric: None}
             rows = [Rating(drawing.id, self.setup_id, scale, n, reason=reason) for scale, n in numbers.items()]
-            self._later(save_ratings(self.store, rows))
+            self._late.add(save_ratings(self.store, rows))
             return
         one, other = item.drawings
         # The same two in the other order are another time of asking.
-        made = Comparison(
+        made = PairChoice(
             one.exam, item.question.id, one.id, other.id, self.setup_id, ARENA, _named(value, item.turned),
             "second" if item.turned else "first", repeat=int(item.turned), reason=reason,
         )  # fmt: skip
-        self._later(save_comparisons(self.store, [made]))
+        self._late.add(save_comparisons(self.store, [made]))
 
 
 def _named(choice: str | None, turned: bool) -> str | None:

@@ -12,10 +12,10 @@ from ..core.errors import UsageError
 from ..core.evaluator import Evaluator, Which, labelled
 from ..store import DEFAULT, Store
 from ..store.open import open_store
-from ..store.ratings import Comparison, inclusion_weights, load_comparisons
+from ..store.ratings import PairChoice, inclusion_weights, load_comparisons
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_setups, row_name
 from .groups import stored_exam
-from .stats.preference import FIRST, TIE, PairChoice, Strengths, strengths, win_rates
+from .stats.preference import FIRST, TIE, Strengths, WeightedChoice, strengths, win_rates
 from .stats.types import Interval, Plain
 
 PERSON = "person"
@@ -91,7 +91,7 @@ class Preferences(Plain):
 class _Asked:
     """What was asked of one evaluator, or of one group of them."""
 
-    choices: list[PairChoice] = field(default_factory=list)
+    choices: list[WeightedChoice] = field(default_factory=list)
     skipped: int = 0
     raters: set[str] = field(default_factory=set)
 
@@ -171,14 +171,14 @@ def _wanted(drawings: Iterable[Drawing], painters: Sequence[str], without: Seque
 
 
 def _take(
-    place: _Asked, row: Comparison, drawings: Mapping[str, Drawing], weights: Mapping[frozenset[str], float]
+    place: _Asked, row: PairChoice, drawings: Mapping[str, Drawing], weights: Mapping[frozenset[str], float]
 ) -> None:
     if row.choice is None:
         place.skipped += 1
         return
     names = [row_name(drawings[id].label, drawings[id].strategy) for id in (row.first, row.second)]
     weight = weights.get(frozenset((row.first, row.second)), 1.0)
-    place.choices.append(PairChoice(row.question_id, names[0], names[1], row.choice, row.shown_first, weight))
+    place.choices.append(WeightedChoice(row.question_id, names[0], names[1], row.choice, row.shown_first, weight))
 
 
 def _made(exam: str, evaluator: str, scale: str, study: str | None, asked: _Asked) -> Preferences:
@@ -201,7 +201,7 @@ def _why(model: Strengths) -> str | None:
     return None if model.reason is None else f"no strengths: {model.reason}"
 
 
-def _end(choice: PairChoice, name: str) -> str:
+def _end(choice: WeightedChoice, name: str) -> str:
     """How a choice ended for a painter; nothing where it was not among the two."""
     if name not in (choice.first, choice.second):
         return ""
@@ -214,7 +214,7 @@ def _three(counted: Counter[str]) -> tuple[int, int, int]:
     return counted["win"], counted["tie"], counted["loss"]
 
 
-def _pairs(choices: Sequence[PairChoice], names: Sequence[str]) -> Iterable[PainterPair]:
+def _pairs(choices: Sequence[WeightedChoice], names: Sequence[str]) -> Iterable[PainterPair]:
     for one, other in combinations(names, 2):
         both = [choice for choice in choices if {choice.first, choice.second} == {one, other}]
         if both:
@@ -222,10 +222,10 @@ def _pairs(choices: Sequence[PairChoice], names: Sequence[str]) -> Iterable[Pain
             yield PainterPair(one, other, *_three(counted), win_rates(both)[one])
 
 
-def _shown_first(choices: Sequence[PairChoice]) -> Interval:
+def _shown_first(choices: Sequence[WeightedChoice]) -> Interval:
     """How often what was shown first won."""
     turned = [
-        PairChoice(c.cluster, "shown first", "shown second", TIE if c.choice == TIE else
+        WeightedChoice(c.cluster, "shown first", "shown second", TIE if c.choice == TIE else
                    FIRST if c.choice == c.shown_first else "second", weight=c.weight)
         for c in choices if c.shown_first is not None
     ]  # fmt: skip

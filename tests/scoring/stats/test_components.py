@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -44,7 +46,11 @@ def test_without_balance_known_components_come_back() -> None:
             for q in range(30)
             for _ in range(rng.integers(0, 4))
         ]
-        effects = {"p": [r[0] for r in rows], "q": [r[1] for r in rows], "pq": [(r[0], r[1]) for r in rows]}
+        effects: dict[str, list[Any]] = {
+            "p": [r[0] for r in rows],
+            "q": [r[1] for r in rows],
+            "pq": [(r[0], r[1]) for r in rows],
+        }
         found = components([r[2] for r in rows], effects)
         sums += [found.variances[name] for name in ("p", "q", "pq", "rest")]
     assert sums / 60 == pytest.approx([4, 9, 2.25, 1], rel=0.2)

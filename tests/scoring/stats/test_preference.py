@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limner.scoring.stats import Interval
-from limner.scoring.stats.preference import PairChoice, strengths, win_rates
+from limner.scoring.stats.preference import WeightedChoice, strengths, win_rates
 
 TENNIS = {
     ("Djokovic", "Federer"): (9, 6), ("Djokovic", "Murray"): (14, 3), ("Djokovic", "Nadal"): (9, 2),
@@ -24,15 +24,15 @@ PRINTED = {"Djokovic": 1.17612, "Federer": 1.13578, "Murray": -0.56852, "Nadal":
 """The estimates printed there by R, against Wawrinka."""
 
 
-def tennis() -> list[PairChoice]:
+def tennis() -> list[WeightedChoice]:
     found = []
     for (one, other), (wins, losses) in TENNIS.items():
-        found += [PairChoice(f"{one} {other} {n}", one, other, "first" if n < wins else "second")
+        found += [WeightedChoice(f"{one} {other} {n}", one, other, "first" if n < wins else "second")
                   for n in range(wins + losses)]  # fmt: skip
     return found
 
 
-def drawn(seed: int, questions: int = 40, order: float = 0.6, ties: float = -0.5) -> list[PairChoice]:
+def drawn(seed: int, questions: int = 40, order: float = 0.6, ties: float = -0.5) -> list[WeightedChoice]:
     """Choices drawn from the model itself, by another way of writing it."""
     generator, names = np.random.default_rng(seed), ("a", "b", "c", "d")
     strong = dict(zip(names, (0.8, 0.3, -0.2, -0.9), strict=True))
@@ -43,7 +43,7 @@ def drawn(seed: int, questions: int = 40, order: float = 0.6, ties: float = -0.5
             way = -order / 2 if swapped else order / 2
             chances = np.exp([strong[one] + way, ties + (strong[one] + strong[other]) / 2, strong[other] - way])
             choice = ("first", "tie", "second")[generator.choice(3, p=chances / chances.sum())]
-            found.append(PairChoice(f"q{n}", one, other, choice, "second" if swapped else "first"))
+            found.append(WeightedChoice(f"q{n}", one, other, choice, "second" if swapped else "first"))
     return found
 
 
@@ -66,7 +66,7 @@ def test_choix_finds_the_same_strengths() -> None:
     assert ours == pytest.approx(list(theirs - theirs.mean()), abs=1e-4)
 
 
-def logit(choices: list[PairChoice], weighted: bool = False) -> Any:
+def logit(choices: list[WeightedChoice], weighted: bool = False) -> Any:
     """The same without ties as a logistic regression by statsmodels, with its cluster-robust covariance."""
     import statsmodels.api as sm
 
@@ -85,7 +85,7 @@ def logit(choices: list[PairChoice], weighted: bool = False) -> Any:
 def test_statsmodels_finds_the_same_order_effect_and_the_same_spread(weighted: bool) -> None:
     choices = [c for c in drawn(1) if c.choice != "tie"]
     if weighted:
-        choices = [PairChoice(c.cluster, c.first, c.second, c.choice, c.shown_first, 1.0 + int(c.cluster[1:]) % 3)
+        choices = [WeightedChoice(c.cluster, c.first, c.second, c.choice, c.shown_first, 1.0 + int(c.cluster[1:]) % 3)
                    for c in choices]  # fmt: skip
     theirs, ours = logit(choices, weighted), strengths(choices)
     n = len({c.cluster for c in choices})
@@ -133,7 +133,7 @@ def test_naming_the_other_drawing_first_changes_nothing(seed: int, data: st.Data
     other = {"first": "second", "second": "first", "tie": "tie"}
     choices = drawn(seed, questions=8)
     turned = [
-        PairChoice(c.cluster, c.second, c.first, other[c.choice], other[str(c.shown_first)])
+        WeightedChoice(c.cluster, c.second, c.first, other[c.choice], other[str(c.shown_first)])
         if data.draw(st.booleans())
         else c
         for c in choices
@@ -151,9 +151,9 @@ def test_naming_the_other_drawing_first_changes_nothing(seed: int, data: st.Data
 
 def test_win_rates_by_hand_with_weights() -> None:
     choices = [
-        PairChoice("q", "a", "b", "first", weight=3.0),
-        PairChoice("r", "b", "a", "tie", weight=1.0),
-        PairChoice("s", "b", "c", "first", weight=2.0),
+        WeightedChoice("q", "a", "b", "first", weight=3.0),
+        WeightedChoice("r", "b", "a", "tie", weight=1.0),
+        WeightedChoice("s", "b", "c", "first", weight=2.0),
     ]
     found = win_rates(choices)
     assert found["a"].value == pytest.approx((3 + 0.5) / 4)
@@ -172,20 +172,20 @@ def test_win_rates_by_hand_with_weights() -> None:
     ],
 )
 def test_why_there_are_no_strengths(choices: list[tuple[str, str, str]], words: str) -> None:
-    found = strengths([PairChoice(str(n), *each) for n, each in enumerate(choices)])
+    found = strengths([WeightedChoice(str(n), *each) for n, each in enumerate(choices)])
     assert words in str(found.reason)
     assert all(each.value is None for each in found.painters.values())
 
 
 def test_an_order_that_follows_from_the_painter_tells_nothing() -> None:
-    choices = [PairChoice(str(n), "a", "b", "first" if n % 3 else "second", "first") for n in range(12)]
+    choices = [WeightedChoice(str(n), "a", "b", "first" if n % 3 else "second", "first") for n in range(12)]
     found = strengths(choices)
     assert found.order.value is None
     assert found.painters["a"].value == pytest.approx(np.log(2) / 2)
 
 
 def test_one_who_takes_whatever_comes_first_has_no_finite_order_effect() -> None:
-    choices = [PairChoice(f"{n}{s}", "a", "b", s, s) for n in range(6) for s in ("first", "second")]
+    choices = [WeightedChoice(f"{n}{s}", "a", "b", s, s) for n in range(6) for s in ("first", "second")]
     assert "no finite strength" in str(strengths(choices).reason)
     assert win_rates(choices)["a"].value == 0.5
 

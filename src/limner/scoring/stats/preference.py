@@ -27,7 +27,7 @@ FAR = 15.0
 
 
 @dataclass(frozen=True)
-class PairChoice:
+class WeightedChoice:
     """One choice between two painters.
 
     Attributes:
@@ -66,10 +66,10 @@ class Strengths(Plain):
     reason: str | None = None
 
 
-def win_rates(choices: Sequence[PairChoice]) -> dict[str, Interval]:
+def win_rates(choices: Sequence[WeightedChoice]) -> dict[str, Interval]:
     """Share of its pairs that each painter wins, a tie for half; intervals from resampling questions.
 
-    >>> found = win_rates([PairChoice("q", "a", "b", "first"), PairChoice("r", "a", "b", "tie")])
+    >>> found = win_rates([WeightedChoice("q", "a", "b", "first"), WeightedChoice("r", "a", "b", "tie")])
     >>> found["a"].value, found["b"].value
     (0.75, 0.25)
     """
@@ -84,7 +84,7 @@ def win_rates(choices: Sequence[PairChoice]) -> dict[str, Interval]:
     return bootstrap(won, tops=dict.fromkeys(names, 1.0))
 
 
-def _gain(choice: PairChoice) -> float:
+def _gain(choice: WeightedChoice) -> float:
     return {FIRST: 1.0, TIE: 0.5, SECOND: 0.0}[choice.choice]
 
 
@@ -92,12 +92,12 @@ def _places(names: Iterable[str]) -> dict[str, int]:
     return {name: place for place, name in enumerate(sorted(set(names)))}
 
 
-def strengths(choices: Sequence[PairChoice]) -> Strengths:
+def strengths(choices: Sequence[WeightedChoice]) -> Strengths:
     """Fit the model by maximum (weighted) likelihood, with intervals from the sandwich of whole questions.
 
     Fewer than five questions have no interval.
 
-    >>> two_to_one = [PairChoice(str(n), "a", "b", "second" if n % 3 == 0 else "first") for n in range(9)]
+    >>> two_to_one = [WeightedChoice(str(n), "a", "b", "second" if n % 3 == 0 else "first") for n in range(9)]
     >>> round(2 * strengths(two_to_one).painters["a"].value, 4)  # log 2
     0.6931
     """
@@ -139,7 +139,7 @@ def strengths(choices: Sequence[PairChoice]) -> Strengths:
     return Strengths(found, order, p, ties, len(choices))
 
 
-def _hopeless(choices: Sequence[PairChoice], names: Sequence[str]) -> str | None:
+def _hopeless(choices: Sequence[WeightedChoice], names: Sequence[str]) -> str | None:
     """Why there can be no strengths; None where there can: every painter must be reached by wins from every other."""
     if len(names) < 2:
         return "fewer than two painters were compared"
@@ -165,7 +165,7 @@ def _hopeless(choices: Sequence[PairChoice], names: Sequence[str]) -> str | None
     return f"no finite strength: never lost or tied against the others: {', '.join(best[0])}"
 
 
-def _design(choices: Sequence[PairChoice], names: Sequence[str], tied: bool, ordered: bool) -> Floats:
+def _design(choices: Sequence[WeightedChoice], names: Sequence[str], tied: bool, ordered: bool) -> Floats:
     """For each choice and outcome what stands before each parameter: strengths but the last, ties, order."""
     place, free = {name: n for n, name in enumerate(names)}, len(names) - 1
     strength = np.vstack([np.eye(free), -np.ones(free)])
