@@ -12,12 +12,12 @@ from limner.study.answers import Click, save_clicks, stored_click
 from limner.study.forms import AnswerField
 from limner.study.new import NewStudy, create_study
 from limner.study.open import OpenStudy, open_study, places_of
-from limner.study.places import Place
+from limner.study.places import StudyPlace
 from limner.study.records import load_raters
 from tests.tables import synthetic
 
 PAINTER = "openai/gpt-image-1"
-Rule = Callable[[str, Place, AnswerField], Any]
+Rule = Callable[[str, StudyPlace, AnswerField], Any]
 DESIGNS = {
     "genexam": "genexam", "genexam-models": "genexam", "mmmg": "mmmg", "fepbench": "fepbench",
     "aibench-pairs": "aibench", "aibench-aesthetics": "aibench",
@@ -37,7 +37,7 @@ def make(store: Store, design: str = "genexam", name: str = "pilot", **more: Any
     return create_study(store, name, DESIGNS.get(design, "genexam"), design, **more)
 
 
-def usual(rater: str, place: Place, field: AnswerField) -> Any:
+def usual(rater: str, place: StudyPlace, field: AnswerField) -> Any:
     """An answer that depends on rater, item and field alone."""
     if field.kind == "listing":
         things = [{"sort": field.sorts[0], "item": "a second sun", "place": "upper left (twice)"}]
@@ -61,7 +61,7 @@ def answer(store: Store, name: str = "pilot", rule: Rule = usual, only: Mapping[
                 stored_click(place, form, Click(one.name, rule(rater.rater, place, one), seconds=1.5)) for one in form
             ]
 
-            def operation(connection: sa.Connection, place: Place = place, clicks: list[Click] = clicks) -> bool:
+            def operation(connection: sa.Connection, place: StudyPlace = place, clicks: list[Click] = clicks) -> bool:
                 return save_clicks(connection, study, rater, place, clicks)  # noqa: B023
 
             assert store.write(operation)

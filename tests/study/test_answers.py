@@ -14,19 +14,19 @@ from limner.store.records import Marking, load_markings
 from limner.study.answers import Click, save_clicks, shown_value, stored_click
 from limner.study.forms import AnswerField
 from limner.study.open import OpenStudy, open_study, places_of
-from limner.study.places import Place
+from limner.study.places import StudyPlace
 from limner.study.records import StudyRater, load_answers, load_raters
 from tests.study.made import answer, fill, make, usual
 
 
-def one_rater(store: Store, design: str, **more: Any) -> tuple[OpenStudy, StudyRater, list[Place]]:
+def one_rater(store: Store, design: str, **more: Any) -> tuple[OpenStudy, StudyRater, list[StudyPlace]]:
     fill(store, {"aibench-pairs": "aibench", "aibench-aesthetics": "aibench"}.get(design, design))
     make(store, design, raters=["anna"], changes={"repeats": 0.0, "attention": 0}, **more)
     rater = load_raters(store, "pilot")[0]
     return open_study(store, "pilot"), rater, places_of(rater)
 
 
-def click(study: OpenStudy, rater: StudyRater, place: Place, *clicks: Click) -> bool:
+def click(study: OpenStudy, rater: StudyRater, place: StudyPlace, *clicks: Click) -> bool:
     kept = [stored_click(place, study.form(place), each) for each in clicks]
     return study.store.write(lambda connection: save_clicks(connection, study, rater, place, kept))
 

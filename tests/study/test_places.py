@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limner.study.design import QualityDesign
-from limner.study.places import Place, assign, plan_places
+from limner.study.places import StudyPlace, assign, plan_places
 from limner.study.records import StudyItem
 
 NONE = QualityDesign()
@@ -116,7 +116,7 @@ def test_names_of_pictures_are_never_the_same() -> None:
     assert all(len(name) == 24 for name in names)
 
 
-@pytest.mark.parametrize("place", [Place(3, 1, (1, 0), ("a", "b")), Place(-1, 0, (), (), 4)])
-def test_a_place_comes_back_as_it_was(place: Place) -> None:
-    assert Place.from_json(place.to_json()) == place
-    assert Place.from_json(place.to_json()).names == place.names
+@pytest.mark.parametrize("place", [StudyPlace(3, 1, (1, 0), ("a", "b")), StudyPlace(-1, 0, (), (), 4)])
+def test_a_place_comes_back_as_it_was(place: StudyPlace) -> None:
+    assert StudyPlace.from_json(place.to_json()) == place
+    assert StudyPlace.from_json(place.to_json()).names == place.names

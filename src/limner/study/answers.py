@@ -17,7 +17,7 @@ from ..store.records import Marking
 from ..store.schema import comparisons, markings, ratings, study_answers
 from .forms import CHECK, CHOICE, FIRST, LONGEST, SECOND, SKIP, AnswerField
 from .open import OpenStudy
-from .places import Place
+from .places import StudyPlace
 from .records import StudyAnswer, StudyRater, rows_of_answers
 
 RANK = "rank"
@@ -44,7 +44,7 @@ class Results:
     comparison: PairChoice | None = None
 
 
-def stored_click(place: Place, form: Sequence[AnswerField], click: Click) -> Click:
+def stored_click(place: StudyPlace, form: Sequence[AnswerField], click: Click) -> Click:
     """The click as it is stored: checked, and named by the item's own order of drawings, not by the page's.
 
     Raises:
@@ -67,14 +67,14 @@ def stored_click(place: Place, form: Sequence[AnswerField], click: Click) -> Cli
     return Click(name, value, reason, click.seconds, click.at)
 
 
-def shown_value(place: Place, name: str, value: Any) -> tuple[str, Any]:
+def shown_value(place: StudyPlace, name: str, value: Any) -> tuple[str, Any]:
     """A stored answer by the positions on the page: its field and its value."""
     if name.startswith("rank/"):
         return f"rank/{place.order.index(int(name.partition('/')[2]) - 1) + 1}", value
     return name, _turned(value, place) if name == CHOICE and value in (FIRST, SECOND) else value
 
 
-def _turned(value: str, place: Place) -> str:
+def _turned(value: str, place: StudyPlace) -> str:
     if place.order[0] == 0:
         return value
     return SECOND if value == FIRST else FIRST
@@ -90,7 +90,7 @@ def is_done(form: Sequence[AnswerField], answers: Mapping[str, StudyAnswer]) -> 
     return len(set(ranks)) == len(ranks)
 
 
-def results_of(study: OpenStudy, setup: str, place: Place, answers: Mapping[str, StudyAnswer]) -> Results:
+def results_of(study: OpenStudy, setup: str, place: StudyPlace, answers: Mapping[str, StudyAnswer]) -> Results:
     """What the answers of one place come to: criteria count once all are answered, ranks once all are given."""
     if place.check is not None:
         return Results()
@@ -120,7 +120,7 @@ def results_of(study: OpenStudy, setup: str, place: Place, answers: Mapping[str,
 
 
 def _comparison(
-    study: OpenStudy, setup: str, place: Place, answer: StudyAnswer | None, skip: StudyAnswer | None
+    study: OpenStudy, setup: str, place: StudyPlace, answer: StudyAnswer | None, skip: StudyAnswer | None
 ) -> PairChoice | None:
     found = answer or skip
     if found is None:
@@ -136,7 +136,7 @@ def _comparison(
 def _rating(
     study: OpenStudy,
     setup: str,
-    place: Place,
+    place: StudyPlace,
     drawing: str,
     scale: str,
     answer: StudyAnswer | None,
@@ -153,7 +153,7 @@ def _rating(
 def _marking(
     study: OpenStudy,
     setup: str,
-    place: Place,
+    place: StudyPlace,
     drawing: str,
     asked: Sequence[AnswerField],
     answers: Mapping[str, StudyAnswer],
@@ -189,7 +189,7 @@ def listed_marks(listing: AnswerField, things: Sequence[Mapping[str, str]]) -> l
 
 
 def save_clicks(
-    connection: sa.Connection, study: OpenStudy, rater: StudyRater, place: Place, clicks: Sequence[Click]
+    connection: sa.Connection, study: OpenStudy, rater: StudyRater, place: StudyPlace, clicks: Sequence[Click]
 ) -> bool:
     """Keep clicks that `stored_click` has checked, and what they come to; done again, it changes nothing.
 
@@ -213,7 +213,9 @@ def save_clicks(
     return is_done(study.form(place), answers)
 
 
-def _replace(connection: sa.Connection, study: OpenStudy, rater: StudyRater, place: Place, results: Results) -> None:
+def _replace(
+    connection: sa.Connection, study: OpenStudy, rater: StudyRater, place: StudyPlace, results: Results
+) -> None:
     """Put a place's results where those of before stood; what no longer holds is taken away."""
     if place.check is not None:
         return
@@ -238,7 +240,7 @@ def _replace(connection: sa.Connection, study: OpenStudy, rater: StudyRater, pla
             store.upsert(connection, markings, dict(results.marking.__dict__))
 
 
-def check_passed(place: Place, answers: Mapping[str, StudyAnswer]) -> bool | None:
+def check_passed(place: StudyPlace, answers: Mapping[str, StudyAnswer]) -> bool | None:
     """Whether an attention check was answered as it asks; None where it is not answered."""
     found = answers.get(CHECK)
     return None if found is None or found.value is None else bool(found.value == place.check)

@@ -13,12 +13,12 @@ from ..core.data_files import read_lines
 from ..core.errors import DataError
 from ..store import Store
 from .answers import RANK, Click, is_done, save_clicks
-from .elsewhere import DrawingFinder, study_for
+from .elsewhere import StudyFinder, study_for
 from .exchange import Row, read_rows, read_thing, shown_order
 from .forms import CHOICE, FIRST, SECOND, SKIP, TIE
 from .label_studio import read_annotations
 from .open import OpenStudy, open_study, places_of
-from .places import Place
+from .places import StudyPlace
 from .records import (
     StudyItem,
     StudyRater,
@@ -71,7 +71,7 @@ def bring_in(store: Store, name: str, file: Path) -> BroughtIn:
         gathered = _of_annotations(study, file)
     else:
         rows = read_rows(file)
-        finder = DrawingFinder(store, _exam(rows, file), file)
+        finder = StudyFinder(store, _exam(rows, file), file)
         study = study_for(store, name, rows, finder)
         gathered = _of_rows(study, rows, finder)
     return _save(study, gathered, file)
@@ -84,7 +84,7 @@ def _exam(rows: Sequence[tuple[int, Row]], file: Path) -> str:
     return str(rows[0][1]["exam"])
 
 
-def _of_rows(study: OpenStudy, rows: Sequence[tuple[int, Row]], finder: DrawingFinder) -> Gathered:
+def _of_rows(study: OpenStudy, rows: Sequence[tuple[int, Row]], finder: StudyFinder) -> Gathered:
     items = {tuple(sorted(item.drawings)): item for item in study.items.values()}
     holding = {drawing: item for item in study.items.values() for drawing in item.drawings}
     gathered = Gathered()
@@ -232,7 +232,7 @@ def _raters(study: OpenStudy, gathered: Gathered) -> dict[str, StudyRater]:
         rater = known.get(name) or StudyRater(study.name, name, "", save_person(study.store, name, study.name))
         there = {(place.item, place.repeat) for place in places_of(rater)}
         new = [
-            Place(item, repeat, gathered.orders.get((one, item, repeat), _usual(study, item)))
+            StudyPlace(item, repeat, gathered.orders.get((one, item, repeat), _usual(study, item)))
             for one, item, repeat in gathered.clicks
             if one == name and (item, repeat) not in there
         ]

@@ -19,7 +19,7 @@ from .open import OpenStudy, open_study
 from .records import IMPORTED, Study, StudyItem, has_study, load_items, load_study, save_study
 
 
-class DrawingFinder:
+class StudyFinder:
     """Finds the drawing a row is about."""
 
     def __init__(self, store: Store, exam: str, file: Path) -> None:
@@ -66,7 +66,7 @@ def _is(drawing: Drawing, name: str, strategy: Any, seed: Any) -> bool:
     )
 
 
-def study_for(store: Store, name: str, rows: Sequence[tuple[int, Row]], finder: DrawingFinder) -> OpenStudy:
+def study_for(store: Store, name: str, rows: Sequence[tuple[int, Row]], finder: StudyFinder) -> OpenStudy:
     """The study of this name; for people who rated elsewhere one is made, or gets what it does not show yet."""
     if has_study(store, name):
         found = load_study(store, name)
@@ -91,7 +91,7 @@ def study_for(store: Store, name: str, rows: Sequence[tuple[int, Row]], finder: 
     return open_study(store, name)
 
 
-def _shown(rows: Sequence[tuple[int, Row]], finder: DrawingFinder, unit: str) -> dict[tuple[str, str], list[str]]:
+def _shown(rows: Sequence[tuple[int, Row]], finder: StudyFinder, unit: str) -> dict[tuple[str, str], list[str]]:
     """What was shown together: a drawing, a pair, or all drawings of a question that were ranked."""
     found: dict[tuple[str, str], list[str]] = {}
     for line, row in rows:
@@ -107,7 +107,7 @@ def _shown(rows: Sequence[tuple[int, Row]], finder: DrawingFinder, unit: str) ->
     return found
 
 
-def _design(rows: Sequence[tuple[int, Row]], finder: DrawingFinder) -> StudyDesign:
+def _design(rows: Sequence[tuple[int, Row]], finder: StudyFinder) -> StudyDesign:
     """A design with what the file answers."""
     head = {"title": "Answers that came from elsewhere", "raters": 1, "sample": {"of": "references", "size": 1}}
     if "choice" in rows[0][1]:

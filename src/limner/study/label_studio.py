@@ -18,7 +18,7 @@ from .answers import Click
 from .forms import CHOICE, FIRST, SECOND, SKIP, TIE, AnswerField
 from .open import OpenStudy, places_of
 from .pictures import normal_picture
-from .places import Place
+from .places import StudyPlace
 from .records import StudyAnswer, load_answers, load_raters
 
 LOCAL = "/data/local-files/?d="
@@ -142,7 +142,7 @@ def write_annotations(study: OpenStudy, images: Path | None = None) -> str:
     for item, by_rater in sorted(answers.items()):
         order = task_order(study, item)
         task = make_task(study, item, folder, order)
-        places = {rater: Place(item, 0, order) for rater in by_rater}
+        places = {rater: StudyPlace(item, 0, order) for rater in by_rater}
         task["annotations"] = [
             {
                 "completed_by": {"email": rater},
@@ -159,7 +159,7 @@ def write_annotations(study: OpenStudy, images: Path | None = None) -> str:
 
 
 def _results(
-    study: OpenStudy, item: int, place: Place, answer: StudyAnswer, data: dict[str, Any]
+    study: OpenStudy, item: int, place: StudyPlace, answer: StudyAnswer, data: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """One answer as Label Studio has it, named by the task's order of pictures."""
     if answer.field == SKIP:

@@ -13,7 +13,7 @@ from ..store import Store
 from ..store.records import Drawing, kind_of, load_drawings, load_questions, row_name
 from .design import ChoicePart, StudyDesign
 from .forms import AnswerField, check_form, make_form
-from .places import Place
+from .places import StudyPlace
 from .records import Study, StudyItem, StudyRater, load_items, load_study
 
 
@@ -47,7 +47,7 @@ class OpenStudy:
         found = self.study.body.get("images", {}).get(drawing)
         return str(found) if found else self.drawings[drawing].image
 
-    def form(self, place: Place) -> list[AnswerField]:
+    def form(self, place: StudyPlace) -> list[AnswerField]:
         """The fields of a place."""
         return check_form(place.check) if place.check is not None else self.item_form(place.item)
 
@@ -92,6 +92,6 @@ def open_study(store: Store, name: str) -> OpenStudy:
     return OpenStudy(store, study, items, drawings, load_questions(store, study.exam, exam_kind.rubric), exam_kind)
 
 
-def places_of(rater: StudyRater) -> list[Place]:
+def places_of(rater: StudyRater) -> list[StudyPlace]:
     """A rater's places in their order."""
-    return [Place.from_json(place) for place in rater.body.get("places", [])]
+    return [StudyPlace.from_json(place) for place in rater.body.get("places", [])]

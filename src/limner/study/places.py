@@ -20,7 +20,7 @@ CHECK_VALUES = 5
 
 
 @dataclass(frozen=True)
-class Place:
+class StudyPlace:
     """One thing that a rater answers: an item, or an attention check.
 
     Attributes:
@@ -43,7 +43,7 @@ class Place:
         return {**self.__dict__, "order": list(self.order), "names": list(self.names)}
 
     @classmethod
-    def from_json(cls, body: Mapping[str, Any]) -> Place:
+    def from_json(cls, body: Mapping[str, Any]) -> StudyPlace:
         """The place behind a mapping made by `to_json`."""
         return cls(**{**body, "order": tuple(body["order"]), "names": tuple(body["names"])})
 
@@ -77,7 +77,7 @@ def plan_places(
     each: int,
     quality: QualityDesign,
     seed: int,
-) -> dict[str, list[Place]]:
+) -> dict[str, list[StudyPlace]]:
     """Every rater's places in their order.
 
     Args:
@@ -95,10 +95,10 @@ def plan_places(
     for rater in raters:
         chance = random.Random(f"{seed}\nrater\n{rater}")
         mine = _spread([by_number[n] for n in given[rater]], painters, chance)
-        places = [Place(item.n, 0, positions.order(item, rater)) for item in mine]
+        places = [StudyPlace(item.n, 0, positions.order(item, rater)) for item in mine]
         for place in _repeated(places, quality.repeats, chance):
             order = positions.order(by_number[place.item], rater)
-            again = Place(place.item, 1, order)
+            again = StudyPlace(place.item, 1, order)
             places.insert(chance.randint(max(places.index(place) + 1, len(places) * 2 // 3), len(places)), again)
         found[rater] = [_named(place) for place in _checked(places, quality.attention, chance)]
     return found
@@ -148,27 +148,31 @@ def _spread(items: Sequence[StudyItem], painters: Mapping[str, str], chance: ran
     return [item for _, item in sorted(keyed, key=lambda pair: (pair[0], pair[1].n))]
 
 
-def _repeated(places: Sequence[Place], share: float, chance: random.Random) -> list[Place]:
+def _repeated(places: Sequence[StudyPlace], share: float, chance: random.Random) -> list[StudyPlace]:
     """Which places come a second time: some of the first two thirds, so that time passes in between."""
     early = places[: max(1, len(places) * 2 // 3)]
     wanted = round(share * len(places)) or int(share > 0 and len(places) > 1)
     return chance.sample(list(early), min(wanted, len(early))) if wanted else []
 
 
-def _checked(places: Sequence[Place], every: int, chance: random.Random) -> list[Place]:
+def _checked(places: Sequence[StudyPlace], every: int, chance: random.Random) -> list[StudyPlace]:
     """With an attention check somewhere in every so many places."""
     if not every:
         return list(places)
-    found, number = list[Place](), 0
+    found, number = list[StudyPlace](), 0
     for start in range(0, len(places), every):
         block = list(places[start : start + every])
         if len(block) == every or start == 0:
             number += 1
-            block.insert(chance.randint(1, len(block)), Place(-number, check=chance.randint(1, CHECK_VALUES), order=()))
+            block.insert(
+                chance.randint(1, len(block)), StudyPlace(-number, check=chance.randint(1, CHECK_VALUES), order=())
+            )
         found += block
     return found
 
 
-def _named(place: Place) -> Place:
+def _named(place: StudyPlace) -> StudyPlace:
     """With names for its pictures that nobody can guess or link to anything."""
-    return Place(place.item, place.repeat, place.order, tuple(secrets.token_hex(12) for _ in place.order), place.check)
+    return StudyPlace(
+        place.item, place.repeat, place.order, tuple(secrets.token_hex(12) for _ in place.order), place.check
+    )

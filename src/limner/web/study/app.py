@@ -26,7 +26,7 @@ from ..base import Pages, make_app
 from ..limits import WebLimits
 from ..security import check_change
 from ..tokens import csrf_of, same, token_hash
-from .pictures import Pictures
+from .pictures import ShownPictures
 from .views import place_view, reference_of, take_seat
 from .visitors import agree, find_rater, join
 
@@ -34,7 +34,7 @@ HERE = Path(__file__).parent
 MOST = 200
 """So many answers may come at once: those that waited for the network."""
 KEEP = "private, max-age=86400, immutable"
-"""Pictures may be kept by the rater's own browser: their names are used once."""
+"""ShownPictures may be kept by the rater's own browser: their names are used once."""
 
 
 class StudyPages:
@@ -42,7 +42,7 @@ class StudyPages:
 
     def __init__(self, study: OpenStudy, pages: Pages) -> None:
         self._study, self._pages, self._store = study, pages, study.store
-        self._pictures = Pictures(study.store.blobs.get, study.design.show.side)
+        self._pictures = ShownPictures(study.store.blobs.get, study.design.show.side)
 
     @property
     def routes(self) -> list[Route]:

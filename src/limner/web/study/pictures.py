@@ -1,4 +1,4 @@
-"""Pictures for raters, each made once and kept at hand."""
+"""ShownPictures for raters, each made once and kept at hand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _stand_back() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
 
 
-class Pictures:
+class ShownPictures:
     """Makes each picture once, in a thread, and keeps the latest."""
 
     def __init__(self, load: Callable[[str], bytes], side: int) -> None:

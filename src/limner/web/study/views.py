@@ -11,7 +11,7 @@ from ...site.views import view
 from ...study.answers import is_done, shown_value
 from ...study.forms import SKIP, AnswerField
 from ...study.open import OpenStudy, places_of
-from ...study.places import Place
+from ...study.places import StudyPlace
 from ...study.records import StudyAnswer, StudyRater, load_answers
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -36,7 +36,7 @@ class Seat:
     """A rater with all places and what was answered at each."""
 
     rater: StudyRater
-    places: tuple[Place, ...]
+    places: tuple[StudyPlace, ...]
     answers: Mapping[tuple[int, int], Mapping[str, StudyAnswer]]
     done: tuple[bool, ...]
 
