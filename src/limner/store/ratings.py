@@ -149,12 +149,10 @@ def rating_setups(store: Store, exam: str) -> set[str]:
 
 def load_inclusion(store: Store, study: str) -> dict[str, float]:
     """Drawing -> the probability with which the study's sample takes it; empty where there is no such study."""
-    query = sa.select(study_items).where(study_items.c.study == study).order_by(study_items.c.n)
     found: dict[str, float] = {}
-    with store.reading() as connection:
-        for row in connection.execute(query):
-            for drawing in row.drawings:
-                found.setdefault(drawing, float(row.probability))
+    for together, probability in _chances(store, study):
+        for drawing in together:
+            found.setdefault(drawing, probability)
     return found
 
 
@@ -180,6 +178,11 @@ def _rows(store: Store, table: sa.Table, query: sa.Select[Any], study: str | Non
 
 def inclusion_weights(store: Store, study: str) -> dict[frozenset[str], float]:
     """The drawings shown together as one item of a study -> one over the probability that they were chosen."""
-    query = sa.select(study_items.c.drawings, study_items.c.probability).where(study_items.c.study == study)
+    return {frozenset(together): 1 / probability for together, probability in _chances(store, study) if probability}
+
+
+def _chances(store: Store, study: str) -> list[tuple[list[str], float]]:
+    """The items of a study in their order: the drawings shown together, and the probability that they were chosen."""
+    query = sa.select(study_items).where(study_items.c.study == study).order_by(study_items.c.n)
     with store.reading() as connection:
-        return {frozenset(row.drawings): 1 / row.probability for row in connection.execute(query) if row.probability}
+        return [(row.drawings, float(row.probability)) for row in connection.execute(query)]
