@@ -31,7 +31,7 @@ def test_as_json(marked: Marked) -> None:
 def test_as_a_table(marked: Marked) -> None:
     out = limner("compare", "genexam", "--store", marked.store, "--score", "relaxed").out
     head = f"genexam · judge {marked.judge} (not examined) · reading careful · relaxed"
-    assert f"{head} · 3 questions that all painters have" in out
+    assert "".join(f"{head} · 3 questions that all painters have".split()) in "".join(out.split())
     for words in ("1st to 2nd", "75%", "every two painters, the better one first · 1 test", "not distinguishable"):
         assert words in out
     assert "too few to tell" in out or "you would need about" in out

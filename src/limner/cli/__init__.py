@@ -53,7 +53,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "build": "Make an exam by a recipe: from your images, topics or papers.",
     },
     "Train": {
-        "train": "Train a painter on pictures with chains of reasoning: FLUX-Reason.",
+        "train": "Train FLUX-Reason: a painter that draws from chains of reasoning.",
     },
     "Evidence": {
         "evidence": "Measure stored drawings: text, regions, aesthetics.",

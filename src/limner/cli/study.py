@@ -71,7 +71,7 @@ def new_command(name: str, **given: Any) -> None:
     admin, join = f"{address}/admin/{made.admin}", f"{address}/join/{made.join}"
     if given["form"] == "json":
         body = {"study": name, "items": made.items, "places": made.places, "notes": made.notes, "links": links}
-        click.echo(json.dumps(body | {"admin": admin, "join": join}, indent=2))
+        say(json.dumps(body | {"admin": admin, "join": join}, indent=2))
         return
     say(f"{name}: {made.items} items, {made.places} places for {len(links)} raters")
     for note in made.notes:
@@ -184,7 +184,7 @@ def export_command(name: str, **given: Any) -> None:
         else:
             text = write_answers(answer_rows(study), study.design.unit == "pair", given["form"])
     if given["output"] is None:
-        click.echo(text, nl=False)
+        say(text, nl=False)
     else:
         given["output"].write_text(text, "utf-8")
         say(f"written to {given['output']}")
