@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from benchmarks import screen_recall
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from benchmarks import screen_recall
 from limner.core.evidence import TextLine
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.screening.lookalikes import bare_letters, is_wide
