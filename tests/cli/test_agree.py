@@ -105,10 +105,12 @@ def test_people_and_metrics(tmp_path: Path) -> None:
     asked = ("agree", "sample/genexam", "--store", tmp_path / "store", "--study", STUDY)
     out = limner(*asked, "--judge", "gpt", "--by", "painter").out
     for words in ("drawing by drawing", "painter by painter", "marks compared with people's", "AC1",
-                  "one person (ceiling)", "how people deviate from each other", "relaxed / overall",
-                  "painter fair", "p (Spearman)"):  # fmt: skip
+                  "one person (ceiling)", "how people deviate from each other", "p (Spearman)"):  # fmt: skip
         assert words in out, words
-    assert "### drawing by drawing" in limner(*asked, "--judge", "gpt", "--format", "md").out
+    # Names may be folded in a narrow table, not in Markdown.
+    out = limner(*asked, "--judge", "gpt", "--by", "painter", "--format", "md").out
+    for words in ("### drawing by drawing", "relaxed / overall", "painter fair"):
+        assert words in out, words
     rows = list(csv.DictReader(io.StringIO(limner(*asked, "--judge", "gpt", "--format", "csv").out)))
     found = limner(*asked, "--judge", "gpt", "--format", "json").json()
     assert len([row for row in rows if row["unit"]]) == len(found["pairs"])
