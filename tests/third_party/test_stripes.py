@@ -89,7 +89,7 @@ def test_help_and_check_up_tell_of_them(tmp_path: Path) -> None:
     assert {code for code, _, _ in (painter, strategy, judge, probe)} == {2}
     assert "python/MODULE:FUNCTION, stripes/COLOUR,COLOUR, transformers/REPO_OR_PATH" in painter[2]
     assert "no strategy 'darken'; there is: best-of-N, brighten, direct" in strategy[2]
-    assert "'nobody' is not a judge: write colours, PROVIDER/MODEL, ocr, ocr/mentions, panel/NAME, replay/FILE" in judge[2]
+    assert "'nobody' is not a judge: write colours, PROVIDER/MODEL, ocr, ocr/mentions, panel/NAME," in judge[2]
     assert "--regions sam9: there is classical, " in probe[2]
     assert "sam2.1-large, stripes" in probe[2]
 
