@@ -12,25 +12,19 @@ from typing import Any
 import numpy as np
 
 from ..calls import Calls, Fault, digest, setup_id
-from ..core.errors import LimnerError, LostImage, UsageError
-from ..core.faults import lost, unexpected
+from ..core.errors import UsageError
 from ..core.images import SUFFIXES
 from ..evidence.metrics import LocalMetric
 from ..evidence.metrics.frechet import Moments, frechet_distance
-from ..evidence.probe import Probe
-from ..judges import Judge
-from ..painters import Painter
 from ..store import Store
 from ..store.ratings import PainterMetric, Rating, load_painter_metrics, save_painter_metrics, save_ratings
 from ..store.records import Drawing, row_name, save_setup
-from ..strategies import Strategy
+from .backlog import Backlog
+from .evaluating import METRIC, NO_IMAGE, EvaluatingRunner
 from .plan import Plan, Slot
-from .rate import METRIC
-from .runner import Runner
-from .steps import stop_if_pointless
 
 
-class MetricRunner(Runner):
+class MetricRunner(EvaluatingRunner):
     """Measures every finished drawing with one metric. Run it again to resume.
 
     Attributes:
@@ -38,49 +32,31 @@ class MetricRunner(Runner):
     """
 
     def __init__(self, plan: Plan, store: Store, metric: LocalMetric) -> None:
-        super().__init__(plan, store)
+        super().__init__(plan, store, metric, metric.kind.name)
         self.metric, self.cut = metric, 0
 
-    def run(self) -> Any:
-        """Run to the end; see `Runner.run`."""
-        self.check()
-        self._setup = setup_id(self.metric.setup)
-        save_setup(self.store, self._setup, self.metric.setup, METRIC)
-        return super().run()
-
-    def _everyone(self) -> list[Painter | Strategy | Judge | Probe]:
-        return [self.metric]  # type: ignore[list-item]
-
     @property
-    def _steps(self) -> int:
-        return 0
+    def setup(self) -> dict[str, Any]:
+        """Everything that shapes its numbers."""
+        return self.metric.setup
 
     def _slots(self) -> list[Slot]:
         return [slot for slot in self.backlog.slots() if slot.drawn is not None]
 
     async def _fill(self, slot: Slot, calls: Calls) -> None:
-        drawing, found, fault = slot.drawn, None, None
+        drawing = slot.drawn
         assert drawing is not None
-        try:
-            if drawing.image is None:
-                raise Fault("missing", "the drawing came without its image; import it again with --images")
-            data = await asyncio.to_thread(self.store.blobs.get, drawing.image)
-            found = await self.metric.measure(data, slot.question.prompt, calls)
-        except (Fault, LostImage) as error:
-            fault = lost(error)
-            stop_if_pointless(fault)
-        except LimnerError:
-            raise
-        except Exception as error:
-            fault = unexpected(error)
-        kind, detail = (None, None) if fault is None else (fault.kind, fault.detail)
+        found, reason = await self._outcome(slot.question.id, self._measured(drawing, slot.question.prompt, calls))
         value = None if found is None else float(found["value"])
-        reason = None if fault is None else f"{kind}: {detail}"[:500]
-        row = Rating(drawing.id, self._setup, self.metric.kind.name, value, reason=reason)
+        row = Rating(drawing.id, self.setup_id, self.metric.kind.name, value, reason=reason)
         self._late.add(save_ratings(self.store, [row]))
         self.cut += found is not None and found.get("read", 0) < found.get("tokens", 0)
-        self.progress.count(slot.question.id, "failed" if fault else "done", kind, detail)
-        self._slips.count(self.metric.kind.name, kind, detail)
+
+    async def _measured(self, drawing: Drawing, prompt: str, calls: Calls) -> Mapping[str, Any]:
+        if drawing.image is None:
+            raise Fault("missing", NO_IMAGE)
+        data = await asyncio.to_thread(self.store.blobs.get, drawing.image)
+        return await self.metric.measure(data, prompt, calls)
 
 
 @dataclass(frozen=True)
@@ -117,7 +93,7 @@ def set_distances(plan: Plan, store: Store, metric: LocalMetric) -> list[SetDist
     metric.check()
     reference = _reference(plan, store, metric.options.get("reference"))
     rows: dict[tuple[str, str], dict[str, Drawing]] = {}
-    for slot in Runner(plan, store).backlog.slots():
+    for slot in Backlog(plan, store).slots():
         if (drawing := slot.drawn) is not None and drawing.image is not None:
             rows.setdefault((drawing.label, drawing.strategy), {})[drawing.id] = drawing
     if not any(len(each) > 1 for each in rows.values()):

@@ -8,27 +8,20 @@ from itertools import combinations
 from typing import Any
 
 from ..calls import Calls, Fault
-from ..core.errors import LimnerError, LostImage, UsageError
+from ..core.errors import UsageError
 from ..core.exam import Question
-from ..core.faults import lost, unexpected
 from ..core.prompts import Prompts
-from ..evidence.probe import Probe
-from ..judges import Judge
 from ..judges.baselines import Baseline
 from ..models import ChatModel, Context, ReplayModel
 from ..models.afresh import complete_afresh
-from ..painters import Painter
 from ..store import Store
 from ..store.ratings import PairChoice, Rating, save_comparisons, save_ratings
-from ..store.records import Drawing, row_name, save_setup
-from ..strategies import Strategy
-from .plan import Plan, setup_id
-from .runner import Runner
-from .steps import stop_if_pointless
+from ..store.records import Drawing, row_name
+from .evaluating import NO_IMAGE, EvaluatingRunner
+from .plan import Plan
 
 ARENA = "arena"
 """The scale of choices that a model makes."""
-METRIC = "metric"
 
 
 @dataclass(frozen=True)
@@ -54,7 +47,7 @@ class RatedItem:
         return " | ".join(drawing.painter for drawing in self.shown)
 
 
-class RatingRunner(Runner):
+class RatingRunner(EvaluatingRunner):
     """Runs one baseline by one model. To resume is to run it again: what was answered stands in the journal.
 
     Args:
@@ -75,14 +68,13 @@ class RatingRunner(Runner):
         prompts: Prompts,
         against: str | None = None,
     ) -> None:
-        super().__init__(plan, store)
+        super().__init__(plan, store, model, baseline.metric)
         self.baseline, self.model, self.prompts, self.against = baseline, model, prompts, against
-        self.setup = baseline.setup(model, prompts)
 
     @property
-    def setup_id(self) -> str:
-        """How the store knows this evaluator."""
-        return setup_id(self.setup)
+    def setup(self) -> dict[str, Any]:
+        """Everything that shapes what is said."""
+        return self.baseline.setup(self.model, self.prompts)
 
     def items(self) -> list[RatedItem]:
         """Every ask of this run.
@@ -123,16 +115,8 @@ class RatingRunner(Runner):
     def run(self) -> Any:
         """Run to the end; see `Runner.run`."""
         self.check()
-        self.items()
-        save_setup(self.store, self.setup_id, self.setup, METRIC)
+        self.items()  # Whoever has nothing to ask about is told before anything is stored.
         return super().run()
-
-    def _everyone(self) -> list[Painter | Strategy | Judge | Probe]:
-        return [self.model]  # type: ignore[list-item]
-
-    @property
-    def _steps(self) -> int:
-        return 0
 
     def _slots(self) -> list[RatedItem]:
         return self.items()
@@ -142,25 +126,15 @@ class RatingRunner(Runner):
 
     async def _fill(self, slot: RatedItem, calls: Calls) -> None:
         """Ask, and keep what is said; a fault is an outcome without a value, and told with its reason."""
-        value, fault = None, None
-        try:
-            images = [drawing.image for drawing in slot.shown]
-            if None in images:
-                raise Fault("missing", "the drawing came without its image; import it again with --images")
-            shown = self.baseline.shown(self.prompts, slot.question.prompt, *map(str, images))
-            about = Context(self.plan.exam.name, slot.question.id, slot.painter, self.baseline.metric)
-            value = (await complete_afresh(self.model, shown, self.baseline.contract, about, calls)).value
-        except (Fault, LostImage) as error:
-            fault = lost(error)
-            stop_if_pointless(fault)
-        except LimnerError:
-            raise
-        except Exception as error:
-            fault = unexpected(error)
-        self._keep(slot, value, None if fault is None else f"{fault.kind}: {fault.detail}"[:500])
-        kind, detail = (None, None) if fault is None else (fault.kind, fault.detail)
-        self.progress.count(slot.question.id, "failed" if fault else "done", kind, detail)
-        self._slips.count(self.baseline.metric, kind, detail)
+        self._keep(slot, *await self._outcome(slot.question.id, self._answer(slot, calls)))
+
+    async def _answer(self, slot: RatedItem, calls: Calls) -> Any:
+        images = [drawing.image for drawing in slot.shown]
+        if None in images:
+            raise Fault("missing", NO_IMAGE)
+        shown = self.baseline.shown(self.prompts, slot.question.prompt, *map(str, images))
+        about = Context(self.plan.exam.name, slot.question.id, slot.painter, self.baseline.metric)
+        return (await complete_afresh(self.model, shown, self.baseline.contract, about, calls)).value
 
     def _keep(self, item: RatedItem, value: Any, reason: str | None) -> None:
         if self.baseline.pictures == 1:
