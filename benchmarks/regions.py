@@ -33,6 +33,7 @@ from limner.evidence.ocr.rapid import RapidOcr
 from limner.evidence.regions.base import Box, Regions, merge_regions
 from limner.evidence.regions.boxes import RELEASE, MaskSettings
 from limner.evidence.regions.masks import MaskGenerator
+from limner.evidence.regions.sam import BATCH
 
 READERS = 4
 """Threads that read text; each builds an engine of its own, once."""
@@ -71,7 +72,8 @@ def limner(model: Any, images: list[Image.Image], settings: MaskSettings, how: d
     """Limner's way: threads read text while the device makes masks."""
     generator = MaskGenerator(copy.deepcopy(model), settings, **how)
     way = Way(f"limner, {how['precision']}{', compiled' if how['compiled'] else ''}")
-    generator.boxes(images[0])
+    for image in images[:2]:  # What is compiled is compiled now.
+        generator.boxes(image)
     generator.passed = 0
     with ThreadPoolExecutor(min(READERS, os.cpu_count() or 1)) as pool:
         start = time.perf_counter()
@@ -109,7 +111,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--images", type=int, default=8)
     parser.add_argument("--side", type=int, default=1024, help="of the square images")
-    parser.add_argument("--batch", type=int, default=256, help="prompts that Limner decodes together")
+    parser.add_argument("--batch", type=int, help="prompts that Limner decodes together")
     parser.add_argument("--precision", action="append", choices=["bfloat16", "float32"], help="of Limner; repeatable")
     parser.add_argument("--compiled", action="store_true", help="also with the decoder compiled")
     parser.add_argument("--no-ocr", action="store_true")
@@ -128,8 +130,10 @@ def main() -> None:
     ways = [first]
     for precision in given.precision or ["float32", "bfloat16"]:
         for compiled in (False, True) if given.compiled else (False,):
-            how = {"device": given.device, "precision": precision, "batch": given.batch, "compiled": compiled}
+            batch = given.batch or BATCH[precision]
+            how = {"device": given.device, "precision": precision, "batch": batch, "compiled": compiled}
             ways.append(limner(model, images, settings, how, ocr))
+            print(ways[-1].name, f"{ways[-1].masks_seconds / given.images:.3f} s an image for masks", flush=True)
     print(*table(ways, given.images), sep="\n")
     print("ratio and off by: against the first way; masks that passed, regions, and regions off: an image")
 

@@ -18,7 +18,7 @@ from PIL import Image, ImageDraw
 from limner.core.errors import UsageError
 from limner.core.evidence import TextLine
 from limner.evidence.regions import open_counter
-from limner.evidence.regions.boxes import RELEASE, MaskSettings
+from limner.evidence.regions.boxes import MaskSettings
 from limner.evidence.regions.sam import FILES, LARGE, ONLY_2_1, SamCounter, model_name, weights_folder
 from tests.needs import need
 
@@ -96,29 +96,50 @@ def test_a_compiled_decoder_gives_the_same_and_says_so(
     monkeypatch.setattr(torch, "compile", compile)
     plain, compiled = (MaskGenerator(copy.deepcopy(model), LENIENT, compiled=how) for how in (False, True))
     assert compiled.boxes(drawing()) == plain.boxes(drawing())
-    assert made == [{"dynamic": False}]
+    assert made == [{"dynamic": False}, {"dynamic": True}, {"dynamic": False}, {"dynamic": False}]
     assert SamCounter(str(saved), compiled=True).name == f"{SamCounter(str(saved)).name} compiled"
     with pytest.raises(UsageError, match="compiled is true or false"):
         SamCounter(str(saved), compiled="yes")  # type: ignore[arg-type]
 
 
-def test_the_decoder_is_the_models_own(torch: Any, model: Any) -> None:
-    from limner.evidence.regions.masks import SEVERAL, SINGLE, MaskGenerator
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_decoder_is_the_models_own(torch: Any, model: Any, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    from limner.evidence.regions.decoder import PromptDecoder
 
+    monkeypatch.setattr(torch, "compile", lambda function, **_how: function)
     own = copy.deepcopy(model)
     own.mask_decoder.dynamic_multimask_via_stability = False
-    ours = MaskGenerator(copy.deepcopy(model), RELEASE)
-    pixels = torch.rand(1, 3, 128, 128)
+    ours = PromptDecoder(copy.deepcopy(model), compiled=compiled)
     points = torch.rand(1, 4, 1, 2) * 128
     with torch.inference_mode():
-        features = own.get_image_embeddings(pixels)
-        labels = torch.ones(1, 4, 1, dtype=torch.int)
-        sparse, dense = own.prompt_encoder(points, labels, None, None)
-        for several, wanted in ((True, SEVERAL), (False, SINGLE)):
-            out = own(image_embeddings=features, input_points=points, multimask_output=several)
-            masks, quality = ours._decoded(features, sparse[0], dense, wanted)
-            torch.testing.assert_close(masks, out.pred_masks[0], rtol=1e-4, atol=1e-3)
-            torch.testing.assert_close(quality, out.iou_scores[0])
+        features = own.get_image_embeddings(torch.rand(1, 3, 128, 128))
+        sparse, _ = own.prompt_encoder(points, torch.ones(1, 4, 1, dtype=torch.int), None, None)
+        cells = ours.cells(features)
+        out = own(image_embeddings=features, input_points=points, multimask_output=True)
+        masks, quality = ours.first(cells, sparse[0])
+        torch.testing.assert_close(
+            ours.rows(masks.flatten(0, 1)), out.pred_masks[0].flatten(0, 1), rtol=1e-4, atol=1e-3
+        )
+        torch.testing.assert_close(quality, out.iou_scores[0])
+        before = masks[:, 0]
+        out = own(
+            image_embeddings=[level.expand(4, -1, -1, -1) for level in features],
+            input_points=points.transpose(0, 1),
+            input_masks=ours.rows(before).clamp(-32, 32)[:, None],
+            multimask_output=False,
+        )
+        masks, quality = ours.again(cells, sparse[0], before)
+        torch.testing.assert_close(ours.rows(masks[:, 0]), out.pred_masks[:, 0, 0], rtol=1e-4, atol=1e-3)
+        torch.testing.assert_close(quality, out.iou_scores[:, 0])
+
+
+def test_the_quick_gelu_differs_by_less_than_bfloat16_can_tell(torch: Any) -> None:
+    from limner.evidence.regions.decoder import _gelu
+
+    values = torch.linspace(-12, 12, 20001)
+    exact = torch.nn.functional.gelu(values.double())
+    assert float((_gelu(values) - exact).abs().max()) < 1e-6
+    assert _gelu(values.bfloat16()).dtype is torch.bfloat16
 
 
 def test_half_precision_finds_about_the_same(model: Any) -> None:
