@@ -58,4 +58,4 @@ $(VENV)/.all: $(VENV)/.dev
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo-store .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) demo-store demo-site .mypy_cache .ruff_cache .pytest_cache

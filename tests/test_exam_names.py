@@ -15,7 +15,6 @@ ROOT = Path(limner.__file__).parent
 HELP = {"help", "short_help", "epilog", "show_default", "metavar"}
 """What commands say of themselves may name an exam."""
 ALLOWED = {
-    ("cli/demo.py", "NOTES"): "what the demo tells, with a result that GenExam had",
     ("core/settings.py", "aibench_group"): "the older name of a setting, which users' files have",
 }
 

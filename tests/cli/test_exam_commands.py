@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from limner.exams import SHIPPED
 from limner.exams.genexam import GENEXAM
 from tests.cli.invoke import limner
 from tests.conformance.verdicts import SAMPLE, released_rows, verdicts, write_replay, write_results
@@ -147,9 +149,13 @@ def test_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_the_demo() -> None:
-    said = limner("demo")
-    assert "sample/genexam · judge ocr" in said.out
-    assert "control/reference" in said.out
-    assert "What this shows" in said.out
+    said = limner("demo").out
+    for name in SHIPPED:
+        assert re.search(rf"^│ {name} +│ 2 │ +\d+% │ +100% │ +\d?\d% │ +\d?\d% │$", said, re.MULTILINE), said
+        assert f"\n{name}: " in said
+    assert "the right drawing 100%, another question's drawing 0%, a blank sheet 0%." in said
+    assert "What this shows" in said
     assert Path("demo-store", "limner.db").is_file()
+    assert f"Site:    {Path('demo-site', 'index.html').absolute()}" in said
+    assert Path("demo-site", "index.html").is_file()
     assert "Sample_Biology_1" in limner("show", "sample/genexam", "Sample_Biology_1", "--store", "demo-store").out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from pathlib import Path
 
 import click
@@ -13,49 +12,56 @@ from .say import say
 
 NOTES = """
 What this shows
-  Every question is drawn by controls: painters whose right result is known. Two built-in examiners, which need no
-  network, read the words in each picture: "ocr" accepts words only as labels, "ocr/mentions" accepts them anywhere.
-  They decide only what words can prove and abstain from the rest: "decided" is the share of criteria they could
-  decide, "met of decided" how many of those are fulfilled. Coverage is something else: the share of questions that
-  have a score at all. What words cannot decide is shown as the lowest and the highest value it could have.
-
-  Look at control/text: it draws nothing, it prints the question's words, and the examiner that accepts words anywhere
-  gives it credit for most of what it decides. It can even beat the reference, because it prints the
-  prompt's words (on 97 questions of GenExam it does: 13 points to 11). And control/swapped, where two labels have
-  changed places, gets the same marks as the reference from both. That is why judges must be examined too.
+  The controls are painters whose right result is known: a reference must pass, a drawing of something else and a blank
+  sheet must fail. The built-in examiner needs no network: it reads the words in each picture, decides what words can
+  prove, and abstains from the rest. A judge that sees the whole picture decides everything. The tutorial goes on with
+  controls that fool examiners, and with your own images: docs/tutorial.md.
 """
+QUESTIONS = 2
+"""Of each exam; reading the words of one picture takes about a second."""
 
 
 @click.command("demo")
 @click.option("--store", default="demo-store", show_default=True, metavar="URL", help="The store for the results.")
-def demo_command(store: str) -> None:
-    """Run the bundled sample exams offline, with controls, and show the scores."""
+@click.option(
+    "-o", "--output", default="demo-site", show_default=True, type=options.FOLDER, metavar="DIR", help="The site."
+)
+@click.option("--open", "shown", is_flag=True, help="Open the site in a browser.")
+def demo_command(store: str, output: Path, shown: bool) -> None:
+    """Run the bundled sample exams offline, with controls; show the scores and build the site."""
     from .. import api
-    from ..exams import SHIPPED
-    from ..painters import CONTROLS
+    from ..core.exam import Selection
+    from ..exams import SHIPPED, kind
+    from ..site import build
     from ..store.open import open_store
+    from ..tables.demo import TOLD, demo_sentence, demo_table
     from ..tables.render import show
-    from ..tables.scores import standing_tables
-    from .running import shown
+    from .running import shown as progress_shown
 
-    exam, failed, interrupted = f"sample/{SHIPPED[0]}", 0, False
+    found, failed, interrupted = {}, 0, False
+    painters, some = [f"control/{name}" for name in TOLD], Selection(limit=QUESTIONS)
     with open_store(store, create=True) as opened:
-        for kind in SHIPPED:
-            first = f"sample/{kind}" == exam
-            controls = CONTROLS if first else ("reference", "text", "blank")
-            judges = ["ocr", "ocr/mentions"] if first else ["ocr"]
-            painters = [f"control/{name}" for name in controls]
-            with shown() as watch:
-                progress = api.run(f"sample/{kind}", painters=painters, judges=judges, store=opened, watch=watch)
-            found = api.scores(f"sample/{kind}", store=opened)
-            show("text", partial(standing_tables, found, kind))
+        for name in SHIPPED:
+            exam = f"sample/{name}"
+            with progress_shown() as watch:
+                progress = api.run(exam, painters=painters, judges=["ocr"], store=opened, selection=some, watch=watch)
+            found[name] = api.scores(exam, painters=painters, judges=["ocr"], store=opened, selection=some)
             failed, interrupted = failed + progress.failed, progress.interrupted
             if interrupted:
                 break
+    show("text", lambda: [demo_table(found)])
+    for name, standings in found.items():
+        say(demo_sentence(name, kind(name).title, standings))
     say(NOTES)
+    if not interrupted:
+        site = build(output, store=store)
+        say(f"Site:    {site.index.absolute()}")
+        if shown:
+            click.launch(str(site.index))
+    exam = f"sample/{SHIPPED[0]}"
     say(f"Results: {Path(store).absolute() if '://' not in store else store}")
-    say(f"Next:    limner scores {exam} --by subject --store {store}")
-    say(f"         limner show {exam} Sample_Biology_1 --painter control/swapped --store {store}")
+    say(f"Next:    limner scores {exam} --store {store}")
+    say(f"         limner run {exam} --painter control/text --judge ocr --judge ocr/mentions --store {store}")
     sys.exit(130 if interrupted else 3 if failed else 0)
 
 
