@@ -74,9 +74,11 @@ def datasheet(
     lines += ["", *(f"- {role}: {word}" for role, word in sorted(roles.items()))]
     lines += ["", "Settings other than the recipe's:", ""]
     changed = builder.build.body.get("settings", {})
+    # Where pictures and papers lie on a machine is nobody else's business.
+    private = {place.name for place in recipe.places if place.step.name in ("images", "paper-sources")}
     told = [
         f"- {step}.{name} = {value}" for step, given in sorted(changed.items()) for name, value in sorted(given.items())
-        if step not in ("images",)
+        if step not in private
     ]  # fmt: skip
     lines += told or ["- none"]
     reviewed = Counter(len(item.body.get("reviewers") or ()) for item in items)
