@@ -123,10 +123,6 @@ class Bench:
     def _pay(self, cost: float | None) -> None:
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
-    def file(self, path: Path) -> Path:
-        """A file that a setting names: in the recipe's folder where it has one of this name, else as it is written."""
-        return shipped if (shipped := self.folder / path).is_file() else path
-
     async def picture(self, sha256: str) -> bytes:
         """A picture from the store.
 

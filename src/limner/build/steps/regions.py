@@ -31,7 +31,7 @@ class RegionsSettings(StrictModel):
 
     Attributes:
         file: A table with ``code``, ``name``, ``continent`` and ``also`` (further continents, with ``|`` between them);
-            looked for in the recipe's folder, then where you are.
+            the recipe's own is ISO 3166-1.
         prompts: How many prompts each gets; with 0 there are no regions.
         continents: Only these continents; all where none is named.
         codes: Only these regions; all where none is named.
@@ -72,7 +72,7 @@ async def regions(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[Bui
     how: RegionsSettings = bench.settings
     if not how.prompts:
         return
-    table = read_regions(bench.file(how.file))
+    table = read_regions(bench.folder / how.file)
     for what, asked, known in (
         ("continents", how.continents, {name for one in table for name in (one.continent, *one.also)}),
         ("codes", how.codes, {one.code for one in table}),

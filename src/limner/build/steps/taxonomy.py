@@ -24,7 +24,7 @@ class TaxonomySettings(StrictModel):
     """Which topics.
 
     Attributes:
-        file: A table with ``level1`` to ``level4`` and ``isced``, in the recipe's folder or where you are.
+        file: A table with ``level1`` to ``level4`` and ``isced``; a name is looked for in the recipe's folder.
         subjects: Only these subjects of the table; all where none is named.
         draft: Subjects for which a model drafts a taxonomy, in place of the table.
         leaves: About how many topics are drafted for each.
@@ -39,7 +39,7 @@ class TaxonomySettings(StrictModel):
 async def taxonomy(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
     """See the module."""
     how: TaxonomySettings = bench.settings
-    for levels, isced in [] if how.draft else read_taxonomy(bench.file(how.file)):
+    for levels, isced in [] if how.draft else read_taxonomy(bench.folder / how.file):
         if not how.subjects or levels[0] in how.subjects:
             yield _topic(levels, isced)
     for subject in how.draft:

@@ -36,7 +36,7 @@ async def topic_prompts(item: BuildItem, bench: Bench) -> BuildItem:
     found: list[str] = []
     while len(found) < item.body["wanted"]:
         many = min(how.batch, item.body["wanted"] - len(found))
-        fields = {"many": str(many), "words": str(how.limits.words), "name": item.body["name"]}
+        fields = {"many": str(many), "words": str(how.limits.words), "topic": item.body["name"]}
         fields["earlier"] = "\n".join(f"- {one}" for one in found) or "- (none)"
         if place:
             words = bench.prompts.fill("region-prompts", continent=place, **fields)
