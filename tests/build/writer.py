@@ -33,13 +33,19 @@ def _asked(heard: Heard) -> tuple[int, str]:
     return int(many[1]), name[1] or name[2]
 
 
+def _there(heard: Heard) -> int:
+    """How many prompts there are already."""
+    told = heard.text.split("Prompts that are there already:")[1].split("Reply with")[0]
+    return sum(line.startswith("- ") and line != "- (none)" for line in told.splitlines())
+
+
 def _scenes(heard: Heard) -> Any:
     many, name = _asked(heard)
-    first = heard.text.count("\n- In 19")
+    first = _there(heard)
     good = [
         f"In 19{n}0 {THEMES[n % 4]} in a town of {name}, and the day is as usual." for n in range(first, first + many)
     ]
-    if name in ("Egypt", "Netherlands") and not first:
+    if name in ("Belgium", "Netherlands") and not first:
         good[0] = SAME
     if name == "Japan" and not heard.turn:
         return {"prompts": good[:-1] or [good[0], good[0]]}
@@ -50,7 +56,7 @@ def _scenes(heard: Heard) -> Any:
 
 def _tasks(heard: Heard) -> Any:
     many, name = _asked(heard)
-    first = heard.text.count("\n- Draw")
+    first = _there(heard)
     words = ("pendulum", "lens", "membrane", "comet", "crystal", "glacier", "reactor", "root")
     return {"prompts": [f"Draw a labelled section of a {words[(first + n) % 8]} for {name}." for n in range(many)]}
 

@@ -1,4 +1,4 @@
-"""Drafts of atoms: evidence decides the split, every category is there or told to be empty; the split under both prompts."""
+"""Drafts of atoms: evidence decides the split, which both prompts must give; no category is empty unless told."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ DRAFT: dict[str, Any] = {
         {"text": "Ribosome", "attached_to": "a dot", "evidence": None},
     ],
     "relation": [
-        {"source": "cell", "target": "nucleus", "type": "contains", "direction": "forward", "evidence": "contains the nucleus"},
+        {"source": "cell", "target": "nucleus", "type": "contains", "direction": "forward",
+         "evidence": "contains the nucleus"},
         {"source": "ribosomes", "target": "cell", "type": "lie in", "direction": "Forward", "evidence": None},
     ],
     "layout": {"panel_structure": "one panel", "panel_count": 1, "global_layout": "cell in the middle"},

@@ -19,9 +19,9 @@ FREE = "Two red arrows lead from the sun to the leaf at the left. Write 'Light' 
 @pytest.mark.parametrize(
     ("structured", "told"),
     [
-        ("Objects: two red arrows from the sun to the leaf at the left.\nText: 'Light' at the arrows.", "dropped: the label 'leaf'"),
+        ("Objects: two red arrows from the sun to the leaf. Text: 'Light' at the arrows", "dropped: the label 'leaf'"),
         ("Objects: two red arrows from the sun to the leaf. Text: 'Light', 'Leaf', 'Root'", "added: the label 'root'"),
-        ("Objects: two red arrows from the sun to the leaf. Text: 'Lights', 'Leaf'", "changed: the label 'light' has become"),
+        ("Objects: two red arrows from the sun to the leaf. Text: 'Lights', 'Leaf'", "changed: the label 'light'"),
         ("Objects: three red arrows from the sun to the leaf. Text: 'Light', 'Leaf'", "added: the number 3"),
         ("Objects: two blue arrows from the sun to the leaf. Text: 'Light', 'Leaf'", "dropped: the colour red"),
         ("Objects: two red arrows from the leaf to the sun. Text: 'Light', 'Leaf'", "was the other way round"),
@@ -32,7 +32,8 @@ def test_what_no_rewriting_does_by_itself(structured: str, told: str) -> None:
 
 
 def test_a_faithful_rewriting_has_none() -> None:
-    same = "Objects: two red arrows at the left.\nText: 'Light' at the arrows; 'Leaf' below.\nRelations: they lead from the sun to the leaf."
+    same = "Objects: two red arrows at the left.\nText: 'Light' at the arrows; 'Leaf' below.\n"
+    same += "Relations: they lead from the sun to the leaf."
     assert sure_rewordings(FREE, same) == []
 
 
@@ -59,7 +60,11 @@ def test_error_rates(half: str) -> None:
     found = {name: (hits[name], many) for name, many in there.items()}
     print(half, found, "refused", sure, "told to the checker", sum(bool(seen(one, one.structured)) for one in mine))
     if half == "held out":
-        assert sure == ["Sample_Geography_1", "Sample_Biology_2"]
+        assert sure == ["Sample_Physics_2", "Sample_Biology_2"], "both count what the expert does not"
+        assert found == {
+            "add": (30, 30), "drop": (12, 30), "count": (24, 24), "drop_label": (30, 30), "rename": (30, 30),
+            "turn": (18, 21), "reverse": (9, 15), "colour": (21, 21), "synonym": (14, 30),
+        }  # fmt: skip
 
 
 @given(st.text(max_size=120), st.text(max_size=120))

@@ -81,7 +81,7 @@ def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str, told: str)
 
 
 def test_what_the_table_does_not_have_is_told() -> None:
-    with pytest.raises(UsageError, match="codes: .* has no 'XX'"):
+    with pytest.raises(UsageError, match=r"codes: .* has no 'XX'"):
         made(codes=("XX",))
-    with pytest.raises(UsageError, match="continents: .* has no 'Atlantis'"):
+    with pytest.raises(UsageError, match=r"continents: .* has no 'Atlantis'"):
         made(continents=("Atlantis",))

@@ -135,7 +135,7 @@ def _ways(text: str) -> list[tuple[set[str], set[str], set[str]]]:
 def _clauses(free: str, structured: str) -> list[Rewording]:
     found = []
     for kind, one, other in (("dropped", free, structured), ("added", structured, free)):
-        known = _stems(other)
+        known = _stems(plain(other))
         for clause in _BREAK.split(plain(one)):
             said = _stems(clause)
             new = said - known

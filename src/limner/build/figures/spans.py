@@ -38,8 +38,8 @@ def missing(span: str, prompt: str) -> str | None:
     >>> missing("three red arrows", "Draw two red arrows that point to the cell.")
     "the prompt does not say 'three red arrows'"
     """
-    text, at = plain(prompt), 0
-    parts = [part.strip(_ENDS) for part in _GAP.split(plain(span))]
+    text, at = _one_quote(prompt), 0
+    parts = [part.strip(_ENDS) for part in _GAP.split(_one_quote(span))]
     if not any(len(part) > 1 for part in parts):
         return f"{span[:60]!r} says nothing"
     for part in parts:
@@ -48,6 +48,11 @@ def missing(span: str, prompt: str) -> str | None:
             return f"the prompt does not say {part[:120]!r}"
         at = found.end()
     return None
+
+
+def _one_quote(text: str) -> str:
+    """Who copies words into a reply writes other quotation marks."""
+    return plain(text).replace('"', "'")
 
 
 def labels(prompt: str) -> set[str]:
