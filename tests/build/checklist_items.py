@@ -17,7 +17,7 @@ from tests.needs import shared
 
 COMPOUND = {"japan_blossom": (3,), "egypt_nile": (2, 7), "mexico_altar": (8,), "astronomy_eclipse": (5,),
             "biology_bean": (10,), "printed/3": (7,), "printed/4": (6,), "printed/5": (1,)}  # fmt: skip
-"""Items that state several facts, by prompt; read and labelled before any rule was written."""
+"""Items that state several facts, by prompt; labelled before the rules were tried on them."""
 STATED = {"japan_blossom": (1,), "mexico_altar": (2,), "astronomy_eclipse": (1, 7, 10), "biology_bean": (1,),
           "chemistry_water": (3, 8)}  # fmt: skip
 """Items that their prompt already states."""

@@ -92,8 +92,8 @@ def test_reviewers_are_warned(built: Built) -> None:
     for item in items.values():
         assert item.sort != "prompt" or len(item.body["checklist"]) == 10
     told = [one for item in items.values() for one in item.body.get("warnings", ())]
-    assert any(one.startswith("compound: point 5:") for one in told)
-    assert any(one.startswith("already-stated: point 6:") for one in told)
+    assert any(one.startswith("compound: item 5:") for one in told)
+    assert any(one.startswith("already-stated: item 6:") for one in told)
 
 
 def test_reviews_make_an_exam(built: Built, llm: Scripted, tmp_path: Path) -> None:

@@ -91,20 +91,20 @@ def lint_checklist(
     for n, entry in enumerate(entries, 1):
         item, why = str(entry.get("item") or ""), str(entry.get("explanation") or "")
         if not item.strip():
-            found.append(Lint("empty", n, "there is no item"))
+            found.append(Lint("empty", n, "there is no item", "item"))
             continue
         if not why.strip():
-            found.append(Lint("unexplained", n, "there is no explanation"))
+            found.append(Lint("unexplained", n, "there is no explanation", "item"))
         plain = " ".join(WORD.findall(item.casefold()))
         if plain in seen:
-            found.append(Lint("repeated", n, f"the same as item {seen[plain]}"))
+            found.append(Lint("repeated", n, f"the same as item {seen[plain]}", "item"))
         seen.setdefault(plain, n)
         told = {
             "compound": several(item),
             "already-stated": stated(item, prompt, limits.stated),
             "unseen": unseen(item),
         }
-        found += [Lint(kind, n, detail) for kind, detail in told.items() if detail]
+        found += [Lint(kind, n, detail, "item") for kind, detail in told.items() if detail]
     return found
 
 

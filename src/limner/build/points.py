@@ -71,15 +71,16 @@ class LintLimits(StrictModel):
 
 @dataclass(frozen=True)
 class Lint:
-    """One thing that a rule found; `point` counts from 1, 0 is the prompt."""
+    """One thing that a rule found; `point` counts from 1, 0 is the prompt; `word` is what points are called."""
 
     kind: str
     point: int
     detail: str
+    word: str = "point"
 
     def __str__(self) -> str:
         """The kind, where it is, and what was seen."""
-        return f"{self.kind}: {f'point {self.point}: ' if self.point else ''}{self.detail}"
+        return f"{self.kind}: {f'{self.word} {self.point}: ' if self.point else ''}{self.detail}"
 
 
 def lint_question(prompt: str, points: Sequence[Mapping[str, Any]], limits: LintLimits | None = None) -> list[Lint]:

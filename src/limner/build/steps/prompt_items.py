@@ -30,4 +30,4 @@ async def prompt_items(items: Sequence[BuildItem], bench: Bench) -> AsyncIterato
             yield BuildItem(id, {"prompt": prompt, **about}, "prompt")
 
 
-STEP = BuildStep("prompt-items", "takes each prompt by itself", takes="topic", makes="prompt", source=prompt_items)
+STEP = BuildStep("prompt-items", "takes each prompt by itself", takes="prompt", makes="prompt", source=prompt_items)
