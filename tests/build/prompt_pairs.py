@@ -1,6 +1,6 @@
 """Prompts in both regimes, and changes planted into the structured ones.
 
-Rules were set on `TUNING` alone. All pairs of the file ``prompt_pairs.jsonl`` are held out with the other half of the sample.
+Rules were set on `TUNING` alone. The pairs of ``prompt_pairs.jsonl`` are held out with the other half of the sample.
 """
 
 from __future__ import annotations
