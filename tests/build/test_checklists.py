@@ -86,12 +86,15 @@ def test_error_rates(half: str) -> None:
     lists, forms = halves()[half], TUNED if half == "tuned on" else HELD_OUT
     rows = [(one, n, entry["item"]) for one in lists for n, entry in enumerate(one.entries, 1)]
     counts = {}
-    for name, labels, rule in (
-        ("compound", COMPOUND, lambda one, item: several(item)),
-        ("stated", STATED, lambda one, item: stated(item, one.prompt)),
-    ):
-        true = [bool(rule(one, item)) for one, n, item in rows if n in labels.get(one.id, ())]
-        false = [bool(rule(one, item)) for one, n, item in rows if n not in labels.get(one.id, ())]
+    for name, labels in (("compound", COMPOUND), ("stated", STATED)):
+        told = [
+            (
+                n in labels.get(one.id, ()),
+                (several(item) if name == "compound" else stated(item, one.prompt)) is not None,
+            )
+            for one, n, item in rows
+        ]
+        true, false = ([hit for labelled, hit in told if labelled == there] for there in (True, False))
         counts[name] = (sum(true), len(true), sum(false), len(false))
     compounds, restated = planted_compounds(lists, forms, 1), planted_stated(lists, forms, 1)
     counts["planted"] = (

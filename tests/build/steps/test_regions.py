@@ -15,8 +15,7 @@ from limner.build.base import BuildItem
 from limner.build.steps.regions import RegionsSettings, read_regions, regions
 from limner.core.errors import DataError, UsageError
 
-RECIPE = exams.kind("worldgenbench").recipe
-assert RECIPE is not None
+RECIPE = Path(str(exams.kind("worldgenbench").recipe))
 
 
 def made(**settings: Any) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
