@@ -23,6 +23,7 @@ WORDS = {
     "page": ("page", "page_url", "source", "source_url"),
     "title": ("title", "name"),
     "keyword": ("keyword", "query", "topic"),
+    "prompt": ("prompt", "free_prompt", "expert_prompt"),
 }
 """What is kept of a picture -> the names of columns that hold it, the first that does."""
 PICTURE_COLUMNS = ("image", "picture", "img")
@@ -35,7 +36,7 @@ class Found:
 
     Attributes:
         origin: Where it was found, in words for provenance.
-        about: ``text``, ``licence``, ``credit``, ``page``, ``title``, ``keyword``, as far as known.
+        about: ``text``, ``licence``, ``credit``, ``page``, ``title``, ``keyword``, ``prompt``, as far as known.
     """
 
     origin: str
@@ -48,8 +49,9 @@ class Found:
 def from_folder(folder: Path) -> Iterator[Found]:
     """Every picture in a folder and those below it, with the text that lies beside it.
 
-    ``cell.txt`` or ``cell.md`` beside ``cell.png`` is its source text; ``cell.json`` may say more, by the names of
-    `WORDS`; ``metadata.jsonl`` (with ``file_name``), as `datasets` has it for folders, says it for all.
+    ``cell.txt`` or ``cell.md`` beside ``cell.png`` is its source text, ``cell.prompt.txt`` or ``cell.prompt.md`` the
+    prompt that an expert wrote for it. ``cell.json`` may say more, by the names of `WORDS`; ``metadata.jsonl`` (with
+    ``file_name``), as `datasets` has it for folders, says it for all.
 
     Raises:
         UsageError: There is no such folder.
@@ -65,6 +67,8 @@ def from_folder(folder: Path) -> Iterator[Found]:
         for suffix in TEXTS:
             if (beside := file.with_suffix(suffix)).is_file():
                 about["text"] = "\n".join(read_lines(beside)).strip()
+            if (beside := file.with_suffix(f".prompt{suffix}")).is_file():
+                about["prompt"] = "\n".join(read_lines(beside)).strip()
         if (beside := file.with_suffix(".json")).is_file():
             try:
                 about |= _about(json.loads("\n".join(read_lines(beside))))

@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from ..core.data_files import StrictModel
-from .languages import SMALL, foreign
+from .languages import foreign
+from .wording import PLAIN, VAGUE, WORD, stems
 
 ERRORS = frozenset({"empty", "length", "language", "count", "weight", "sum", "not-yes-no", "polarity", "repeated"})
 WARNINGS = ("compound", "general", "whole-description", "not-in-prompt", "basic-weight", "negated")
 
-_WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
 _AUX = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|may|isn't|aren't|doesn't)"
 _ASKS = re.compile(rf"\b{_AUX}\b", re.IGNORECASE)
 _WH = re.compile(rf"^\s*(?:what|which|who|whose|where|when|why|how)\b(?![^?]*,\s*{_AUX}\b)", re.IGNORECASE)
@@ -50,10 +49,6 @@ _PRAISE = re.compile(
     r"|satisf\w+|consistent|expected|acceptabl[ey]|true|error-free|coherent)\b",
     re.IGNORECASE,
 )
-_VAGUE = frozenset((Path(__file__).parent / "vague_words.txt").read_text(encoding="utf-8").split())
-"""Words that stand for anything in a drawing."""
-_MORE = "does do did a any both where what there also such only same them they been being may must should could if so"
-_PLAIN = SMALL["English"] | frozenset(_MORE.split())
 
 
 class LintLimits(StrictModel):
@@ -76,36 +71,37 @@ class LintLimits(StrictModel):
 
 @dataclass(frozen=True)
 class Lint:
-    """One thing that a rule found; `point` counts from 1, 0 is the prompt."""
+    """One thing that a rule found; `point` counts from 1, 0 is the prompt; `word` is what points are called."""
 
     kind: str
     point: int
     detail: str
+    word: str = "point"
 
     def __str__(self) -> str:
         """The kind, where it is, and what was seen."""
-        return f"{self.kind}: {f'point {self.point}: ' if self.point else ''}{self.detail}"
+        return f"{self.kind}: {f'{self.word} {self.point}: ' if self.point else ''}{self.detail}"
 
 
 def lint_question(prompt: str, points: Sequence[Mapping[str, Any]], limits: LintLimits | None = None) -> list[Lint]:
     """Everything the rules find in a question; see `ERRORS` and `WARNINGS`."""
     limits = limits or LintLimits()
     found = [*_prompt(prompt, limits), *_weights(points, limits)]
-    known = _stems(prompt)
+    known = stems(prompt)
     seen: dict[str, int] = {}
     for n, point in enumerate(points, 1):
         words = str(point["question"])
-        plain = " ".join(_WORD.findall(words.casefold()))
+        plain = " ".join(WORD.findall(words.casefold()))
         if plain in seen:
             found.append(Lint("repeated", n, f"the same as point {seen[plain]}"))
         seen.setdefault(plain, n)
         found += [Lint(kind, n, detail) for kind, detail in _point(words, limits)]
-        strange = _stems(words) - known
-        if len(strange) >= 4 and len(strange) >= 0.8 * len(_stems(words)):
+        strange = stems(words) - known
+        if len(strange) >= 4 and len(strange) >= 0.8 * len(stems(words)):
             found.append(Lint("not-in-prompt", n, f"the prompt has no {', '.join(sorted(strange)[:5])}"))
         if _is_basic(words) and point["score"] > limits.basic:
             found.append(Lint("basic-weight", n, f"{point['score']:g} for whether something is there"))
-    asked = set().union(*(_stems(str(point["question"])) for point in points)) if points else set()
+    asked = set().union(*(stems(str(point["question"])) for point in points)) if points else set()
     if len(asked) >= 8 and len(asked & known) >= limits.described * len(asked):
         found.append(Lint("whole-description", 0, "the prompt already says all that the points ask"))
     return found
@@ -184,8 +180,8 @@ def general(words: str, specific: int = 4) -> str | None:
     praise = _PRAISE.findall(words)
     said = [
         word
-        for word in _WORD.findall(words.casefold())
-        if word not in _VAGUE and word not in _PLAIN and not _PRAISE.fullmatch(word)
+        for word in WORD.findall(words.casefold())
+        if word not in VAGUE and word not in PLAIN and not _PRAISE.fullmatch(word)
     ]
     exact = any(ch.isdigit() for ch in words) or re.search(r"[\"“'‘=<>+→]", words) is not None
     if praise and not exact and len(said) <= specific:
@@ -200,10 +196,4 @@ def _is_basic(words: str) -> bool:
     start = re.match(
         r"\s*(?:does|is|do|are)\s+(?:the\s+)?(?:image|diagram|picture|figure|illustration|there)\b[^?]*", words, re.I
     )
-    return start is not None and len(_WORD.findall(words)) <= 9 and not any(ch.isdigit() for ch in words)
-
-
-def _stems(text: str) -> set[str]:
-    """The words that say something, without their endings."""
-    words = (word for word in _WORD.findall(text.casefold()) if word not in _PLAIN and word not in _VAGUE)
-    return {re.sub(r"(?:ing|ies|ed|es|ly|s|e|y)$", "", word) if len(word) > 4 else word for word in words}
+    return start is not None and len(WORD.findall(words)) <= 9 and not any(ch.isdigit() for ch in words)

@@ -71,6 +71,8 @@ async def images(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[Buil
         text = about.pop("text", "")[: how.text_limit]
         source = {"origin": found.origin, **({"url": found.link} if found.link else {})}
         body: dict[str, Any] = {"image": sha256, "source_text": text, "licence": about.pop("licence", how.licence)}
+        if prompt := about.pop("prompt", ""):
+            body["free_prompt"] = prompt
         yield BuildItem(sha256[:ID], body | {"source": source | about})
 
 

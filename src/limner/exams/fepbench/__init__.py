@@ -8,6 +8,7 @@ from .data import Atoms, read
 from .plots import PLOTS
 from .protocol import FEPBench
 from .results import read_results
+from .write import write
 
 _HERE = Path(__file__).parent
 
@@ -25,4 +26,6 @@ FEPBENCH = Kind(
     studies=_HERE / "studies",
     plots=PLOTS,
     statistics={"atoms": count_atoms},
+    recipe=_HERE / "recipe",
+    write=write,
 )

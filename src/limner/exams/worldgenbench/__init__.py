@@ -5,6 +5,7 @@ from pathlib import Path
 from .. import Kind
 from .data import ChecklistRubric, read
 from .protocol import WorldGenBench
+from .write import write
 
 _HERE = Path(__file__).parent
 
@@ -19,4 +20,6 @@ WORLDGENBENCH = Kind(
     presets=_HERE / "presets.toml",
     paper=_HERE / "paper",
     statistics={"items": lambda question: len(question.rubric.checklist)},
+    recipe=_HERE / "recipe",
+    write=write,
 )

@@ -1,0 +1,1 @@
+"""Figures into atoms: the text in them, evidence in prompts, drafts of atoms, and prompts that say the same."""

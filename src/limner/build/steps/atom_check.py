@@ -1,0 +1,39 @@
+"""The last look at a reviewed atom set: every category has an atom, and both prompts give the same split."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from ... import exams
+from ...core.data_files import StrictModel, first_wrong
+from ..base import Bench, BuildItem, BuildStep, Waiting
+from ..figures.split import split_faults
+
+
+class AtomCheckSettings(StrictModel):
+    """What it is held against.
+
+    Attributes:
+        exam: The kind of exam whose rubric it must be.
+    """
+
+    exam: str
+
+
+async def atom_check(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    rubric = exams.kind(bench.settings.exam).rubric
+    try:
+        rubric.model_validate({name: item.body[name] for name in rubric.model_fields})
+    except ValidationError as error:
+        raise Waiting(f"review: {first_wrong(error)}") from error
+    if faults := split_faults(item.body):
+        raise Waiting(f"review: {'; '.join(faults[:6])}")
+    return item.having(checked=True)
+
+
+STEP = BuildStep(
+    "atom-check", "is each set whole, and the split the same under both prompts?", AtomCheckSettings,
+    reads=("visual", "text", "relation", "layout", "evidence", "free_prompt", "structured_prompt", "panel_type"),
+    each=atom_check,
+)  # fmt: skip

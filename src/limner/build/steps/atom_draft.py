@@ -1,0 +1,46 @@
+"""The atoms of a figure, from the figure, its text and the expert's prompt; evidence says which the prompt asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from ...core.asks import Contract, Part, Picture, Text
+from ...core.data_files import StrictModel
+from ...core.json_reader import loads
+from ..base import Bench, BuildItem, BuildStep, Dropped, Use
+from ..figures.drafts import doubts, read_draft
+from ..figures.layout_lines import told_lines
+
+
+class AtomDraftSettings(StrictModel):
+    """What is shown.
+
+    Attributes:
+        max_side: Pixels of the longer side of the picture that is sent.
+    """
+
+    max_side: int = Field(default=2048, ge=64)
+
+
+async def atom_draft(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    prompt, lines = item.body["free_prompt"], item.body["layout_lines"]
+
+    def read(reply: str) -> dict[str, Any]:
+        return read_draft(loads(reply), prompt, item.body["panel_type"])
+
+    words = bench.prompts.fill("atom-draft", prompt=prompt, lines=told_lines(lines), panels=item.body["panel_type"])
+    shown: list[Part] = [Text(words), Picture(item.body["image"], bench.settings.max_side)]
+    draft = await bench.ask("annotator", item, shown, Contract(read, heavy=True))
+    if draft["empty"]:
+        raise Dropped("empty category", "; ".join(draft["empty"]))
+    told = {name: draft[name] for name in ("visual", "text", "relation", "layout", "evidence")}
+    return item.having(**told, warnings=doubts(draft, prompt, lines))
+
+
+STEP = BuildStep(
+    "atom-draft", "drafts the atoms of each figure, with evidence", AtomDraftSettings, ("annotator",), ("atom-draft",),
+    ("image", "free_prompt", "layout_lines", "panel_type"), each=atom_draft, use=(Use("annotator", 2500, 5000, 1),),
+)  # fmt: skip

@@ -1,0 +1,59 @@
+"""A checklist for each prompt: what knowledge demands of a picture, one fact an item, with its explanation."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ...core.asks import Contract, Text, Unreadable
+from ...core.data_files import StrictModel
+from ...core.json_reader import loads
+from ..base import Bench, BuildItem, BuildStep, Use
+from ..checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist
+from ..replies import a_text
+
+
+class ChecklistSettings(StrictModel):
+    """What is written.
+
+    Attributes:
+        items: How many items; the paper's printed cases have 10.
+        limits: What a checklist must keep to.
+        refuse: Kinds of warnings that are told to the model too, which then writes the checklist anew.
+    """
+
+    items: int = Field(default=10, ge=1, le=50)
+    limits: ChecklistLimits = ChecklistLimits()
+    refuse: tuple[str, ...] = ()
+
+
+async def checklist(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    how: ChecklistSettings = bench.settings
+    limits = how.limits.model_copy(update={"items": max(how.items, how.limits.items)})
+
+    def read(reply: str) -> list[dict[str, str]]:
+        found = loads(reply).get("checklist")
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            raise Unreadable('"checklist" must be a list of objects')
+        if len(found) != how.items:
+            raise Unreadable(f'"checklist" has {len(found)} items; it must have {how.items}')
+        entries = [{name: a_text(one, name) for name in ("item", "explanation")} for one in found]
+        wrong = [
+            str(one)
+            for one in lint_checklist(item.body["prompt"], entries, limits)
+            if one.kind in CHECKLIST_ERRORS or one.kind in how.refuse
+        ]
+        if wrong:
+            raise Unreadable("; ".join(wrong[:6]))
+        return entries
+
+    topic = item.body.get("country") or item.body.get("discipline") or item.body["domain"]
+    words = bench.prompts.fill("checklist", prompt=item.body["prompt"], topic=topic, items=str(how.items))
+    return item.having(checklist=await bench.ask("writer", item, [Text(words)], Contract(read)))
+
+
+STEP = BuildStep(
+    "checklist", "writes a checklist for each prompt", ChecklistSettings, ("writer",), ("checklist",),
+    ("prompt", "domain", "country", "discipline"), takes="prompt", makes="prompt", each=checklist,
+    use=(Use("writer", 700, 700),),
+)  # fmt: skip

@@ -1,0 +1,37 @@
+"""Disciplines as topics, with a number of prompts dealt out among them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from pydantic import Field
+
+from ...core.data_files import StrictModel
+from ..base import Bench, BuildItem, BuildStep, Dropped
+from .taxonomy import TOPIC
+
+
+class DisciplinesSettings(StrictModel):
+    """Which disciplines.
+
+    Attributes:
+        names: Short name -> discipline.
+        prompts: How many prompts there are in all, dealt out evenly, one more for the first; with 0 there are none.
+    """
+
+    names: dict[str, str] = Field(default_factory=dict)
+    prompts: int = Field(default=340, ge=0)
+
+
+async def disciplines(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """See the module."""
+    how: DisciplinesSettings = bench.settings
+    for n, (code, name) in enumerate(how.names.items()):
+        wanted = how.prompts // len(how.names) + (n < how.prompts % len(how.names))
+        if wanted:
+            body = {"code": code, "name": name, "domain": "nature", "wanted": wanted, "discipline": name}
+            yield BuildItem(f"{TOPIC}discipline/{code}", body, "topic")
+
+
+STEP = BuildStep("disciplines", "takes disciplines, and deals prompts out among them", DisciplinesSettings,
+                 takes="topic", makes="topic", source=disciplines)  # fmt: skip

@@ -1,0 +1,35 @@
+"""The prompt that an expert wrote for a figure: without one a figure waits."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ...core.data_files import StrictModel
+from ..base import Bench, BuildItem, BuildStep, Dropped, Waiting
+from ..languages import foreign
+
+
+class ExpertPromptSettings(StrictModel):
+    """What a prompt must be.
+
+    Attributes:
+        least: It has at least so many words; ours.
+    """
+
+    least: int = Field(default=10, ge=1)
+
+
+async def expert_prompt(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    prompt = str(item.body.get("free_prompt") or "").strip()
+    if not prompt:
+        raise Waiting("no expert's prompt: put it beside the picture as NAME.prompt.txt, or into the column `prompt`")
+    if (many := len(prompt.split())) < bench.settings.least:
+        raise Waiting(f"the expert's prompt has {many} words; it needs {bench.settings.least}")
+    if why := foreign([prompt], 0.2):
+        raise Dropped("prompt is not English", why)
+    return item.having(free_prompt=prompt)
+
+
+STEP = BuildStep("expert-prompt", "takes figures that have an expert's prompt", ExpertPromptSettings,
+                 reads=("free_prompt",), each=expert_prompt)  # fmt: skip

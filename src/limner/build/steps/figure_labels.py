@@ -1,0 +1,69 @@
+"""Domain, panel type and aspect of a figure: the aspect by its size, the others by a model."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ...core.asks import Contract, Part, Picture, Text
+from ...core.data_files import StrictModel
+from ...core.json_reader import loads
+from ..base import Bench, BuildItem, BuildStep, Dropped, Use
+from ..figures.layout_lines import told_lines
+from ..replies import a_word
+from .classify import NONE
+
+PANELS = ("single", "multi")
+
+
+class FigureLabelsSettings(StrictModel):
+    """What a figure is sorted into.
+
+    Attributes:
+        domains: A figure of none of them is dropped.
+        square: A figure whose longer side is at most so many times the shorter one is square; ours.
+        max_side: Pixels of the longer side of the picture that is sent.
+        text_limit: Characters of source text that are shown.
+    """
+
+    domains: tuple[str, ...] = Field(min_length=1)
+    square: float = Field(default=1.15, ge=1)
+    max_side: int = Field(default=1024, ge=64)
+    text_limit: int = Field(default=3000, ge=0)
+
+
+def aspect(width: int, height: int, square: float = 1.15) -> str:
+    """The aspect of a picture of this size.
+
+    >>> aspect(1000, 1000), aspect(1600, 900), aspect(900, 1600)
+    ('square', 'landscape', 'portrait')
+    """
+    if max(width, height) <= square * min(width, height):
+        return "square"
+    return "landscape" if width > height else "portrait"
+
+
+async def figure_labels(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    how: FigureLabelsSettings = bench.settings
+
+    def read(reply: str) -> tuple[str, str]:
+        found = loads(reply)
+        return a_word(found, "domain", [*how.domains, NONE]), a_word(found, "panel_type", PANELS)
+
+    words = bench.prompts.fill(
+        "figure-labels", domains=", ".join(how.domains), lines=told_lines(item.body["layout_lines"]),
+        text=item.body["source_text"][: how.text_limit] or "(none)",
+    )  # fmt: skip
+    shown: list[Part] = [Text(words), Picture(item.body["image"], how.max_side)]
+    domain, panel_type = await bench.ask("annotator", item, shown, Contract(read))
+    if domain == NONE:
+        raise Dropped("no domain", "it belongs to none of the domains")
+    shape = aspect(item.body["width"], item.body["height"], how.square)
+    return item.having(domain=domain, panel_type=panel_type, aspect=shape)
+
+
+STEP = BuildStep(
+    "figure-labels", "sorts each figure by domain, panel type and aspect", FigureLabelsSettings, ("annotator",),
+    ("figure-labels",), ("image", "source_text", "layout_lines", "width", "height"), each=figure_labels,
+    use=(Use("annotator", 900, 30, 1),),
+)  # fmt: skip

@@ -1,0 +1,34 @@
+"""The text in a figure, by OCR, with layout cues; a figure without text is dropped."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ...core.data_files import StrictModel
+from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..figures.layout_lines import layout_lines
+
+
+class FigureTextSettings(StrictModel):
+    """What is kept.
+
+    Attributes:
+        least: At least so many lines of text must be there.
+        confidence: Lines that OCR is less sure of are left out.
+    """
+
+    least: int = Field(default=1, ge=0)
+    confidence: float = Field(default=0.5, ge=0, le=1)
+
+
+async def figure_text(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    how: FigureTextSettings = bench.settings
+    lines = [line for line in await bench.read_text(item.body["image"]) if line.confidence >= how.confidence]
+    if len(lines) < how.least:
+        raise Dropped("no text", f"OCR reads {len(lines)} lines")
+    return item.having(layout_lines=layout_lines(lines, item.body["width"], item.body["height"]))
+
+
+STEP = BuildStep("figure-text", "reads the text in each figure, and where it stands", FigureTextSettings,
+                 reads=("image", "width", "height"), each=figure_text)  # fmt: skip

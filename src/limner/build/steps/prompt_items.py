@@ -1,0 +1,33 @@
+"""Each prompt of each topic as an item of its own; one that another topic has too is dropped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+
+from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..wording import WORD
+
+KEPT = ("domain", "continent", "discipline")
+
+
+async def prompt_items(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """See the module."""
+    there: dict[str, str] = {}
+    for topic in items:
+        if topic.sort != "topic":
+            continue
+        code = re.sub(r"[^A-Za-z0-9-]+", "_", topic.body["code"])
+        about = {name: topic.body[name] for name in KEPT if topic.body.get(name)}
+        if topic.body.get("continent"):
+            about["country"] = topic.body["name"]
+        for n, prompt in enumerate(topic.body["prompts"], 1):
+            id, plain = f"{code}_{n}", " ".join(WORD.findall(prompt.casefold()))
+            if plain in there:
+                yield id, Dropped("repeated prompt", f"the same as {there[plain]}")
+                continue
+            there[plain] = id
+            yield BuildItem(id, {"prompt": prompt, **about}, "prompt")
+
+
+STEP = BuildStep("prompt-items", "takes each prompt by itself", takes="prompt", makes="prompt", source=prompt_items)

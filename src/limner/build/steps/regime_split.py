@@ -1,0 +1,77 @@
+"""Whether both prompts ask for the same atoms: a model finds evidence in each, which is looked up word for word."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import Field
+
+from ...core.asks import Contract, Text, Unreadable
+from ...core.data_files import StrictModel
+from ...core.json_reader import loads
+from ..base import Bench, BuildItem, BuildStep, Dropped, Use
+from ..figures.drafts import MODALITIES
+from ..figures.spans import missing
+from ..replies import an_object
+
+REGIMES = ("free", "structured")
+
+
+class RegimeSplitSettings(StrictModel):
+    """What follows.
+
+    Attributes:
+        most: The share of atoms that one prompt alone may ask for before the figure is taken out; those under it go to
+            reviewers. Ours.
+    """
+
+    most: float = Field(default=0.1, ge=0, le=1)
+
+
+async def regime_split(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    atoms = [atom for modality in MODALITIES for atom in item.body[modality]]
+    spans = {regime: await _asked(item, bench, regime, atoms) for regime in REGIMES}
+    differing = sorted(spans["free"].keys() ^ spans["structured"].keys())
+    if len(differing) > bench.settings.most * len(atoms):
+        raise Dropped("the prompts ask for different atoms", ", ".join(differing[:10]))
+    drafted = {row["atom"]: row["free"] for row in item.body["evidence"]}
+    told = [f"{id}: only the {'free' if id in spans['free'] else 'structured'} prompt asks for it" for id in differing]
+    for atom in atoms:
+        both = all(atom["id"] in found for found in spans.values())
+        if atom["id"] not in differing and both != (atom["role"] == "instruction"):
+            told.append(f"{atom['id']}: {atom['role']}, but the checker says {'' if both else 'not '}asked for")
+    evidence = [
+        {"atom": id, "free": span, "structured": spans["structured"].get(id, "")} for id, span in drafted.items()
+    ]
+    return item.having(evidence=evidence, split=told)
+
+
+async def _asked(item: BuildItem, bench: Bench, regime: str, atoms: list[dict[str, Any]]) -> dict[str, str]:
+    """The atoms that a prompt asks for, each with the words that do."""
+    prompt = item.body[f"{regime}_prompt"]
+    ids = {atom["id"] for atom in atoms}
+
+    def read(reply: str) -> dict[str, str]:
+        found = an_object(loads(reply), "asked")
+        if unknown := sorted(map(str, found.keys() - ids)):
+            raise Unreadable(f"there is no atom {unknown[0]!r}")
+        wrong = [
+            f"{id}: {why}" for id, span in found.items()
+            if (why := missing(span, prompt) if isinstance(span, str) else "its words must be a text")
+        ]  # fmt: skip
+        if wrong:
+            raise Unreadable("; ".join(wrong[:8]))
+        return {id: " ".join(span.split()) for id, span in found.items()}
+
+    lines = (json.dumps({k: v for k, v in atom.items() if k != "role"}, ensure_ascii=False) for atom in atoms)
+    words = bench.prompts.fill("regime-split", prompt=prompt, atoms="\n".join(lines))
+    return await bench.ask("checker", item, [Text(words)], Contract(read), name=regime)
+
+
+STEP = BuildStep(
+    "regime-split", "do both prompts ask for the same atoms?", RegimeSplitSettings, ("checker",), ("regime-split",),
+    ("free_prompt", "structured_prompt", "visual", "text", "relation", "evidence"), each=regime_split,
+    use=(Use("checker", 2000, 1200, calls=2),),
+)  # fmt: skip

@@ -1,0 +1,97 @@
+"""Countries and regions as topics, from a table with their continents."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from pydantic import Field
+
+from ...core.data_files import StrictModel, read_lines
+from ...core.errors import DataError, UsageError
+from ..base import Bench, BuildItem, BuildStep, Dropped
+from .taxonomy import TOPIC
+
+COLUMNS = ("code", "name", "continent")
+
+
+class Region(NamedTuple):
+    """A row of the table; `also` has the other continents of a transcontinental state."""
+
+    code: str
+    name: str
+    continent: str
+    also: tuple[str, ...]
+
+
+class RegionsSettings(StrictModel):
+    """Which regions.
+
+    Attributes:
+        file: A table with ``code``, ``name``, ``continent`` and ``also`` (further continents, with ``|`` between them);
+            the recipe's own is ISO 3166-1.
+        prompts: How many prompts each gets; with 0 there are no regions.
+        continents: Only these continents; all where none is named.
+        codes: Only these regions; all where none is named.
+        transcontinental: Where a state stands that lies on several continents: on that of its ``capital`` (the column
+            ``continent``), on ``each`` of them, or on ``none``, which leaves it out.
+    """
+
+    file: Path = Path("iso-3166-1.csv")
+    prompts: int = Field(default=3, ge=0, le=100)
+    continents: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    transcontinental: Literal["capital", "each", "none"] = "capital"
+
+
+def read_regions(file: Path) -> list[Region]:
+    """The rows of a table of regions.
+
+    Raises:
+        DataError: It cannot be read, lacks a column or a cell, or names a code twice.
+    """
+    reader = csv.DictReader(read_lines(file))
+    if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
+        raise DataError(f"there is no column {missing[0]}; there must be: {', '.join(COLUMNS)}", file=file, line=1)
+    found: dict[str, Region] = {}
+    for number, row in enumerate(reader, 2):
+        code, name, continent = ((row.get(column) or "").strip() for column in COLUMNS)
+        if not (code and name and continent):
+            raise DataError(f"{', '.join(COLUMNS)} must all be there", file=file, line=number)
+        if code in found:
+            raise DataError(f"{code} stands there twice", file=file, line=number)
+        also = tuple(part.strip() for part in (row.get("also") or "").split("|") if part.strip())
+        found[code] = Region(code, name, continent, also)
+    return list(found.values())
+
+
+async def regions(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """See the module."""
+    how: RegionsSettings = bench.settings
+    if not how.prompts:
+        return
+    table = read_regions(bench.folder / how.file)
+    for what, asked, known in (
+        ("continents", how.continents, {name for one in table for name in (one.continent, *one.also)}),
+        ("codes", how.codes, {one.code for one in table}),
+    ):
+        if unknown := sorted(set(asked) - known):
+            raise UsageError(f"step {bench.place}: {what}: {how.file} has no {unknown[0]!r}")
+    for one in table:
+        if how.codes and one.code not in how.codes:
+            continue
+        id = f"{TOPIC}region/{one.code}"
+        if one.also and how.transcontinental == "none":
+            yield id, Dropped("transcontinental", f"{one.name}: {one.continent}, {', '.join(one.also)}")
+            continue
+        for continent in (one.continent, *(one.also if how.transcontinental == "each" else ())):
+            code = one.code if continent == one.continent else f"{one.code}-{''.join(w[0] for w in continent.split())}"
+            if not how.continents or continent in how.continents:
+                body = {"code": code, "name": one.name, "domain": "humanities", "wanted": how.prompts}
+                yield BuildItem(f"{TOPIC}region/{code}", body | {"continent": continent}, "topic")
+
+
+STEP = BuildStep("regions", "takes countries and regions from a table", RegionsSettings, takes="topic", makes="topic",
+                 source=regions)  # fmt: skip

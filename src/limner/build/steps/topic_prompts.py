@@ -1,0 +1,69 @@
+"""Prompts for each topic: scenes of a region, figures of a discipline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from ...core.asks import Contract, Text, Unreadable
+from ...core.data_files import StrictModel
+from ...core.json_reader import loads
+from ..base import Bench, BuildItem, BuildStep, Use
+from ..checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist
+from ..replies import texts
+from ..wording import same_words
+
+_FINE = ({"item": "something", "explanation": "something"},)
+
+
+class TopicPromptsSettings(StrictModel):
+    """How prompts are written.
+
+    Attributes:
+        batch: At most so many in one call; those that are there already are told, so that none is written twice.
+        limits: What a prompt must keep to.
+    """
+
+    batch: int = Field(default=10, ge=1, le=50)
+    limits: ChecklistLimits = ChecklistLimits()
+
+
+async def topic_prompts(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    how: TopicPromptsSettings = bench.settings
+    place = item.body.get("continent")
+    found: list[str] = []
+    while len(found) < item.body["wanted"]:
+        many = min(how.batch, item.body["wanted"] - len(found))
+        fields = {"many": str(many), "words": str(how.limits.words), "topic": item.body["name"]}
+        fields["earlier"] = "\n".join(f"- {one}" for one in found) or "- (none)"
+        if place:
+            words = bench.prompts.fill("region-prompts", continent=place, **fields)
+        else:
+            words = bench.prompts.fill("discipline-prompts", **fields)
+        earlier = tuple(found)
+
+        def read(reply: str, many: int = many, earlier: tuple[str, ...] = earlier) -> list[str]:
+            return _read(reply, many, earlier, how.limits)
+
+        found += await bench.ask("writer", item, [Text(words)], Contract(read), name=str(len(found) // how.batch + 1))
+    return item.having(prompts=found)
+
+
+def _read(reply: str, many: int, earlier: Sequence[str], limits: ChecklistLimits) -> list[str]:
+    found = texts(loads(reply), "prompts", many, many)
+    for n, prompt in enumerate(found, 1):
+        wrong = [one for one in lint_checklist(prompt, _FINE, limits) if not one.point and one.kind in CHECKLIST_ERRORS]
+        if wrong:
+            raise Unreadable(f"prompt {n}: {wrong[0]}")
+        if other := next((one for one in (*earlier, *found[: n - 1]) if same_words(one, prompt)), None):
+            raise Unreadable(f"prompt {n} is nearly the same as {other[:80]!r}")
+    return found
+
+
+STEP = BuildStep(
+    "topic-prompts", "writes prompts for each topic", TopicPromptsSettings, ("writer",),
+    ("region-prompts", "discipline-prompts"), ("name", "continent", "wanted"), takes="topic", makes="topic",
+    each=topic_prompts, use=(Use("writer", 600, 500),),
+)  # fmt: skip

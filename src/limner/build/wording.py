@@ -1,0 +1,42 @@
+"""The words of a text that say something, without their endings. Pure."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from .languages import SMALL
+
+WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
+VAGUE = frozenset((Path(__file__).parent / "vague_words.txt").read_text(encoding="utf-8").split())
+"""Words that stand for anything in a drawing."""
+_MORE = "does do did a any both where what there also such only same them they been being may must should could if so"
+PLAIN = SMALL["English"] | frozenset(_MORE.split())
+"""Words that every text has."""
+_ENDING = re.compile(r"(?:ing|ies|ed|es|ly|s|e|y)$")
+
+
+def stem(word: str) -> str:
+    """A word without its ending.
+
+    >>> stem("labeled"), stem("labels"), stem("gas")
+    ('label', 'label', 'gas')
+    """
+    return _ENDING.sub("", word) if len(word) > 4 else word
+
+
+def stems(text: str, spare: frozenset[str] = VAGUE) -> set[str]:
+    """The words that say something, without their endings."""
+    return {stem(word) for word in WORD.findall(text.casefold()) if word not in PLAIN and word not in spare}
+
+
+def same_words(one: str, other: str, share: float = 0.85) -> bool:
+    """Whether two texts say nearly the same: they share nearly all the words that say something.
+
+    >>> same_words("A red boat on the lake at dawn", "At dawn, a red boat on the lake.")
+    True
+    >>> same_words("A red boat on the lake", "A blue train in the hills")
+    False
+    """
+    a, b = stems(one), stems(other)
+    return len(a & b) >= share * len(a | b)
