@@ -152,9 +152,13 @@ class Planner:
     def _planned(self, step: RunStep) -> tuple[Plan | None, str | None]:
         """The plan, and what this machine lacks for it; without what measures drawings, the rest is still known."""
         try:
-            return self.plan(step), None
+            plan = self.plan(step)
+            # A probe finds its weights when it is asked for its name.
+            assert all(probe.name for probe in plan.probes)
         except UsageError as error:
             why = str(error)
+        else:
+            return plan, None
         try:
             return replace(self, _measures=False).plan(step), why
         except UsageError as error:
