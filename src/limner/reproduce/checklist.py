@@ -187,7 +187,7 @@ def make_checklist(asked: Reproduction, store: Store) -> Checklist:
     evaluators = evaluators_of(store, asked.name) if there else []
     cite = next((each.layout.paper.cite for each in wants if each.layout), kind)
     notes = [f"{why}; without it calls and prices are not known"] if why else []
-    notes += [f"cannot be run here: {word}" for word in _unfit(states.values())]
+    notes += [f"cannot be run here: {word}" for word in _unfit(states.values()) if word != why]
     found = Checklist(
         asked, listing, cite, reading, (), tuple(states.values()), tuple(groups), tuple(evaluators), planner, finder,
         tuple(notes), there,
@@ -250,7 +250,7 @@ def _states(wants: list[ItemWants], steps: list[dict[Want, RunStep]], planner: P
 
 def _unfit(states: Iterable[StepState]) -> list[str]:
     """What this machine lacks for steps whose questions are known."""
-    return list(dict.fromkeys(one.why for one in states if one.step.cannot is None and one.found is not None and one.why))
+    return list(dict.fromkeys(one.why for one in states if one.step.cannot is None and one.why))
 
 
 def _cells(found: Checklist, wants: ItemWants, steps: Mapping[Want, StepState], store: Store) -> CellCount | None:

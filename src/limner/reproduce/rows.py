@@ -104,6 +104,10 @@ class RowFinder:
         word = spec if spec in known or not known else f"{known[0]}={spec}"
         return WantedRow(name, word, spec, cannot=self._lacking(name, spec) or helper, **how)
 
+    def usual(self, name: str) -> str | None:
+        """What the catalogue says draws a row, whatever the user puts in its place."""
+        return self._spec(self.listing.rows.get(name, PaperRow()).model or name)
+
     def mine(self) -> list[WantedRow]:
         """The rows of painters of the user's own."""
         preset = self.listing.preset

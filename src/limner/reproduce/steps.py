@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -52,7 +53,7 @@ class RunStep:
     @property
     def key(self) -> str:
         """Tells it from others, whatever tables need it."""
-        row = replace(self.row, name="")
+        row = self.row if self.cannot else replace(self.row, name="")
         return repr((row, self.judge, self.sample))
 
 
@@ -128,6 +129,7 @@ class Planner:
     _markings: Markings = field(default_factory=dict)
     _drawn: set[tuple[str, str]] = field(default_factory=set)
     _measures: bool = True
+    _unfit: str | None = None
 
     def state(self, step: RunStep, items: tuple[str, ...]) -> StepState:
         """Where a step stands; a drawing that an earlier step makes is not counted again."""
@@ -153,16 +155,13 @@ class Planner:
         """The plan, and what this machine lacks for it; without what measures drawings, the rest is still known."""
         try:
             plan = self.plan(step)
-            # A probe finds its weights when it is asked for its name.
-            assert all(probe.name for probe in plan.probes)
-        except UsageError as error:
-            why = str(error)
-        else:
-            return plan, None
-        try:
-            return replace(self, _measures=False).plan(step), why
+            if self._unfit is None:
+                self._unfit = _lack(plan)
         except UsageError as error:
             return None, str(error)
+        if not self._unfit:
+            return plan, None
+        return replace(self, _measures=False).plan(step), self._unfit
 
     def plan(self, step: RunStep, **how: Any) -> Plan:
         """The plan of a step; `how` goes to `limner.running.plan.Plan`."""
@@ -183,6 +182,7 @@ class Planner:
             self.asked.exam,
             self.store,
             loaded=self.loaded,
+            known=self.settings,
             painters=() if row.word is None else (row.word,),
             asking=asking,
             selection=selection,
@@ -235,5 +235,15 @@ class Planner:
         return shlex.join([*words, "--store", asked.store])
 
 
+def _lack(plan: Plan) -> str:
+    """What probes lack on this machine: they find their weights when they are asked for their names."""
+    try:
+        assert all(probe.name for probe in plan.probes)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
 def _pairs(option: str, values: Mapping[str, Any]) -> list[str]:
-    return [word for name, value in values.items() for word in (option, f"{name}={value}")]
+    said = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values.items()}
+    return [word for name, value in said.items() for word in (option, f"{name}={value}")]
