@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,7 +87,10 @@ def _item(found: Checklist, item: ItemState, store: Store, drawn: Drawn) -> Iter
     written = item.wants.item
     chip = ' <span class="chip">ablation</span>' if written.ablation else ""
     yield f'<section id="{_anchor(written.name)}"><h2>{escape(written.name)}{chip}</h2>'
-    yield f"<p><strong>{escape(item.wants.title)}.</strong> {escape(_status(item))}</p>"
+    # A table's own caption says what it shows.
+    words = "" if item.wants.layout else f"<strong>{escape(item.wants.title)}.</strong>"
+    if told := f"{words} {escape(_status(item))}".strip():
+        yield f"<p>{told}</p>"
     if written.note:
         yield f"<p>{escape(written.note)}</p>"
     if written.cannot is not None:
@@ -101,13 +104,13 @@ def _item(found: Checklist, item: ItemState, store: Store, drawn: Drawn) -> Iter
     if lacking := [step.step.row.name for step in item.steps.values() if step.step.cannot is None and step.to_do != 0]:
         yield f'<p class="lacking">Not run yet: {escape(", ".join(dict.fromkeys(lacking)))}.</p>'
     if item.by_hand:
-        yield f"<p>No run makes these:</p><pre>{escape(chr(10).join(item.by_hand))}</pre>"
+        yield f"<p>No run makes these:</p>{_commands(item.by_hand)}"
     yield "</section>"
 
 
 def _status(item: ItemState) -> str:
     cells = item.cells
-    if cells is None:
+    if cells is None or not cells.paper:
         return ""
     unit = "cells" if item.wants.layout else "rows"
     words = {"filled": "filled", "partial": "in part", "missing": "missing", "by_hand": "by hand"}
@@ -153,14 +156,21 @@ def _figure(found: Checklist, item: ItemState, one: PaperPlot, drawn: Drawn) -> 
         with tempfile.TemporaryDirectory(prefix="limner-") as folder:
             path = Path(folder) / "plot.svg"
             plot(one.plot, [found.asked.exam], path, choice)
-            picture = base64.b64encode(path.read_bytes()).decode()
+            drawing = path.read_bytes()
     except LimnerError as error:
         yield f'<p class="lacking">{escape(one.part)} Not drawn: {escape(str(error))}.</p>'
         return
     drawn[key] = item.wants.item.name
+    picture = base64.b64encode(drawing).decode()
     words = f"{one.part} {find(one.plot).about}".strip()
-    yield f'<figure><img alt="{escape(words)}" src="data:image/svg+xml;base64,{picture}">'
+    yield f'<figure{_upright(drawing)}><img alt="{escape(words)}" src="data:image/svg+xml;base64,{picture}">'
     yield f"<figcaption>{escape(words)}</figcaption></figure>"
+
+
+def _upright(drawing: bytes) -> str:
+    """High plots go on upright pages."""
+    size = re.search(rb'<svg[^>]* viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing)
+    return ' class="upright"' if size and float(size[2]) > 0.8 * float(size[1]) else ""
 
 
 def _choice(found: Checklist, item: ItemState, one: PaperPlot) -> PlotChoice:
@@ -197,7 +207,7 @@ def _missing(found: Checklist) -> Iterator[str]:
         yield _plain(fragment(steps_table(found)), "steps")
         dollars, unknown = found.dollars
         yield f"<p>The commands below do the rest for about {escape(money(dollars, unknown))}.</p>"
-        yield f"<pre>{escape(chr(10).join(commands(found)))}</pre>"
+        yield _commands(commands(found))
     lacking = [step for step in found.steps if step.step.cannot is not None]
     if lacking:
         yield "<h3>Rows that no command can make</h3><dl>"
@@ -205,6 +215,10 @@ def _missing(found: Checklist) -> Iterator[str]:
             yield f"<dt>{escape(step.step.row.name)}</dt><dd>{escape(step.step.cannot or '')}</dd>"
         yield "</dl>"
     yield "</section>"
+
+
+def _commands(lines: Iterable[str]) -> str:
+    return "<pre>" + "\n".join(map(escape, lines)) + "</pre>"
 
 
 def _plain(html: str, name: str) -> str:

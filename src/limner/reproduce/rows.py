@@ -98,6 +98,8 @@ class RowFinder:
             unknown = f"Limner knows no model of this name; {_stand_in(name)} says what draws it"
             return WantedRow(name, cannot=unknown, **how)
         if given is not None:
+            # What the paper's painter was told says nothing to another one.
+            how["painter_args"] = {}
             return WantedRow(name, f"{_slug(model)}={spec}", spec, cannot=helper, **how)
         # Drawings that the store has under another name are not paid for again.
         known = sorted(self.stored.get(spec, ()))
