@@ -1,4 +1,4 @@
-"""The fake chat service as a judge of every shipped exam: it reads from the prompt what is asked, and answers all of it.
+"""The fake chat service as a judge of every shipped exam: it reads from the prompt what is asked, and answers all.
 
 Run it with `python -m tests.fakes.examiner --port 0`; it prints `{"port": N}` when it is ready. What it answers depends
 on the prompt and the picture alone. What none of the exams asks is answered as `tests.fakes.studio` does.
@@ -56,7 +56,9 @@ def verdict_on(text: str, image: bytes) -> str | None:
         body: dict[str, Any] = {}
         for kind, flags in FLAGS.items():
             atoms = [json.loads(line) for line in section(text, kind.capitalize()) if line.startswith("{")]
-            body[kind] = [{"id": atom["id"], "reason": "seen", **{flag: coins.flag() for flag in flags}} for atom in atoms]
+            body[kind] = [
+                {"id": atom["id"], "reason": "seen", **{flag: coins.flag() for flag in flags}} for atom in atoms
+            ]
         body["layout"] = {name: coins.flag() for name in ("panel_structure", "panel_count", "global_layout")}
         return json.dumps(body)
     if '{"unexpected":' in text:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from limner.reproduce.pdf import find_browser
 from limner.reproduce.request import paper_list
 from tests.cli.invoke import Said, limner
 from tests.end_to_end.shop import BilledImages, charged, write_toml
@@ -23,6 +24,7 @@ from tests.needs import need
 pytestmark = pytest.mark.slow
 
 PRICES, IMAGE_PRICE = (2.0, 8.0), 0.01
+PRINTED = "worldgenbench"
 JUDGES = ("judging/judge", "judging/second")
 
 
@@ -58,7 +60,7 @@ PAPERS = {
     "mmmg": Paper(
         ("--painter", "GPT-4o=drawing/one", "--painter", "FLUX.1-[pro]=drawing/two", "--regions", "classical",
          *judged("OpenAI-o1", "OpenAI-o3")),
-        ("Table 2", "Table 3", "Table 5", "Table 6", "Table 15", "Table 17"),
+        ("Table 2", "Table 3", "Table 5", "Table 6", "Table 17"),
         ("Figure 2", "Figure 3", "Figure 7", "Figure 9", "Figure 11"),
     ),
     "worldgenbench": Paper(
@@ -115,7 +117,7 @@ def shop(
 
 def reproduce(kind: str, *more: str, code: int = 0) -> Said:
     paper = PAPERS[kind]
-    words = ("--judge", JUDGES[0], "--judge-arg", "max_tokens=1000") if kind != "genexam" else ("--judge", JUDGES[0])
+    words = ("--judge", JUDGES[0], *(("--judge-arg", "max_tokens=3000") if kind != "genexam" else ()))
     return limner("reproduce", f"sample/{kind}", *paper.words, *words, "--limit", str(paper.limit), *more, code=code)
 
 
@@ -124,9 +126,16 @@ def items(body: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", PAPERS)
-def test_a_paper_is_made_anew(kind: str, shop: tuple[BilledImages, ExaminerServer], tmp_path: Path) -> None:
+def test_a_paper_is_made_anew(
+    kind: str, shop: tuple[BilledImages, ExaminerServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     images, examiner = shop
     paper = PAPERS[kind]
+    if kind != PRINTED:
+        # A browser takes its time to start, and prints any of them in the same way.
+        monkeypatch.setattr("limner.reproduce.pdf.write_pdf", lambda page, path: None)
+    else:
+        need("chromium", find_browser() is not None, "there is no Chromium on this machine")
 
     before = reproduce(kind, "--json").json()
     assert not (tmp_path / "limner-store").exists()
@@ -167,10 +176,8 @@ def test_a_paper_is_made_anew(kind: str, shop: tuple[BilledImages, ExaminerServe
     assert "judge judging/judge instead of" in section(page, "differences")
     assert "drawn by drawing/one instead of" in section(page, "differences")
     assert not re.search(r"(?:src|href)=\"(?!data:|#)", page)
-    if (tmp_path / "paper" / "document.pdf").exists():
+    if kind == PRINTED:
         assert (tmp_path / "paper" / "document.pdf").read_bytes().startswith(b"%PDF")
-    else:
-        need("chromium", False, "there is no Chromium on this machine")
 
 
 def section(page: str, name: str) -> str:

@@ -68,7 +68,7 @@ def reproduce_command(exam: str, run_it: bool, as_json: bool, output: Path | Non
     limner reproduce genexam --data DIR --painter 'Nano Banana Pro' --run --budget 20 -o paper
     """
     from ..core.errors import UsageError
-    from ..store.open import open_or_empty, open_store
+    from ..store.open import open_or_empty, open_store, store_exists
 
     asked = _asked(exam, given)
     if run_it and given["budget"] is None and given["purse"] is None:
@@ -77,8 +77,10 @@ def reproduce_command(exam: str, run_it: bool, as_json: bool, output: Path | Non
         raise UsageError("--budget, --purse and --retry-failed go with --run")
     code, done = 0, None
     if run_it:
-        with open_or_empty(given["store"]) as empty:
-            _check(asked, empty)
+        if not store_exists(given["store"]):
+            # A mistake in the words or the data must not leave an empty store behind.
+            with open_or_empty(given["store"]) as empty:
+                _steps(asked, empty)
         with open_store(given["store"], create=True) as store:
             done = _run(asked, store, given)
             code = done.exit_code
@@ -110,21 +112,25 @@ def _asked(exam: str, given: dict[str, Any]) -> Reproduction:
     )
 
 
-def _check(asked: Reproduction, store: Store) -> None:
-    """Raise before a store is made, where the words or the data are wrong."""
+def _steps(asked: Reproduction, store: Store) -> Checklist:
+    """What there is to be run.
+
+    Raises:
+        UsageError: The exam's questions are not known.
+    """
     from ..core.errors import UsageError
     from ..reproduce import make_checklist
 
-    checklist = make_checklist(asked, store)
+    checklist = make_checklist(asked, store, counted=False)
     if checklist.exam is None:
         raise UsageError("; ".join(checklist.notes))
+    return checklist
 
 
 def _run(asked: Reproduction, store: Store, given: dict[str, Any]) -> CarriedOut:
-    from ..reproduce import make_checklist
     from ..reproduce.carry_out import carry_out
 
-    checklist = make_checklist(asked, store)
+    checklist = _steps(asked, store)
     with running.shown() as watch:
 
         def begin(step: StepState) -> Callable[[Progress], None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
 
 from ..tables.model import MISSING, Cell, Sheet, Table, TableRow
 from ..tables.paper import Layout
@@ -128,7 +127,7 @@ class TableCounter:
         names = {self.labels[id] for id in step.evaluators if id in self.labels}
         if self.layout.rows == "judges":
             return about.get("evaluator") in names
-        if (about.get("painter"), about.get("strategy")) == (step.label, step.strategy):
+        if _made_by(step, about):
             return about.get("evaluator") in names
         same = plain_name(about.get("painter", "").partition("?")[0]) == plain_name(step.step.row.name)
         return same and about.get("judge") in step.judges
@@ -156,12 +155,19 @@ class TableCounter:
     def _judged(self, sheets: Sequence[Sheet], step: StepState | None) -> tuple[TableRow | None, Cell | None]:
         names = {self.labels[id] for id in step.evaluators if id in self.labels} if step else set()
         for sheet in sheets:
-            for row in (row for row in sheet.rows() if not row.published and step is not None):
-                if (row.about.get("painter"), row.about.get("strategy")) == (step and step.label, step and step.strategy):
+            for row in (row for row in sheet.rows() if not row.published):
+                if (row.about.get("painter"), row.about.get("strategy")) == (
+                    step and step.label,
+                    step and step.strategy,
+                ):
                     for cell, column in zip(row.cells, sheet.columns, strict=True):
                         if column.value_head in names or column.head in names:
                             return row, cell
         return None, None
+
+
+def _made_by(step: StepState, about: Mapping[str, str]) -> bool:
+    return (about.get("painter"), about.get("strategy")) == (step.label, step.strategy)
 
 
 def _rows(table: Table, published: bool) -> Iterator[TableRow]:
@@ -180,8 +186,3 @@ def count_rows(steps: Sequence[StepState | None], covered: Callable[[StepState],
         else:
             found += one_cell("missing")
     return found
-
-
-def cells_json(count: CellCount | None) -> dict[str, Any] | None:
-    """Plain JSON, or nothing where there is nothing to count."""
-    return None if count is None else count.to_json()

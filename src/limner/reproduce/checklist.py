@@ -152,6 +152,10 @@ class Checklist:
             if plain_name(group.painter.partition("?")[0]) == name and group.judge in step.judges
         ]
 
+    def covered(self, step: StepState) -> float:
+        """The share of questions that the row of a step has a score for."""
+        return max((group.coverage for group in self.groups_of(step)), default=0.0)
+
     def choice(self, wants: ItemWants, steps: Mapping[Want, StepState], **how: Any) -> TableChoice:
         """Which of the store's rows a table shows: those under the judges that it is about."""
         which: dict[str, Any] = {"selection": self.asked.selection}
@@ -163,8 +167,10 @@ class Checklist:
         return TableChoice(reading=self.reading, exam=exam, section=wants.item.section, which=which, **how)
 
 
-def make_checklist(asked: Reproduction, store: Store) -> Checklist:
+def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -> Checklist:
     """Hold a paper against a store; nothing is called and nothing stored.
+
+    Who only wants the steps leaves the items out: their cells are not `counted` then.
 
     Raises:
         UsageError: What is asked for is not in the paper, or no painter.
@@ -176,14 +182,17 @@ def make_checklist(asked: Reproduction, store: Store) -> Checklist:
     names = row_names(listing, kind)
     finder = row_finder(
         listing, names, asked.painters, known, exams.kind(kind).all_presets,
-        judge=asked.judge, judges=asked.other_judges, helpers=asked.strategy_options, stored=_stored_names(asked, store, there),
+        judge=asked.judge, judges=asked.other_judges, helpers=asked.strategy_options,
+        stored=_stored_names(asked, store, there),
     )  # fmt: skip
     reading = asked.reading or str(exams.kind(kind).preset(listing.preset).get("reading", "careful"))
     planner = Planner(asked, listing, store, known, loaded, why)
     wants = [wants_of(item, kind) for item in chosen_items(listing, asked.items)]
     wanted = [_steps(each, finder) for each in wants]
     states = _states(wants, wanted, planner)
-    groups = find_groups(asked.name, store=store, reading=reading, selection=asked.selection)[1] if there else []
+    groups: list[Group] = []
+    if there and counted:
+        groups = find_groups(asked.name, store=store, reading=reading, selection=asked.selection)[1]
     evaluators = evaluators_of(store, asked.name) if there else []
     cite = next((each.layout.paper.cite for each in wants if each.layout), kind)
     notes = [f"{why}; without it calls and prices are not known"] if why else []
@@ -193,7 +202,7 @@ def make_checklist(asked: Reproduction, store: Store) -> Checklist:
         tuple(notes), there,
     )  # fmt: skip
     items = []
-    for each, steps in zip(wants, wanted, strict=True):
+    for each, steps in zip(wants, wanted, strict=True) if counted else ():
         mine = {key: states[step.key] for key, step in steps.items()}
         by_hand = tuple(_by_hand(each, asked))
         items.append(ItemState(each, _cells(found, each, mine, store), mine, by_hand))
@@ -260,7 +269,9 @@ def _cells(found: Checklist, wants: ItemWants, steps: Mapping[Want, StepState], 
     if layout is None:
         if not wants.wants:
             return one_cell("filled" if found.exam is not None else "missing")
-        return count_rows(list(steps.values()), lambda step: max((g.coverage for g in found.groups_of(step)), default=0))
+        return count_rows(
+            list(steps.values()), lambda step: max((g.coverage for g in found.groups_of(step)), default=0)
+        )
     choice = found.choice(wants, steps, on="all", intervals=False)
     there = found.there and choice.which.get("judges") != []
     layout = layout.model_copy(update={"board": None})

@@ -20,7 +20,9 @@ def differences(found: Checklist) -> dict[str, list[str]]:
             said += [step.step.row.note] if step.step.row.note else []
             name = f"{group.name} · {group.evaluator.name}" if len(found.evaluators) > 1 else group.name
             paper = "" if step.step.row.own else f" (the paper's {step.step.row.name})"
-            listed.setdefault(name + paper, []).extend(word for word in said if word not in listed.get(name + paper, []))
+            listed.setdefault(name + paper, []).extend(
+                word for word in said if word not in listed.get(name + paper, [])
+            )
     return {name: said for name, said in listed.items() if said}
 
 

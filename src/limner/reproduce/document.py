@@ -1,4 +1,4 @@
-"""One document with every table and figure of a paper: the published figures, the store's beside them, and what lacks."""
+"""One document with every table and figure of a paper: published figures, the store's beside them, what is missing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import base64
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from ..core.errors import LimnerError
@@ -16,6 +15,7 @@ from ..store import Store
 from ..store.store import shown
 from ..tables.model import MISSING, Table, simple_table
 from ..tables.paper import build
+from ..tables.paper.columns import specs
 from ..tables.render.html import STYLE, escape, fragment
 from .checklist import Checklist, ItemState
 from .differences import differences
@@ -70,9 +70,15 @@ def _bar(found: Checklist) -> str:
     cells = found.cells
     parts = [("filled", cells.filled), ("partial", cells.partial), ("missing", cells.missing)]
     parts += [("by-hand", cells.by_hand), ("out", cells.out_of_reach)]
-    words = {"filled": "filled", "partial": "in part", "missing": "missing", "by-hand": "by hand", "out": "out of reach"}
+    words = {
+        "filled": "filled",
+        "partial": "in part",
+        "missing": "missing",
+        "by-hand": "by hand",
+        "out": "out of reach",
+    }
     strips = "".join(f'<i class="{name}" style="flex:{number}"></i>' for name, number in parts if number)
-    told = ", ".join(f'<b class="{name}">■</b> {number:,} {words[name]}' for name, number in parts)
+    told = ", ".join(f'<b class="{name}">■</b> {number:,} {words.get(name, name)}' for name, number in parts)
     return f'<p class="bar">{strips}</p><p>{cells.paper:,} cells and rows: {told}.</p>'
 
 
@@ -122,11 +128,10 @@ def _status(item: ItemState) -> str:
 def _table(found: Checklist, item: ItemState, store: Store) -> Table:
     layout = item.wants.layout
     assert layout is not None
-    choice = found.choice(item.wants, item.steps)
+    columns = 1 if layout.turn in ("columns", "values", "scores") else len(specs(layout, item.wants.sections[0], []))
+    choice = found.choice(item.wants, item.steps, intervals=columns <= WIDE)
     there = store if found.there and choice.which.get("judges") != [] else None
-    table = build(layout, there, choice, found.exam)
-    wide = max((len(sheet.columns) for sheet in table.sheets), default=0) > WIDE
-    return build(layout, there, replace(choice, intervals=False), found.exam) if wide else table
+    return build(layout, there, choice, found.exam)
 
 
 def _published(found: Checklist, name: str) -> Table | None:

@@ -52,9 +52,9 @@ def write_pdf(page: Path, path: Path) -> None:
     Raises:
         NoPdf: There is no browser, or it does not print; says what to do.
     """
-    browser = find_browser()
+    browser, lost = find_browser(), f"{path} is not written, {page} is whole"
     if browser is None:
-        raise NoPdf(f"{path} is not written, {page} is whole: no browser was found to print it; {HELP}")
+        raise NoPdf(f"{lost}: no browser was found to print it; {HELP}")
     with tempfile.TemporaryDirectory(prefix="limner-") as folder:
         made = Path(folder) / "document.pdf"
         words = ["--headless", "--disable-gpu", "--no-pdf-header-footer", "--disable-extensions", "--no-first-run"]
@@ -64,9 +64,11 @@ def write_pdf(page: Path, path: Path) -> None:
         try:
             ended = subprocess.run([browser, *words], capture_output=True, timeout=SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise NoPdf(f"{path} is not written, {page} is whole: {browser} did not print it: {error}; {HELP}") from error
+            raise NoPdf(
+                f"{path} is not written, {page} is whole: {browser} did not print it: {error}; {HELP}"
+            ) from error
         if not made.is_file() or not made.stat().st_size:
             said = ended.stderr.decode(errors="replace").strip().splitlines()[-1:]
             why = said[0] if said else f"exit code {ended.returncode}"
-            raise NoPdf(f"{path} is not written, {page} is whole: {browser} did not print it: {why}; {HELP}")
+            raise NoPdf(f"{lost}: {browser} did not print it: {why}; {HELP}")
         shutil.move(made, path)

@@ -79,7 +79,9 @@ class RowFinder:
         row = self.listing.rows.get(name, PaperRow())
         model = row.model or name
         given = self.given.get(plain_name(name)) or self.given.get(plain_name(model))
-        minds = row.strategy_options | {role: self.helpers[role] for role in row.strategy_options if role in self.helpers}
+        minds = row.strategy_options | {
+            role: self.helpers[role] for role in row.strategy_options if role in self.helpers
+        }
         how: dict[str, Any] = {
             "strategy": row.strategy,
             "strategy_options": minds,
@@ -127,7 +129,9 @@ class RowFinder:
             return found.model_copy(update={"judge": given, "cannot": None})
         if found.cannot or found.judge is None:
             return found
-        return found.model_copy(update={"cannot": self._gone(found.judge, f"--judge '{name}=SPEC' puts another one in its place")})
+        return found.model_copy(
+            update={"cannot": self._gone(found.judge, f"--judge '{name}=SPEC' puts another one in its place")}
+        )
 
     def _spec(self, model: str) -> str | None:
         if "/" in model:
@@ -153,7 +157,9 @@ class RowFinder:
     def _marker(self, preset: str) -> str | None:
         """Why a preset's judge cannot mark."""
         judge = self.presets.get(preset, {}).get("judge")
-        return self._gone(judge, "--judge SPEC puts another one in its place") if judge and not self.judge_given else None
+        return (
+            self._gone(judge, "--judge SPEC puts another one in its place") if judge and not self.judge_given else None
+        )
 
     def _gone(self, spec: str, otherwise: str) -> str | None:
         facts = self.settings.models.get(spec)

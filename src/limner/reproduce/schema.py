@@ -1,4 +1,4 @@
-"""What an exam's ``paper/reproduce.toml`` may say: every table, figure and ablation of its paper, and what each takes."""
+"""What an exam's ``paper/reproduce.toml`` may say: every table, figure and ablation, and what each takes."""
 
 from __future__ import annotations
 

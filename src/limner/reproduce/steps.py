@@ -58,7 +58,7 @@ class RunStep:
 
 
 def make_step(row: WantedRow, judge: PaperJudge | None = None, sample: int | None = None) -> RunStep:
-    """A step; what the preset's judge marks is marked whole, whichever tables need it, and what cannot be is so once."""
+    """A step; what the preset's judge marks is marked whole, whichever tables need it."""
     if row.cannot is not None or judge is None or judge == PaperJudge():
         return RunStep(row)
     return RunStep(row, judge, sample)
