@@ -51,11 +51,9 @@ def judged(*names: str) -> tuple[str, ...]:
 
 PAPERS = {
     "genexam": Paper(
-        ("--painter", "GPT-Image-1=drawing/one", "--painter", "Nano Banana Pro=drawing/two", "--item", "Figure 1",
-         "--item", "Figure 2", "--item", "Table 1", "--item", "Figure 3", "--item", "Table 2", "--item", "Figure 5",
-         "--item", "Table 3b", "--item", "Table 6", "--item", "Table 8", *judged("Gemini-3-Flash")),
-        ("Table 1", "Table 2", "Table 6", "Table 8"),
-        ("Figure 1", "Figure 3", "Figure 5"),
+        ("--painter", "GPT-Image-1.5=drawing/one", "--painter", "Nano Banana Pro=drawing/two"),
+        ("Table 1", "Table 2", "Table 6", "Table 7", "Table 8", "Table 9"),
+        ("Figure 1", "Figure 3", "Figure 5", "Figure 9"),
     ),
     "mmmg": Paper(
         ("--painter", "GPT-4o=drawing/one", "--painter", "FLUX.1-[pro]=drawing/two", "--regions", "classical",
@@ -165,9 +163,9 @@ def test_a_paper_is_made_anew(
     assert items(again) == items(after)
 
     page = (tmp_path / "paper" / "document.html").read_text("utf-8")
-    asked = {word for flag, word in zip(paper.words, paper.words[1:], strict=False) if flag == "--item"}
     for item in paper_list(kind).items:
-        assert (f">{item.name}</a>" in page) == (not asked or item.name in asked)
+        assert f">{item.name}</a>" in page
+        assert section(page, item.name)
     for name in paper.drawn:
         drawn = section(page, name)
         assert "data:image/svg+xml;base64," in drawn or "The same plot as under" in drawn, name
@@ -199,6 +197,19 @@ def test_the_budget_holds_over_all_rows_and_a_purse_goes_on(
     reproduce("worldgenbench", "--run", "--budget", "1", "--purse", "paper")
     assert items(reproduce("worldgenbench", "--json").json())["Table 1"]["missing"] == 0
     assert set(examiner.counts()["answered_by_key"].values()) == {1}
+
+
+def test_a_table_of_judges_is_filled_judge_by_judge(shop: tuple[BilledImages, ExaminerServer]) -> None:
+    words = ("reproduce", "sample/genexam", "--item", "Table 4", "--painter", "GPT-Image-1=drawing/one", "--limit", "1")
+    judges = ("--judge", JUDGES[0], "--judge", f"GPT-4o / Img={JUDGES[1]}")
+    before = limner(*words, *judges, "--json").json()
+    said = limner(*words, *judges, "--run", "--budget", "2", "--json", code=3)
+    # The other judges of the table have no key here; each is told.
+    assert "not run: GPT-Image-1: " in said.err
+    cells = [items(body)["Table 4"] for body in (before, said.json())]
+    assert (cells[0]["filled"], cells[0]["missing"] > 0) == (0, True)
+    # Cost and seconds of eight ways to ask: the paper's judge in seven, and the other one.
+    assert cells[1]["filled"] == 16
 
 
 def test_what_cannot_start_is_left_out_and_told(shop: tuple[BilledImages, ExaminerServer]) -> None:

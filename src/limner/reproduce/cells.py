@@ -156,10 +156,7 @@ class TableCounter:
         names = {self.labels[id] for id in step.evaluators if id in self.labels} if step else set()
         for sheet in sheets:
             for row in (row for row in sheet.rows() if not row.published):
-                if (row.about.get("painter"), row.about.get("strategy")) == (
-                    step and step.label,
-                    step and step.strategy,
-                ):
+                if step is not None and _made_by(step, row.about):
                     for cell, column in zip(row.cells, sheet.columns, strict=True):
                         if column.value_head in names or column.head in names:
                             return row, cell

@@ -269,9 +269,7 @@ def _cells(found: Checklist, wants: ItemWants, steps: Mapping[Want, StepState], 
     if layout is None:
         if not wants.wants:
             return one_cell("filled" if found.exam is not None else "missing")
-        return count_rows(
-            list(steps.values()), lambda step: max((g.coverage for g in found.groups_of(step)), default=0)
-        )
+        return count_rows(list(steps.values()), found.covered)
     choice = found.choice(wants, steps, on="all", intervals=False)
     there = found.there and choice.which.get("judges") != []
     layout = layout.model_copy(update={"board": None})

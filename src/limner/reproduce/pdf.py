@@ -64,9 +64,7 @@ def write_pdf(page: Path, path: Path) -> None:
         try:
             ended = subprocess.run([browser, *words], capture_output=True, timeout=SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise NoPdf(
-                f"{path} is not written, {page} is whole: {browser} did not print it: {error}; {HELP}"
-            ) from error
+            raise NoPdf(f"{lost}: {browser} did not print it: {error}; {HELP}") from error
         if not made.is_file() or not made.stat().st_size:
             said = ended.stderr.decode(errors="replace").strip().splitlines()[-1:]
             why = said[0] if said else f"exit code {ended.returncode}"
