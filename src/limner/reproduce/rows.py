@@ -102,7 +102,7 @@ class RowFinder:
         if given is not None:
             # What the paper's painter was told says nothing to another one.
             how["painter_args"] = {}
-            return WantedRow(name, f"{_slug(model)}={spec}", spec, cannot=helper, **how)
+            return WantedRow(name, f"{_slug(name if '/' in model else model)}={spec}", spec, cannot=helper, **how)
         # Drawings that the store has under another name are not paid for again.
         known = sorted(self.stored.get(spec, ()))
         word = spec if spec in known or not known else f"{known[0]}={spec}"
