@@ -78,8 +78,7 @@ def test_every_row_is_drawn_by_something_or_says_why_not(kind: str) -> None:
     listing = paper_list(kind)
     names = row_names(listing, kind)
     presets = exams.kind(kind).all_presets
-    how = {"judge": None, "judges": {}, "helpers": {}, "stored": {}}
-    finder = row_finder(listing, names, (), settings.load(), presets, **how)  # type: ignore[arg-type]
+    finder = row_finder(listing, names, (), settings.load(), presets, judge=None, judges={}, helpers={}, stored={})
     rows = [finder.find(name) for name in names]
     assert all(row.word or row.strategy or row.cannot for row in rows)
     assert not any("knows no model of this name" in (row.cannot or "") for row in rows)

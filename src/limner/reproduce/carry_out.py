@@ -67,7 +67,7 @@ def carry_out(
         begin: Called before each step; what it gives back watches the step.
     """
     found, shared = CarriedOut(), Budget(budget, purse)
-    how = {"budget": budget, "purse": purse, "concurrency": concurrency, "retry_failed": retry_failed}
+    how: dict[str, Any] = {"budget": budget, "purse": purse, "concurrency": concurrency, "retry_failed": retry_failed}
     steps = checklist.steps if retry_failed else checklist.runnable
     for step in (step for step in steps if step.step.cannot is None):
         if step.plan is None:
