@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pypdfium2
 from PIL import Image
@@ -28,7 +29,10 @@ def main() -> None:
         os.chdir(folder)
         facts = {"input_price": 2.0, "output_price": 8.0}
         drawing = {"base_url": images.base_url, "image_shape": "openai-images", "seeds": True}
-        sections = {"providers.drawing": drawing, "providers.judging": {"base_url": examiner.base_url}}
+        sections: dict[str, dict[str, Any]] = {
+            "providers.drawing": drawing,
+            "providers.judging": {"base_url": examiner.base_url},
+        }
         sections |= {"models.judging/judge": facts, "painters.drawing/one": {"image_price": 0.01}}
         write_toml(Path(folder), sections)
         painters = [f"{name}=drawing/one" for name in ("GPT-Image-1.5", "Nano Banana Pro")]
