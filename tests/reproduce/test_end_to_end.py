@@ -71,7 +71,6 @@ PAPERS = {
         ("--painter", "GPT Image 2=drawing/one", "--painter", "FLUX.2 [dev]=drawing/two", *judged("Qwen3.5-397B-A17B")),
         ("Table 2", "Table 3", "Table 5"),
         ("Figure 1", "Figure 3", "Figure 9", "Figure 10"),
-        4,
     ),
     "aibench": Paper(
         ("--painter", "Original Image", "--painter", "Qwen-Image-2512=drawing/one", "-S", f"planner={JUDGES[0]}",
