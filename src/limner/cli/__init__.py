@@ -37,6 +37,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "table": "Show a paper's table, with the published figures and your own.",
         "plot": "Draw a plot of scores for print: SVG, PDF or PNG.",
         "report": "Build a site of static pages: leaderboards, painters, questions, gallery.",
+        "reproduce": "Make a paper's tables and figures anew: what is there, what the rest costs, one document.",
     },
     "Cost": {
         "estimate": "Say what a run would still cost.",

@@ -1,4 +1,4 @@
-"""For others to see: table, plot, report."""
+"""For others to see: table, plot, report, reproduce."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options
+from .reproduce import reproduce_command as reproduce_command
 from .say import say
 
 if TYPE_CHECKING:

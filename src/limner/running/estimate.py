@@ -46,8 +46,16 @@ class Estimate:
         return asdict(self)
 
 
-def estimate(plan: Plan, store: Store, settings: Settings) -> list[Estimate]:
-    """One line per painter, named probe and judge, for what the store does not have yet."""
+Markings = dict[tuple[str, tuple[str, ...]], Estimate]
+"""What marking costs, by the judge's setup and the questions; prompts of a whole exam take a while to be written."""
+
+
+def estimate(plan: Plan, store: Store, settings: Settings, known: Markings | None = None) -> list[Estimate]:
+    """One line per painter, named probe and judge, for what the store does not have yet.
+
+    `known` keeps what was worked out, for who estimates many plans on one store that does not change meanwhile.
+    """
+    known = {} if known is None else known
     backlog = Backlog(plan, store)
     found: list[Estimate] = []
     slots = list(backlog.missing_drawings())
@@ -64,7 +72,11 @@ def estimate(plan: Plan, store: Store, settings: Settings) -> list[Estimate]:
         found.append(_by_price(short(probe.name), "probe", probe, len(slots) + stored))
     markings = list(backlog.missing_markings())
     for judge in plan.judges:
-        found.append(marking_cost(judge, [question for who, question in markings if who is judge], store, settings))
+        questions = [question for who, question in markings if who is judge]
+        key = setup_id(judge.setup), tuple(question.id for question in questions)
+        if key not in known:
+            known[key] = marking_cost(judge, questions, store, settings)
+        found.append(known[key])
     return found
 
 

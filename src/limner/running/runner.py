@@ -34,10 +34,16 @@ def _outcome(drawing: Drawing) -> tuple[object, ...]:
 
 
 class Runner:
-    """Runs one plan against one store."""
+    """Runs one plan against one store; several that follow each other may share one `budget`."""
 
-    def __init__(self, plan: Plan, store: Store, watch: Callable[[Progress], None] = lambda _: None) -> None:
-        self.plan, self.store, self.watch = plan, store, watch
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        watch: Callable[[Progress], None] = lambda _: None,
+        budget: Budget | None = None,
+    ) -> None:
+        self.plan, self.store, self.watch, self._budget = plan, store, watch, budget
         self.backlog, self.progress = Backlog(plan, store), Progress()
         self._stopping = Stopping(self.progress)
         self._late = LateWrites(plan.concurrency)
@@ -107,7 +113,7 @@ class Runner:
         slots = self._slots()
         self.progress.total = len(slots) * (1 + self._steps)
         queue = iter(slots)
-        budget = Budget(self.plan.budget, self.plan.purse)
+        budget = self._budget or Budget(self.plan.budget, self.plan.purse)
         calls = Calls(
             self.store, retry_failed=self.plan.retry_failed, budget=budget, limits=self.plan.limits,
             concurrency=self.plan.concurrency,

@@ -87,16 +87,21 @@ def make_plan(
     strategy_options: Mapping[str, str] | None = None,
     measuring: Measuring | None = None,
     draw: bool = True,
+    loaded: tuple[ExamSource, Exam[Any]] | None = None,
+    known: settings.Settings | None = None,
     **how: Any,
 ) -> Plan:
     """Put a run together; nothing is called yet. `how` goes to `Plan`.
 
     What the exam needs is measured where drawings are marked, or where `measuring` asks for it. `devices` says where
-    local pipelines run, such as ``0,1``.
+    local pipelines run, such as ``0,1``. Who has many plans may read once: `loaded` is the exam as `load_exam_or_data`
+    gives it, and `known` the settings.
     """
     asking = asking or Asking()
-    named, whole = load_exam_or_data(exam, data, store) if draw else _stored_exam(exams.name_of(exam), store)
-    ocr, known, images = OcrProbe(), settings.load(), Preparer(store.blobs.get)
+    if loaded is None:
+        loaded = load_exam_or_data(exam, data, store) if draw else _stored_exam(exams.name_of(exam), store)
+    named, whole = loaded
+    ocr, known, images = OcrProbe(), known or settings.load(), Preparer(store.blobs.get)
     kind = exams.kind(named.kind)
     preset = kind.preset(asking.preset)
     asking, how["options"] = _split(asking, kind, preset)

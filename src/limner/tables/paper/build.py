@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ... import exams
 from ...core.errors import UsageError
+from ...core.exam import Exam
 from ...store import Store
 from ..model import STORE, Cell, Column, RowBlock, Sheet, Table
 from . import captions, published_cells
@@ -40,8 +42,10 @@ class TableChoice:
     study: str | None = None
 
 
-def build(layout: Layout, store: Store | None = None, choice: TableChoice | None = None) -> Table:
-    """The table with everything in it.
+def build(
+    layout: Layout, store: Store | None = None, choice: TableChoice | None = None, exam: Exam[Any] | None = None
+) -> Table:
+    """The table with everything in it; where there is no store, statistics of `exam` as it was read.
 
     Raises:
         UsageError: The choice names what is not there.
@@ -49,6 +53,8 @@ def build(layout: Layout, store: Store | None = None, choice: TableChoice | None
     choice = choice or TableChoice()
     sections = _sections(layout, choice.section)
     held = None if store is None else _held(layout, store, choice)
+    if store is None and exam is not None and layout.rows == "exam":
+        held = Holdings(exams.kind(layout.exam).protocol, choice.reading, exam, place="in its data folder")
     own = StoreRows(layout, held)
     sides = [(True, False), (False, True)] if layout.apart else [(True, True)]
     flat = []

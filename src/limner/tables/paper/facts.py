@@ -21,13 +21,18 @@ def facts_of(painter: str, spec: str, settings: Settings) -> PainterFacts:
         names.append(spec)
     for name in names:
         for word in (name, name.rpartition("/")[2]):
-            found = _published().get(_plain(word), {})
+            found = _published().get(plain_name(word), {})
             missing = {key: value for key, value in found.items() if getattr(own, key) is None}
             own = own.model_copy(update=missing)
     return own
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """A model's name as far as it counts: papers and users spell it with other dashes, blanks and letter cases.
+
+    >>> plain_name("Nano Banana Pro") == plain_name("nano-banana-pro")
+    True
+    """
     return re.sub(r"[^a-z0-9.]+", "", name.casefold())
 
 
@@ -50,7 +55,7 @@ def _published() -> dict[str, dict[str, str]]:
                 facts["parameters"] = f"{row['value']}B"
             if side := re.search(r"image side (\d+) px", row["note"]):
                 facts["resolution"] = f"{side[1]}x{side[1]}"
-            known = found.setdefault(_plain(row["model"]), {})
+            known = found.setdefault(plain_name(row["model"]), {})
             for key, value in facts.items():
                 known.setdefault(key, value)
     return found
@@ -63,14 +68,14 @@ def published_score(kind: str, score: str, painter: str, spec: str) -> tuple[flo
     (70.09, 'Qwen3-VL-235B-A22B-Instruct + UniPercept')
     """
     rules = paper.rules(kind)
-    names = {_plain(word) for name in (painter.partition("?")[0], spec) for word in (name, name.rpartition("/")[2])}
-    names |= {_plain(rules.painters[spec])} if spec in rules.painters else set()
+    names = {plain_name(word) for name in (painter.partition("?")[0], spec) for word in (name, name.rpartition("/")[2])}
+    names |= {plain_name(rules.painters[spec])} if spec in rules.painters else set()
     whole = [rule for rule in rules.scores if rule.category and not rule.tag and rule.file == paper.PUBLISHED]
     for rule in whole:
         for row in paper.rows(kind):
             place = row["table"], row["breakdown"], row["category"], rule.metrics.get(row["metric"])
             wanted = rule.table, rule.breakdown, rule.category, score
-            if place == wanted and _plain(row["model"]) in names:
+            if place == wanted and plain_name(row["model"]) in names:
                 return round(float(row["value"]) * rule.scale, 6), row["judge"]
     return None
 

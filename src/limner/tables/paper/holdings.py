@@ -73,6 +73,7 @@ class Holdings:
         compared: For each evaluator, or for all of them together, who is compared on which questions.
         took: The seconds of the judges' calls, where the table shows them.
         agreement: How evaluators agree, and what they rated, where the table shows that.
+        place: Where the exam was found.
     """
 
     protocol: Protocol[Any]
@@ -82,6 +83,7 @@ class Holdings:
     compared: tuple[Comparable, ...] = ()
     took: Mapping[str, float] = field(default_factory=dict)
     agreement: Agreements | None = None
+    place: str = "in this store"
 
 
 def exam_in(store: Store, kind: str, name: str | None) -> str | None:

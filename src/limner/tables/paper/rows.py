@@ -50,7 +50,7 @@ class StoreRows:
         if held is None or held.exam is None:
             return []
         if self.layout.rows == "exam":
-            label = f"{held.exam.name} in this store ({len(held.exam.questions)} questions)"
+            label = f"{held.exam.name} {held.place} ({len(held.exam.questions)} questions)"
             cells = tuple(exam_cell(held, spec) for spec in specs)
             return [(None, TableRow(label, cells, about={"exam": held.exam.name}))]
         if held.agreement is not None and self.layout.rows in AGREEING:

@@ -1,0 +1,6 @@
+"""A paper made anew: what its tables and figures lack, what that costs, and all of them in one document."""
+
+from .checklist import Checklist, make_checklist
+from .request import Reproduction
+
+__all__ = ["Checklist", "Reproduction", "make_checklist"]

@@ -1,0 +1,291 @@
+"""The checklist of a paper against a store: what each table and figure has and lacks, and what the rest would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .. import exams
+from ..core import settings
+from ..core.errors import StoreError, UsageError
+from ..core.evaluator import Evaluator
+from ..core.exam import Exam
+from ..exams import ExamSource
+from ..running.estimate import total
+from ..running.setup import load_exam_or_data
+from ..scoring import Group
+from ..scoring.entries import evaluators_of
+from ..scoring.groups import find_groups, stored_exam
+from ..store import Store
+from ..store.records import load_drawings
+from ..store.store import shown
+from ..tables.paper import TableChoice, build
+from ..tables.paper.facts import plain_name
+from ..tables.paper.schema import JUDGES
+from .cells import CellCount, TableCounter, count_rows, one_cell
+from .request import Reproduction, chosen_items, paper_list
+from .rows import RowFinder, row_finder
+from .schema import PaperList
+from .steps import Planner, RunStep, StepState, make_step
+from .wants import ItemWants, Want, row_names, wants_of
+
+
+@dataclass(frozen=True)
+class ItemState:
+    """One table or figure against the store.
+
+    Attributes:
+        cells: What it has; None where it cannot be made.
+        steps: The steps that make its rows, by the keys of `ItemWants`.
+        by_hand: Commands that no run makes.
+    """
+
+    wants: ItemWants
+    cells: CellCount | None
+    steps: Mapping[Want, StepState]
+    by_hand: tuple[str, ...] = ()
+
+    @property
+    def dollars(self) -> float | None:
+        """What its rows would cost; None where any of it is not known."""
+        amounts = [step.dollars for step in self.runnable]
+        return None if None in amounts else sum(amount or 0.0 for amount in amounts)
+
+    @property
+    def calls(self) -> int | None:
+        """Paid calls for its rows."""
+        counts = [step.calls for step in self.runnable]
+        return None if None in counts else sum(count or 0 for count in counts)
+
+    @property
+    def runnable(self) -> list[StepState]:
+        """Its steps that a command can do, each once."""
+        return list({step.step.key: step for step in self.steps.values() if step.step.cannot is None}.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        item = self.wants.item
+        return {
+            "name": item.name, "title": self.wants.title, "ablation": item.ablation, "cannot": item.cannot,
+            "cells": None if self.cells is None else self.cells.to_json(), "calls": self.calls,
+            "dollars": self.dollars, "rows": [row for row, _ in self.wants.wants.values()], "people": item.people,
+            "by_hand": list(self.by_hand), "note": item.note or None,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Checklist:
+    """All of a paper against a store.
+
+    Attributes:
+        cite: The paper.
+        steps: The steps in the order in which they are run; what cannot be run among them.
+        groups: What the store has marked.
+        evaluators: Who marked it.
+        planner: Makes the plans.
+        notes: What a user must know.
+    """
+
+    asked: Reproduction
+    listing: PaperList
+    cite: str
+    reading: str
+    items: tuple[ItemState, ...]
+    steps: tuple[StepState, ...]
+    groups: tuple[Group, ...]
+    evaluators: tuple[Evaluator, ...]
+    planner: Planner
+    finder: RowFinder
+    notes: tuple[str, ...] = ()
+    there: bool = False
+
+    @property
+    def exam(self) -> Exam[Any] | None:
+        """The exam's questions, where they are known."""
+        return self.planner.loaded[1] if self.planner.loaded else None
+
+    @property
+    def cells(self) -> CellCount:
+        """Cells of all tables and figures together."""
+        return sum((item.cells for item in self.items if item.cells is not None), CellCount())
+
+    @property
+    def runnable(self) -> list[StepState]:
+        """The steps that a command can do and that are not done."""
+        return [step for step in self.steps if step.step.cannot is None and step.to_do != 0]
+
+    @property
+    def dollars(self) -> tuple[float | None, list[str]]:
+        """What the rest costs as far as that is known, None where nothing is; and whose price is not."""
+        if any(step.found is None for step in self.runnable):
+            return None, []
+        return total([one for step in self.runnable for one in step.found or ()])
+
+    @property
+    def calls(self) -> int | None:
+        """Paid calls for the rest."""
+        counts = [step.calls for step in self.runnable]
+        return None if None in counts else sum(count or 0 for count in counts)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        dollars, unknown = self.dollars
+        return {
+            "exam": self.asked.name, "paper": self.cite, "store": shown(self.asked.store), "reading": self.reading,
+            "items": [item.to_json() for item in self.items], "steps": [step.to_json() for step in self.steps],
+            "cells": self.cells.to_json(), "calls": self.calls, "dollars": dollars,
+            "unknown_prices": list(dict.fromkeys(unknown)), "notes": list(self.notes),
+        }  # fmt: skip
+
+    def groups_of(self, step: StepState) -> list[Group]:
+        """What the store has of the row that a step makes, or of one of its name that was brought in."""
+        exact = [
+            group
+            for group in self.groups
+            if (group.painter, group.strategy) == (step.label, step.strategy) and group.evaluator.id in step.evaluators
+        ]
+        name = plain_name(step.step.row.name)
+        return exact or [
+            group
+            for group in self.groups
+            if plain_name(group.painter.partition("?")[0]) == name and group.judge in step.judges
+        ]
+
+    def covered(self, step: StepState) -> float:
+        """The share of questions that the row of a step has a score for."""
+        return max((group.coverage for group in self.groups_of(step)), default=0.0)
+
+    def choice(self, wants: ItemWants, steps: Mapping[Want, StepState], **how: Any) -> TableChoice:
+        """Which of the store's rows a table shows: those under the judges that it is about."""
+        which: dict[str, Any] = {"selection": self.asked.selection}
+        layout = wants.layout
+        if layout is not None and layout.rows == "painters" and not _by_judge(wants):
+            names = {judge for step in steps.values() for judge in step.judges}
+            which["judges"] = [one.id for one in self.evaluators if one.judge in names]
+        exam = self.asked.name if self.there else None
+        return TableChoice(reading=self.reading, exam=exam, section=wants.item.section, which=which, **how)
+
+
+def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -> Checklist:
+    """Hold a paper against a store; nothing is called and nothing stored.
+
+    Who only wants the steps leaves the items out: their cells are not `counted` then.
+
+    Raises:
+        UsageError: What is asked for is not in the paper, or no painter.
+    """
+    kind, known = asked.kind, settings.load()
+    listing = paper_list(kind)
+    loaded, why = _loaded(asked, store)
+    there = _there(asked, store)
+    names = row_names(listing, kind)
+    finder = row_finder(
+        listing, names, asked.painters, known, exams.kind(kind).all_presets,
+        judge=asked.judge, judges=asked.other_judges, helpers=asked.strategy_options,
+        stored=_stored_names(asked, store, there),
+    )  # fmt: skip
+    reading = asked.reading or str(exams.kind(kind).preset(listing.preset).get("reading", "careful"))
+    planner = Planner(asked, listing, store, known, loaded, why)
+    wants = [wants_of(item, kind) for item in chosen_items(listing, asked.items)]
+    wanted = [_steps(each, finder) for each in wants]
+    states = _states(wants, wanted, planner)
+    groups: list[Group] = []
+    if there and counted:
+        groups = find_groups(asked.name, store=store, reading=reading, selection=asked.selection)[1]
+    evaluators = evaluators_of(store, asked.name) if there else []
+    cite = next((each.layout.paper.cite for each in wants if each.layout), kind)
+    notes = [f"{why}; without it calls and prices are not known"] if why else []
+    notes += [f"cannot be run here: {word}" for word in _unfit(states.values()) if word != why]
+    found = Checklist(
+        asked, listing, cite, reading, (), tuple(states.values()), tuple(groups), tuple(evaluators), planner, finder,
+        tuple(notes), there,
+    )  # fmt: skip
+    items = []
+    for each, steps in zip(wants, wanted, strict=True) if counted else ():
+        mine = {key: states[step.key] for key, step in steps.items()}
+        by_hand = tuple(_by_hand(each, asked))
+        items.append(ItemState(each, _cells(found, each, mine, store), mine, by_hand))
+    return replace(found, items=tuple(items))
+
+
+def _loaded(asked: Reproduction, store: Store) -> tuple[tuple[ExamSource, Exam[Any]] | None, str | None]:
+    try:
+        return load_exam_or_data(asked.exam, asked.data, store), None
+    except UsageError as error:
+        if asked.data is not None:
+            raise
+        return None, str(error)
+
+
+def _there(asked: Reproduction, store: Store) -> bool:
+    try:
+        stored_exam(asked.exam, store)
+    except StoreError:
+        return False
+    return True
+
+
+def _stored_names(asked: Reproduction, store: Store, there: bool) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for drawing in load_drawings(store, asked.name) if there else ():
+        found.setdefault(drawing.spec, set()).add(drawing.painter)
+    return found
+
+
+def _steps(wants: ItemWants, finder: RowFinder) -> dict[Want, RunStep]:
+    found = {}
+    for key, (name, judge) in wants.wants.items():
+        if finder.wanted(name):
+            found[key] = make_step(finder.find(name), finder.judge(judge) if judge else None, wants.item.sample)
+    if wants.own:
+        found |= {(row.name, ""): make_step(row) for row in finder.mine()}
+    return found
+
+
+def _states(wants: list[ItemWants], steps: list[dict[Want, RunStep]], planner: Planner) -> dict[str, StepState]:
+    """Every step once, with the items it is for; what only marks comes after what draws the same row."""
+    found: dict[str, RunStep] = {}
+    items: dict[str, list[str]] = {}
+    for each, mine in zip(wants, steps, strict=True):
+        for step in mine.values():
+            needed = [make_step(step.row), step] if step.marks and step.cannot is None else [step]
+            for one in needed:
+                found.setdefault(one.key, one)
+                items.setdefault(one.key, []).append(each.item.name)
+    order = sorted(found, key=lambda key: found[key].marks)
+    return {key: planner.state(found[key], tuple(dict.fromkeys(items[key]))) for key in order}
+
+
+def _unfit(states: Iterable[StepState]) -> list[str]:
+    """What this machine lacks for steps whose questions are known."""
+    return list(dict.fromkeys(one.why for one in states if one.step.cannot is None and one.why))
+
+
+def _cells(found: Checklist, wants: ItemWants, steps: Mapping[Want, StepState], store: Store) -> CellCount | None:
+    item, layout = wants.item, wants.layout
+    if item.cannot is not None:
+        return None
+    if layout is None:
+        if not wants.wants:
+            return one_cell("filled" if found.exam is not None else "missing")
+        return count_rows(list(steps.values()), found.covered)
+    choice = found.choice(wants, steps, on="all", intervals=False)
+    there = found.there and choice.which.get("judges") != []
+    layout = layout.model_copy(update={"board": None})
+    table = build(layout, store if there else None, choice, found.exam)
+    labels = {one.id: one.label for one in found.evaluators}
+    return TableCounter(layout, steps, labels, found.finder.only is not None).count(table, wants.sections)
+
+
+def _by_judge(wants: ItemWants) -> bool:
+    return wants.layout is not None and any(part.values == JUDGES for part in wants.layout.columns)
+
+
+def _by_hand(wants: ItemWants, asked: Reproduction) -> list[str]:
+    item = wants.item
+    found = [word.format(exam=asked.exam, store=asked.store) for word in item.by_hand]
+    if item.people is not None:
+        made = f"limner study new {item.people} --exam {asked.exam} --design {item.people} --store {asked.store}"
+        found.append(made)
+    return found

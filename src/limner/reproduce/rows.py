@@ -1,0 +1,219 @@
+"""The rows a paper's tables need: what draws each of them today, or why nothing can."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from ..core import catalogue
+from ..core.errors import UsageError
+from ..core.settings import Settings
+from ..painters import PAINTERS, name_and_spec
+from ..tables.paper.facts import plain_name
+from .schema import PaperJudge, PaperList, PaperRow
+
+OWN_MACHINE = "weights"
+"""Before the catalogue's models that no service offers."""
+
+
+@dataclass(frozen=True)
+class WantedRow:
+    """A row and how it is drawn.
+
+    Attributes:
+        name: What the paper calls it, or the name of a painter of the user's own.
+        word: The painter as commands name it; nothing where the strategy draws by itself.
+        spec: What the painter is.
+        own: Whether it is no row of the paper.
+        cannot: Why no command can draw it, with what would help.
+    """
+
+    name: str
+    word: str | None = None
+    spec: str = ""
+    strategy: str | None = None
+    strategy_options: Mapping[str, str] = field(default_factory=dict)
+    preset: str = ""
+    painter_args: Mapping[str, Any] = field(default_factory=dict)
+    own: bool = False
+    cannot: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class RowFinder:
+    """Finds what draws a row.
+
+    Attributes:
+        presets: The exam's presets, and `judge_given` who marks in place of their judge.
+        given: What the user lets draw for a model of the paper, by its plain name.
+        own: Painters of the user's own, by name.
+        judges: Who marks in place of a judge of the paper, by its plain name.
+        helpers: What the user lets think in a strategy, by role.
+        stored: Spec -> the names under which the store has its drawings.
+        only: The plain names of the rows that are wanted; None for all.
+    """
+
+    listing: PaperList
+    settings: Settings
+    day: date
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    judge_given: str | None = None
+    given: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)
+    judges: Mapping[str, str] = field(default_factory=dict)
+    helpers: Mapping[str, str] = field(default_factory=dict)
+    stored: Mapping[str, Collection[str]] = field(default_factory=dict)
+    only: frozenset[str] | None = None
+
+    def wanted(self, name: str) -> bool:
+        """Whether a row of the paper is asked for: by its own name, or by that of the model it is drawn with."""
+        model = self.listing.rows.get(name, PaperRow()).model or name
+        return self.only is None or bool({plain_name(name), plain_name(model)} & self.only)
+
+    def find(self, name: str) -> WantedRow:
+        """The row of this name."""
+        row = self.listing.rows.get(name, PaperRow())
+        model = row.model or name
+        given = self.given.get(plain_name(name)) or self.given.get(plain_name(model))
+        minds = row.strategy_options | {
+            role: self.helpers[role] for role in row.strategy_options if role in self.helpers
+        }
+        how: dict[str, Any] = {
+            "strategy": row.strategy,
+            "strategy_options": minds,
+            "preset": row.preset or self.listing.preset,
+            "painter_args": row.painter_args,
+            "note": row.note,
+        }
+        if row.cannot is not None and given is None:
+            return WantedRow(name, cannot=row.cannot, **how)
+        helper = next((word for word in (self._helper(*option) for option in minds.items()) if word), None)
+        helper = helper or self._marker(how["preset"])
+        if row.model == "":
+            return WantedRow(name, cannot=helper, **how)
+        spec = given or self._spec(model)
+        if spec is None:
+            unknown = f"Limner knows no model of this name; {_stand_in(name)} says what draws it"
+            return WantedRow(name, cannot=unknown, **how)
+        if given is not None:
+            # What the paper's painter was told says nothing to another one.
+            how["painter_args"] = {}
+            return WantedRow(name, f"{_slug(name if '/' in model else model)}={spec}", spec, cannot=helper, **how)
+        # Drawings that the store has under another name are not paid for again.
+        known = sorted(self.stored.get(spec, ()))
+        word = spec if spec in known or not known else f"{known[0]}={spec}"
+        return WantedRow(name, word, spec, cannot=self._lacking(name, spec) or helper, **how)
+
+    def usual(self, name: str) -> str | None:
+        """What the catalogue says draws a row, whatever the user puts in its place."""
+        return self._spec(self.listing.rows.get(name, PaperRow()).model or name)
+
+    def mine(self) -> list[WantedRow]:
+        """The rows of painters of the user's own."""
+        preset = self.listing.preset
+        return [
+            WantedRow(name, spec if name == spec else f"{name}={spec}", spec, preset=preset, own=True)
+            for name, spec in self.own.items()
+        ]
+
+    def judge(self, name: str) -> PaperJudge:
+        """Who marks; with why it cannot, where its model is gone or none is known."""
+        found = self.listing.judges.get(name)
+        if found is None:
+            return PaperJudge(cannot=f"Limner knows no model that the paper calls {name}")
+        if (given := self.judges.get(plain_name(name))) is not None:
+            return found.model_copy(update={"judge": given, "cannot": None})
+        if found.cannot or found.judge is None:
+            return found
+        return found.model_copy(
+            update={"cannot": self._gone(found.judge, f"--judge '{name}=SPEC' puts another one in its place")}
+        )
+
+    def _spec(self, model: str) -> str | None:
+        if "/" in model:
+            return model
+        wanted = plain_name(model)
+        return next(
+            (spec for spec, facts in self.settings.models.items() if wanted in map(plain_name, facts.paper_names)), None
+        )
+
+    def _lacking(self, name: str, spec: str) -> str | None:
+        kind, _, rest = spec.partition("/")
+        if kind == OWN_MACHINE:
+            folder = _stand_in(name, "folder/PATH")
+            return f"no service offers {rest}: draw it on a machine of yours and hand in the pictures with {folder}"
+        if kind not in PAINTERS.names() and kind not in self.settings.providers:
+            return f"Limner knows no service that offers it; {_stand_in(name)} says what draws it"
+        return self._gone(spec, f"{_stand_in(name)} puts another one in its place")
+
+    def _helper(self, role: str, spec: str) -> str | None:
+        """Why a model of a strategy cannot be asked; options that are no models never stand in the way."""
+        return self._gone(spec, f"-S {role}=SPEC puts another one in its place")
+
+    def _marker(self, preset: str) -> str | None:
+        """Why a preset's judge cannot mark."""
+        judge = self.presets.get(preset, {}).get("judge")
+        return (
+            self._gone(judge, "--judge SPEC puts another one in its place") if judge and not self.judge_given else None
+        )
+
+    def _gone(self, spec: str, otherwise: str) -> str | None:
+        facts = self.settings.models.get(spec)
+        if facts is None or catalogue.state_of(facts, self.day) != "gone":
+            return None
+        return f"{catalogue.warnings([spec], self.settings.models, self.day)[spec]}; {otherwise}"
+
+
+def row_finder(
+    listing: PaperList,
+    names: Collection[str],
+    painters: Iterable[str],
+    settings: Settings,
+    presets: Mapping[str, Mapping[str, Any]],
+    *,
+    judge: str | None,
+    judges: Mapping[str, str],
+    helpers: Mapping[str, str],
+    stored: Mapping[str, Collection[str]],
+) -> RowFinder:
+    """Sorts the painters that a user names into models of the paper (`names`) and others.
+
+    Raises:
+        UsageError: A word is neither a model of the paper nor a painter.
+    """
+    known = {plain_name(name) for name in names}
+    known |= {plain_name(row.model) for row in listing.rows.values() if row.model}
+    given: dict[str, str] = {}
+    own: dict[str, str] = {}
+    only: set[str] = set()
+    for word in painters:
+        head, sep, spec = word.partition("=")
+        if plain_name(word) in known:
+            only.add(plain_name(word))
+        elif sep and plain_name(head) in known:
+            only.add(plain_name(head))
+            given[plain_name(head)] = spec
+        elif "/" in word:
+            name, spec = name_and_spec(word)
+            own[name] = spec
+        else:
+            raise UsageError(f"--painter {word}: the paper has no such model; it has: {', '.join(names)}")
+    limited = frozenset(only) if only or own else None
+    return RowFinder(listing, settings, catalogue.today(), presets, judge, given, own, judges, helpers, stored, limited)
+
+
+def _stand_in(name: str, spec: str = "SPEC") -> str:
+    return f"--painter '{name}={spec}'"
+
+
+def _slug(name: str) -> str:
+    """A name that commands take, which is still the paper's: `plain_name` finds no difference.
+
+    >>> _slug("BAGEL (thinking)")
+    'BAGEL-thinking'
+    """
+    return re.sub(r"[^\w.:+-]+", "-", name).strip("-")

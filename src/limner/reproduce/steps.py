@@ -1,0 +1,249 @@
+"""The runs that fill a paper's tables: a command for each row and judge, its plan, and what it would still cost."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .. import exams
+from ..core.errors import UsageError
+from ..core.exam import Exam, Selection
+from ..core.settings import Settings
+from ..evidence.backends import Measuring
+from ..exams import ExamSource
+from ..running.backlog import Backlog
+from ..running.estimate import Estimate, Markings, estimate, total
+from ..running.plan import Plan
+from ..running.setup import Asking, make_plan
+from ..store import Store
+from .request import Reproduction
+from .rows import WantedRow
+from .schema import PaperJudge, PaperList
+
+AFTER = ("judge", "probe")
+"""Roles of estimates that come after drawing."""
+
+
+@dataclass(frozen=True)
+class RunStep:
+    """One row under one judge.
+
+    Attributes:
+        judge: Who marks in place of the preset's judge.
+        cannot: Why it cannot be run.
+    """
+
+    row: WantedRow
+    judge: PaperJudge | None = None
+    sample: int | None = None
+
+    @property
+    def cannot(self) -> str | None:
+        """Why no command can do it."""
+        return self.row.cannot or (self.judge.cannot if self.judge else None)
+
+    @property
+    def marks(self) -> bool:
+        """Whether it only marks what another step draws: a judge's settings are its own, not the preset's."""
+        return self.judge is not None and self.judge.judge is not None
+
+    @property
+    def key(self) -> str:
+        """Tells it from others, whatever tables need it."""
+        row = self.row if self.cannot else replace(self.row, name="")
+        return repr((row, self.judge, self.sample))
+
+
+def make_step(row: WantedRow, judge: PaperJudge | None = None, sample: int | None = None) -> RunStep:
+    """A step; what the preset's judge marks is marked whole, whichever tables need it."""
+    if row.cannot is not None or judge is None or judge == PaperJudge():
+        return RunStep(row)
+    return RunStep(row, judge, sample)
+
+
+@dataclass(frozen=True)
+class StepState:
+    """A step against a store.
+
+    Attributes:
+        command: What does it, ready to be pasted.
+        plan: None where it cannot be run here, or where the exam's questions are not known.
+        why: Why there is no plan.
+        label: The row of the store it makes; with `strategy` and `evaluators`.
+        found: What it would still do; None where that is not known.
+        items: The tables and figures it is for.
+    """
+
+    step: RunStep
+    command: str
+    plan: Plan | None = None
+    why: str | None = None
+    label: str = ""
+    strategy: str = ""
+    evaluators: frozenset[str] = frozenset()
+    judges: tuple[str, ...] = ()
+    found: tuple[Estimate, ...] | None = None
+    items: tuple[str, ...] = ()
+
+    @property
+    def to_do(self) -> int | None:
+        """Drawings, measurements and markings that are missing."""
+        return None if self.found is None else sum(one.steps for one in self.found)
+
+    @property
+    def calls(self) -> int | None:
+        """Paid calls for them."""
+        return None if self.found is None else sum(one.calls for one in self.found)
+
+    @property
+    def dollars(self) -> float | None:
+        """What they cost; None where any of it is not known."""
+        if self.found is None:
+            return None
+        known, unknown = total(self.found)
+        return None if unknown else known
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "row": self.step.row.name, "painter": self.step.row.spec or None, "strategy": self.step.row.strategy,
+            "judges": list(self.judges), "items": list(self.items), "steps": self.to_do, "calls": self.calls,
+            "dollars": self.dollars, "cannot": self.step.cannot or self.why, "command": self.command,
+            "estimates": None if self.found is None else [one.to_json() for one in self.found],
+        }  # fmt: skip
+
+
+@dataclass
+class Planner:
+    """Makes plans and estimates for steps on one store; what is costly to read is read once."""
+
+    asked: Reproduction
+    listing: PaperList
+    store: Store
+    settings: Settings
+    loaded: tuple[ExamSource, Exam[Any]] | None
+    why: str | None = None
+    _markings: Markings = field(default_factory=dict)
+    _drawn: set[tuple[str, str]] = field(default_factory=set)
+    _measures: bool = True
+    _unfit: str | None = None
+
+    def state(self, step: RunStep, items: tuple[str, ...]) -> StepState:
+        """Where a step stands; a drawing that an earlier step makes is not counted again."""
+        found = StepState(step, self.command(step), items=items)
+        if step.cannot is not None or self.loaded is None:
+            return replace(found, why=step.cannot or self.why, command="" if step.cannot else found.command)
+        plan, why = self._planned(step)
+        if plan is None:
+            return replace(found, why=why)
+        backlog, (arm,) = Backlog(plan, self.store), plan.arms
+        lines = estimate(plan, self.store, self.settings, self._markings)
+        label, strategy = backlog.label(arm.painter), arm.strategy.name
+        if (label, strategy) in self._drawn or step.marks:
+            lines = [one for one in lines if one.role in AFTER]
+        elif step.sample is None:
+            self._drawn.add((label, strategy))
+        judges = tuple(judge.name for judge in plan.judges)
+        how: dict[str, Any] = {"label": label, "strategy": strategy, "judges": judges, "why": why}
+        able = plan if why is None else None
+        return replace(found, **how, plan=able, evaluators=backlog.setups, found=tuple(lines))
+
+    def _planned(self, step: RunStep) -> tuple[Plan | None, str | None]:
+        """The plan, and what this machine lacks for it; without what measures drawings, the rest is still known."""
+        try:
+            plan = self.plan(step)
+            if self._unfit is None:
+                self._unfit = _lack(plan)
+        except UsageError as error:
+            return None, str(error)
+        if not self._unfit:
+            return plan, None
+        return replace(self, _measures=False).plan(step), self._unfit
+
+    def plan(self, step: RunStep, **how: Any) -> Plan:
+        """The plan of a step; `how` goes to `limner.running.plan.Plan`."""
+        row = step.row
+        plan = self._made(step, Asking(**self._asking(step), preset=row.preset), **how)
+        if not step.marks:
+            return plan
+        preset = exams.kind(self.asked.kind).preset(row.preset)
+        options = {**preset.get("options", {}), **(step.judge.options if step.judge else {})}
+        own = Asking(**{**self._asking(step), "options": options}, variant=preset.get("variant"))
+        return replace(plan, judges=self._made(step, own).judges)
+
+    def _made(self, step: RunStep, asking: Asking, **how: Any) -> Plan:
+        row, selection = step.row, self.asked.selection
+        if step.sample is not None and selection == Selection() and self.loaded is not None:
+            selection = replace(selection, sample=min(step.sample, len(self.loaded[1].questions)))
+        return make_plan(
+            self.asked.exam,
+            self.store,
+            loaded=self.loaded,
+            known=self.settings,
+            painters=() if row.word is None else (row.word,),
+            asking=asking,
+            selection=selection,
+            painter_options=row.painter_args,
+            strategies=() if row.strategy is None else (row.strategy,),
+            strategy_options=row.strategy_options,
+            measuring=self.measuring if self._measures else None,
+            **how,
+        )
+
+    @property
+    def measuring(self) -> Measuring | None:
+        """What is measured, by the paper's means or the user's."""
+        regions = self.asked.regions or self.listing.regions
+        aesthetics = self.asked.aesthetics or self.listing.aesthetics
+        return Measuring(regions=regions, aesthetics=aesthetics) if regions or aesthetics else None
+
+    def _asking(self, step: RunStep) -> dict[str, Any]:
+        judge, asked = step.judge or PaperJudge(), self.asked
+        spec = judge.judge or asked.judge
+        args = judge.args if step.marks else {**judge.args, **asked.judge_args}
+        return {"judges": () if spec is None else (spec,), "args": args, "options": judge.options}
+
+    def command(self, step: RunStep) -> str:
+        """The command line that does the same."""
+        row, asked, asking = step.row, self.asked, self._asking(step)
+        words = ["limner", "mark" if step.marks else "run", asked.exam]
+        if step.marks:
+            preset = exams.kind(asked.kind).preset(row.preset)
+            words += ["--painter", (row.word or "").partition("=")[0]] if row.word else []
+            words += ["--variant", preset["variant"]] if "variant" in preset else []
+            asking["options"] = {**preset.get("options", {}), **asking["options"]}
+        else:
+            words += ["--painter", row.word] if row.word is not None else []
+            words += _pairs("--painter-arg", row.painter_args)
+            words += [*(["--strategy", row.strategy] if row.strategy else []), *_pairs("-S", row.strategy_options)]
+            words += ["--preset", row.preset]
+        words += [word for spec in asking["judges"] for word in ("--judge", spec)]
+        words += [*_pairs("--judge-arg", asking["args"]), *_pairs("-O", asking["options"])]
+        measured = self.measuring.words if self.measuring else {}
+        words += [word for name, value in measured.items() for word in (f"--{name}", value)]
+        if asked.selection_words:
+            words += asked.selection_words
+        elif step.sample is not None:
+            words += ["--sample", str(step.sample)]
+        if not step.marks and asked.data is not None:
+            words += ["--data", str(asked.data)]
+        elif not step.marks and self.loaded is None:
+            words += ["--data", "DIR"]
+        return shlex.join([*words, "--store", asked.store])
+
+
+def _lack(plan: Plan) -> str:
+    """What probes lack on this machine: they find their weights when they are asked for their names."""
+    try:
+        assert all(probe.name for probe in plan.probes)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def _pairs(option: str, values: Mapping[str, Any]) -> list[str]:
+    said = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values.items()}
+    return [word for name, value in said.items() for word in (option, f"{name}={value}")]

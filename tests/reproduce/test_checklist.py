@@ -1,0 +1,119 @@
+"""The checklist: what is counted, what it costs, and what is said where nothing can be done."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from limner.core.errors import UsageError
+from limner.reproduce import Reproduction, make_checklist
+from limner.reproduce.told import money
+from limner.store import Store
+from tests.cli.invoke import limner
+
+SAMPLE = "sample/worldgenbench"
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_nothing_is_stored_and_commands_can_be_pasted(tmp_path: Path) -> None:
+    body = limner("reproduce", SAMPLE, "--store", "my store", "--json").json()
+    assert not (tmp_path / "my store").exists()
+    steps = {step["row"]: step for step in body["steps"]}
+    words = shlex.split(steps["FLUX.1-dev"]["command"])
+    assert words[:3] == ["limner", "run", SAMPLE]
+    assert words[-2:] == ["--store", "my store"]
+    dry = limner(*words[1:], "--dry-run").out
+    assert dry.startswith("to do for 8 questions: 8 drawings, 8 markings")
+    assert steps["FLUX.1-dev"]["steps"] == 16
+
+
+def test_unknown_prices_are_unknown_and_never_nothing() -> None:
+    body = limner("reproduce", SAMPLE, "--painter", "Ideogram 2.0", "--json").json()
+    assert body["unknown_prices"] == ["ideogram/v2"]
+    (step,) = body["steps"]
+    assert (step["dollars"], step["calls"]) == (None, 16)
+    assert {item["dollars"] for item in body["items"] if item["name"] == "Table 1"} == {None}
+    said = limner("reproduce", SAMPLE, "--painter", "Ideogram 2.0").out
+    assert "and what ideogram/v2 costs" in said
+    assert money(None) == "unknown"
+
+
+def test_without_data_calls_and_prices_are_not_known() -> None:
+    body = limner("reproduce", "worldgenbench", "--json").json()
+    assert (body["calls"], body["dollars"]) == (None, None)
+    assert "name the data folder with --data" in body["notes"][0]
+    assert all("--data DIR" in step["command"] for step in body["steps"] if not step["cannot"])
+    said = limner("reproduce", "worldgenbench", "--run", "--budget", "1", code=2).err
+    assert "name the data folder with --data" in said
+
+
+def test_models_that_are_gone_are_told_with_their_successor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIMNER_TODAY", "2026-11-16")
+    body = limner("reproduce", SAMPLE, "--json").json()
+    steps = {step["row"]: step for step in body["steps"]}
+    gone = steps["GPT-4o"]
+    assert gone["cannot"].startswith(
+        "openai/gpt-image-1 is gone since 2026-10-23; its successor is openai/gpt-image-2.5"
+    )
+    assert "--painter 'GPT-4o=SPEC'" in gone["cannot"]
+    assert gone["command"] == ""
+    assert "no service offers" in steps["Show-o-512"]["cannot"]
+    # After its end the paper's judge stops every row, unless another one marks.
+    monkeypatch.setenv("LIMNER_TODAY", "2027-02-01")
+    late = limner("reproduce", SAMPLE, "--json").json()
+    assert all(step["cannot"] for step in late["steps"])
+    other = limner("reproduce", SAMPLE, "--judge", "openai/gpt-6-sol", "--json").json()
+    assert not all(step["cannot"] for step in other["steps"])
+
+
+def test_a_painter_of_one_s_own_stands_in_every_table(store: Store) -> None:
+    found = make_checklist(Reproduction(SAMPLE, painters=("mine=control/text",), judges=("ocr",)), store)
+    (step,) = found.steps
+    assert "--painter mine=control/text" in step.command
+    assert set(step.items) == {"Table 1", "Table 2", "Figure 5", "Figure 6", "Figure 7"}
+    with pytest.raises(UsageError, match=r"the paper has no such model; it has: FLUX\.1-dev"):
+        make_checklist(Reproduction(SAMPLE, painters=("nobody",)), store)
+
+
+def test_drawings_under_another_name_are_not_drawn_again(store: Store) -> None:
+    from limner import run
+
+    run("sample/mmmg", painters=["truth=control/reference"], store=store)
+    asked = Reproduction("sample/mmmg", painters=("Reference images",), judges=("ocr",), regions="classical")
+    (step,) = make_checklist(asked, store).steps
+    assert "--painter truth=control/reference" in step.command
+
+
+def test_drawings_that_two_judges_mark_are_paid_for_once(store: Store) -> None:
+    asked = Reproduction("sample/mmmg", painters=("FLUX.1-[pro]=bfl/flux-pro-1.1",), regions="classical")
+    found = make_checklist(asked, store)
+    drawn = [one for step in found.steps for one in step.found or () if one.role == "painter"]
+    assert len(drawn) == 1
+    assert sorted(step.command.split()[1] for step in found.steps if step.step.cannot is None) == [
+        "mark",
+        "mark",
+        "run",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--run",), "--run spends money: say how much it may with --budget DOLLARS"),
+        (("--budget", "1"), "--budget, --purse and --retry-failed go with --run"),
+        (("--item", "Table 77"), "the paper has no 'Table 77'"),
+    ],
+)
+def test_wrong_words(words: tuple[str, ...], said: str) -> None:
+    assert said in limner("reproduce", SAMPLE, *words, code=2).err
+
+
+def test_an_exam_without_a_list(tmp_path: Path) -> None:
+    said = limner("reproduce", "nothing", code=2).err
+    assert "nothing" in said

@@ -1,0 +1,221 @@
+"""Whole papers made anew on fakes: the checklist before, a run with a budget, the cells after, and the document.
+
+A fake image service draws, a fake chat service answers as every exam's judge; both write bills.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner.reproduce.pdf import find_browser
+from limner.reproduce.request import paper_list
+from tests.cli.invoke import Said, limner
+from tests.end_to_end.shop import BilledImages, charged, write_toml
+from tests.fakes.examiner import ExaminerServer
+from tests.needs import need
+
+pytestmark = pytest.mark.slow
+
+PRICES, IMAGE_PRICE = (2.0, 8.0), 0.01
+PRINTED = "worldgenbench"
+JUDGES = ("judging/judge", "judging/second")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What of a paper is made, with what in the place of what the paper used.
+
+    Attributes:
+        words: Stand-ins and choices.
+        filled: Tables whose cells of the chosen rows are all filled in the end, as far as the sample has questions.
+        drawn: Figures that are drawn in the end.
+    """
+
+    words: tuple[str, ...]
+    filled: tuple[str, ...]
+    drawn: tuple[str, ...]
+    limit: int = 2
+
+
+def judged(*names: str) -> tuple[str, ...]:
+    """Every judge of the paper by the fake one."""
+    return tuple(word for name in names for word in ("--judge", f"{name}={JUDGES[1]}"))
+
+
+PAPERS = {
+    "genexam": Paper(
+        ("--painter", "GPT-Image-1.5=drawing/one", "--painter", "Nano Banana Pro=drawing/two"),
+        ("Table 1", "Table 2", "Table 6", "Table 7", "Table 8", "Table 9"),
+        ("Figure 1", "Figure 3", "Figure 5", "Figure 9"),
+    ),
+    "mmmg": Paper(
+        ("--painter", "GPT-4o=drawing/one", "--painter", "FLUX.1-[pro]=drawing/two", "--regions", "classical",
+         *judged("OpenAI-o1", "OpenAI-o3")),
+        ("Table 2", "Table 3", "Table 5", "Table 6", "Table 17"),
+        ("Figure 2", "Figure 3", "Figure 7", "Figure 9", "Figure 11"),
+    ),
+    "worldgenbench": Paper(
+        ("--painter", "GPT-4o=drawing/one", "--painter", "HiDream-I1-Full=drawing/two"),
+        ("Table 1", "Table 2"),
+        ("Figure 2", "Figure 5"),
+        8,
+    ),
+    "fepbench": Paper(
+        ("--painter", "GPT Image 2=drawing/one", "--painter", "FLUX.2 [dev]=drawing/two", *judged("Qwen3.5-397B-A17B")),
+        ("Table 2", "Table 3", "Table 5"),
+        ("Figure 1", "Figure 3", "Figure 9", "Figure 10"),
+    ),
+    "aibench": Paper(
+        ("--painter", "Original Image", "--painter", "Qwen-Image-2512=drawing/one", "-S", f"planner={JUDGES[0]}",
+         "-S", f"coder={JUDGES[0]}", "--aesthetics", JUDGES[0],
+         *judged("Qwen2.5-VL-72B", "Qwen3.5-397B", "GPT-5.1")),
+        ("Table 3", "Table 4", "Table A1"),
+        ("Figure 3", "Figure 6", "Figure A4"),
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def services() -> Iterator[tuple[BilledImages, ExaminerServer]]:
+    with BilledImages(keep=20_000) as images, ExaminerServer(keep=20_000) as examiner:
+        yield images, examiner
+
+
+@pytest.fixture
+def shop(
+    services: tuple[BilledImages, ExaminerServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[BilledImages, ExaminerServer]:
+    """Both services with all counts at nought, and a folder whose settings name them."""
+    images, examiner = services
+    images.reset()
+    examiner.reset()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("limner.calls.journal.back_off", lambda _tries: 0.0)
+    model = {"input_price": PRICES[0], "output_price": PRICES[1], "max_output_tokens": 4000}
+    drawing = {"base_url": images.base_url, "image_shape": "openai-images", "seeds": True}
+    write_toml(
+        tmp_path,
+        {
+            "providers.drawing": drawing,
+            "providers.judging": {"base_url": examiner.base_url},
+            **{f"models.{judge}": model for judge in JUDGES},
+            **{f"painters.drawing/{name}": {"image_price": IMAGE_PRICE} for name in ("one", "two")},
+        },
+    )
+    return images, examiner
+
+
+def reproduce(kind: str, *more: str, code: int = 0) -> Said:
+    paper = PAPERS[kind]
+    words = ("--judge", JUDGES[0], *(("--judge-arg", "max_tokens=3000") if kind != "genexam" else ()))
+    return limner("reproduce", f"sample/{kind}", *paper.words, *words, "--limit", str(paper.limit), *more, code=code)
+
+
+def items(body: Any) -> dict[str, Any]:
+    return {item["name"]: item["cells"] for item in body["items"]}
+
+
+@pytest.mark.parametrize("kind", PAPERS)
+def test_a_paper_is_made_anew(
+    kind: str, shop: tuple[BilledImages, ExaminerServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images, examiner = shop
+    paper = PAPERS[kind]
+    if kind != PRINTED:
+        # A browser takes its time to start, and prints any of them in the same way.
+        monkeypatch.setattr("limner.reproduce.pdf.write_pdf", lambda page, path: None)
+    else:
+        need("chromium", find_browser() is not None, "there is no Chromium on this machine")
+
+    before = reproduce(kind, "--json").json()
+    assert not (tmp_path / "limner-store").exists()
+    assert images.counts()["total"] == examiner.counts()["total"] == 0
+    assert before["dollars"] > 0
+    assert before["unknown_prices"] == []
+    assert all(command["command"].startswith("limner ") for command in before["steps"] if not command["cannot"])
+    at_first = items(before)
+    assert any(at_first[name]["missing"] for name in paper.filled)
+
+    run = reproduce(kind, "--run", "--budget", "5", "-o", "paper", "--json")
+    after = run.json()
+    paid = after["run"]
+    assert (paid["failed"], paid["not_run"], paid["stopped"]) == (0, [], None), run.err
+    billed = charged(examiner.counts()["bill"], PRICES) + IMAGE_PRICE * images.counts()["answered"]
+    assert paid["spent"] == pytest.approx(billed)
+    for name in paper.filled:
+        cells = items(after)[name]
+        assert cells["filled"] > 0, (name, cells)
+        assert cells["missing"] == cells["partial"] == 0, (name, cells)
+    assert (after["calls"], after["dollars"]) == (0, 0)
+
+    made = images.counts()["total"], examiner.counts()["total"]
+    again = reproduce(kind, "--run", "--budget", "5", "--json").json()
+    assert (images.counts()["total"], examiner.counts()["total"]) == made
+    assert again["run"]["spent"] == 0
+    assert items(again) == items(after)
+
+    page = (tmp_path / "paper" / "document.html").read_text("utf-8")
+    for item in paper_list(kind).items:
+        assert f">{item.name}</a>" in page
+        assert section(page, item.name)
+    for name in paper.drawn:
+        drawn = section(page, name)
+        assert "data:image/svg+xml;base64," in drawn or "The same plot as under" in drawn, name
+    for name in paper.filled:
+        assert re.search(r"<tr><th scope=\"row\">|<th scope=\"col\">", section(page, name)), name
+    assert "judge judging/judge instead of" in section(page, "differences")
+    assert "drawn by drawing/one instead of" in section(page, "differences")
+    assert not re.search(r"(?:src|href)=\"(?!data:|#)", page)
+    if kind == PRINTED:
+        assert (tmp_path / "paper" / "document.pdf").read_bytes().startswith(b"%PDF")
+
+
+def section(page: str, name: str) -> str:
+    """A section of the document by its item's name."""
+    anchor = re.sub(r"[^a-z0-9]+", "-", name.casefold())
+    return page.partition(f'<section id="{anchor}">')[2].partition("</section>")[0]
+
+
+def test_the_budget_holds_over_all_rows_and_a_purse_goes_on(
+    shop: tuple[BilledImages, ExaminerServer], tmp_path: Path
+) -> None:
+    images, examiner = shop
+    # Enough for the first row, not for both.
+    said = reproduce("worldgenbench", "--run", "--budget", "0.1", "--concurrency", "1", "--json", code=4)
+    body = json.loads(said.out)
+    assert body["run"]["stopped"].startswith("budget reached: $")
+    billed = charged(examiner.counts()["bill"], PRICES) + IMAGE_PRICE * images.counts()["answered"]
+    assert 0 < billed <= 0.1
+    reproduce("worldgenbench", "--run", "--budget", "1", "--purse", "paper")
+    assert items(reproduce("worldgenbench", "--json").json())["Table 1"]["missing"] == 0
+    assert set(examiner.counts()["answered_by_key"].values()) == {1}
+
+
+def test_a_table_of_judges_is_filled_judge_by_judge(shop: tuple[BilledImages, ExaminerServer]) -> None:
+    words = ("reproduce", "sample/genexam", "--item", "Table 4", "--painter", "GPT-Image-1=drawing/one", "--limit", "1")
+    judges = ("--judge", JUDGES[0], "--judge", f"GPT-4o / Img={JUDGES[1]}")
+    before = limner(*words, *judges, "--json").json()
+    said = limner(*words, *judges, "--run", "--budget", "2", "--json", code=3)
+    # The other judges of the table have no key here; each is told.
+    assert "not run: GPT-Image-1: " in said.err
+    cells = [items(body)["Table 4"] for body in (before, said.json())]
+    assert (cells[0]["filled"], cells[0]["missing"] > 0) == (0, True)
+    # Cost and seconds of eight ways to ask: the paper's judge in seven, and the other one.
+    assert cells[1]["filled"] == 16
+
+
+def test_what_cannot_start_is_left_out_and_told(shop: tuple[BilledImages, ExaminerServer]) -> None:
+    images, _ = shop
+    said = limner(
+        "reproduce", "sample/worldgenbench", "--painter", "GPT-4o=drawing/one", "--painter", "SDXL=drawing/dear",
+        "--judge", JUDGES[0], "--limit", "1", "--run", "--budget", "1", code=3,
+    )  # fmt: skip
+    assert "not run: SDXL: --budget cannot be kept: drawing/dear has no price" in said.err
+    assert images.counts()["answered"] == 1

@@ -1,0 +1,106 @@
+"""The lists of papers: every table and figure is there, and what they name exists."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from limner import exams
+from limner.core import settings
+from limner.core.errors import DataError, UsageError
+from limner.exams import SHIPPED
+from limner.plots import known as known_plots
+from limner.reproduce.request import chosen_items, paper_list
+from limner.reproduce.rows import row_finder
+from limner.reproduce.schema import PaperItem
+from limner.reproduce.wants import row_names, wants_of
+from limner.strategies import known_options
+from limner.tables.paper import find
+from tests.needs import shared
+
+CAPTION = re.compile(r"(?:^|>)\s*(Figure|Table) ([A-Z]?\d+)\s?[.:|]", re.MULTILINE)
+
+
+LOST = {"genexam": {"Figure 9"}, "mmmg": {"Introduction", "Table 16", "Figure 54"}}
+"""What the papers have, and the texts at hand have lost the captions of."""
+
+
+def covered(kind: str) -> set[str]:
+    return {name for item in paper_list(kind).items for name in item.numbers}
+
+
+@pytest.mark.parametrize("kind", SHIPPED)
+def test_every_published_table_is_in_the_list(kind: str) -> None:
+    with (shared("published") / f"{kind}.csv").open(encoding="utf-8", newline="") as file:
+        tables = {row["table"] for row in csv.DictReader(file)}
+    assert len(tables) > 1
+    assert {name for name in tables if name not in covered(kind) and name[:-1] not in covered(kind)} == set()
+
+
+@pytest.mark.parametrize("kind", SHIPPED)
+def test_every_caption_of_the_paper_is_in_the_list(kind: str) -> None:
+    text = shared("papers", f"{kind}.txt").read_text("utf-8")
+    captions = {f"{what} {number}" for what, number in CAPTION.findall(text)}
+    assert len(captions) > 5
+    # The two parts of a table may be items of their own.
+    there = {re.sub(r"(\d)[ab]$", r"\1", name) for name in covered(kind)}
+    assert captions - there == set()
+    assert there - captions == LOST.get(kind, set())
+
+
+@pytest.mark.parametrize("kind", SHIPPED)
+def test_what_a_list_names_is_there(kind: str) -> None:
+    listing, exam = paper_list(kind), exams.kind(kind)
+    names = row_names(listing, kind)
+    designs = {path.stem for path in exam.studies.glob("*.toml")} if exam.studies else set()
+    assert listing.preset in exam.all_presets
+    assert len({item.name for item in listing.items}) == len(listing.items)
+    for item in listing.items:
+        wants = wants_of(item, kind)
+        assert wants.title
+        assert item.layout is None or find(f"{kind}:{item.layout}")
+        assert {one.plot for one in item.plots} <= set(known_plots())
+        assert item.people is None or item.people in designs
+        assert {judge for _, judge in wants.wants.values()} - {""} <= set(listing.judges), item.name
+    for name, row in listing.rows.items():
+        assert name in names, f"nothing needs {name}"
+        assert row.preset is None or row.preset in exam.all_presets
+        assert row.strategy is None or set(row.strategy_options) <= set(
+            known_options([row.strategy], row.strategy_options)
+        )
+
+
+@pytest.mark.parametrize("kind", SHIPPED)
+def test_every_row_is_drawn_by_something_or_says_why_not(kind: str) -> None:
+    listing = paper_list(kind)
+    names = row_names(listing, kind)
+    presets = exams.kind(kind).all_presets
+    finder = row_finder(listing, names, (), settings.load(), presets, judge=None, judges={}, helpers={}, stored={})
+    rows = [finder.find(name) for name in names]
+    assert all(row.word or row.strategy or row.cannot for row in rows)
+    assert not any("knows no model of this name" in (row.cannot or "") for row in rows)
+    assert any(row.cannot is None for row in rows)
+
+
+def test_an_item_says_what_it_is() -> None:
+    with pytest.raises(ValueError, match="neither a layout nor plots"):
+        PaperItem(name="Table 9", title="x")
+    with pytest.raises(ValueError, match="add title"):
+        PaperItem(name="Table 9", cannot="x")
+
+
+def test_items_are_chosen_by_name() -> None:
+    listing = paper_list(SHIPPED[0])
+    assert [item.name for item in chosen_items(listing, ("table 2", "Figure 12"))] == ["Table 2", "Figures 11 to 13"]
+    with pytest.raises(UsageError, match="the paper has no 'Table 99'; it has: Figure 1"):
+        chosen_items(listing, ("Table 99",))
+
+
+def test_a_wrong_list_is_told_with_its_exam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "reproduce.toml").write_text('[[items]]\nname = "Table 1"\nlayuot = "table1"\n', "utf-8")
+    monkeypatch.setattr("limner.reproduce.request.paper_file", lambda *_: tmp_path / "reproduce.toml")
+    with pytest.raises(DataError, match=r"the exam 'genexam' is broken: .*items\.0\."):
+        paper_list("genexam")
