@@ -11,6 +11,7 @@ from ..calls import Budget, Calls, Fault, purpose
 from ..calls.purse import check_purse, open_purse
 from ..core.errors import LimnerError, LostImage, UsageError
 from ..core.faults import lost, unexpected
+from ..core.loops import run_to_end
 from ..core.terminal import printable
 from ..evidence.probe import Probe
 from ..judges import Judge, evaluator_kind
@@ -56,7 +57,7 @@ class Runner:
             told = open_purse(self.store, purse, self.plan.budget, change=self.plan.change_purse)
             if told is not None:
                 print(printable(told), file=sys.stderr)
-        asyncio.run(self._run())
+        run_to_end(self._run(), self._stopping.ask)
         if self._stop is not None:
             raise self._stop
         return self.progress
