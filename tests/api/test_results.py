@@ -198,7 +198,7 @@ def test_hostile_names_stay_text(judged: Marked, tmp_path: Path) -> None:
     found += [limner.table("genexam:table2", store=place, judges=[judged.judge])]
     found += [limner.show("genexam", judged.small.ids[0], store=place)]
     for one in found:
-        page: str = one._repr_html_()  # type: ignore[attr-defined]
+        page: str = one._repr_html_()
         assert "&lt;script&gt;" in page, one
         assert "\x1b" not in page
         seen = Tags(page)

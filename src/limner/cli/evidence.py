@@ -99,7 +99,7 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
         told = ", ".join(f"{count} {name}" for name, count in counts.items())
         say(json.dumps(counts) if given["as_json"] else f"to measure: {told}")
         return 0
-    with running.shown() as watch:
+    with running.shown(runner.progress) as watch:
         runner.watch = watch
         progress = runner.run()
     running.close(given, progress)
