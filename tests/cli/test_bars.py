@@ -59,9 +59,14 @@ def test_everyone_has_a_bar_with_rate_spend_and_time_left(progress: Progress, wi
     assert second.split()[-4:] == ["0/20", "0.0/s", "$0.0000", "…"]
     assert third.split()[:2] == ["mark", "ocr"]
     assert last.split()[0] == "all"
-    assert last.split()[-7:] == ["16/60", "1", "failed", "0.8/s", "$0.4800", "55s", "left"]
+    assert last.split()[-6:] == ["16/60", "1", "failed", "0.8/s", "$0.4800", "…"], "one painter has not begun"
     assert ("a-painter-with-quite-a-long-name" in second) == (width == 140)
     assert "━━" in first
+
+
+def test_the_whole_takes_as_long_as_who_needs_longest(progress: Progress) -> None:
+    progress.count("q", "done", of=progress.part("draw", "a-painter-with-quite-a-long-name"))
+    assert drawn(progress)[1].split()[-2:] == drawn(progress)[-1].split()[-2:] == ["6m20s", "left"]
 
 
 def test_the_parts_are_the_whole(progress: Progress) -> None:

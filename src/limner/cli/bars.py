@@ -43,8 +43,10 @@ def shown(progress: Progress | None = None) -> Iterator[Callable[[Progress], Non
         return
     bars = Bars(progress)
     with Live(bars, console=console, refresh_per_second=OFTEN, transient=False, vertical_overflow="crop"):
-        yield bars.watch
-        bars.ended = True
+        try:
+            yield bars.watch
+        finally:
+            bars.ended = True
 
 
 class _Plain:
@@ -135,7 +137,10 @@ class Bars:
 
         if part.settled >= part.total:
             return "done"
-        left = part.seconds_left(at)
+        # Steps of one sort may take a hundred times longer than others: the whole waits for whoever needs longest.
+        open_parts = [one for one in part.parts.values() if one.settled < one.total] or [part]
+        times = [one.seconds_left(at) for one in open_parts]
+        left = None if None in times else max(seconds for seconds in times if seconds is not None)
         return "" if self.ended else "…" if left is None else f"{duration(left)} left"
 
 
