@@ -83,8 +83,8 @@ class Bars:
             return
         room = max(3, console.size.height - 4)
         yield self._table(progress, options.max_width, room)
-        if told := progress.counts()[1:-1]:
-            yield Text(" · ".join(told), "dim")
+        if found := progress.counts()[1:-1]:
+            yield Text(" · ".join(found), "dim")
         if self.ended:
             return
         if progress.waiting:

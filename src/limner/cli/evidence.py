@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command("evidence")
-@click.argument("exam")
+@options.exam
 @click.option(
     "--probe", "probes", cls=options.Listing, multiple=True, metavar="NAME[=WORD][,NAME]",
     help="What to measure: {evidence}; a WORD after the = names what measures it. By default what the exam "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import options
+from . import complete, options
 from .say import say
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ ALONE = {"by": ("categories", "heatmap", "people"), "question": ("drawings",), "
 """Options of `plot` that only some plots have."""
 
 
-@click.command("table")
-@click.argument("name", required=False, metavar="[EXAM:TABLE]")
+@click.command("table", cls=options.Sectioned)
+@click.argument("name", required=False, metavar="[EXAM:TABLE]", shell_complete=complete.tables)
 @options.painters
 @options.without
 @options.judges
@@ -80,9 +80,9 @@ def _write(table: Table, form: str | None, output: Path | None) -> None:
     output.write_text(rendered(table, form, page=True), encoding="utf-8")
 
 
-@click.command("plot")
+@click.command("plot", cls=options.Sectioned)
 @click.argument("name", required=False, metavar="[NAME")
-@click.argument("exams", nargs=-1, metavar="EXAM…]")
+@click.argument("exams", nargs=-1, metavar="EXAM…]", shell_complete=complete.exams)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
     help="The file to write; its name ends in .svg, .pdf or .png.",
@@ -139,8 +139,8 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
     say(f"{given['output']}: {name} of {', '.join(exams)}")
 
 
-@click.command("report")
-@click.argument("exams", nargs=-1, metavar="[EXAM]...")
+@click.command("report", cls=options.Sectioned)
+@click.argument("exams", nargs=-1, metavar="[EXAM]...", shell_complete=complete.exams)
 @click.option("-o", "--output", required=True, type=options.FOLDER, metavar="DIR", help="The folder for the site.")
 @options.judges
 @options.without

@@ -13,7 +13,7 @@ from .say import say
 
 
 @click.command("rate")
-@click.argument("exam")
+@options.exam
 @click.option(
     "--as", "baseline", required=True, type=click.Choice(["score", "arena", "wiscore"]),
     help="score: a number for each drawing; arena: the better of two, in both orders; wiscore: WISE's score.",

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from . import options, preferences
+from . import complete, options, preferences
 from .advise import advise_command as advise_command
 from .modes import modes_command as modes_command
 from .say import say
 
 
-@click.command("scores")
-@click.argument("exam")
+@click.command("scores", cls=options.Sectioned)
+@options.exam
 @options.painters
 @options.without
 @options.judges
@@ -57,8 +57,8 @@ def scores_command(exam: str, **given: Any) -> None:
     )
 
 
-@click.command("compare")
-@click.argument("exam", required=False)
+@click.command("compare", cls=options.Sectioned)
+@click.argument("exam", required=False, shell_complete=complete.exams)
 @click.option("--exams", metavar="A,B,…", help="Instead of EXAM: do these exams put painters in the same order?")
 @options.painters
 @options.without
@@ -110,8 +110,8 @@ def _refuse(given: dict[str, Any]) -> None:
             raise click.UsageError(f"{'-O' if name == 'told' else '--' + name} goes with one EXAM, not with --exams")
 
 
-@click.command("agree")
-@click.argument("exam")
+@click.command("agree", cls=options.Sectioned)
+@options.exam
 @options.painters
 @options.without
 @click.option(
@@ -168,7 +168,7 @@ def agree_command(exam: str, **given: Any) -> None:
 
 
 @click.command("show")
-@click.argument("exam")
+@options.exam
 @click.argument("id")
 @options.painters
 @options.judges
@@ -200,7 +200,7 @@ def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
 
 
 @click.command("export")
-@click.argument("exam")
+@options.exam
 @options.painters
 @options.without
 @options.judges
