@@ -75,7 +75,6 @@ def test_painters() -> None:
 def test_judges_presets_strategies_tables() -> None:
     assert offered("run", "genexam", "--judge", "ocr") == ["ocr", "ocr/mentions"]
     assert "openai/gpt-6-sol" in offered("mark", "genexam", "--judge", "openai/gpt-6")
-    assert offered("run", "genexam", "--preset", "paper-o") == ["paper-open"]
     for name in kinds():
         assert offered("run", f"sample/{name}", "--preset", "") == list(kind(name).all_presets), name
     assert set(offered("run", "other", "--preset", "")) == {one for name in kinds() for one in kind(name).all_presets}

@@ -92,7 +92,7 @@ def judges(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 
 def presets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
     """Presets of the exam that is named, or of all."""
-    exam = str(ctx.params.get("exam") or "").removeprefix("sample/")
+    exam = _exam(ctx).removeprefix("sample/")
     folders = dict(_exam_folders())
     chosen = [folders[exam]] if exam in folders else list(folders.values())
     return _beginning([name for folder in chosen for name in _toml(folder / "presets.toml")], incomplete)
@@ -114,10 +114,15 @@ def strategies(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 
 def stored_painters(ctx: click.Context) -> list[str]:
     """Names of painters in the store, of the exam that is named."""
-    exam = ctx.params.get("exam")
-    if isinstance(exam, str) and not exam.endswith(".toml"):
+    if (exam := _exam(ctx)) and not exam.endswith(".toml"):
         return _asked(ctx, "select distinct painter from drawings where exam = ?", exam)
     return _asked(ctx, "select distinct painter from drawings")
+
+
+def _exam(ctx: click.Context) -> str:
+    """The exam that is named; an option that still lacks its value keeps click from taking it as the argument."""
+    found = ctx.params.get("exam") or next((word for word in ctx.args if not word.startswith("-")), "")
+    return found if isinstance(found, str) else ""
 
 
 def _beginning(names: Iterable[str], incomplete: str) -> list[str | CompletionItem]:
