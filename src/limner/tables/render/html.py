@@ -26,7 +26,7 @@ STYLE = """
 .limner-table sup { line-height: 0; }
 .limner-table .interval { display: block; font-size: 80%; color: #777; font-weight: normal; }
 .limner-table .covered { font-size: 80%; color: #777; }
-.limner-table .notes { font-size: 85%; max-width: 70em; color: #555; padding-left: 1.2em; }
+.limner-table .notes { font-size: 85%; max-width: 70em; opacity: 0.75; padding-left: 1.2em; }
 """.strip()
 
 
