@@ -3,8 +3,7 @@
 import limner
 
 limner.run("sample/genexam", painters=["control/reference"], judges=["ocr"], store="results")
-for standing in limner.scores("sample/genexam", store="results"):
-    print(standing.painter, standing.scores["relaxed"])
+limner.scores("sample/genexam", store="results")
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import Asking, agree, groups, run, scores
+    from .api import Asking, agree, compare, groups, open_store, plot, run, scores, show, table
     from .core.errors import DataError, LimnerError, UsageError
     from .core.exam import Exam, Question, Selection
     from .core.marks import Criterion, Mark
@@ -22,14 +21,17 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Asking": "api", "agree": "api", "groups": "api", "run": "api", "scores": "api",
+    **dict.fromkeys(
+        ("Asking", "agree", "compare", "groups", "open_store", "plot", "run", "scores", "show", "table"), "api"
+    ),
     "DataError": "core.errors", "LimnerError": "core.errors", "UsageError": "core.errors",
     "Exam": "core.exam", "Question": "core.exam", "Selection": "core.exam",
     "import_results": "running.import_results", "Criterion": "core.marks", "Mark": "core.marks", "Store": "store",
 }  # fmt: skip
 __all__ = [
     "Asking", "Criterion", "DataError", "Exam", "LimnerError", "Mark", "Question", "Selection", "Store",
-    "UsageError", "agree", "groups", "import_results", "run", "scores",
+    "UsageError", "agree", "compare", "groups", "import_results", "open_store", "plot", "run", "scores", "show",
+    "table",
 ]  # fmt: skip
 
 
@@ -40,3 +42,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    # What is loaded on first use is offered by tab completion before.
+    return sorted({*globals(), *__all__})

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from limner.calls import KINDS, PASSING, Attempt, Calls, Fault, Kind, Limits, Outcome, Request, Result
 from limner.calls.claims import LEASE_S, Claimed, Owner, claim
-from limner.calls.journal import Tally
+from limner.calls.tally import Tally
 from limner.core.faults import RETRIED_NEXT_RUN
 from limner.store import Store, now
 from limner.store.schema import attempts, calls

@@ -11,6 +11,7 @@ from ..calls import Budget, Calls, Fault, Limits, purpose
 from ..calls.purse import check_purse, open_purse
 from ..core.errors import LimnerError, LostImage, UsageError
 from ..core.faults import lost, unexpected
+from ..core.loops import run_to_end
 from ..core.prompts import Prompts
 from ..running.interrupts import Stopping
 from ..running.progress import Progress
@@ -116,7 +117,7 @@ class Builder:
         if how.purse is not None:
             open_purse(self.store, how.purse, how.budget, change=how.change_purse)
         running = _Run(self, how, Progress(), watch)
-        asyncio.run(running.all(self._places(until)))
+        run_to_end(running.all(self._places(until)), running.stop)
         if running.error is not None:
             raise running.error
         return running.progress
@@ -131,6 +132,10 @@ class _Run:
         self.error: BaseException | None = None
         self._beside: list[BuildItem] = []
         self._stopping, self._slips = Stopping(progress), Slips()
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self._stopping.ask()
 
     async def all(self, places: Sequence[RecipeStep]) -> None:
         how, items, name = self.how, Items(), self.builder.build.name

@@ -5,6 +5,7 @@ from .budget import Budget, BudgetReached
 from .journal import Attempt, Calls, Outcome, Result
 from .keys import Request, canonical, digest, purpose, setup_id
 from .rate_limit import Limits
+from .tally import charged_to
 from .usage import Bill, bill
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Result",
     "bill",
     "canonical",
+    "charged_to",
     "digest",
     "purpose",
     "setup_id",

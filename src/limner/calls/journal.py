@@ -26,6 +26,7 @@ from .keys import Request
 from .purse import wait_or_stop
 from .rate_limit import Limits, RateLimit
 from .reservations import Reservation
+from .tally import BUDGET, RETRY, Tally, Waits, current_account
 from .usage import doubt_of
 
 DETAIL = 2000
@@ -82,17 +83,6 @@ class Attempt:
 Perform = Callable[[Attempt], Awaitable[Result]]
 
 
-@dataclass
-class Tally:
-    """What this process has done so far."""
-
-    made: int = 0
-    stored: int = 0
-    spent: float = 0.0
-    unpriced: int = 0
-    doubted: int = 0
-
-
 class Calls:
     """Makes each call at most once per store, whoever asks for it, in however many processes.
 
@@ -112,7 +102,7 @@ class Calls:
     ) -> None:
         self.store, self.retry_failed, self.tries = store, retry_failed, tries
         self.budget = budget or Budget()
-        self.tally = Tally()
+        self.tally, self.waits = Tally(), Waits()
         self.since = now()
         self._room: AbstractAsyncContextManager[None] = (
             nullcontext() if concurrency is None else asyncio.Semaphore(concurrency)
@@ -172,7 +162,8 @@ class Calls:
                     if outcome is not None:
                         return outcome
             if isinstance(held, Short) and reservation is not None:
-                await asyncio.to_thread(wait_or_stop, self.store, reservation, request.target)
+                with self.waits.waiting(BUDGET):
+                    await asyncio.to_thread(wait_or_stop, self.store, reservation, request.target)
             # Another process is making it, or has taken it over from us: its outcome is the one that stands.
             await asyncio.sleep(pause)
             pause = min(1.0, pause * 1.5)
@@ -210,12 +201,15 @@ class Calls:
             reserved: float | None = None
             try:
                 if n > held.tries + 1:
-                    await asyncio.sleep(self._wait(n - held.tries - 1))
+                    with self.waits.waiting(RETRY):
+                        await asyncio.sleep(self._wait(n - held.tries - 1))
                     if reservation is not None and not await self._reserve(request, n, held.token, reservation):
                         return None
                 # The rate limit comes last: whoever has been let through it sends at once.
-                reserved = await self.budget.reserve(bound, request.target)
-                await limit.enter(tokens)
+                with self.waits.waiting(BUDGET):
+                    reserved = await self.budget.reserve(bound, request.target)
+                with self.waits.waiting(request.target.partition("/")[0]):
+                    await limit.enter(tokens)
             except BaseException:
                 # Nothing was sent: the call is free for whoever comes next.
                 if reserved is not None:
@@ -290,8 +284,9 @@ class Calls:
             return None if held and not fits else held
 
         while (held := await self.store.awrite(operation)) is None:
-            await asyncio.to_thread(wait_or_stop, self.store, reservation, request.target)
-            await asyncio.sleep(1.0)
+            with self.waits.waiting(BUDGET):
+                await asyncio.to_thread(wait_or_stop, self.store, reservation, request.target)
+                await asyncio.sleep(1.0)
         return held
 
     async def _settle(
@@ -302,12 +297,8 @@ class Calls:
         Raises:
             StoreError: The call is not in the store at all any longer.
         """
-        self.tally.made += 1
-        self.tally.doubted += row["doubt"] is not None
-        if row["cost"] is None:
-            self.tally.unpriced += 1
-        else:
-            self.tally.spent += row["cost"]
+        for tally in filter(None, (self.tally, current_account())):
+            tally.count(row["cost"], row["doubt"] is not None)
         at = now()
         changes: dict[str, Any] = {"status": status, "tries": row["n"], "updated": at, "lease_until": at + LEASE_S}
         if status == "done":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from ..calls import Calls
 from ..core import catalogue, settings
 from ..core.errors import UsageError
 from ..core.exam import Exam, Selection
+from ..core.loops import run_to_end
 from ..core.protocol import Protocol
 from ..evidence.probe import OcrProbe
 from ..judges import Judge
@@ -66,7 +66,7 @@ class JudgeExam:
                 made = await maker.make(calls)
             return self.examination.steps(made, pairs_of(made))
 
-        return asyncio.run(make())
+        return run_to_end(make())
 
 
 def open_judge_exam(

@@ -16,6 +16,7 @@ from ..core.asks import Contract, Part, Picture, Reply, Text, Unreadable
 from ..core.errors import LostImage, UsageError
 from ..core.faults import lost
 from ..core.json_reader import loads
+from ..core.loops import run_to_end
 from ..core.marks import Mark
 from ..core.prompts import Prompts
 from ..core.protocol import Protocol
@@ -118,7 +119,7 @@ class Examination:
 
     def estimate(self, steps: Sequence[Step], settings: Settings, retry_failed: bool = False) -> Estimate:
         """What is still to be asked, and about what that costs; a pair is taken to cost as much as a marking."""
-        missing = asyncio.run(self._missing(steps, retry_failed))
+        missing = run_to_end(self._missing(steps, retry_failed))
         return marking_cost(self.judge, [_trial(step).question for step in missing], self.store, settings)
 
     async def _missing(self, steps: Sequence[Step], retry_failed: bool) -> list[Step]:
@@ -162,7 +163,7 @@ class Examination:
                     if enough(done):
                         return
 
-        asyncio.run(run())
+        run_to_end(run())
         return done, progress
 
     async def _counted(self, step: Step, calls: Calls, progress: Progress, watch: Callable[[Progress], None]) -> Step:

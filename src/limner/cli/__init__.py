@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -66,6 +67,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "First steps": {
         "demo": "Run the bundled samples offline, with controls.",
         "doctor": "Check that this machine and this store are ready to use.",
+        "completion": "Print what makes Tab complete commands, options and names in bash, zsh or fish.",
     },
 }
 COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}
@@ -114,6 +116,8 @@ def main() -> NoReturn:
     from . import interrupts
 
     interrupts.watch()
+    if "_LIMNER_COMPLETE" in os.environ:
+        from . import complete as complete  # It knows how bash breaks words.
     try:
         limner.main(prog_name="limner", standalone_mode=False)
     except LimnerError as error:

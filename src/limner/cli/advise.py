@@ -10,7 +10,7 @@ from . import options
 
 
 @click.command("advise")
-@click.argument("exam")
+@options.exam
 @click.option("--study", required=True, metavar="NAME", help="The study in which people marked.")
 @options.judges
 @click.option("--score", metavar="NAME", help="The score of drawings; the exam's first by default.")

@@ -10,7 +10,7 @@ from . import options, running
 
 
 @click.command("estimate")
-@click.argument("exam")
+@options.exam
 @options.painters
 @options.painter_args
 @options.strategies

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from . import options
+from .complete import completion_command as completion_command
 from .say import say
 
 NOTES = """

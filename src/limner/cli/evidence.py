@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command("evidence")
-@click.argument("exam")
+@options.exam
 @click.option(
     "--probe", "probes", cls=options.Listing, multiple=True, metavar="NAME[=WORD][,NAME]",
     help="What to measure: {evidence}; a WORD after the = names what measures it. By default what the exam "
@@ -99,7 +99,7 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
         told = ", ".join(f"{count} {name}" for name, count in counts.items())
         say(json.dumps(counts) if given["as_json"] else f"to measure: {told}")
         return 0
-    with running.shown() as watch:
+    with running.shown(runner.progress) as watch:
         runner.watch = watch
         progress = runner.run()
     running.close(given, progress)

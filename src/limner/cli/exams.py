@@ -66,7 +66,7 @@ def exam_command() -> None:
 
 
 @exam_command.command("check")
-@click.argument("exam")
+@options.exam
 @options.data
 def check(exam: str, data: Path | None) -> None:
     """Read an exam's data and list all problems, with file, line and id."""
@@ -88,7 +88,7 @@ def check(exam: str, data: Path | None) -> None:
 
 
 @exam_command.command("rename")
-@click.argument("exam")
+@options.exam
 @click.argument("folder", type=options.FOLDER)
 @options.data
 @options.store

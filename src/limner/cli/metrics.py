@@ -66,7 +66,7 @@ def _compute(plan: Plan, metric: LocalMetric, given: dict[str, Any], store: Stor
     if given["dry_run"]:
         say(f"{name}: of {len(list(runner.backlog.slots()))} drawings")
         return 0
-    with running.shown() as watch:
+    with running.shown(runner.progress) as watch:
         runner.watch = watch
         progress = runner.run()
     if runner.cut:

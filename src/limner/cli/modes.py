@@ -13,7 +13,7 @@ from .say import say
 
 
 @click.command("modes")
-@click.argument("exam")
+@options.exam
 @click.option("--model", required=True, metavar="PROVIDER/MODEL", help="The chat model that sorts, or replay/FILE.")
 @click.option("--model-arg", "model_args", multiple=True, metavar="KEY=VALUE", help="Sent with each call. Repeatable.")
 @click.option("--prompts", type=options.FOLDER, metavar="DIR", help="Folder with your own wording.")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from . import complete
+
 if TYPE_CHECKING:
     from ..api import Asking
     from ..core.exam import Selection
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 FOLDER = click.Path(path_type=Path)
+REST = "Other options"
+"""The section of what no other section names."""
 LISTED = re.compile(r"\{(\w+)(?:\.(\w+))?\}")
 
 
@@ -40,6 +44,35 @@ def _names(found: re.Match[str]) -> str:
     return ", ".join(name for name in shown if name != "model")
 
 
+class Sectioned(click.Command):
+    """A command whose help has its options in sections and ends with examples; ``help.toml`` says which."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One section after another; what no section names stands in the last."""
+        told: dict[str, list[tuple[str, str]]] = {title: [] for title in _help()["sections"]}
+        of = {name: title for title, names in _help()["sections"].items() for name in names}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
+                told.setdefault(of.get(param.name or "", REST), []).append(record)
+        for title, records in told.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What is often asked, and the words for it; lines are whole, to be copied."""
+        with formatter.section("Examples"):
+            for about, words in _help()["examples"].get(self.name, {}).items():
+                formatter.write(f"{'':>{formatter.current_indent}}{about}:\n")
+                formatter.write(f"{'':>{formatter.current_indent + 2}}{words}\n")
+
+
+def _help() -> dict[str, Any]:
+    import tomllib
+
+    return tomllib.loads(Path(__file__).with_name("help.toml").read_text("utf-8"))
+
+
 def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     """Several options as one decorator, listed in the order given."""
 
@@ -51,13 +84,14 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+exam = click.argument("exam", shell_complete=complete.exams)
 store = click.option(
     "--store", envvar="LIMNER_STORE", default="limner-store", show_default=True, metavar="URL",
     help="A folder, sqlite:///FILE.db, or postgresql://…?blobs=FOLDER.",
 )  # fmt: skip
 data = click.option("--data", type=FOLDER, metavar="DIR", help="The exam's data folder.")
 painters = click.option(
-    "--painter", "painters", cls=Listing, multiple=True, metavar="[NAME=]SPEC",
+    "--painter", "painters", cls=Listing, multiple=True, metavar="[NAME=]SPEC", shell_complete=complete.painters,
     help="KIND/…, such as folder/PATH or python/MODULE:FUNCTION, where KIND is one of {painters}; or PROVIDER/MODEL "
     "such as openai/gpt-image-1. NAME=SPEC gives it a short name. Repeatable.",
 )  # fmt: skip
@@ -68,6 +102,7 @@ painter_args = click.option(
 strategies = together(
     click.option(
         "--strategy", "strategies", cls=Listing, multiple=True, metavar="NAME[+NAME…]",
+        shell_complete=complete.strategies,
         help="How to draw: {strategies}; join several with +, as in rewrite+best-of-4. Repeatable; direct by default.",
     ),
     click.option(
@@ -101,7 +136,10 @@ selection = together(
 )
 how_asked = together(
     click.option("--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="Sent with each judge call."),
-    click.option("--preset", help="Named settings of the exam, such as paper; options that you give replace them."),
+    click.option(
+        "--preset", shell_complete=complete.presets,
+        help="Named settings of the exam, such as paper; options that you give replace them.",
+    ),
     click.option("--variant", help="In which way the judge is asked; see `limner exams`."),
     click.option("--reference", metavar="image|none|caption|both", help="What the judge sees of the reference image."),
     click.option("-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam. Repeatable."),
@@ -116,7 +154,7 @@ how_asked = together(
 )  # fmt: skip
 asking = together(
     click.option(
-        "--judge", "judges", cls=Listing, multiple=True, metavar="SPEC",
+        "--judge", "judges", cls=Listing, multiple=True, metavar="SPEC", shell_complete=complete.judges,
         help="PROVIDER/MODEL such as openai/gpt-6-sol, or one of {judges}, such as replay/FILE. Repeatable.",
     ),
     how_asked,
@@ -129,10 +167,13 @@ told = click.option(
     help="Only marks asked for with this option (reference=none), or a number for the scores to use (n_max=200).",
 )  # fmt: skip
 judges = click.option(
-    "--judge", "judges", multiple=True, metavar="NAME[?ARG=VALUE]",
+    "--judge", "judges", multiple=True, metavar="NAME[?ARG=VALUE]", shell_complete=complete.judges,
     help="Only this judge; 'openai/gpt-6-sol?reasoning_effort=low': only if asked with this argument. Repeatable.",
 )  # fmt: skip
-without = click.option("--without", multiple=True, metavar="PAINTER", help="Leave this painter out. Repeatable.")
+without = click.option(
+    "--without", multiple=True, metavar="PAINTER", shell_complete=complete.drawn_painters,
+    help="Leave this painter out. Repeatable.",
+)  # fmt: skip
 asked = together(
     told,
     click.option("--variant", help="Only marks for which the judge was asked in this variant; see `limner exams`."),

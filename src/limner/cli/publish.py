@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import options
+from . import complete, options
 from .reproduce import reproduce_command as reproduce_command
 from .say import say
 
 if TYPE_CHECKING:
     from ..tables.model import Table
-    from ..tables.paper import Layout, TableChoice
 
 ALONE = {"by": ("categories", "heatmap", "people"), "question": ("drawings",), "data": ("data",)}
 """Options of `plot` that only some plots have."""
 
 
-@click.command("table")
-@click.argument("name", required=False, metavar="[EXAM:TABLE]")
+@click.command("table", cls=options.Sectioned)
+@click.argument("name", required=False, metavar="[EXAM:TABLE]", shell_complete=complete.tables)
 @options.painters
 @options.without
 @options.judges
@@ -44,7 +43,8 @@ def table_command(name: str | None, **given: Any) -> None:
 
     Without a name it lists the tables.
     """
-    from ..tables.paper import TableChoice, find, known, wrong
+    from .. import api
+    from ..tables.paper import find, known, wrong
 
     if name is None:
         width = max(map(len, known()))
@@ -54,41 +54,18 @@ def table_command(name: str | None, **given: Any) -> None:
             say(f"limner: {error}", err=True)
         return
     layout = find(name)
-    choice = TableChoice(
-        published=given["published"],
-        intervals=given["intervals"],
-        reading=given["reading"],
-        exam=given["exam"],
-        on=options.make_on(given),
-        which=options.make_which(given),
-        section=given["section"],
-        study=given["study"],
-    )
     source = click.get_current_context().get_parameter_source("store")
     named = source is not click.core.ParameterSource.DEFAULT
-    table, found = _built(layout, choice, given["store"], named)
+    choice = {key: given[key] for key in ("published", "intervals", "reading", "exam", "section", "study")}
+    # A store nobody named need not be there.
+    which = {"store": given["store"] if named else None, "on": options.make_on(given), **options.make_which(given)}
+    table = api.table(name, **choice, **which)
     _write(table, given["form"], given["output"])
-    if not found:
+    if all(row.published for sheet in table.flat for row in sheet.rows()):
         rest = (
             "published figures only" if any(True for sheet in table.flat for _ in sheet.rows()) else "nothing to show"
         )
         say(f"limner: {given['store']} has nothing marked for {layout.key}; {rest}", err=True)
-
-
-def _built(layout: Layout, choice: TableChoice, url: str, named: bool) -> tuple[Table, bool]:
-    """The table, and whether a store has anything for it; a store nobody named need not be there."""
-    from ..core.errors import NoStore
-    from ..store.open import open_store
-    from ..tables.paper import build
-
-    try:
-        with open_store(url) as store:
-            table = build(layout, store, choice)
-    except NoStore:
-        if named or not choice.published:
-            raise
-        table = build(layout, None, choice)
-    return table, any(not row.published for sheet in table.flat for row in sheet.rows())
 
 
 def _write(table: Table, form: str | None, output: Path | None) -> None:
@@ -104,9 +81,9 @@ def _write(table: Table, form: str | None, output: Path | None) -> None:
     output.write_text(rendered(table, form, page=True), encoding="utf-8")
 
 
-@click.command("plot")
+@click.command("plot", cls=options.Sectioned)
 @click.argument("name", required=False, metavar="[NAME")
-@click.argument("exams", nargs=-1, metavar="EXAM…]")
+@click.argument("exams", nargs=-1, metavar="EXAM…]", shell_complete=complete.exams)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
     help="The file to write; its name ends in .svg, .pdf or .png.",
@@ -163,8 +140,8 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
     say(f"{given['output']}: {name} of {', '.join(exams)}")
 
 
-@click.command("report")
-@click.argument("exams", nargs=-1, metavar="[EXAM]...")
+@click.command("report", cls=options.Sectioned)
+@click.argument("exams", nargs=-1, metavar="[EXAM]...", shell_complete=complete.exams)
 @click.option("-o", "--output", required=True, type=options.FOLDER, metavar="DIR", help="The folder for the site.")
 @options.judges
 @options.without

@@ -13,7 +13,7 @@ from .say import say
 
 
 @click.command("rate")
-@click.argument("exam")
+@options.exam
 @click.option(
     "--as", "baseline", required=True, type=click.Choice(["score", "arena", "wiscore"]),
     help="score: a number for each drawing; arena: the better of two, in both orders; wiscore: WISE's score.",
@@ -64,7 +64,7 @@ def _rate(exam: str, given: dict[str, Any], store: Any) -> int:
     if given["dry_run"]:
         _tell(given, len(runner.items()), runner.estimate(), model.name)
         return 0
-    with running.shown() as watch:
+    with running.shown(runner.progress) as watch:
         runner.watch = watch
         progress = runner.run()
     running.close(given, progress)

@@ -14,8 +14,8 @@ from .rate import rate_command as rate_command
 from .say import say
 
 
-@click.command("run")
-@click.argument("exam")
+@click.command("run", cls=options.Sectioned)
+@options.exam
 @options.painters
 @options.painter_args
 @options.devices
@@ -37,8 +37,8 @@ def run_command(exam: str, **given: Any) -> None:
     sys.exit(running.carry_out(exam, given, draw=True))
 
 
-@click.command("draw")
-@click.argument("exam")
+@click.command("draw", cls=options.Sectioned)
+@options.exam
 @options.painters
 @options.painter_args
 @options.devices
@@ -55,8 +55,8 @@ def draw_command(exam: str, **given: Any) -> None:
     sys.exit(running.carry_out(exam, given, draw=True))
 
 
-@click.command("mark")
-@click.argument("exam")
+@click.command("mark", cls=options.Sectioned)
+@options.exam
 @options.painters
 @options.asking
 @options.measuring
@@ -71,7 +71,7 @@ def mark_command(exam: str, **given: Any) -> None:
 
 
 @click.command("import")
-@click.argument("exam")
+@options.exam
 @options.data
 @click.option("--results", type=options.FOLDER, required=True, metavar="DIR", help="Output of the released scorer.")
 @click.option("--images", type=options.FOLDER, metavar="DIR", help="The drawings, <id>.png, if you have them.")

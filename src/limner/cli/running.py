@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
-from collections.abc import Callable
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import options
+from .bars import shown as shown
 from .say import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ..api import Asking
     from ..painters import FolderPainter
     from ..running.plan import Plan
@@ -78,7 +73,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             counts = {"drawings": to_draw, "markings": to_mark, "questions": len(plan.exam.questions)}
             _say(given, counts, runner.unpriced() if given["budget"] is not None else None)
             return 0
-        with shown() as watch:
+        with shown(runner.progress) as watch:
             runner.watch = watch
             progress = runner.run()
         close(given, progress)
@@ -226,65 +221,3 @@ def close(given: dict[str, Any], progress: Progress) -> None:
         say(f"… and {progress.failed - len(progress.details)} more failures", err=True)
     if progress.interrupted:
         say("interrupted; run the same command again to go on", err=True)
-
-
-@contextmanager
-def shown() -> Iterator[Callable[[Progress], None]]:
-    """A progress line: live on a terminal, a plain line now and then elsewhere."""
-    if not sys.stderr.isatty():
-        yield _Plain()
-        return
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    from ..core.terminal import printable
-
-    latest: list[Progress] = []
-    with Live(console=Console(stderr=True), refresh_per_second=4, transient=False) as live:
-
-        def watch(progress: Progress) -> None:
-            latest[:] = [progress]
-            live.update(Text(printable(describe(progress))))
-
-        yield watch
-        if latest:
-            live.update(Text(printable(describe(latest[0]))))
-
-
-class _Plain:
-    """A line every few seconds, and one at the end."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + 5
-
-    def __call__(self, progress: Progress) -> None:
-        if time.monotonic() >= self._next or progress.settled >= progress.total:
-            self._next = time.monotonic() + 10
-            say(describe(progress), err=True)
-
-
-def describe(progress: Progress) -> str:
-    """Done, failed, rate, spend, time left, in one line."""
-    seconds = max(1e-6, time.monotonic() - progress.started)
-    rate = (progress.done + progress.failed) / seconds
-    parts = [f"{progress.settled}/{progress.total} done"]
-    if progress.stored:
-        parts.append(f"{progress.stored} from store")
-    if progress.not_applicable:
-        parts.append(f"{progress.not_applicable} not applicable")
-    parts += [f"{progress.failed} failed", f"{rate:.1f}/s", f"${progress.spent:.4f}"]
-    if progress.unpriced:
-        parts[-1] += f" + {progress.unpriced} unpriced"
-    if progress.doubted:
-        parts[-1] += f" ({progress.doubted} at their bound: usage not credible)"
-    left = progress.total - progress.settled
-    if rate and left > 0:
-        parts.append(f"{_time(left / rate)} left")
-    return " · ".join(parts)
-
-
-def _time(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}h{minutes:02}m" if hours else f"{minutes}m{rest:02}s" if minutes else f"{rest}s"

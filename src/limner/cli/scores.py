@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from . import options, preferences
+from . import complete, options, preferences
 from .advise import advise_command as advise_command
 from .modes import modes_command as modes_command
 from .say import say
 
 
-@click.command("scores")
-@click.argument("exam")
+@click.command("scores", cls=options.Sectioned)
+@options.exam
 @options.painters
 @options.without
 @options.judges
@@ -35,41 +35,30 @@ from .say import say
 def scores_command(exam: str, **given: Any) -> None:
     """Show the scores of a store. Needs only the store."""
     from .. import api
-    from ..scoring.groups import stored_exam
-    from ..store.open import open_store
-    from ..tables.analyses import analysis_tables
-    from ..tables.corrected import corrected_csv, corrected_tables
     from ..tables.render import show
-    from ..tables.scores import standing_tables, standings_csv
 
-    with open_store(given["store"]) as store:
-        found = api.scores(
-            exam,
-            by=given["by"],
-            reading=given["reading"],
-            store=store,
-            on=options.make_on(given),
-            sort=given["sort"],
-            study=given["study"],
-            selection=options.make_selection(given),
-            exclude_flagged=given["exclude_flagged"],
-            **options.make_which(given),
-        )
-        kind = stored_exam(exam, store).kind
+    found = api.scores(
+        exam,
+        by=given["by"],
+        reading=given["reading"],
+        store=given["store"],
+        on=options.make_on(given),
+        sort=given["sort"],
+        study=given["study"],
+        selection=options.make_selection(given),
+        exclude_flagged=given["exclude_flagged"],
+        **options.make_which(given),
+    )
     show(
         given["form"].replace("table", "text"),
-        lambda: [
-            *standing_tables(found, kind),
-            *(corrected_tables(found, kind) if given["study"] else []),
-            *(analysis_tables(found) if given["analyses"] else []),
-        ],
-        body=lambda: [standing.to_json() for standing in found],
-        records=lambda: corrected_csv(found) if given["study"] else standings_csv(found),
+        lambda: [*found.tables(), *(found.analyses() if given["analyses"] else [])],
+        body=found.to_json,
+        records=found.to_csv,
     )
 
 
-@click.command("compare")
-@click.argument("exam", required=False)
+@click.command("compare", cls=options.Sectioned)
+@click.argument("exam", required=False, shell_complete=complete.exams)
 @click.option("--exams", metavar="A,B,…", help="Instead of EXAM: do these exams put painters in the same order?")
 @options.painters
 @options.without
@@ -90,8 +79,7 @@ def compare_command(exam: str | None, **given: Any) -> None:
     uncertainty, and the difference between every two painters with a test. With --exams it shows instead whether
     exams put painters in the same order.
     """
-    from ..scoring import compare
-    from ..tables.comparison import across_csv, across_tables, comparison_csv, comparison_tables
+    from .. import api
     from ..tables.render import show
 
     if (exam is None) == (given["exams"] is None):
@@ -100,15 +88,10 @@ def compare_command(exam: str | None, **given: Any) -> None:
     if exam is None:
         _refuse(given)
         names = [name.strip() for name in given["exams"].split(",") if name.strip()]
-        across = compare.exams(names, painters=given["painters"], judges=given["judges"], **how)
-        show(
-            given["form"],
-            lambda: across_tables(across),
-            body=across.to_json,
-            records=lambda: across_csv(across),
-        )
+        across = api.compare(names, painters=given["painters"], judges=given["judges"], **how)
+        show(given["form"], across.tables, body=across.to_json, records=across.to_csv)
         return
-    found = compare.painters(
+    found = api.compare(
         exam,
         by=given["by"],
         gap=given["gap"],
@@ -117,12 +100,7 @@ def compare_command(exam: str | None, **given: Any) -> None:
         **how,
         **options.make_which(given),
     )
-    show(
-        given["form"],
-        lambda: comparison_tables(found),
-        body=lambda: [comparison.to_json() for comparison in found],
-        records=lambda: comparison_csv(found),
-    )
+    show(given["form"], found.tables, body=found.to_json, records=found.to_csv)
 
 
 def _refuse(given: dict[str, Any]) -> None:
@@ -132,8 +110,8 @@ def _refuse(given: dict[str, Any]) -> None:
             raise click.UsageError(f"{'-O' if name == 'told' else '--' + name} goes with one EXAM, not with --exams")
 
 
-@click.command("agree")
-@click.argument("exam")
+@click.command("agree", cls=options.Sectioned)
+@options.exam
 @options.painters
 @options.without
 @click.option(
@@ -165,10 +143,10 @@ def agree_command(exam: str, **given: Any) -> None:
     """
     if preferences.shown_instead(exam, given):
         return
-    from ..scoring import compare, evaluators_of
+    from .. import api
+    from ..scoring import evaluators_of
     from ..scoring.groups import stored_exam
     from ..store.open import open_store
-    from ..tables.agreement import agreement_csv, agreement_tables
     from ..tables.render import show
 
     with open_store(given["store"]) as store:
@@ -176,7 +154,7 @@ def agree_command(exam: str, **given: Any) -> None:
         known = {name for each in there for name in (each.judge, each.label)}
         known |= {f"people/{each.setup['study']}" for each in there if "study" in each.setup}
         words = [name for word in given["judges"] for name in ([word] if word in known else word.split(","))]
-        found = compare.judges(
+        found = api.agree(
             exam,
             score=given["score"],
             reading=given["reading"],
@@ -186,16 +164,11 @@ def agree_command(exam: str, **given: Any) -> None:
             selection=options.make_selection(given),
             **options.make_which({**given, "judges": words}),
         )
-    show(
-        given["form"],
-        lambda: agreement_tables(found),
-        body=found.to_json,
-        records=lambda: agreement_csv(found),
-    )
+    show(given["form"], found.tables, body=found.to_json, records=found.to_csv)
 
 
 @click.command("show")
-@click.argument("exam")
+@options.exam
 @click.argument("id")
 @options.painters
 @options.judges
@@ -227,7 +200,7 @@ def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
 
 
 @click.command("export")
-@click.argument("exam")
+@options.exam
 @options.painters
 @options.without
 @options.judges

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import tempfile
@@ -19,6 +18,7 @@ from ..core.catalogue import ModelFacts, PainterFacts
 from ..core.data_files import first_wrong
 from ..core.errors import DataError, UsageError
 from ..core.json_text import parse_json
+from ..core.loops import run_to_end
 from ..core.settings import Provider, Settings
 from ..transport.http import download, exchange
 
@@ -65,7 +65,7 @@ def _rows(source: str, known: Settings) -> Rows:
         return _listed(source, known.providers[source])
     if source.startswith(("http://", "https://")):
         try:
-            return read(asyncio.run(download(source, MOST_BYTES)), source)
+            return read(run_to_end(download(source, MOST_BYTES)), source)
         except Fault as fault:
             raise UsageError(f"the catalogue cannot be fetched: {fault.detail}") from fault
     path = Path(source)
@@ -107,7 +107,7 @@ def read(data: bytes, source: str) -> Rows:
 def _listed(name: str, provider: Provider) -> Rows:
     """The days on which a service shuts models down, from its own list of them."""
     try:
-        body = asyncio.run(exchange("GET", provider.address("/models"), headers=provider.key_headers()))
+        body = run_to_end(exchange("GET", provider.address("/models"), headers=provider.key_headers()))
     except Fault as fault:
         raise UsageError(f"{name} does not list its models: {fault.detail}") from fault
     listed = body.get("data")

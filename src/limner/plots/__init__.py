@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from .catalogue import PlotKind, find, known, plot
+from .catalogue import PlotKind, find, known, make_figure, plot
+from .figure import PlotFigure
 from .source import PlotChoice
 
-__all__ = ["PLOTS", "PlotChoice", "PlotKind", "find", "known", "plot"]
+__all__ = ["PLOTS", "PlotChoice", "PlotFigure", "PlotKind", "find", "known", "make_figure", "plot"]
 
 PLOTS: dict[str, PlotKind]
 """The same as `known`, read when it is asked for: no exam is loaded before."""

@@ -15,6 +15,7 @@ from ..exams import each
 from .alignment import alignment, people
 from .data_panels import data
 from .data_set import data_sheet
+from .figure import PlotFigure
 from .galleries import drawings, gallery
 from .grids import LEVELS, categories, heatmap, levels, profile
 from .maps import differences, judges, matrices, scores
@@ -24,7 +25,7 @@ from .raters import by_judge, raters
 from .rows import dots, failures, histograms, kinds
 from .source import PlotChoice, load
 from .spreads import distribution, violins
-from .style import WIDTHS, Sketch, checked_format, look, save
+from .style import WIDTHS, Sketch, checked_format, compose, look
 from .together import dispersion, pairs
 
 DrawFunction = Callable[[Any, str], Sketch]
@@ -147,7 +148,7 @@ def find(name: str) -> PlotKind:
 def plot(
     name: str, exams: Sequence[str], path: Path | str, choice: PlotChoice | None = None, width: str = "double"
 ) -> None:
-    """DrawFunction a plot of one exam, or of several below each other, into a file.
+    """Draw a plot of one exam, or of several below each other, into a file.
 
     Args:
         name: One of `known`.
@@ -159,10 +160,16 @@ def plot(
     Raises:
         UsageError: There is nothing to show, with what to run; or matplotlib is missing.
     """
-    found, path = find(name), Path(path)
+    path = Path(path)
+    checked_format(path)
+    make_figure(name, exams, choice, width).save(path)
+
+
+def make_figure(name: str, exams: Sequence[str], choice: PlotChoice | None = None, width: str = "double") -> PlotFigure:
+    """The same as a figure that is not written yet; see `plot`."""
+    found = find(name)
     if width not in WIDTHS:
         raise UsageError(f"no width {width!r}; there is: {', '.join(WIDTHS)}")
-    checked_format(path)
     with look():  # Says at once if matplotlib is missing.
         sketches = [found.sketch(exam, choice or PlotChoice(), width) for exam in exams]
-    save(sketches, path, width)
+    return PlotFigure(name, tuple(exams), compose(sketches, width))

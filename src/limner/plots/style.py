@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ..core.errors import UsageError
 from ..store.records import short_row_name
@@ -189,10 +189,15 @@ def save(sketches: Sequence[Sketch], path: Path, width: str) -> None:
     """
     form = checked_format(path)
     figure = compose(sketches, width)
-    nothing = {"svg": {"Date": None, "Creator": "limner"}, "pdf": {"CreationDate": None, "Creator": "limner"}}
     path.parent.mkdir(parents=True, exist_ok=True)
+    write_figure(figure, path, form)
+
+
+def write_figure(figure: Any, place: Path | IO[bytes], form: str) -> None:
+    """Write a figure in one of `FORMATS`, without anything that changes from day to day."""
+    nothing = {"svg": {"Date": None, "Creator": "limner"}, "pdf": {"CreationDate": None, "Creator": "limner"}}
     with look():
-        figure.savefig(path, format=form, metadata=nothing.get(form, {"Software": "limner"}))
+        figure.savefig(place, format=form, metadata=nothing.get(form, {"Software": "limner"}))
 
 
 def compose(sketches: Sequence[Sketch], width: str) -> Any:

@@ -20,6 +20,10 @@ class Stopping:
     def __init__(self, progress: Progress) -> None:
         self.progress, self.asked = progress, False
 
+    def ask(self) -> None:
+        """Begin nothing more; what is in flight is finished."""
+        self.asked = self.progress.interrupted = True
+
     @contextmanager
     def signals(self) -> Iterator[None]:
         """Signals are listened to inside; the run's own task is the current one."""
@@ -28,7 +32,7 @@ class Stopping:
         def stop() -> None:
             if self.asked and task is not None:
                 task.cancel()
-            self.asked = self.progress.interrupted = True
+            self.ask()
 
         # Not through the loop's own handlers: those would take the place of who counts signals for the command line.
         def pass_on(_number: int, _frame: object) -> None:

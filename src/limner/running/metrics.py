@@ -14,6 +14,7 @@ import numpy as np
 from ..calls import Calls, Fault, digest, setup_id
 from ..core.errors import UsageError
 from ..core.images import SUFFIXES
+from ..core.loops import run_to_end
 from ..evidence.metrics import LocalMetric
 from ..evidence.metrics.frechet import Moments, frechet_distance
 from ..store import Store
@@ -144,7 +145,7 @@ def _moments(metric: LocalMetric, images: Iterable[bytes]) -> Moments:
     found = Moments()
     for image in images:
         try:
-            told = asyncio.run(metric.compute(image))
+            told = run_to_end(metric.compute(image))
         except Fault as fault:
             raise UsageError(f"{metric.kind.name}: {fault.detail}") from fault
         found.add(np.frombuffer(base64.b64decode(told["value"]), dtype="<f4").astype(np.float64))

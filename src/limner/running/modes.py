@@ -11,6 +11,7 @@ from ..calls import Budget, Calls, Fault, Limits, purpose
 from ..calls.stored import NotAsked, StoredCalls
 from ..core.errors import UsageError
 from ..core.exam import Question
+from ..core.loops import run_to_end
 from ..core.marks import Mark
 from ..core.modes import UNREAD, FailureModes
 from ..core.prompts import Prompts
@@ -64,7 +65,7 @@ class ModeSorter:
 
     def estimate(self, drawings: Sequence[WrongDrawing], settings: Settings, retry_failed: bool) -> Estimate:
         """What is still to be asked, and about what that costs."""
-        missing = asyncio.run(self._missing(drawings, retry_failed))
+        missing = run_to_end(self._missing(drawings, retry_failed))
         asks = [self.modes.ask(one.question, one.wrong, one.image or "", self.prompts) for one in missing]
         sent = round(sum(map(ask_tokens, asks)))
         written = sum(THINKING + REPLY * len(one.wrong) for one in missing)
@@ -122,7 +123,7 @@ class ModeSorter:
                 if isinstance(error, BaseException):
                     raise error
 
-        asyncio.run(run())
+        run_to_end(run())
         return [found[n] for n in sorted(found)], progress
 
     async def _sort(self, drawing: WrongDrawing, calls: Calls) -> SortedDrawing:

@@ -1,21 +1,29 @@
-"""Where a run stands."""
+"""Where a run stands: as a whole, and for every painter, probe and judge. Nothing is shown here."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from ..calls import charged_to
+from ..calls.tally import Tally
 
 SHOWN = 5
 """So many failures are told in words."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Progress:
     """Where a run stands. Counted in drawings and markings together.
 
     Attributes:
         cut: Drawings made now whose prompt the painter did not read to its end.
+        waiting: What calls wait for, such as the budget or a service's turn, and how many of them.
+        parts: The same for everyone who takes part, by what they do (``draw``, ``measure``, ``mark``) and their name.
+            Their numbers are among the whole's.
     """
 
     total: int = 0
@@ -30,6 +38,8 @@ class Progress:
     doubted: int = 0
     started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
+    waiting: Mapping[str, int] = field(default_factory=dict)
+    parts: dict[tuple[str, str], Progress] = field(default_factory=dict)
 
     @property
     def failed(self) -> int:
@@ -41,10 +51,32 @@ class Progress:
         """How many steps have an outcome of whatever sort."""
         return self.done + self.stored + self.not_applicable + self.failed
 
+    def rate(self, at: float) -> float:
+        """Steps made in a second, what was found stored not counted."""
+        return (self.done + self.failed) / max(1e-6, at - self.started)
+
+    def seconds_left(self, at: float) -> float | None:
+        """About how long the rest takes; None where nobody can say, or where there is none."""
+        rate, left = self.rate(at), self.total - self.settled
+        return left / rate if rate and left > 0 else None
+
+    def part(self, does: str, name: str) -> Progress:
+        """Where one of those stands who take part; there from now on."""
+        return self.parts.setdefault((does, name), Progress(started=self.started))
+
     def count(
-        self, question: str, status: str, fault: str | None = None, detail: str | None = None, *, stored: bool = False
+        self,
+        question: str,
+        status: str,
+        fault: str | None = None,
+        detail: str | None = None,
+        *,
+        stored: bool = False,
+        of: Progress | None = None,
     ) -> None:
-        """Count one step: ``done``, ``failed`` or ``not_applicable``; made now, or found `stored`."""
+        """Count one step: ``done``, ``failed`` or ``not_applicable``; made now, or found `stored`; perhaps `of` one."""
+        if of is not None:
+            of.count(question, status, fault, detail, stored=stored)
         if status == "failed":
             self.failures[fault or "unknown"] += 1
             if len(self.details) < SHOWN:
@@ -57,3 +89,55 @@ class Progress:
             self.stored += 1
         else:
             self.done += 1
+
+    @contextmanager
+    def paying(self) -> Iterator[None]:
+        """What calls made inside cost is spent by this part."""
+        account = Tally()
+        try:
+            with charged_to(account):
+                yield
+        finally:
+            self.spent, self.unpriced = self.spent + account.spent, self.unpriced + account.unpriced
+            self.doubted += account.doubted
+
+    def counts(self) -> list[str]:
+        """What has come of the steps, in words."""
+        told = [f"{self.settled}/{self.total} done"]
+        if self.stored:
+            told.append(f"{self.stored} from store")
+        if self.not_applicable:
+            told.append(f"{self.not_applicable} not applicable")
+        return [*told, f"{self.failed} failed"]
+
+    @property
+    def money(self) -> str:
+        """What was spent, and for how many calls nobody knows that."""
+        told = f"${self.spent:.4f}"
+        if self.unpriced:
+            told += f" + {self.unpriced} unpriced"
+        if self.doubted:
+            told += f" ({self.doubted} at their bound: usage not credible)"
+        return told
+
+    def describe(self, at: float) -> str:
+        """Done, failed, rate, spend, time left, in one line."""
+        parts = [*self.counts(), f"{self.rate(at):.1f}/s", self.money]
+        if (left := self.seconds_left(at)) is not None:
+            parts.append(f"{duration(left)} left")
+        return " · ".join(parts)
+
+    def __repr__(self) -> str:
+        """What has come of it."""
+        return f"<Progress: {' · '.join([*self.counts(), self.money])}>"
+
+
+def duration(seconds: float) -> str:
+    """A time in words.
+
+    >>> duration(7.6), duration(125), duration(7325)
+    ('8s', '2m05s', '2h02m')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes:02}m" if hours else f"{minutes}m{rest:02}s" if minutes else f"{rest}s"

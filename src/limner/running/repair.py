@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 
 import sqlalchemy as sa
 
 from ..core.errors import StoreError
+from ..core.loops import run_to_end
 from ..store import Store, now
 from ..store.records import Drawing
 from ..store.schema import attempts, calls, drawings
@@ -28,7 +28,7 @@ def _repaired(store: Store, report: PartReport) -> PartReport:
     if report.name == "database":
         return _database(store, report)
     if report.name == "images":
-        return without(report, asyncio.run(_images(store, report)))
+        return without(report, run_to_end(_images(store, report)))
     if report.name == "references":
         return without(report, _references(store, report))
     return without(report, _orphans(store, report))

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..calls import Budget, Calls, Fault, purpose
 from ..calls.purse import check_purse, open_purse
 from ..core.errors import LimnerError, LostImage, UsageError
 from ..core.faults import lost, unexpected
+from ..core.loops import run_to_end
 from ..core.terminal import printable
 from ..evidence.probe import Probe
 from ..judges import Judge, evaluator_kind
 from ..painters import Painter
 from ..store import Store
 from ..store.measurements import save_evidence
-from ..store.records import PROMPT_CUT, Drawing, Marking, add_exam, save_drawing, save_marking, save_setup
+from ..store.records import PROMPT_CUT, Drawing, Marking, add_exam, row_name, save_drawing, save_marking, save_setup
 from ..strategies import Strategy
 from .backlog import Backlog
 from .interrupts import Stopping
@@ -31,6 +32,10 @@ from .steps import Slips, draw, mark, stop_if_pointless
 def _outcome(drawing: Drawing) -> tuple[object, ...]:
     """What a further try at a drawing may change."""
     return drawing.status, drawing.image, drawing.detail, drawing.rounds
+
+
+ACCOUNT_S = 0.25
+"""So often a run says what it has spent and waits for."""
 
 
 class Runner:
@@ -62,7 +67,7 @@ class Runner:
             told = open_purse(self.store, purse, self.plan.budget, change=self.plan.change_purse)
             if told is not None:
                 print(printable(told), file=sys.stderr)
-        asyncio.run(self._run())
+        run_to_end(self._run(), self._stopping.ask)
         if self._stop is not None:
             raise self._stop
         return self.progress
@@ -112,6 +117,7 @@ class Runner:
     async def _run(self) -> None:
         slots = self._slots()
         self.progress.total = len(slots) * (1 + self._steps)
+        self._take_part(slots)
         queue = iter(slots)
         budget = self._budget or Budget(self.plan.budget, self.plan.purse)
         calls = Calls(
@@ -120,8 +126,13 @@ class Runner:
         )  # fmt: skip
         with self._stopping.signals():
             async with calls, asyncio.TaskGroup() as group:
-                for _ in range(min(self.plan.concurrency, len(slots))):
-                    group.create_task(self._work(queue, calls))
+                workers = [
+                    group.create_task(self._work(queue, calls)) for _ in range(min(self.plan.concurrency, len(slots)))
+                ]
+                beside = group.create_task(self._account_now_and_then(calls))
+                if workers:
+                    await asyncio.wait(workers)
+                beside.cancel()
         await self.store.awrite(lambda _: None)  # Writes keep their order: after this one all are done.
         if self._late.error is not None:
             raise self._late.error
@@ -142,7 +153,37 @@ class Runner:
             self._account(calls)
             self.watch(self.progress)
 
+    def _take_part(self, slots: Sequence[Any]) -> None:
+        """Everyone who draws, measures and marks is there from the beginning, with what there is to do."""
+        drawn = len(slots)
+        for slot in slots if self.plan.draw else ():
+            self._drawer(slot).total += 1
+        for probe in self.plan.probes:
+            self.progress.part("measure", probe.evidence).total += drawn
+        for judge in self.plan.judges:
+            self.progress.part("mark", judge.name).total += drawn * self.plan.repeats
+
+    def _drawer(self, slot: Slot) -> Progress:
+        assert slot.arm is not None
+        row = row_name(self.backlog.label(slot.arm.painter), slot.arm.strategy.name)
+        return self.progress.part("draw", row)
+
+    def _leave_out(self) -> None:
+        """There is no drawing: nothing of it is measured or marked."""
+        self.progress.total -= self._steps
+        for probe in self.plan.probes:
+            self.progress.part("measure", probe.evidence).total -= 1
+        for judge in self.plan.judges:
+            self.progress.part("mark", judge.name).total -= self.plan.repeats
+
+    async def _account_now_and_then(self, calls: Calls) -> None:
+        """What is spent and waited for is known while nothing ends."""
+        while True:
+            self._account(calls)
+            await asyncio.sleep(ACCOUNT_S)
+
     def _account(self, calls: Calls) -> None:
+        self.progress.waiting = calls.waits.now
         self.progress.spent, self.progress.unpriced = calls.tally.spent, calls.tally.unpriced
         self.progress.doubted = calls.tally.doubted
 
@@ -154,7 +195,7 @@ class Runner:
         elif drawing is not None:
             self._count(slot, drawing, stored=True)
         if drawing is None or drawing.status != "done":
-            self.progress.total -= self._steps
+            self._leave_out()
             return
         if self._unfinished(drawing) and not await self._whole(drawing) and slot.arm and self.plan.retry_failed:
             # Its image is lost, and to draw it again is asked for.
@@ -168,12 +209,14 @@ class Runner:
         for judge, blank, stored in self.backlog.markings(drawing):
             if self._over:
                 return
+            part = self.progress.part("mark", judge.name)
             if stored is not None and not self.backlog.must_make(stored):
-                self._count(slot, stored, stored=True)
+                self._count(slot, stored, stored=True, of=part)
                 continue
-            marking = await mark(blank, slot.question, drawing, judge, calls)
+            with part.paying():
+                marking = await mark(blank, slot.question, drawing, judge, calls)
             self._late.add(save_marking(self.store, marking))
-            self._count(slot, marking)
+            self._count(slot, marking, of=part)
 
     def _unfinished(self, drawing: Drawing) -> bool:
         """Whether something of it is still to be measured or marked, for which its image is needed."""
@@ -190,8 +233,10 @@ class Runner:
             return await self._recovery.drawing(drawing)
         return True
 
-    def _count(self, slot: Slot, step: Drawing | Marking, stored: bool = False) -> None:
-        self.progress.count(slot.question.id, step.status, step.fault, step.detail, stored=stored)
+    def _count(self, slot: Slot, step: Drawing | Marking, stored: bool = False, of: Progress | None = None) -> None:
+        if of is None and self.plan.draw:
+            of = self._drawer(slot)
+        self.progress.count(slot.question.id, step.status, step.fault, step.detail, stored=stored, of=of)
         if not stored:
             self._slips.count(type(step).__name__, step.fault, step.detail)
 
@@ -199,7 +244,8 @@ class Runner:
         assert slot.arm is not None
         blank, request, old = self.backlog.blank_drawing(slot), self.backlog.request(slot), slot.stored
         rounds = self.backlog.rounds(old)
-        drawing = await draw(blank, slot.arm, request, self.store.blobs, calls, rounds)
+        with self._drawer(slot).paying():
+            drawing = await draw(blank, slot.arm, request, self.store.blobs, calls, rounds)
         if old is not None and old.status == "done" and drawing.fault in ("missing", "damaged") and old.calls:
             # Its image is lost, not its marks: they were made when it was whole.
             self._count(slot, drawing)
@@ -214,26 +260,27 @@ class Runner:
 
     async def _measure(self, slot: Slot, drawing: Drawing, probe: Probe, calls: Calls) -> None:
         """Measure what is not known yet. A drawing that cannot be measured is marked all the same."""
-        question = slot.question.id
+        question, part = slot.question.id, self.progress.part("measure", probe.evidence)
         if drawing.image is None or not self.backlog.must_measure(drawing, probe):
-            self.progress.count(question, "done", stored=True)
+            self.progress.count(question, "done", stored=True, of=part)
             return
         try:
             data = await asyncio.to_thread(self.store.blobs.get, drawing.image)
-            found = await probe.measure(data, calls)
+            with part.paying():
+                found = await probe.measure(data, calls)
         except (Fault, LostImage) as error:
             fault = lost(error)
             stop_if_pointless(fault)
-            self.progress.count(question, "failed", fault.kind, f"{probe.evidence}: {fault.detail}")
+            self.progress.count(question, "failed", fault.kind, f"{probe.evidence}: {fault.detail}", of=part)
         except LimnerError:
             raise
         except Exception as error:
             slip = unexpected(error)
-            self.progress.count(question, "failed", slip.kind, f"{probe.evidence}: {slip.detail}")
+            self.progress.count(question, "failed", slip.kind, f"{probe.evidence}: {slip.detail}", of=part)
             self._slips.count(probe.name, slip.kind, slip.detail)
         else:
             self._late.add(save_evidence(self.store, drawing.image, probe.evidence, found.backend, found.value))
-            self.progress.count(question, "done")
+            self.progress.count(question, "done", of=part)
             self._slips.count(probe.name, None, None)
 
     @property

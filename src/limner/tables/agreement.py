@@ -117,12 +117,15 @@ def _reasons(told: Iterator[tuple[str, str | None]]) -> list[str]:
 
 def agreement_csv(found: Agreement) -> str:
     """One line per number."""
+    return records(COLUMNS, agreement_records(found))
+
+
+def agreement_records(found: Agreement) -> Iterator[dict[str, Any]]:
+    """The same as plain rows."""
     head = {"exam": found.exam, "reading": found.reading}
-    told: list[dict[str, Any]] = [
-        {**head, "first": first, "second": second, "sort": sort, "measure": measure, **each.to_json()}
-        for first, second, sort, measure, each in _numbers(found)
-    ]
-    return records(COLUMNS, [*told, *({**head, **number.to_json()} for number in found.numbers)])
+    for first, second, sort, measure, each in _numbers(found):
+        yield {**head, "first": first, "second": second, "sort": sort, "measure": measure, **each.to_json()}
+    yield from ({**head, **number.to_json()} for number in found.numbers)
 
 
 def _numbers(found: Agreement) -> Iterator[tuple[str, str, str, str, Interval | Measure]]:

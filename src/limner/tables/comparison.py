@@ -16,6 +16,7 @@ COLUMNS = (
     "least", "most", "rank_low", "rank_high", "coverage", "pessimistic", "p", "p_holm", "effect", "differing",
     "needed", "verdict", "evaluator",
 )  # fmt: skip
+ACROSS_COLUMNS = ("row", "exam", "other", "judge", "score", "painter", "n", "value", "low", "high", "evaluator")
 SENTENCES = 6
 """How many pairs are told in sentences below a table; the table has them all."""
 
@@ -124,10 +125,11 @@ def _sentence(pair: Pair, found: Comparison) -> str:
 
 def comparison_csv(found: Sequence[Comparison]) -> str:
     """One line per painter and one per pair; `row` says which."""
-    return records(COLUMNS, _comparison_records(found))
+    return records(COLUMNS, comparison_records(found))
 
 
-def _comparison_records(found: Sequence[Comparison]) -> Iterator[dict[str, Any]]:
+def comparison_records(found: Sequence[Comparison]) -> Iterator[dict[str, Any]]:
+    """The same as plain rows."""
     for one in found:
         head = {"exam": one.exam, "reading": one.reading, "judge": one.evaluator.judge, "score": one.score.name}
         head |= {"by": one.by or "", "category": one.category or "", "evaluator": one.evaluator.name}
@@ -178,11 +180,11 @@ def across_tables(found: Across) -> list[Table]:
 
 def across_csv(found: Across) -> str:
     """One line per painter and exam, then one per pair of exams; `row` says which."""
-    names = ("row", "exam", "other", "judge", "score", "painter", "n", "value", "low", "high", "evaluator")
-    return records(names, _across_records(found))
+    return records(ACROSS_COLUMNS, across_records(found))
 
 
-def _across_records(found: Across) -> Iterator[dict[str, Any]]:
+def across_records(found: Across) -> Iterator[dict[str, Any]]:
+    """The same as plain rows."""
     for column in found.columns:
         for painter in found.painters:
             head = {"row": "painter", "exam": column.exam, "judge": column.judge, "score": column.score.name}

@@ -100,10 +100,11 @@ def _verdict(told: HumanInterval | None) -> str:
 
 def corrected_csv(rows: Sequence[Standing]) -> str:
     """One line per number."""
-    return records(COLUMNS, _records(rows))
+    return records(COLUMNS, corrected_records(rows))
 
 
-def _records(rows: Sequence[Standing]) -> Iterator[dict[str, Any]]:
+def corrected_records(rows: Sequence[Standing]) -> Iterator[dict[str, Any]]:
+    """The same as plain rows."""
     for row, each in corrections(rows):
         head = {key: getattr(row, key) for key in ("exam", "reading", "painter", "strategy", "judge")}
         head |= {"evaluator": row.evaluator.name, "study": each.study}

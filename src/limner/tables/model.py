@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..scoring.stats import LEAST, Interval
+from .frames import Framed, FrameRows, numbers_of
 
 MISSING = "–"
 BETWEEN = " … "
@@ -134,8 +135,8 @@ class Sheet:
             yield from block.rows
 
 
-@dataclass(frozen=True)
-class Table:
+@dataclass(frozen=True, repr=False)
+class Table(Framed):
     """One or more sheets with a caption.
 
     Attributes:
@@ -156,6 +157,20 @@ class Table:
     notes: tuple[str, ...] = ()
     footnotes: tuple[str, ...] = ()
     framed: bool = False
+
+    def tables(self) -> list[Table]:
+        """Itself."""
+        return [self]
+
+    def frame_rows(self) -> FrameRows:
+        """A row for every painter, judge or exam, with its numbers as printed."""
+        from .render.csv import HEADS, table_records
+
+        return numbers_of(*table_records(self), HEADS)
+
+    def __repr__(self) -> str:
+        """Its name and size."""
+        return f"<Table: {self.key or self.title}, {sum(1 for sheet in self.flat for _ in sheet.rows())} rows>"
 
 
 def simple_table(

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from .. import exams
-from ..core.errors import UsageError
+from ..core.errors import LostImage, StoreError, UsageError
+from ..core.images import BadImage, prepare
 from ..painters import name_and_spec
 from ..scoring.groups import find_groups, stored_exam
 from ..screening.stored import screen_drawings
+from ..store import Store
 from ..store.open import open_store
 from ..store.records import PROMPT_CUT, cut_words, load_drawings, load_exam, row_name
 from .console import console, escape
 from .model import Table, simple_table
+
+SMALL = 480
+"""The longer side of a picture that stands beside its marks."""
+MARKING_NAMES = ("painter", "strategy", "judge", "evaluator", "seed", "repeat", "status")
+MARK_NAMES = ("criterion", "value", "verdict", "reason")
 
 
 def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[str, Any]:
@@ -66,6 +75,15 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
     }
 
 
+def small_pictures(body: Mapping[str, Any], store: Store) -> dict[str, str]:
+    """The question's reference and drawings as small data URLs, by hash; what cannot be shown is left out."""
+    found = {}
+    for sha256 in filter(None, [body["reference"], *(drawing["image"] for drawing in body["drawings"])]):
+        with suppress(StoreError, BadImage, LostImage):
+            found[sha256] = prepare(store.blobs.get(sha256), SMALL, "native").url
+    return found
+
+
 def print_question(body: dict[str, Any]) -> None:
     """The same for a terminal."""
     from rich.padding import Padding
@@ -90,14 +108,43 @@ def print_question(body: dict[str, Any]) -> None:
             out.print(Padding(escape(cut_words(cut)), (0, 2)))
         for number, step in enumerate((drawing.get("notes") or {}).get("steps", ()), 1):
             out.print(Padding(f"[dim]{number}.[/dim] {escape(_told(step))}", (0, 2)))
-    texts = {criterion["id"]: criterion for criterion in body["criteria"]}
     for marking in body["markings"]:
-        title = f"{_row(marking)} marked by {marking['evaluator']}"
         if marking["status"] != "done":
-            out.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(marking['detail'] or '')}")
-            continue
-        scores = ", ".join(f"{name} {value:g}" for name, value in marking["scores"].items() if value is not None)
-        show([_marks(f"{title}: {scores or 'no score known'}", marking["marks"], texts)])
+            title, told = _marked(marking), marking["detail"] or ""
+            out.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(told)}")
+        else:
+            show([_marking_table(body, marking)])
+
+
+def mark_tables(body: Mapping[str, Any]) -> list[Table]:
+    """Every finished marking: each mark with its reason."""
+    return [_marking_table(body, marking) for marking in body["markings"] if marking["status"] == "done"]
+
+
+def mark_rows(body: Mapping[str, Any]) -> tuple[Sequence[str], list[dict[str, Any]]]:
+    """One mark a row, under the names of its columns."""
+    texts = _criteria(body)
+    rows = []
+    for marking in body["markings"]:
+        head = {name: marking[name] for name in MARKING_NAMES}
+        for mark in marking["marks"]:
+            criterion = texts.get(mark["criterion"], {})
+            known = {"text": criterion.get("text"), "top": criterion.get("top"), "weight": criterion.get("weight")}
+            rows.append(head | known | {name: mark.get(name) for name in MARK_NAMES})
+    return (*MARKING_NAMES, "criterion", "text", "top", "weight", "value", "verdict", "reason"), rows
+
+
+def _criteria(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {criterion["id"]: criterion for criterion in body["criteria"]}
+
+
+def _marked(marking: Mapping[str, Any]) -> str:
+    return f"{_row(marking)} marked by {marking['evaluator']}"
+
+
+def _marking_table(body: Mapping[str, Any], marking: Mapping[str, Any]) -> Table:
+    scores = ", ".join(f"{name} {value:g}" for name, value in marking["scores"].items() if value is not None)
+    return _marks(f"{_marked(marking)}: {scores or 'no score known'}", marking["marks"], _criteria(body))
 
 
 def _marks(title: str, marks: list[dict[str, Any]], criteria: dict[str, Any]) -> Table:
@@ -112,7 +159,7 @@ def _marks(title: str, marks: list[dict[str, Any]], criteria: dict[str, Any]) ->
     return simple_table(title, heads, rows, prose=["criterion", "reason"], rules=range(1, len(rows)))
 
 
-def _row(body: dict[str, Any]) -> str:
+def _row(body: Mapping[str, Any]) -> str:
     return row_name(body["painter"], body.get("strategy", "direct"))
 
 

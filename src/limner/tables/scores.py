@@ -166,10 +166,11 @@ def _breakdown(standing: Standing, tag: str, protocol: Protocol[Any], scores: Se
 
 def standings_csv(standings: Sequence[Standing]) -> str:
     """One line per number, on the questions that painters are compared on."""
-    return records(COLUMNS, _records(standings))
+    return records(COLUMNS, standing_records(standings))
 
 
-def _records(standings: Sequence[Standing]) -> Iterator[dict[str, Any]]:
+def standing_records(standings: Sequence[Standing]) -> Iterator[dict[str, Any]]:
+    """The same as plain rows."""
     for row in standings:
         head = {key: getattr(row, key) for key in HEAD} | {"evaluator": row.evaluator.name}
         views = [("", "", row.numbers)]

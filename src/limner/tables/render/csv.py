@@ -11,6 +11,8 @@ from ..model import MISSING, Cell, Table, TableRow
 from .parts import PUBLISHED, clean
 
 ABOUT = ("painter", "strategy", "judge", "evaluator", "reading", "n")
+HEADS = ("table", "group", "row", "source", *(name for name in ABOUT if name != "n"), "differs")
+"""Columns of words, whatever stands in them."""
 STORE = "store"
 ENDS = {"low": "low", "high": "high", "least": "least", "most": "most", "n": "few"}
 """What stands beside a number in columns of their own, where there is any: its head, and what the cell calls it."""
@@ -18,6 +20,11 @@ ENDS = {"low": "low", "high": "high", "least": "least", "most": "most", "n": "fe
 
 def render(table: Table) -> str:
     """The table as CSV, never turned. `source` tells published rows from a store's."""
+    return records(*table_records(table))
+
+
+def table_records(table: Table) -> tuple[list[str], list[dict[str, str]]]:
+    """The same as plain rows, under their names."""
     rows = []
     ends: dict[str, None] = {}
     for sheet in table.flat:
@@ -33,7 +40,7 @@ def render(table: Table) -> str:
     names = ["table", "group", "row", "source", *ABOUT, "coverage", "differs"]
     for path in paths:
         names += [name for name in (path, *(f"{path} {end}" for end in ENDS)) if name in ends]
-    return records(names, ({key: clean(value) for key, value in row.items()} for row in rows))
+    return names, [{key: clean(value) for key, value in row.items()} for row in rows]
 
 
 def records(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:

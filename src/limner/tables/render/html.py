@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape as _escape
 
 from ..model import Cell, Column, RowBlock, Sheet, Table
@@ -26,7 +26,7 @@ STYLE = """
 .limner-table sup { line-height: 0; }
 .limner-table .interval { display: block; font-size: 80%; color: #777; font-weight: normal; }
 .limner-table .covered { font-size: 80%; color: #777; }
-.limner-table .notes { font-size: 85%; max-width: 70em; color: #555; padding-left: 1.2em; }
+.limner-table .notes { font-size: 85%; max-width: 70em; opacity: 0.75; padding-left: 1.2em; }
 """.strip()
 
 
@@ -50,9 +50,16 @@ def fragment(table: Table) -> str:
     return "\n".join(_fragment(table)) + "\n"
 
 
-def _fragment(table: Table) -> Iterator[str]:
+def fragments(tables: Iterable[Table]) -> str:
+    """Several tables below each other, with their style once."""
+    lines = [line for n, table in enumerate(tables) for line in _fragment(table, styled=not n)]
+    return "\n".join(lines) + "\n"
+
+
+def _fragment(table: Table, *, styled: bool = True) -> Iterator[str]:
     yield f'<div class="limner-table" id="{escape(table.key.replace(":", "-"))}">'
-    yield f"<style>\n{STYLE}\n</style>"
+    if styled:
+        yield f"<style>\n{STYLE}\n</style>"
     first, *rest = table.caption or (table.title,)
     yield f'<p class="caption"><strong>{escape(first)}</strong> {escape(" ".join(rest))}</p>'
     for sheet in table.sheets:

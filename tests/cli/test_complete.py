@@ -1,0 +1,189 @@
+"""Tab: commands, options and names, from the shell's own words, with nothing heavy loaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from click.shell_completion import ShellComplete
+
+from limner.cli import COMMANDS, complete, limner
+from limner.exams import kind, kinds
+from limner.painters import CONTROLS
+from limner.tables.paper import known
+from tests.cli.conftest import Marked
+from tests.cli.invoke import limner as command
+from tests.cli.test_start import HEAVY
+
+SHELLS = {
+    "bash": "complete -o nosort -F _limner_completion limner",
+    "zsh": "#compdef limner",
+    "fish": "complete --no-files",
+}
+
+
+def offered(*words: str) -> list[str]:
+    """What is offered for the last of these words."""
+    *before, incomplete = words
+    found = ShellComplete(limner, {}, "limner", complete.VARIABLE).get_completions(list(before), incomplete)
+    return [str(item.value) for item in found]
+
+
+def test_commands_and_options() -> None:
+    assert offered("sc") == ["scores"]
+    assert set(offered("")) == set(COMMANDS)
+    assert offered("run", "sample/genexam", "--pur") == ["--purse"]
+    assert offered("scores", "genexam", "--reading", "") == ["careful", "paper", "release"]
+
+
+@pytest.mark.parametrize("name", ["run", "draw", "mark", "scores", "compare", "agree", "show", "export", "estimate"])
+def test_exams(name: str) -> None:
+    assert set(offered(name, "")) >= {*kinds(), *(f"sample/{kind}" for kind in kinds())}
+    assert offered(name, "sample/gen") == ["sample/genexam"]
+
+
+def test_exams_of_several() -> None:
+    assert offered("report", "-o", "x", "sample/m") == offered("plot", "heatmap", "sample/m") == ["sample/mmmg"]
+    Path("mine.toml").write_text("")
+    Path("limner.toml").write_text("")
+    assert offered("run", "mi") == ["mine.toml"]
+    assert offered("run", "limn") == []
+
+
+def test_painters() -> None:
+    assert offered("run", "genexam", "--painter", "control/") == [f"control/{name}" for name in CONTROLS]
+    assert "folder/" in offered("run", "genexam", "--painter", "")
+    assert offered("run", "genexam", "--painter", "mine=fold") == ["mine=folder/"]
+    assert "openai/gpt-image-1" in offered("run", "genexam", "--painter", "openai/")
+    assert "openai/gpt-6-sol" not in offered("run", "genexam", "--painter", "openai/")
+    Path("limner.toml").write_text('[painters."here/mine"]\n[panels.three]\n[models."here/judge"]\n')
+    assert offered("run", "genexam", "--painter", "here") == ["here/mine"]
+    assert offered("run", "genexam", "--judge", "panel") == ["panel/three"]
+    assert offered("run", "genexam", "--judge", "here") == ["here/judge"]
+    Path("limner.toml").write_text("[[[ not TOML")
+    assert offered("run", "genexam", "--painter", "control/b") == ["control/blank"]
+
+
+def test_judges_presets_strategies_tables() -> None:
+    assert offered("run", "genexam", "--judge", "ocr") == ["ocr", "ocr/mentions"]
+    assert "openai/gpt-6-sol" in offered("mark", "genexam", "--judge", "openai/gpt-6")
+    for name in kinds():
+        assert offered("run", f"sample/{name}", "--preset", "") == list(kind(name).all_presets), name
+    assert set(offered("run", "other", "--preset", "")) == {one for name in kinds() for one in kind(name).all_presets}
+    assert offered("draw", "genexam", "--strategy", "rewrite+ed") == ["rewrite+edit"]
+    assert set(offered("table", "")) == set(known())
+    assert offered("table", "genexam:table2") == ["genexam:table2"]
+
+
+@pytest.mark.parametrize("place", ["{store}", "sqlite:///{store}/limner.db"])
+def test_names_of_a_store(marked: Marked, place: str) -> None:
+    store = place.format(store=marked.store)
+    assert offered("scores", "--store", store, "genexam", "--painter", "t")[:2] == ["two", "transformers/"]
+    assert offered("compare", "--store", store, "genexam", "--without", "") == ["one", "two"]
+    assert offered("scores", "--store", store, "genexam", "--judge", "replay/")[0] == marked.judge
+    assert offered("scores", "--store", store, "mmmg", "--without", "") == []
+    with mock.patch.dict(os.environ, {"LIMNER_STORE": store}):
+        assert offered("compare", "genexam", "--without", "o") == ["one"]
+
+
+def test_a_store_that_is_not_there_or_none(tmp_path: Path) -> None:
+    (tmp_path / "limner.db").write_bytes(b"no database")
+    for store in (tmp_path / "none", tmp_path, "postgresql://localhost/x?blobs=y"):
+        assert offered("compare", "--store", str(store), "genexam", "--without", "") == []
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_scripts(shell: str) -> None:
+    said = command("completion", shell).out
+    assert f"_LIMNER_COMPLETE={shell}_complete" in said
+    assert SHELLS[shell] in said
+
+
+def test_the_controls_are_all_there() -> None:
+    assert complete.CONTROLS == CONTROLS
+
+
+@pytest.mark.parametrize(
+    ("words", "at", "expected"),
+    [
+        ("limner table gen", 2, [f"genexam:{name}" for name in ("table1", "table2")]),
+        ("limner table genexam :", 3, ["table1", "table2"]),
+        ("limner table genexam : table", 4, ["table1", "table2"]),
+        ("limner run genexam --painter mine = cont", 6, ["control/reference", "control/blank"]),
+        ("limner run genexam --painter mine =", 5, ["control/reference", "control/blank"]),
+    ],
+)
+def test_bash_breaks_words(words: str, at: int, expected: list[str]) -> None:
+    told = {"COMP_WORDS": words.replace(" ", "\n"), "COMP_CWORD": str(at)}
+    with mock.patch.dict(os.environ, told):
+        shell = complete.LimnerBash(limner, {}, "limner", complete.VARIABLE)
+        lines = shell.complete().splitlines()
+    assert [line.removeprefix("plain,") for line in lines][:2] == expected
+
+
+def test_nothing_heavy_is_loaded(marked: Marked) -> None:
+    """Of the names that are asked for most."""
+    code = (
+        "import json, sys\nfrom click.shell_completion import ShellComplete\nfrom limner.cli import limner\n"
+        "for words in json.loads(sys.argv[1]):\n"
+        "    assert ShellComplete(limner, {}, 'limner', 'X').get_completions(words, ''), words\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    asked: list[Any] = [["run"], ["table"]]
+    asked += [["run", "genexam", "--store", str(marked.store), f"--{name}"] for name in ("painter", "judge", "preset")]
+    done = subprocess.run([sys.executable, "-c", code, json.dumps(asked)], capture_output=True, text=True, check=True)
+    assert not HEAVY & set(json.loads(done.stdout))
+
+
+@pytest.mark.slow
+def test_in_a_real_bash(marked: Marked, tmp_path: Path) -> None:
+    """Tab is pressed in bash itself, where a word has colons too."""
+    if shutil.which("bash") is None:
+        pytest.skip("no bash")
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    program = tmp_path / "limner"
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from limner.cli import main; main()' \"$@\"\n", "utf-8")
+    program.chmod(0o755)
+    script = tmp_path / "rc"
+    script.write_text(
+        "PS1='> '\nbind 'set enable-bracketed-paste off'\neval \"$(limner completion bash)\"\necho ready\n"
+    )
+    leader, follower = pty.openpty()
+    env = {"PATH": path, "TERM": "dumb", "HOME": str(tmp_path), "LIMNER_STORE": str(marked.store)}
+    shell = subprocess.Popen(
+        ["bash", "--rcfile", script, "-i"], stdin=follower, stdout=follower, stderr=follower, env=env, cwd=tmp_path,
+        start_new_session=True,
+    )  # fmt: skip
+    os.close(follower)
+
+    def until(wanted: str) -> str:
+        said = ""
+        while wanted not in said:
+            said += os.read(leader, 4096).decode()
+        return said
+
+    try:
+        until("ready")
+        for typed, whole in (
+            ("limner sco\t", "scores "),
+            ("limner table genexam:table3\t", "genexam:table3"),
+            ("limner run sample/worl\t", "sample/worldgenbench "),
+            ("limner scores genexam --without o\t", "--without one "),
+        ):
+            os.write(leader, b"\x15" + typed.encode())
+            until(whole)
+        os.write(leader, b"\x15limner table genexam:table3\t\t")
+        assert "table3b" in until("table3b")
+    finally:
+        os.close(leader)
+        shell.kill()
+        shell.wait()

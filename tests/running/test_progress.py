@@ -1,0 +1,59 @@
+"""Where a run stands: the parts of those who take part add up to the whole, in steps and in money."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import limner
+from limner.running.progress import Progress, duration
+from tests.fakes import ChatServer
+from tests.support import JUDGE, SmallExam, write_settings
+
+
+@pytest.fixture
+def ended(small_exam: SmallExam, chat: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Progress:
+    """A run of two painters, one of which lacks a drawing, under a judge that costs money."""
+    monkeypatch.chdir(tmp_path)
+    write_settings(tmp_path, chat.base_url)
+    first = limner.run("genexam", painters=[f"one=folder/{small_exam.drawings}"], data=small_exam.data, store="s")
+    assert first.parts["draw", "one"].done == 4
+    small_exam.drawing(small_exam.ids[0]).unlink()
+    painters = [f"one=folder/{small_exam.drawings}", f"two=folder/{small_exam.drawings}"]
+    return limner.run("genexam", painters=painters, judges=[JUDGE], data=small_exam.data, store="s")
+
+
+def test_parts_are_the_whole(ended: Progress) -> None:
+    parts = ended.parts
+    assert set(parts) >= {("draw", "one"), ("draw", "two"), ("mark", JUDGE)}
+    for name in ("total", "done", "stored", "failed", "not_applicable", "settled", "unpriced", "doubted"):
+        assert sum(getattr(part, name) for part in parts.values()) == getattr(ended, name), name
+    assert all(part.settled == part.total for part in parts.values())
+    assert sum(part.spent for part in parts.values()) == pytest.approx(ended.spent)
+    assert parts["mark", JUDGE].spent == pytest.approx(ended.spent)
+    assert ended.spent > 0
+    assert parts["draw", "two"].failures == {"missing": 1}
+    assert ended.waiting == {}
+
+
+def test_in_words() -> None:
+    found = Progress(total=10, started=0.0)
+    assert found.describe(5.0) == "0/10 done · 0 failed · 0.0/s · $0.0000"
+    found.count("q", "done")
+    found.count("q", "done", stored=True)
+    found.count("q", "not_applicable")
+    found.count("q", "failed", "refused", "no")
+    found.spent, found.unpriced, found.doubted = 0.5, 2, 1
+    assert found.describe(4.0) == (
+        "4/10 done · 1 from store · 1 not applicable · 1 failed · 0.5/s · "
+        "$0.5000 + 2 unpriced (1 at their bound: usage not credible) · 12s left"
+    )
+    assert repr(Progress(total=1, done=1)) == "<Progress: 1/1 done · 0 failed · $0.0000>"
+    assert found.seconds_left(4.0) == 12.0
+    assert Progress(total=1, done=1, started=0.0).seconds_left(1.0) is None
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.4, "0s"), (59.6, "1m00s"), (3599.7, "1h00m"), (90000, "25h00m")])
+def test_times(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
