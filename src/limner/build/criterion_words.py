@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from .points import compound, general
 
@@ -16,14 +17,7 @@ _TASK = re.compile(
     r"|the\s+(?:instructions|requirements|assignment)\b|what\s+(?:was|is)\s+asked|what\s+the\s+(?:prompt|question|task)\b)",
     re.IGNORECASE,
 )
-_TRIVIAL = frozenset(
-    "is are was has have does do can be been being a an the of in on at to with or and some any all one more least "
-    "there it its image picture drawing figure diagram illustration sheet page canvas something anything nothing thing "
-    "things object objects element elements content contents visual visible shown show shows drawn draw contain "
-    "contains contained line lines shape shapes mark marks colour colours color colors pixel pixels background "
-    "foreground edge edges border side sides part parts two-dimensional flat empty blank not entirely completely "
-    "looked seen look see viewed width height size form kind sort".split()
-)
+_TRIVIAL = frozenset((Path(__file__).parent / "trivial_words.txt").read_text(encoding="utf-8").split())
 """Words that are true of whatever was drawn."""
 _EITHER = re.compile(
     r"\b(?:present\s+or\s+(?:absent|missing)|(\w+)\s+or\s+(?:not|un)\s?\1|(?<!whether\s)or\s+not\b|,\s*or\s+the\s+same)",
@@ -44,7 +38,8 @@ _FILE = re.compile(
     r"\b(?:file|stored|saved|megabytes?|kilobytes?|vector\s+graphic|software|metadata|by\s+hand)\b", re.I
 )
 _HIDDEN = re.compile(
-    r"\b(?:invisible|hidden\s+(?:under|behind|from)|unseen|out\s+of\s+sight|(?:nobody|no\s+one)\s+\w+|seen\s+from\s+behind|not\s+drawn"
+    r"\b(?:invisible|hidden\s+(?:under|behind|from)|unseen|out\s+of\s+sight|(?:nobody|no\s+one)\s+\w+"
+    r"|seen\s+from\s+behind|not\s+drawn"
     r"|(?:back|reverse|rear|underside)(?:\s+side)?\s+of\s+the\s+(?:\w+\s+)?(?:part|sheet|page|picture|paper|object)"
     r"|reverse\s+side|drawn\s+(?:before|after|first|last))\b",
     re.IGNORECASE,

@@ -13,6 +13,7 @@ from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
 from ..running.estimate import Estimate
 from ..running.progress import Progress
+from ..store.certificates import newest_certificates
 from .certification import JudgeExam
 from .examine import MarkedTrial, Step
 from .proof import RubricProof, WordRules, make_proof, unkilled
@@ -71,6 +72,26 @@ class ProofRun:
         """What could not be tried, why, and for how many questions."""
         counted = Counter((what, why) for one in self.trials for what, why in one.impossible.items())
         return [{"picture": what, "why": why, "questions": count} for (what, why), count in counted.items()]
+
+    def told(self, proof: RubricProof, seed: int) -> dict[str, Any]:
+        """The proof as plain JSON, with who proved it, on what, and what could not be tried."""
+        found = self.found
+        there = newest_certificates(found.store, found.exam.name).get(found.setup)
+        marked = proof.marked
+        costs = [one.cost for one in marked]
+        return {
+            "exam": found.exam.name,
+            "judge": found.judge.name,
+            "examined": None if there is None else there.day,
+            "setup": dict(found.judge.setup),
+            "seed": seed,
+            "questions": len(self.trials),
+            "asked": len(marked),
+            "failed": sum(one.fault is not None for one in marked),
+            "cost": None if None in costs else sum(cost or 0.0 for cost in costs),
+            "impossible": self.impossible(),
+            **proof.to_json(),
+        }
 
     def _steps(self, trials: Sequence[Trial]) -> list[Step]:
         return self.found.examination.steps(trials)
