@@ -8,7 +8,6 @@ from typing import Any
 from ..certify.bias import CLEAN, UNSEEN
 from ..certify.examine import MarkedTrial
 from ..certify.proof import CriterionProof, RubricProof
-from ..certify.proof_trials import BLANK
 from ..core.marks import Criterion
 from ..core.protocol import Protocol
 from ..store import Blobs
@@ -37,8 +36,6 @@ def proof_page(body: Mapping[str, Any], proof: RubricProof, protocol: Protocol[A
 
 def _section(one: CriterionProof, marked: Iterable[MarkedTrial], protocol: Protocol[Any]) -> PageSection:
     wanted = [CLEAN, *(reason.picture for reason in one.reasons if reason.picture), *one.killed[:1]]
-    if not any(reason.picture for reason in one.reasons):
-        wanted.append(BLANK)
     if any(reason.kind == "guessed" for reason in one.reasons):
         wanted.append(UNSEEN)
     there = {each.trial.kind: each for each in marked}

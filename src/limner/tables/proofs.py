@@ -64,8 +64,18 @@ def _pictures(body: Mapping[str, Any]) -> Table:
             f"not possible for {one['questions']} of {body['questions']} questions: {one['picture']}: {one['why']}"
         )
     title = f"{body['exam']} · proof of the rubric by {body['judge']} · seed {body['seed']}"
-    heads = ["picture", "must", "as it must", "not so", "undecided"]
+    heads = ["picture", "must be so", "it is so", "it is not", "undecided"]
     return simple_table(title, heads, rows, notes, prose=("picture",))
+
+
+def _impossible(body: Mapping[str, Any]) -> list[str]:
+    together: dict[tuple[str, int], list[str]] = {}
+    for one in body["impossible"]:
+        together.setdefault((one["why"], one["questions"]), []).append(PICTURES.get(one["picture"], one["picture"]))
+    return [
+        f"not possible for {count} of {body['questions']} questions: {', '.join(names)} ({why})"
+        for (why, count), names in together.items()
+    ]
 
 
 def _verdicts(body: Mapping[str, Any]) -> Table:
