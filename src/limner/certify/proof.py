@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -47,7 +48,7 @@ class CriterionProof(Plain):
     """What is known of one criterion.
 
     Attributes:
-        shared: Whether every question of the exam has it in the same words, so that it is the exam's, not the rubric's.
+        shared: Whether it is the exam's own, the same for every question, and none of the rubric's.
         met: By kind of picture, whether it was met in full; None where the judge did not decide.
         killed: Corruptions in which it was no longer met.
         survived: Corruptions that take away what it names, in which it was met all the same.
@@ -121,10 +122,13 @@ class RubricProof:
         }
 
 
-def shared_criteria(criteria: Iterable[Sequence[Criterion]]) -> frozenset[tuple[str, str]]:
-    """Id and text of the criteria that all of several questions have; of one question alone nobody can say."""
-    sets = [frozenset((one.id, one.text) for one in some) for some in criteria]
-    return frozenset.intersection(*sets) if len(sets) > 1 else frozenset()
+def shared_criteria(questions: Sequence[Question[Any]], protocol: Protocol[Any]) -> frozenset[tuple[str, str]]:
+    """Id and text of the exam's own criteria: all of several questions have them, and no rubric says them."""
+    if len(questions) < 2:
+        return frozenset()
+    sets = [frozenset((one.id, one.text) for one in protocol.criteria(question)) for question in questions]
+    rubric = questions[0].rubric.model_dump_json()
+    return frozenset(one for one in frozenset.intersection(*sets) if json.dumps(one[1])[1:-1] not in rubric)
 
 
 def unkilled(marked: Iterable[MarkedTrial], protocol: Protocol[Any]) -> set[str]:
@@ -151,7 +155,7 @@ def make_proof(
     by: dict[str, list[MarkedTrial]] = {question.id: [] for question in questions}
     for one in marked:
         by[one.trial.question.id].append(one)
-    shared = shared_criteria(protocol.criteria(question) for question in questions)
+    shared = shared_criteria(questions, protocol)
     criteria: list[CriterionProof] = []
     passes: dict[str, dict[str, Passes]] = {}
     repeats: list[tuple[str, tuple[float | None, ...]]] = []
@@ -189,21 +193,15 @@ def _proved(
     killed = tuple(name for name in tests if met[name] is False)
     survived = tuple(name for name in tests if met[name] and must[name] == "fall")
     found: list[MendReason] = []
-    if met.get(CLEAN) is False:
+    steady = {value for value in again.get(CLEAN, again.get(BLANK, ())) if value is not None}
+    if len(steady) > 1:
+        shown = CLEAN if CLEAN in again else BLANK
+        found.append(MendReason("unsteady", MARKS, "asked twice about the same picture, answered differently", shown))
+    elif met.get(CLEAN) is False:
         found.append(MendReason("reference", MARKS, "not met by the reference" + _why(marked, criterion), CLEAN))
-    if met.get(BLANK) and not shared:
-        found.append(MendReason("blank", MARKS, "met by a white sheet", BLANK))
-    if met.get(CLEAN) and not killed and not shared:
-        if survived:
-            said = f"still met where what it names is gone: {_listed(survived)}"
-            found.append(MendReason("unkilled", MARKS, said, survived[0]))
-        elif len(tests) > 1 and all(met[name] for name in tests):
-            found.append(MendReason("unkilled", MARKS, f"no corruption changes it: {_listed(tests)}", tests[0]))
-    if met.get(UNSEEN) and not shared:
-        found.append(MendReason("guessed", MARKS, "answered yes without a picture"))
-    known = {value for value in again.get(CLEAN, again.get(BLANK, ())) if value is not None}
-    if len(known) > 1:
-        found.append(MendReason("unsteady", MARKS, "asked twice about the same picture, answered differently", CLEAN))
+    # A criterion about an absence is met by a white sheet; what a corruption takes away can fail all the same.
+    if not killed and not shared:
+        found += _loose(met, tests, survived)
     found += [MendReason(kind, WORDS, detail) for kind, detail in words]
     verdict: ProofVerdict = "undecided"
     if found:
@@ -215,6 +213,19 @@ def _proved(
     return CriterionProof(
         question.id, criterion.id, criterion.text, shared, met, killed, survived, verdict, tuple(found)
     )
+
+
+def _loose(met: Mapping[str, bool | None], tests: Sequence[str], survived: Sequence[str]) -> Iterator[MendReason]:
+    """Why a criterion that nothing has taken away seems to hold whatever is drawn."""
+    if met.get(CLEAN) and survived:
+        said = f"still met where what it names is gone: {_listed(survived)}"
+        yield MendReason("unkilled", MARKS, said, survived[0])
+    elif met.get(CLEAN) and len(tests) > 1 and all(met[name] for name in tests):
+        yield MendReason("unkilled", MARKS, f"no corruption changes it: {_listed(tests)}", tests[0])
+    if met.get(BLANK):
+        yield MendReason("blank", MARKS, "met by a white sheet", BLANK)
+    if met.get(UNSEEN):
+        yield MendReason("guessed", MARKS, "answered yes without a picture")
 
 
 def _guesses(
