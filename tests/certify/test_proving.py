@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import os
+import random
 import re
 import signal
 from collections import Counter
@@ -18,7 +19,7 @@ import pytest
 from PIL import Image
 
 from limner.certify.proof_trials import CORRUPTIONS
-from tests.certify.asking import Asked, know_lines, known, read, write_labelled_exam
+from tests.certify.asking import Asked, know_lines, known, read, store_lines, write_labelled_exam
 from tests.chaos.server import Answer, Misbehaving, Seen, chat_reply, says
 from tests.cli.invoke import Said, limner
 from tests.fakes.truth import RATINGS
@@ -27,6 +28,8 @@ from tests.painters.controls.pictures import labelled
 from tests.support import Gated
 
 COUNT = 3
+REAL = "Engineering_34"
+"""A question of the release that names a label which OCR reads in its reference."""
 ALWAYS, NEVER, BROAD = "Does the frame stand on solid ground?", "Is the frame three days old?", "Is all of it correct?"
 
 
@@ -151,9 +154,10 @@ def test_without_references_the_rest_is_done_and_the_lack_is_told(scene: ProofSc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("at", [2, 15])
-def test_killed_at_a_request_it_pays_for_nothing_twice(tmp_path: Path, at: int) -> None:
-    data, _ = write_labelled_exam(tmp_path, 2)
+def test_killed_at_a_request_it_pays_for_nothing_twice(tmp_path: Path) -> None:
+    at = random.Random(18).randint(2, 14)
+    data, lines = write_labelled_exam(tmp_path, 2)
+    store_lines(tmp_path / "store", lines)
     with Misbehaving(seeing) as server:
         known(tmp_path, server)
         words = ("exam", "prove", "genexam", "--data", data, "--judge", "fake/judge", "--store", "store", "--json")
@@ -174,19 +178,21 @@ def test_killed_at_a_request_it_pays_for_nothing_twice(tmp_path: Path, at: int) 
         ended = again.end()
         assert ended.returncode == 0, ended.stderr
         body = json.loads(ended.stdout)
-        counted = Counter(seen.body for seen in server.seen)
-    # The reference is asked about twice on purpose; what was in flight at the kill was not answered.
+    # What was in flight at the kill was not answered, and is asked once more; nothing else is.
     assert len(server.seen) == body["asked"] + 1
-    assert max(counted.values()) <= 3
+    counted = Counter(seen.body for seen in server.seen)
+    wanted = Counter(seen.body for seen in server.seen[:at] + server.seen[at + 1 :])
+    assert counted - wanted == Counter([server.seen[at].body])
+    assert (body["failed"], body["mend"]) == (0, [])
 
 
 @pytest.mark.slow
 def test_the_ocr_examiner_proves_on_real_references_and_never_takes_its_silence_for_a_failure(tmp_path: Path) -> None:
     folder = released("genexam")
-    there = sorted(path.stem for path in (folder / "images").rglob("*.png"))[:2]
-    words = ("--data", folder, "--ids", ",".join(there), "--judge", "ocr", "--store", tmp_path / "store")
+    words = ("--data", folder, "--ids", REAL, "--judge", "ocr", "--store", tmp_path / "store")
     body = limner("exam", "prove", "genexam", *words, "--json").json()
-    assert body["questions"] == 2
+    assert body["questions"] == 1
+    assert body["criteria"]["proved"] > 0
     assert body["criteria"]["undecided"] > 0
     assert not any(reason["by"] == "marks" for one in body["mend"] for reason in one["reasons"])
     assert body["pictures"]["clean"]["wrong"] == []

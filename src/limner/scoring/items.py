@@ -14,7 +14,7 @@ from .comparable import Comparable, On, comparable
 from .entries import Entry, Group
 from .parts import shares
 from .stats import LEAST, Interval, Measure, wilson
-from .stats.items import GROUP, LEAST_PAINTERS, ItemTable, discrimination, group_size, item_total
+from .stats.items import GROUP, LEAST_PAINTERS, ItemTable, Values, discrimination, group_size, item_total
 from .stats.types import NEAR, Plain
 
 FLAGS = {
@@ -149,8 +149,8 @@ def _row(
     question: str,
     criterion: str | None,
     text: str,
-    given: dict[str, float],
-    rest: dict[str, float],
+    given: Values,
+    rest: Values,
     differ: Measure,
 ) -> ItemRow:
     n, mean = len(given), fmean(given.values())

@@ -42,7 +42,8 @@ def _tables(found: ItemStatistics, exam: str, flagged: bool) -> Iterator[Table]:
 
 def _cells(row: ItemRow, differ: bool = False) -> list[str | Cell]:
     right = row.right
-    share = interval_cell(*(None if end is None else 100 * end for end in (right.value, right.low, right.high)), 0)
+    value, low, high = (None if end is None else 100 * end for end in (right.value, right.low, right.high))
+    share = interval_cell(value, low, high, 0)
     cells: list[str | Cell] = [share, _told(row.item_total), _told(row.discrimination)]
     if differ:
         cells.append(MISSING if row.differ.value is None else f"{100 * row.differ.value:.0f}% of {row.differ.n}")

@@ -43,7 +43,13 @@ def _pictures(body: Mapping[str, Any]) -> Table:
     for kind, found in body["pictures"].items():
         right = "passes" if kind == CLEAN else "fails"
         wrong = "fails" if kind == CLEAN else "passes"
-        rows.append([PICTURES[kind], right, *(str(found[word]) for word in (right, wrong, "undecided"))])
+        rows.append(
+            [
+                PICTURES[kind],
+                "pass" if kind == CLEAN else "fail",
+                *(str(found[word]) for word in (right, wrong, "undecided")),
+            ]
+        )
     guess, repeat = body["guessed"], body["repeats"]
     notes = []
     if guess["value"] is None:
@@ -59,12 +65,9 @@ def _pictures(body: Mapping[str, Any]) -> Table:
         )
     else:
         notes.append("asked twice about the same picture: nothing decided twice")
-    for one in body["impossible"]:
-        notes.append(
-            f"not possible for {one['questions']} of {body['questions']} questions: {one['picture']}: {one['why']}"
-        )
+    notes += _impossible(body)
     title = f"{body['exam']} · proof of the rubric by {body['judge']} · seed {body['seed']}"
-    heads = ["picture", "must be so", "it is so", "it is not", "undecided"]
+    heads = ["picture", "must", "does", "does not", "undecided"]
     return simple_table(title, heads, rows, notes, prose=("picture",))
 
 
