@@ -25,7 +25,7 @@ _EITHER = re.compile(
 )
 _HAPPENED = re.compile(r"^\s*(?:was|were|did|had|will|would|could|might)\b", re.IGNORECASE)
 _SENSES = re.compile(
-    r"\b(?:smells?|tastes?|sounds?|hears?|noise|humming|feels?|felt|heavier|lighter\s+than\s+it\s+looks|weighs?"
+    r"\b(?:smells?|tastes?|hears?|makes?\s+(?:an?\s+)?(?:\w+\s+)?(?:sound|noise)(?!\s+waves?)|feels?|felt|heavier|lighter\s+than\s+it\s+looks|weighs?"
     r"|fragrant|loud)\b",
     re.IGNORECASE,
 )
@@ -92,7 +92,7 @@ def invisible(words: str) -> str | None:
     """
     plain = _QUOTED.sub(" ", words)
     for pattern, said in _UNSEEN.items():
-        if match := pattern.search(words if pattern is _HIDDEN else plain):
+        if match := pattern.search(plain):
             return f'{said}: "{match[0].strip()}"'
     return None
 

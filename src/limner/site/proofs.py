@@ -7,7 +7,7 @@ from typing import Any
 
 from ..certify.bias import CLEAN, UNSEEN
 from ..certify.examine import MarkedTrial
-from ..certify.proof import CriterionProof, RubricProof
+from ..certify.proof import WORDS, CriterionProof, RubricProof
 from ..core.marks import Criterion
 from ..core.protocol import Protocol
 from ..store import Blobs
@@ -25,13 +25,15 @@ def proof_page(body: Mapping[str, Any], proof: RubricProof, protocol: Protocol[A
     for one in proof.marked:
         if not one.repeat:
             by.setdefault(one.trial.question.id, []).append(one)
-    sections = [_section(one, by.get(one.question, []), protocol) for one in proof.mend[:MOST]]
+    # What was seen comes before what only the words say.
+    ordered = sorted(proof.mend, key=lambda one: all(reason.by == WORDS for reason in one.reasons))
+    sections = [_section(one, by.get(one.question, []), protocol) for one in ordered[:MOST]]
     left = len(proof.mend) - len(sections)
     about = "Red: what makes the criterion one to mend."
     if left:
         about += f" Pictures of the first {MOST} criteria; {left} more stand in the table."
     title = f"Proof of the rubric of {body['exam']} by {body['judge']}"
-    return single_page(title, proof_tables(body), "What is to be mended", about, sections, blobs)
+    return single_page(title, proof_tables(body), "The criteria to mend, in pictures", about, sections, blobs)
 
 
 def _section(one: CriterionProof, marked: Iterable[MarkedTrial], protocol: Protocol[Any]) -> PageSection:

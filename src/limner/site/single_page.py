@@ -24,7 +24,7 @@ figure img { max-width: 100%; border: 1px solid #8888; }
 figure table { border-collapse: collapse; font-size: 85%; width: 100%; }
 figure td { border-top: 1px solid #8884; padding: .15em .4em; vertical-align: top; }
 .wrong { color: #b3261e; font-weight: 600; }
-body .limner-table td.words { white-space: normal; min-width: 14em; }
+body .limner-table td.words { white-space: normal; }
 .said { color: #555; margin: .2em 0 .6em; max-width: 60em; }
 """
 
