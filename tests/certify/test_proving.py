@@ -124,6 +124,14 @@ def test_a_rubric_is_proved_and_bad_criteria_are_listed(scene: ProofScene) -> No
     assert every["asked"] == len(scene.server.seen) == estimate["steps"] > asked
     assert [one["text"] for one in every["mend"]] == list(bad)
 
+    # A certificate asks about the same pictures: they are paid for.
+    before = len(scene.server.seen)
+    words = ("--exam", "genexam", "--store", "store", "--every-dose", "--json")
+    steps = limner("examine-judge", "fake/judge", *words).json()["asked"]
+    assert len(scene.server.seen) - before < steps - before / 2
+    assert max(Counter(seen.body for seen in scene.server.seen).values()) == 2, "what is asked twice on purpose"
+    assert "the judge was not examined" not in scene.prove().out
+
 
 @pytest.mark.slow
 def test_a_budget_stops_it_and_the_next_run_goes_on(scene: ProofScene) -> None:

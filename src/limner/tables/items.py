@@ -29,6 +29,9 @@ def _tables(found: ItemStatistics, exam: str, flagged: bool) -> Iterator[Table]:
     questions, criteria = kept(found.questions), kept(found.criteria)
     count = len(found.painters)
     title = f"{exam} · items under {found.evaluator.told} · {count} {'painter' if count == 1 else 'painters'}"
+    if flagged and not questions and not criteria:
+        yield simple_table(f"{title} · nothing is flagged", [], [])
+        return
     heads = ["question", "right", "item-total", "discrimination", "flags"]
     above = [] if count >= LEAST else [f"only {count}: numbers of so few painters say little, and have no interval"]
     yield simple_table(title, heads, [[row.question, *_cells(row)] for row in questions], _notes(found), above=above)
@@ -43,7 +46,7 @@ def _tables(found: ItemStatistics, exam: str, flagged: bool) -> Iterator[Table]:
 def _cells(row: ItemRow, differ: bool = False) -> list[str | Cell]:
     right = row.right
     value, low, high = (None if end is None else 100 * end for end in (right.value, right.low, right.high))
-    share = interval_cell(value, low, high, 0)
+    share = interval_cell(value, low, high, 0, right.n if right.n < LEAST else None)
     cells: list[str | Cell] = [share, _told(row.item_total), _told(row.discrimination)]
     if differ:
         cells.append(MISSING if row.differ.value is None else f"{100 * row.differ.value:.0f}% of {row.differ.n}")

@@ -41,6 +41,8 @@ def proof_tables(body: Mapping[str, Any]) -> list[Table]:
 def _pictures(body: Mapping[str, Any]) -> Table:
     rows = []
     for kind, found in body["pictures"].items():
+        if not any(found[word] for word in ("passes", "fails", "undecided")):
+            continue
         right = "passes" if kind == CLEAN else "fails"
         wrong = "fails" if kind == CLEAN else "passes"
         rows.append(
@@ -76,14 +78,19 @@ def _impossible(body: Mapping[str, Any]) -> list[str]:
     for one in body["impossible"]:
         together.setdefault((one["why"], one["questions"]), []).append(PICTURES.get(one["picture"], one["picture"]))
     return [
-        f"not possible for {count} of {body['questions']} questions: {', '.join(names)} ({why})"
+        f"not possible for {count} of {_questions(body['questions'])}: {', '.join(names)} ({why})"
         for (why, count), names in together.items()
     ]
 
 
+def _questions(count: int) -> str:
+    return f"{count} question" if count == 1 else f"{count} questions"
+
+
 def _verdicts(body: Mapping[str, Any]) -> Table:
     rows = [[verdict, str(body["criteria"][verdict]), MEANING[verdict]] for verdict in VERDICTS]
-    notes = [f"{body['questions']} questions, {body['asked']} asks, {body['failed']} failed"]
+    asks = f"{body['asked']} asks" if body["asked"] != 1 else "1 ask"
+    notes = [f"{_questions(body['questions'])}, {asks}, {body['failed']} failed"]
     if body["examined"] is None:
         notes.append("the judge was not examined: what it does not see looks like a criterion to mend")
     return simple_table("", ["criteria", "how many", "what it means"], rows, notes, prose=("what it means",))
