@@ -31,7 +31,7 @@ def main() -> None:
         words = ("--data", folder / "data", "--judge", "ocr", "--limit", "1", "--store", folder / "store")
         limner("exam", "prove", "genexam", *words, "-o", folder / "page.html")
         for browser in chromium.__wrapped__():  # type: ignore[attr-defined]
-            page = browser.new_page(viewport={"width": 1000, "height": 820})
+            page = browser.new_page(viewport={"width": 1000, "height": 910})
             page.goto((folder / "page.html").as_uri())
             page.evaluate("document.querySelector('h2').previousElementSibling.scrollIntoView()")
             image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")

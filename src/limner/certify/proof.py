@@ -116,7 +116,7 @@ class RubricProof:
         decided = [yes for yes in seen if yes is not None]
         return {
             "criteria": len(seen),
-            "killed": sum(not yes for yes in decided),
+            "killed": sum(name in one.killed for one in self.criteria),
             "survived": survived,
             "undecided": len(seen) - len(decided),
         }
@@ -190,7 +190,8 @@ def _proved(
     must = {one.trial.kind: one.trial.expected.get(criterion.id) for one in marked}
     # A corruption that leaves what a criterion names standing is no test of it.
     tests = [name for name in CORRUPTIONS if name in met and must[name] != "stand"]
-    killed = tuple(name for name in tests if met[name] is False)
+    # What was never there cannot be taken away.
+    killed = () if met.get(CLEAN) is False else tuple(name for name in tests if met[name] is False)
     survived = tuple(name for name in tests if met[name] and must[name] == "fall")
     found: list[MendReason] = []
     steady = {value for value in again.get(CLEAN, again.get(BLANK, ())) if value is not None}
