@@ -51,7 +51,10 @@ def answers(asked: Asked) -> list[int]:
 
 
 def seeing(seen: Seen) -> Answer:
-    given = answers(read(seen))
+    asked = read(seen)
+    if asked.pair:
+        return says(chat_reply(json.dumps({"reason": "because", "better": "first"})))
+    given = answers(asked)
     body: dict[str, Any] = {"description": "a drawing"}
     body["answers"] = [{"reasoning": "so it is", "answer": value} for value in given]
     body["global_evaluation"] = {name: {"reasoning": "so", "score": 2 * given[0]} for name in RATINGS}
@@ -128,7 +131,7 @@ def test_a_rubric_is_proved_and_bad_criteria_are_listed(scene: ProofScene) -> No
     before = len(scene.server.seen)
     words = ("--exam", "genexam", "--store", "store", "--every-dose", "--json")
     steps = limner("examine-judge", "fake/judge", *words).json()["asked"]
-    assert len(scene.server.seen) - before < steps - before / 2
+    assert len(scene.server.seen) - before < steps
     assert max(Counter(seen.body for seen in scene.server.seen).values()) == 2, "what is asked twice on purpose"
     assert "the judge was not examined" not in scene.prove().out
 
