@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Callable
@@ -11,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from limner.calls import Calls
+from limner.calls import Attempt, Calls, Request, Result
 from limner.core.evidence import TextLine
 from limner.core.images import encode_png
 from limner.evidence.probe import Finding, OcrProbe
+from limner.store import Store
 from tests.chaos.server import Answer, Misbehaving, Seen, chat_reply, says
 from tests.fakes.truth import RATINGS, count_points
 from tests.painters.controls.pictures import labelled
@@ -82,6 +84,23 @@ def write_labelled_exam(root: Path, count: int) -> tuple[Path, dict[str, tuple[T
     path = small.data / "annotations" / "All_Subjects.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return small.data, lines
+
+
+def store_lines(place: Path, lines: dict[str, tuple[TextLine, ...]]) -> None:
+    """References have been read before: their lines stand in the journal, where other processes find them."""
+
+    async def keep() -> None:
+        async with Calls(store) as calls:
+            for image, found in lines.items():
+                result = Result({"lines": [line.to_json() for line in found]})
+
+                async def perform(_attempt: Attempt, result: Result = result) -> Result:
+                    return result
+
+                await calls.do(Request("probe", f"ocr/{OcrProbe().name}", {"image": image}), perform)
+
+    with Store(place) as store:
+        asyncio.run(keep())
 
 
 def know_lines(monkeypatch: pytest.MonkeyPatch, lines: dict[str, tuple[TextLine, ...]]) -> None:

@@ -49,6 +49,7 @@ class Trial:
         expected: Criterion -> what must become of it; the others may be marked in any way.
         said: What was done to the reference.
         repeats: How often it is marked.
+        purpose: What it is asked for, as the journal has it.
     """
 
     question: Question[Any]
@@ -58,11 +59,12 @@ class Trial:
     expected: Mapping[str, Effect]
     said: str
     repeats: int = 1
+    purpose: str = "certificate"
 
     @property
     def painter(self) -> str:
         """What the journal calls whoever made the picture."""
-        return f"certificate/{self.kind}-{self.dose}" if self.dose else f"certificate/{self.kind}"
+        return f"{self.purpose}/{self.kind}-{self.dose}" if self.dose else f"{self.purpose}/{self.kind}"
 
 
 @dataclass(frozen=True)
@@ -107,12 +109,13 @@ class TrialMaker:
         for question in sorted(self.exam.questions, key=lambda question: self._number(question.id)):
             if len(named) >= self.questions:
                 break
-            one = await self._read(question, calls)
-            if one is not None:
+            one = await self.read(question, calls)
+            if one is not None and one.lines:
                 (named if one.labelled else rest).append(one)
         return [*named, *rest][: self.questions]
 
-    async def _read(self, question: Question[Any], calls: Calls) -> ExaminedReference | None:
+    async def read(self, question: Question[Any], calls: Calls) -> ExaminedReference | None:
+        """A question's reference with its lines of text; None where it has none that can be looked at."""
         reference = question.reference
         if reference is None or reference.sha256 is None:
             return None
@@ -129,7 +132,7 @@ class TrialMaker:
             raise
         lines = tuple(found.lines)
         labelled = labelled_criteria(self.protocol.criteria(question), lines, self.protocol.label_kinds)
-        return ExaminedReference(question, data, lines, tuple(labelled)) if lines else None
+        return ExaminedReference(question, data, lines, tuple(labelled))
 
     def _number(self, *words: object) -> int:
         return int.from_bytes(hashlib.sha256("/".join(map(str, (self.seed, *words))).encode()).digest()[:4])
@@ -142,21 +145,24 @@ class TrialMaker:
         falls: dict[str, Effect] = {criterion.id: "fall" for criterion in criteria}
         made.append(Trial(one.question, UNSEEN, 1, clean, falls, "no picture at all"))
         if other is not None:
-            kind = FAULTS[OTHER]
-            faulted = Faulted(decode(other.data), (), f"the reference of {other.question.id}", other.lines)
-            image, _ = self.blobs.put(other.data)
-            effects = expected(kind, 1, faulted, one.labelled, criteria)
-            made.append(Trial(one.question, OTHER, 1, image, effects, faulted.said))
+            made.append(self.exchanged(one, other))
         for place, kind in enumerate(kind for kind in FAULTS.values() if kind.make is not None):
             doses = range(1, len(kind.doses) + 1)
             if not self.every_dose and kind.name != PLEA:
                 turn = 1 + (n + place) % len(kind.doses)
                 doses = {turn, GROSS} if kind.name == BARE else {turn}  # type: ignore[assignment]
             for dose in sorted(doses):
-                made += self._faulty(one, kind, dose)
+                made += self.faulty(one, kind, dose)
         return made
 
-    def _faulty(self, one: ExaminedReference, kind: FaultKind, dose: int) -> list[Trial]:
+    def exchanged(self, one: ExaminedReference, other: ExaminedReference) -> Trial:
+        """The trial with another question's reference."""
+        faulted = Faulted(decode(other.data), (), f"the reference of {other.question.id}", other.lines)
+        image, _ = self.blobs.put(other.data)
+        effects = expected(FAULTS[OTHER], 1, faulted, one.labelled, self.protocol.criteria(one.question))
+        return Trial(one.question, OTHER, 1, image, effects, faulted.said)
+
+    def faulty(self, one: ExaminedReference, kind: FaultKind, dose: int) -> list[Trial]:
         """The trial with this fault, or nothing where the reference does not lend itself to it."""
         assert kind.make is not None
         criteria, best = self.protocol.criteria(one.question), None

@@ -49,7 +49,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Exams": {
         "exams": "List installed exams.",
-        "exam": "Check an exam's data, or start an exam of your own.",
+        "exam": "Check an exam's data, prove its rubric, or start an exam of your own.",
     },
     "Build": {
         "build": "Make an exam by a recipe: from your images, topics or papers.",

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from . import options
+from .rubrics import prove, stats
 from .say import say
 
 
@@ -62,7 +63,11 @@ def _words(body: Mapping[str, Any]) -> str:
 
 @click.group("exam")
 def exam_command() -> None:
-    """Check an exam's data, or start an exam of your own."""
+    """Check an exam's data and its rubric, or start an exam of your own."""
+
+
+exam_command.add_command(prove)
+exam_command.add_command(stats)
 
 
 @exam_command.command("check")

@@ -23,7 +23,7 @@ def _tests(title: str, body: Mapping[str, Any]) -> Table:
         found = "flagged" if test["flagged"] else "not tested" if test["p"] is None else "clear"
         p = MISSING if test["p"] is None else f"{test['p']:.3f}"
         rows.append(
-            [test["name"], test["about"], _ends(test, signed=_signed(test)), p, _share(test["detectable"]), found]
+            [test["name"], test["about"], share_words(test, signed=_signed(test)), p, _share(test["detectable"]), found]
         )
     notes = [
         f"flagged: p of at most {FAMILY_ALPHA} after Holm's correction for all tests; answers clustered by question",
@@ -42,7 +42,7 @@ def _doses(body: Mapping[str, Any]) -> Table:
         if not rows or rows[-1][0] != row["kind"]:
             starts.append(len(rows))
         asked = f"{row['must_fall']} / {row['must_stand']}"
-        seen, alarms = _ends(row["seen"]), _ends(row["false_alarms"])
+        seen, alarms = share_words(row["seen"]), share_words(row["false_alarms"])
         rows.append([row["kind"], row["about"], str(row["questions"]), asked, seen, alarms, str(row["undecided"])])
     notes = [
         "must fall / stand: answers about criteria that name a label the fault touches, and about others",
@@ -62,10 +62,10 @@ def _facts(body: Mapping[str, Any]) -> Table:
     alarms, repeat, pairs = body["false_alarms"], body["repeatability"], body["pairs"]
     rows = [
         ["questions, asks, failed", f"{body['questions']}, {body['asked']}, {body['failed']}"],
-        ["no to criteria of clean references", _ends(alarms["all"])],
-        ["no to labels that stand in them", _ends(alarms["labels"])],
-        ["repeats that differ", _ends(repeat["rate"]) if repeat["n"] else MISSING],
-        ["pairs: the reference chosen", _ends(pairs["right"]) if pairs["asked"] else "does not compare pictures"],
+        ["no to criteria of clean references", share_words(alarms["all"])],
+        ["no to labels that stand in them", share_words(alarms["labels"])],
+        ["repeats that differ", share_words(repeat["rate"]) if repeat["n"] else MISSING],
+        ["pairs: the reference chosen", share_words(pairs["right"]) if pairs["asked"] else "does not compare pictures"],
         ["cost", MISSING if body["cost"] is None else f"${body['cost']:.4f}"],
         ["time of a marking", MISSING if body["seconds"] is None else f"{body['seconds']:.1f} s"],
     ]
@@ -89,7 +89,7 @@ def drift_table(row: CertificateRow) -> Table:
     body = row.body
     who = f"{body['judge']}, successor of {body['predecessor']}," if body["predecessor"] else body["judge"]
     said = f"{who} has moved" if body["moved"] else f"no sign that {who.rstrip(',')} has moved"
-    rows = [["yes", _ends(body["yes"], signed=True)]]
+    rows = [["yes", share_words(body["yes"], signed=True)]]
     rows += [[name, _number(found)] for name, found in body["scores"].items()]
     notes = [
         f"{body['asked']} of {body['of']} answers of the gold set; evidence {body['evidence']:.3g} after "
@@ -114,7 +114,7 @@ def _share(value: float | None) -> str:
     return MISSING if value is None else f"{value:.1%}"
 
 
-def _ends(found: Mapping[str, Any], signed: bool = False) -> str:
+def share_words(found: Mapping[str, Any], signed: bool = False) -> str:
     """A share with its interval, in percent."""
     value, low, high = (found[name] for name in ("value", "low", "high"))
     if value is None:

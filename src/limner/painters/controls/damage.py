@@ -73,11 +73,13 @@ def cut_off(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int)
 
 
 def delete_region(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) -> Faulted | None:
-    """A region around a label filled with the ground: a tenth of the picture, a quarter, half."""
-    if not lines:
-        return None
+    """A region around a label filled with the ground: a tenth of the picture, a quarter, half.
+
+    Where there is no label, the region is the middle.
+    """
     flat = flatten(image).copy()
-    left, top, right, bottom = random.Random(seed).choice(list(lines)).bounds
+    whole = (0.0, 0.0, float(flat.width), float(flat.height))
+    left, top, right, bottom = random.Random(seed).choice(list(lines)).bounds if lines else whole
     side = math.sqrt(REGIONS[dose - 1])
     width, height = round(flat.width * side), round(flat.height * side)
     x = min(max(0, round((left + right - width) / 2)), flat.width - width)
@@ -89,7 +91,7 @@ def delete_region(image: Image.Image, lines: Sequence[TextLine], dose: int, seed
 
 def _gone(image: Image.Image, lines: Sequence[TextLine], gone: Rect, said: str) -> Faulted | None:
     shares = {line: _inside(rect(line), gone) for line in lines}
-    if not any(share >= 0.5 for share in shares.values()):
+    if lines and not any(share >= 0.5 for share in shares.values()):
         return None
     unsure = tuple(line for line, share in shares.items() if 0 < share < 0.5)
     return Faulted(image, tuple(line for line, share in shares.items() if share == 0), said, unsure)

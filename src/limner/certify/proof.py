@@ -1,0 +1,278 @@
+"""Does a rubric work? What marks of references, controls and corruptions say about each criterion. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..core.exam import Question
+from ..core.marks import Criterion
+from ..core.protocol import Protocol
+from ..painters.controls.fault_kinds import FAULTS
+from ..scoring.stats import clustered_share, flips
+from ..scoring.stats.types import Plain
+from .bias import CLEAN, TOLERATED, UNSEEN
+from .examine import MarkedTrial
+from .proof_trials import BLANK, CONTROLS, CORRUPTIONS
+
+ProofVerdict = Literal["proved", "mend", "undecided", "untested"]
+VERDICTS: tuple[ProofVerdict, ...] = ("proved", "mend", "undecided", "untested")
+"""Met by the reference and taken away by a corruption; a reason to mend it; the judge abstained; nothing to try."""
+Passes = Literal["passes", "fails", "undecided"]
+WordRules = Callable[[str], Sequence[tuple[str, str]]]
+"""A criterion's words -> what is wrong with them: a kind and a sentence."""
+MARKS, WORDS = "marks", "words"
+
+
+@dataclass(frozen=True)
+class MendReason(Plain):
+    """Why a criterion is to be mended.
+
+    Attributes:
+        kind: ``reference``, ``blank``, ``unkilled``, ``guessed``, ``unsteady``; or a kind of the rules about words.
+        by: ``marks`` or ``words``.
+        picture: The trial that shows it, by its kind; None where no picture does.
+    """
+
+    kind: str
+    by: str
+    detail: str
+    picture: str | None = None
+
+
+@dataclass(frozen=True)
+class CriterionProof(Plain):
+    """What is known of one criterion.
+
+    Attributes:
+        shared: Whether it is the exam's own, the same for every question, and none of the rubric's.
+        met: By kind of picture, whether it was met in full; None where the judge did not decide.
+        killed: Corruptions in which it was no longer met.
+        survived: Corruptions that take away what it names, in which it was met all the same.
+    """
+
+    question: str
+    criterion: str
+    text: str
+    shared: bool
+    met: dict[str, bool | None]
+    killed: tuple[str, ...]
+    survived: tuple[str, ...]
+    verdict: ProofVerdict
+    reasons: tuple[MendReason, ...] = ()
+
+
+@dataclass(frozen=True)
+class RubricProof:
+    """The proof of a rubric by one judge.
+
+    Attributes:
+        passes: By question and picture, whether all its criteria are met.
+        repeats: Question -> the answers to each criterion asked more than once.
+    """
+
+    criteria: tuple[CriterionProof, ...]
+    passes: Mapping[str, Mapping[str, Passes]]
+    guesses: tuple[tuple[str, bool | None], ...] = ()
+    repeats: tuple[tuple[str, tuple[float | None, ...]], ...] = ()
+    marked: tuple[MarkedTrial, ...] = field(default=(), repr=False)
+
+    @property
+    def mend(self) -> list[CriterionProof]:
+        """The criteria to mend."""
+        return [one for one in self.criteria if one.verdict == "mend"]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        counted = Counter(one.verdict for one in self.criteria)
+        guessed = clustered_share((question, float(yes)) for question, yes in self.guesses if yes is not None)
+        reasons = Counter(reason.kind for one in self.mend for reason in one.reasons)
+        return {
+            "criteria": {verdict: counted[verdict] for verdict in VERDICTS},
+            "pictures": {kind: self._passing(kind) for kind in (CLEAN, *CONTROLS)},
+            "guessed": guessed.share().to_json() | {"undecided": sum(yes is None for _, yes in self.guesses)},
+            "repeats": flips(self.repeats).to_json(),
+            "corruptions": {name: self._killing(name) for name in CORRUPTIONS},
+            "reasons": dict(sorted(reasons.items())),
+            "mend": [one.to_json() for one in self.mend],
+            "all": [one.to_json() for one in self.criteria if one.verdict != "mend"],
+        }
+
+    def _passing(self, kind: str) -> dict[str, Any]:
+        given = {id: words[kind] for id, words in self.passes.items() if kind in words}
+        wrong = "fails" if kind == CLEAN else "passes"
+        counted = Counter(given.values())
+        return {
+            **{word: counted[word] for word in ("passes", "fails", "undecided")},
+            "wrong": [id for id, word in given.items() if word == wrong],
+        }
+
+    def _killing(self, name: str) -> dict[str, int]:
+        seen = [one.met[name] for one in self.criteria if name in one.met]
+        survived = sum(name in one.survived for one in self.criteria)
+        decided = [yes for yes in seen if yes is not None]
+        return {
+            "criteria": len(seen),
+            "killed": sum(name in one.killed for one in self.criteria),
+            "survived": survived,
+            "undecided": len(seen) - len(decided),
+        }
+
+
+def shared_criteria(questions: Sequence[Question[Any]], protocol: Protocol[Any]) -> frozenset[tuple[str, str]]:
+    """Id and text of the exam's own criteria: all of several questions have them, and no rubric says them."""
+    if len(questions) < 2:
+        return frozenset()
+    sets = [frozenset((one.id, one.text) for one in protocol.criteria(question)) for question in questions]
+    rubric = questions[0].rubric.model_dump_json()
+    return frozenset(one for one in frozenset.intersection(*sets) if json.dumps(one[1])[1:-1] not in rubric)
+
+
+def unkilled(marked: Iterable[MarkedTrial], protocol: Protocol[Any]) -> set[str]:
+    """Questions with a criterion that the reference meets and none of the corruptions so far has taken away."""
+    by: dict[str, list[MarkedTrial]] = {}
+    for one in marked:
+        by.setdefault(one.trial.question.id, []).append(one)
+    found = set()
+    for id, some in by.items():
+        for criterion in protocol.criteria(some[0].trial.question):
+            met = _met(some, criterion)
+            if met.get(CLEAN) and not any(met.get(name) is False for name in CORRUPTIONS):
+                found.add(id)
+    return found
+
+
+def make_proof(
+    marked: Sequence[MarkedTrial],
+    questions: Sequence[Question[Any]],
+    protocol: Protocol[Any],
+    words: WordRules,
+) -> RubricProof:
+    """The proof, from all that was marked; `words` are the rules about a criterion's words."""
+    by: dict[str, list[MarkedTrial]] = {question.id: [] for question in questions}
+    for one in marked:
+        by[one.trial.question.id].append(one)
+    shared = shared_criteria(questions, protocol)
+    criteria: list[CriterionProof] = []
+    passes: dict[str, dict[str, Passes]] = {}
+    repeats: list[tuple[str, tuple[float | None, ...]]] = []
+    guesses = _guesses(by, questions, protocol)
+    known = [yes for _, yes in guesses if yes is not None]
+    # A judge that guesses everywhere says nothing about single criteria.
+    telling = sum(known) <= TOLERATED * len(known)
+    for question in questions:
+        some, own = by[question.id], protocol.criteria(question)
+        for criterion in own:
+            met, again = _met(some, criterion), _given(some, criterion)
+            repeats += [(question.id, tuple(values)) for values in again.values() if len(values) > 1]
+            common = (criterion.id, criterion.text) in shared
+            if not telling:
+                met = {kind: yes for kind, yes in met.items() if kind != UNSEEN}
+            told = () if common else words(criterion.text)
+            criteria.append(_proved(question, criterion, common, met, again, some, told))
+        kinds = {one.trial.kind for one in some if one.marks}
+        passes[question.id] = {kind: _passes(_met(some, each).get(kind) for each in own) for kind in kinds}
+    return RubricProof(tuple(criteria), passes, tuple(guesses), tuple(repeats), tuple(marked))
+
+
+def _proved(
+    question: Question[Any],
+    criterion: Criterion,
+    shared: bool,
+    met: dict[str, bool | None],
+    again: Mapping[str, Sequence[float | None]],
+    marked: Sequence[MarkedTrial],
+    words: Sequence[tuple[str, str]],
+) -> CriterionProof:
+    must = {one.trial.kind: one.trial.expected.get(criterion.id) for one in marked}
+    # A corruption that leaves what a criterion names standing is no test of it.
+    tests = [name for name in CORRUPTIONS if name in met and must[name] != "stand"]
+    # What was never there cannot be taken away.
+    killed = () if met.get(CLEAN) is False else tuple(name for name in tests if met[name] is False)
+    survived = tuple(name for name in tests if met[name] and must[name] == "fall")
+    found: list[MendReason] = []
+    steady = {value for value in again.get(CLEAN, again.get(BLANK, ())) if value is not None}
+    if len(steady) > 1:
+        shown = CLEAN if CLEAN in again else BLANK
+        found.append(MendReason("unsteady", MARKS, "asked twice about the same picture, answered differently", shown))
+    elif met.get(CLEAN) is False:
+        found.append(MendReason("reference", MARKS, "not met by the reference" + _why(marked, criterion), CLEAN))
+    # A criterion about an absence is met by a white sheet; what a corruption takes away can fail all the same.
+    if not killed and not shared:
+        found += _loose(met, tests, survived)
+    found += [MendReason(kind, WORDS, detail) for kind, detail in words]
+    verdict: ProofVerdict = "undecided"
+    if found:
+        verdict = "mend"
+    elif met.get(CLEAN) and killed:
+        verdict = "proved"
+    elif CLEAN not in met or not tests:
+        verdict = "untested"
+    return CriterionProof(
+        question.id, criterion.id, criterion.text, shared, met, killed, survived, verdict, tuple(found)
+    )
+
+
+def _loose(met: Mapping[str, bool | None], tests: Sequence[str], survived: Sequence[str]) -> Iterator[MendReason]:
+    """Why a criterion that nothing has taken away seems to hold whatever is drawn."""
+    if met.get(CLEAN) and survived:
+        said = f"still met where what it names is gone: {_listed(survived)}"
+        yield MendReason("unkilled", MARKS, said, survived[0])
+    elif met.get(CLEAN) and len(tests) > 1 and all(met[name] for name in tests):
+        yield MendReason("unkilled", MARKS, f"no corruption changes it: {_listed(tests)}", tests[0])
+    if met.get(BLANK):
+        yield MendReason("blank", MARKS, "met by a white sheet", BLANK)
+    if met.get(UNSEEN):
+        yield MendReason("guessed", MARKS, "answered yes without a picture")
+
+
+def _guesses(
+    by: Mapping[str, Sequence[MarkedTrial]], questions: Sequence[Question[Any]], protocol: Protocol[Any]
+) -> list[tuple[str, bool | None]]:
+    """Question, and whether a criterion was met without a picture."""
+    return [
+        (question.id, met[UNSEEN])
+        for question in questions
+        for criterion in protocol.criteria(question)
+        if UNSEEN in (met := _met(by[question.id], criterion))
+    ]
+
+
+def _given(marked: Iterable[MarkedTrial], criterion: Criterion) -> dict[str, list[float | None]]:
+    """By kind of picture, whether the criterion was met each time it was asked: 1, 0, or None for undecided."""
+    found: dict[str, list[float | None]] = {}
+    for one in sorted(marked, key=lambda one: one.repeat):
+        for mark in one.marks:
+            if mark.criterion == criterion.id:
+                value = None if mark.value is None else float(mark.value >= criterion.top)
+                found.setdefault(one.trial.kind, []).append(value)
+    return found
+
+
+def _met(marked: Iterable[MarkedTrial], criterion: Criterion) -> dict[str, bool | None]:
+    """By kind of picture, whether the criterion was met in full when it was asked first."""
+    given = _given(marked, criterion)
+    return {kind: None if values[0] is None else bool(values[0]) for kind, values in given.items()}
+
+
+def _passes(met: Iterable[bool | None]) -> Passes:
+    """Whether all criteria are met, whatever the undecided ones are."""
+    known = list(met)
+    if False in known:
+        return "fails"
+    return "undecided" if None in known or not known else "passes"
+
+
+def _why(marked: Iterable[MarkedTrial], criterion: Criterion) -> str:
+    for one in marked:
+        for mark in one.marks:
+            if one.trial.kind == CLEAN and mark.criterion == criterion.id and mark.reason:
+                return f": {mark.reason}"
+    return ""
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(f"{name} ({FAULTS[name].doses[-1]})" for name in names)

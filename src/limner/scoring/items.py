@@ -1,0 +1,195 @@
+"""Item statistics of an exam: which criteria tell painters apart, which nobody meets, on which judges differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from statistics import fmean
+from typing import Any
+
+from ..core.evaluator import Evaluator, by_evaluator
+from ..core.protocol import Protocol
+from .comparable import Comparable, On, comparable
+from .entries import Entry, Group
+from .parts import shares
+from .stats import LEAST, Interval, Measure, wilson
+from .stats.items import GROUP, LEAST_PAINTERS, ItemTable, Values, discrimination, group_size, item_total
+from .stats.types import NEAR, Plain
+
+FLAGS = {
+    "never": "no painter meets it",
+    "always": "no painter misses it",
+    "negative": "painters that are weak elsewhere meet it more often",
+    "disputed": "judges differ on it",
+}
+"""What is worth a look, and what it means."""
+DISPUTED = 0.25
+"""Judges that differ on more than this share of drawings dispute a criterion."""
+_SLASH = "\x1f"
+
+
+@dataclass(frozen=True)
+class ItemRow(Plain):
+    """A question (without a criterion) or one of its criteria, under one evaluator.
+
+    Attributes:
+        right: The mean share of the best value over painters; an interval from five painters on.
+        item_total: The correlation with the rest of the exam, without the item itself.
+        discrimination: Upper less lower group.
+        differ: Of drawings that two judges decided, the share of pairs of judges that differ; None of questions.
+    """
+
+    question: str
+    criterion: str | None
+    text: str
+    right: Interval
+    item_total: Measure
+    discrimination: Measure
+    differ: Measure
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ItemStatistics:
+    """All items of an exam under one evaluator.
+
+    Attributes:
+        painters: On whose drawings the numbers rest, best first by the mean over what is decided for all.
+        undecided: Criteria that the judge decided for no painter.
+    """
+
+    evaluator: Evaluator
+    painters: tuple[str, ...]
+    questions: tuple[ItemRow, ...]
+    criteria: tuple[ItemRow, ...]
+    undecided: int
+    notes: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = field(default=(), repr=False)
+
+    @property
+    def flagged(self) -> list[ItemRow]:
+        """What is worth a look, by flag."""
+        rows = [row for row in (*self.questions, *self.criteria) if row.flags]
+        return sorted(rows, key=lambda row: [list(FLAGS).index(flag) for flag in row.flags])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        size = group_size(len(self.painters)) if self.painters else 0
+        return {
+            "judge": self.evaluator.name,
+            "painters": list(self.painters),
+            "groups": {"share": GROUP, "painters": size},
+            "undecided": self.undecided,
+            "notes": list(self.notes),
+            "questions": [row.to_json() for row in self.questions],
+            "criteria": [row.to_json() for row in self.criteria],
+        }
+
+
+def item_statistics(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> list[ItemStatistics]:
+    """One for every evaluator, in their order; controls count only where there is nobody else."""
+    disputes = disagreements(groups, protocol)
+    sides = sorted(by_evaluator(groups), key=lambda members: members[0].evaluator.order)
+    return [_of_one(comparable(_rivals(members), protocol, on), protocol, disputes) for members in sides]
+
+
+def _rivals(members: Sequence[Group]) -> Sequence[Group]:
+    return [group for group in members if not group.control and group.scored] or members
+
+
+def _of_one(found: Comparable, protocol: Protocol[Any], disputes: dict[tuple[str, str], Measure]) -> ItemStatistics:
+    table, texts, home = _table(found, protocol)
+    best = table.rest(())
+    painters = tuple(sorted(table.painters, key=lambda name: (-best.get(name, 0.0), name)))
+    criteria, questions = [], []
+    for item in texts:
+        question, criterion = item.split(_SLASH)
+        if given := table.values.get(item):
+            differ = disputes.get((question, criterion), _alone())
+            criteria.append(_row(question, criterion, texts[item], given, table.rest([item]), differ))
+    for question, (text, items) in home.items():
+        own = [item for item in items if item in table.complete]
+        if own:
+            given = {one: fmean(table.values[item][one] for item in own) for one in table.painters}
+            questions.append(_row(question, None, text, given, table.rest(own), _alone()))
+    decided = sum(item in table.values for item in texts)
+    return ItemStatistics(
+        found.evaluator, painters, tuple(questions), tuple(criteria), len(texts) - decided, tuple(found.notes),
+        found.groups,
+    )  # fmt: skip
+
+
+def _alone() -> Measure:
+    return Measure(None, 0, "no drawing that two judges decided")
+
+
+def _table(
+    found: Comparable, protocol: Protocol[Any]
+) -> tuple[ItemTable, dict[str, str], dict[str, tuple[str, list[str]]]]:
+    """All painters' values, repeats averaged; every criterion's words; every question's prompt and criteria."""
+    given: dict[str, dict[str, list[float]]] = {}
+    texts: dict[str, str] = {}
+    home: dict[str, tuple[str, list[str]]] = {}
+    for group in found.groups:
+        for entry in found.basis(group):
+            question = entry.question
+            if question.id not in home:
+                criteria = {f"{question.id}{_SLASH}{one.id}": one.text for one in protocol.criteria(question)}
+                texts |= criteria
+                home[question.id] = (question.prompt, list(criteria))
+            for criterion, share in shares(entry, protocol).items():
+                item = f"{question.id}{_SLASH}{criterion}"
+                given.setdefault(item, {}).setdefault(group.name, []).append(share)
+    values = {item: {name: fmean(some) for name, some in by.items()} for item, by in given.items()}
+    return ItemTable(values), dict(sorted(texts.items())), dict(sorted(home.items()))
+
+
+def _row(
+    question: str,
+    criterion: str | None,
+    text: str,
+    given: Values,
+    rest: Values,
+    differ: Measure,
+) -> ItemRow:
+    n, mean = len(given), fmean(given.values())
+    whole = wilson(min(n * mean, n), n)
+    right = Interval(mean, *((whole.low, whole.high) if n >= LEAST else (None, None)), n)
+    going, telling = item_total(given, rest), discrimination(given, rest)
+    flags = []
+    if n >= LEAST_PAINTERS and mean <= NEAR:
+        flags.append("never")
+    if n >= LEAST_PAINTERS and mean >= 1 - NEAR:
+        flags.append("always")
+    if going.value is not None and going.value < 0 and n >= LEAST:
+        flags.append("negative")
+    if differ.value is not None and differ.value > DISPUTED and differ.n >= LEAST_PAINTERS:
+        flags.append("disputed")
+    return ItemRow(question, criterion, text, right, going, telling, differ, tuple(flags))
+
+
+def disagreements(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[tuple[str, str], Measure]:
+    """Question and criterion -> of drawings that several judges decided, the mean share of pairs that differ."""
+    given: dict[tuple[str, str], dict[str, dict[str, list[float]]]] = {}
+    for group in groups:
+        for entry in group.scored:
+            for criterion, share in shares(entry, protocol).items():
+                drawings = given.setdefault((entry.question.id, criterion), {})
+                drawings.setdefault(entry.drawing.id, {}).setdefault(group.evaluator.id, []).append(share)
+    found = {}
+    for key, drawings in given.items():
+        each = []
+        for judges in drawings.values():
+            means = [fmean(some) for some in judges.values()]
+            if len(means) > 1:
+                pairs = list(combinations(means, 2))
+                each.append(sum(abs(one - other) > NEAR for one, other in pairs) / len(pairs))
+        if each:
+            found[key] = Measure(fmean(each), len(each))
+    return found
+
+
+def entry_of(group: Group, question: str) -> Entry | None:
+    """A painter's first scored drawing of a question."""
+    return next((entry for entry in group.scored if entry.question.id == question), None)
