@@ -1,4 +1,4 @@
-"""What is uploaded is whole: the wheel has every file of the package, and works where the repository is out of reach."""
+"""What is uploaded is whole: the wheel has every file, and works where the repository is out of reach."""
 
 from __future__ import annotations
 
