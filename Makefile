@@ -33,6 +33,10 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
+# The documentation as a site, into build/docs; any warning is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python -m tools.docs_site build/docs
+
 # The wheel and the source distribution, tried in an empty folder with each Python there is, into dist.
 package: $(VENV)/.dev
 	$(BIN)/python -m tools.package
@@ -54,9 +58,13 @@ $(VENV)/.dev: $(VENV)/.installed
 	@$(PIP) --editable '.[dev]'
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.dev
+	@$(PIP) --editable '.[dev,docs]'
+	@touch $@
+
 $(VENV)/.all: $(VENV)/.dev
 	@$(PIP) torch==$(TORCH) torchao
-	@$(PIP) --editable '.[dev,postgres,plots,gpu,metrics,train,browser,sdks,oracles]'
+	@$(PIP) --editable '.[dev,docs,postgres,plots,gpu,metrics,train,browser,sdks,oracles]'
 	@$(PIP) --no-deps $(TOGETHER)
 	@touch $@
 

@@ -20,6 +20,9 @@ myst_heading_anchors = 4
 
 autodoc_typehints = "signature"
 autodoc_member_order = "groupwise"
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 100
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 # Docstrings mark code with single backticks, as Markdown does.
