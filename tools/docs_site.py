@@ -133,7 +133,7 @@ CHANGED: dict[str, Callable[[str], str]] = {"start.md": shortest_paths, "words.m
 def stage(folder: Path) -> None:
     """Write what Sphinx reads."""
     known = pages()
-    below = {}
+    below: dict[str, list[str]] = {}
     ends = ""
     for title, rows in navigation(set(known)):
         below |= {row[0]: row[1:] for row in rows if row[1:]}

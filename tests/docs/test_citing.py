@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-import yaml
+from ruamel.yaml import YAML
 
 import limner
 from limner.exams import EXAMS
@@ -14,7 +14,7 @@ from tests.docs.blocks import ROOT, blocks
 from tests.docs.tables import code, table
 
 PAGE = ROOT / "docs" / "citing.md"
-CFF = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+CFF = YAML(typ="safe").load((ROOT / "CITATION.cff").read_text("utf-8"))
 FIELD = re.compile(r"^  (\w+) += \{(.*?)\},?$", re.MULTILINE | re.DOTALL)
 
 
