@@ -10,7 +10,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constra
 # Compiled files are kept: every test that starts a process would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all quick lint types lock clean
+.PHONY: demo test test-all quick lint types docs package lock clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/limner demo
@@ -33,8 +33,15 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
+# The documentation as a site, into build/docs; any warning is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python -m tools.docs_site build/docs
+
+# The wheel and the source distribution, tried in an empty folder with each Python there is, into dist.
+package: $(VENV)/.dev
+	$(BIN)/python -m tools.package
+
 lock: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet uv
 	echo "torch==$(TORCH)" > $(VENV)/torch.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --no-emit-index-url --no-header \
 		--no-annotate --constraint $(VENV)/torch.txt --output-file requirements.lock pyproject.toml
@@ -51,9 +58,13 @@ $(VENV)/.dev: $(VENV)/.installed
 	@$(PIP) --editable '.[dev]'
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.dev
+	@$(PIP) --editable '.[dev,docs]'
+	@touch $@
+
 $(VENV)/.all: $(VENV)/.dev
 	@$(PIP) torch==$(TORCH) torchao
-	@$(PIP) --editable '.[dev,postgres,plots,gpu,metrics,train,browser,sdks,oracles]'
+	@$(PIP) --editable '.[dev,docs,postgres,plots,gpu,metrics,train,browser,sdks,oracles]'
 	@$(PIP) --no-deps $(TOGETHER)
 	@touch $@
 

@@ -1,9 +1,12 @@
 """Limner examines text-to-image models on knowledge: can they draw what a textbook would show, and draw it right?
 
-import limner
+Example::
 
-limner.run("sample/genexam", painters=["control/reference"], judges=["ocr"], store="results")
-limner.scores("sample/genexam", store="results")
+    import limner
+
+    limner.run("sample/genexam", painters=["control/reference"], judges=["ocr"], store="results")
+    for standing in limner.scores("sample/genexam", store="results"):
+        print(standing.painter, standing.bounds["relaxed"])
 """
 
 from __future__ import annotations

@@ -1,0 +1,70 @@
+"""How to cite: the page, ``CITATION.cff`` and the exams' own figures name the same papers."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+from ruamel.yaml import YAML
+
+import limner
+from limner.exams import EXAMS
+from tests.docs.blocks import ROOT, blocks
+from tests.docs.tables import code, table
+
+PAGE = ROOT / "docs" / "citing.md"
+CFF = YAML(typ="safe").load((ROOT / "CITATION.cff").read_text("utf-8"))
+FIELD = re.compile(r"^  (\w+) += \{(.*?)\},?$", re.MULTILINE | re.DOTALL)
+
+
+def entries() -> dict[str, dict[str, str]]:
+    """The BibTeX entries of the page by their keys, with blanks as one and outer braces off."""
+    text = "\n".join(block.text for block in blocks(PAGE) if block.language == "bibtex")
+    found = re.findall(r"^@\w+\{(\w+),\n(.*?)^\}$", text, re.MULTILINE | re.DOTALL)
+    assert text.count("@") == len(found)
+    return {
+        key: {name: " ".join(value.split()).strip("{}") for name, value in FIELD.findall(body)} for key, body in found
+    }
+
+
+def test_citation_cff_is_valid() -> None:
+    words = ["--builtin-schema", "vendor.citation-file-format", "CITATION.cff"]
+    done = subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_version_is_the_programs() -> None:
+    assert entries()["limner"]["version"] == CFF["version"] == limner.__version__
+    assert entries()["limner"]["title"] == CFF["title"]
+
+
+def test_page_and_file_name_the_same_papers() -> None:
+    told = [entry for key, entry in entries().items() if key != "limner"]
+    filed = [
+        {
+            "title": each["title"],
+            "author": " and ".join(f"{who['family-names']}, {who['given-names']}" for who in each["authors"]),
+            "year": str(each["year"]),
+            "eprint": each["identifiers"][0]["value"].removeprefix("arXiv:"),
+            "archivePrefix": "arXiv",
+            "primaryClass": "cs.CV",
+            "url": each["url"],
+        }
+        for each in CFF["references"]
+    ]
+    assert told == filed
+    assert all(entry["url"].endswith(f"/{entry['eprint']}") for entry in told)
+
+
+def test_every_exam_has_its_paper() -> None:
+    rows = {
+        code(re.sub(r"\[(.+?)\]\(.+?\)", r"\1", exam)): code(key) for exam, _, key in table(PAGE, "exam", "paper").rows
+    }
+    assert sorted(rows) == sorted(EXAMS.own())
+    figures = (ROOT / "src" / "limner" / "exams" / "README.md").read_text("utf-8")
+    for exam, key in rows.items():
+        (number,) = re.findall(rf"^\| {exam}/paper/published\.csv .*?arXiv ([\d.]+)", figures, re.MULTILINE)
+        assert entries()[key]["eprint"] == number, exam

@@ -1,0 +1,113 @@
+"""The documentation as a site: every page has its place, and it is built without a warning and found by its search."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tools.docs_site import DOCS, glossary, linked, make, navigation, pages, shortest_paths
+
+import limner
+from limner.cli import limner as commands
+from tests.docs.blocks import ROOT
+from tests.needs import need
+from tests.site.conftest import chromium as chromium
+
+KINDS = ["Tutorials", "How-to guides", "Explanation", "Reference"]
+
+
+def test_every_page_stands_in_the_navigation_once() -> None:
+    parts = navigation(set(pages()))
+    assert [title for title, _ in parts] == KINDS
+    placed = Counter(name for _, rows in parts for row in rows for name in row)
+    assert sorted(pages().keys() - placed.keys() - {"index.md"}) == [], "docs/nav.toml has no place for these"
+    assert sorted(placed.keys() - pages().keys()) == [], "docs/nav.toml names pages that are not there"
+    assert {name: count for name, count in placed.items() if count > 1} == {}
+
+
+def test_links_lead_from_the_sites_own_place() -> None:
+    text = "[a](docs/judges.md#evaluators) [b](https://example.org) [c](#here)\n```\n[d](docs/judges.md)\n```\n"
+    told = linked(text, ROOT / "README.md", "deep/start.md")
+    assert told == text.replace("[a](docs/judges.md#", "[a](../judges.md#")
+    back = linked("[a](../../CONTRIBUTING.md) ![b](../images/controls.png)", DOCS / "providers/x.md", "providers/x.md")
+    assert back == "[a](../contributing.md) ![b](../images/controls.png)"
+
+
+def test_a_link_to_what_is_no_page_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"README\.md: pyproject\.toml leads to no page"):
+        linked("[a](pyproject.toml)", ROOT / "README.md", "start.md")
+
+
+def test_the_readmes_paths_become_a_page() -> None:
+    told = shortest_paths((ROOT / "README.md").read_text("utf-8"))
+    assert told.startswith("# The shortest path\n")
+    assert "\n## You build a benchmark\n" in told
+    assert "\n# " not in told
+
+
+def test_each_word_is_explained_once() -> None:
+    text = (DOCS / "words.md").read_text("utf-8")
+    told = glossary(text)
+    terms = re.findall(r"^(?!```)(\S.*)$", told[told.index("```{glossary}") :], re.MULTILINE)
+    assert {term: count for term, count in Counter(terms).items() if count > 1} == {}
+    assert {"painter", "judge", "rubric", "criterion", "coverage"} <= {*terms}
+    assert told.count("\n  ") == len(re.findall(r"^\| (?!word \|)", text, re.MULTILINE))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need("docs", find_spec("sphinx") is not None, "the extra docs is not installed")
+    out = tmp_path_factory.mktemp("docs") / "site"
+    assert make(out) == ""
+    return out
+
+
+@pytest.mark.slow
+def test_every_page_is_there(site: Path) -> None:
+    missing = [name for name in pages() if not (site / name).with_suffix(".html").is_file()]
+    assert missing == []
+    front = (site / "index.html").read_text("utf-8")
+    assert [kind for kind in KINDS if f">{kind}<" not in front] == []
+    # The pages open from disk: nothing is fetched from elsewhere.
+    assert re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(?:https?:)?//[^"]*"', front) == []
+
+
+@pytest.mark.slow
+def test_commands_and_python_come_from_the_program(site: Path) -> None:
+    python = (site / "api.html").read_text("utf-8")
+    assert [name for name in limner.__all__ if f'id="limner.{name}"' not in python] == []
+    told = (site / "commands.html").read_text("utf-8")
+    assert [name for name in commands.commands if f'id="limner-{name}"' not in told] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("word", "page"),
+    [("abstain", "words"), ("max-side", "commands"), ("Rogan-Gladen", "corrected"), ("import_results", "api")],
+)
+def test_the_search_works_from_disk(word: str, page: str, site: Path, chromium: Any) -> None:
+    window = chromium.new_page()
+    window.goto((site / "index.html").as_uri())
+    window.locator("input[name=q]").first.fill(word)
+    window.keyboard.press("Enter")
+    window.locator("#search-results li a").first.wait_for()
+    hits = window.locator("#search-results li a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+    window.close()
+    assert any(hit.startswith(f"{page}.html") for hit in hits)
+
+
+@pytest.mark.slow
+def test_no_page_is_wider_than_a_telephone(site: Path, chromium: Any) -> None:
+    window = chromium.new_page(viewport={"width": 390, "height": 800})
+    wide = {}
+    for name in ("index", "tutorial", "commands", "api", "words", "exams", "start"):
+        window.goto((site / f"{name}.html").as_uri())
+        width = window.evaluate("document.documentElement.scrollWidth")
+        if width > 390:
+            wide[name] = width
+    window.close()
+    assert wide == {}
