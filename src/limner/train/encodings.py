@@ -20,7 +20,7 @@ from ..core.exam import Question
 from ..core.images import decode
 from ..painters.diffusers.text_encoding import encode, reason_text
 from .buckets import bucket
-from .samples import TrainSample
+from ..core.training import TrainSample
 from .settings import TrainSettings
 
 Tensors = dict[str, torch.Tensor]

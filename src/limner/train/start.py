@@ -15,7 +15,7 @@ from ..painters.diffusers import weights
 from ..painters.diffusers.jobs import PipelineSetup
 from ..store.records import OVERLAP
 from ..strategies.rewrite import read_traces
-from .samples import TrainSample, overlap, read_samples
+from ..core.training import TrainSample, overlap, read_samples
 from .settings import TrainSettings
 
 PACKAGES = ("torch", "diffusers", "transformers", "accelerate", "peft")

@@ -30,7 +30,7 @@ from ..painters.diffusers.weights import METADATA
 from . import flow
 from .buckets import order
 from .encodings import Encoder
-from .samples import TrainSample
+from ..core.training import TrainSample
 from .settings import TrainSettings
 
 WEIGHTS = "flux-reason.safetensors"
