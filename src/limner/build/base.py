@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .reviews import Review
 
 T = TypeVar("T")
+PART, TEST, TRAIN = "part", "test", "train"
+"""The field of an item that says where it goes, where a recipe makes training data too; and what it says."""
 OpenModel = ChatModel | ReplayModel
 
 

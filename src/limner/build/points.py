@@ -206,4 +206,13 @@ def _is_basic(words: str) -> bool:
 def _stems(text: str) -> set[str]:
     """The words that say something, without their endings."""
     words = (word for word in _WORD.findall(text.casefold()) if word not in _PLAIN and word not in _VAGUE)
-    return {re.sub(r"(?:ing|ies|ed|es|ly|s|e|y)$", "", word) if len(word) > 4 else word for word in words}
+    return {stem(word) for word in words}
+
+
+def stem(word: str) -> str:
+    """A word in small letters without its ending.
+
+    >>> stem("labels"), stem("gas")
+    ('label', 'gas')
+    """
+    return re.sub(r"(?:ing|ies|ed|es|ly|s|e|y)$", "", word) if len(word) > 4 else word
