@@ -13,9 +13,9 @@ BLOCK = 1024
 def dbscan(vectors: np.ndarray[Any, Any], eps: float, min_samples: int) -> list[int]:
     """The cluster of each vector, counted from 0 in the order of their first members.
 
-    A vector is a core where `min_samples` vectors, itself among them, lie within the cosine distance `eps`. Cores within
-    `eps` of each other are one cluster; what else lies within `eps` of a core joins the nearest one. All that is left,
-    which DBSCAN calls noise, gets a cluster each: a concept that is asked for once is a concept too.
+    A vector is a core where `min_samples` vectors, itself among them, lie within the cosine distance `eps`. Cores
+    within `eps` of each other are one cluster; what else lies within `eps` of a core joins the nearest one. All that is
+    left, which DBSCAN calls noise, gets a cluster each: a concept that is asked for once is a concept too.
 
     Args:
         vectors: Unit vectors, one a row.

@@ -1,4 +1,4 @@
-"""What can be told of a picture by rules: its detail, marks over it, whether it is cut off or explains nothing. Pure."""
+"""What can be told of a picture by rules: detail, marks over it, edges that cut it, labels. Pure."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ TILED = 3
 MARKED = 5
 """Letters that such words have at least."""
 EDGE_SIDE, DRAWN, DEEP, FRAME, WIDE = 512, 40, 0.02, 0.6, 0.3
-"""Edges are looked at in this size; so far from the ground counts as drawn; so deep a stroke must go; the share of an edge
-that a frame covers; the share that one stroke covers at most."""
+"""Edges are looked at in this size; so far from the ground counts as drawn; so deep a stroke must go; the share of an
+edge that a frame covers; the share that one stroke covers at most."""
 
 
 def detail(image: Image) -> float:

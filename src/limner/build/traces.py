@@ -1,4 +1,4 @@
-"""Reasoning traces: read from a reply and linted, so that every entity and relation of a graph is named, in prose. Pure."""
+"""Reasoning traces: read from a reply and linted; every entity and relation of a graph is named, in prose. Pure."""
 
 from __future__ import annotations
 
@@ -99,7 +99,8 @@ def trace_faults(
         found.append(TraceFault("short", f"the trace has {words} words; at least {rules.least_words} are wanted"))
     sentences = [_stems(sentence) for sentence in SENTENCE.split(trace) if sentence.strip()]
     there = {name: [n for n, words in enumerate(sentences) if _stands(_stems(name), words)] for name in names}
-    found += [TraceFault("entity", f"{name!r} is not named in the trace") for name, places in there.items() if not places]
+    lost = (name for name, places in there.items() if not places)
+    found += [TraceFault("entity", f"{name!r} is not named in the trace") for name in lost]
     cues = {relation: [_stems(cue) for cue in some] for relation, some in rules.cues.items()}
     for relation, first, second in links:
         if there.get(first) and there.get(second) and not _said(relation, first, second, sentences, there, cues, rules):

@@ -78,7 +78,7 @@ def _grouped(bodies: Sequence[Mapping[str, str]], how: ConceptsSettings) -> list
 
 
 def _joined(labels: Sequence[int], keys: Sequence[object]) -> list[int]:
-    """The same clusters, with those joined that share a key: no name stands for two concepts, no concept for two topics."""
+    """The same clusters, those joined that share a key: no name stands for two concepts, no concept for two topics."""
     parent = {label: label for label in labels}
 
     def root(label: int) -> int:

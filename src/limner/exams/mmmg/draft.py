@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from ...core.asks import Unreadable
@@ -57,10 +58,10 @@ class Link:
 
 
 def read_graph(found: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a build's item: ``elements`` and ``dependencies`` with their explanations, ``definitions``, ``links``.
+    """The fields of a build's item: ``elements`` and ``dependencies`` with explanations, ``definitions``, ``links``.
 
     Args:
-        found: As the paper's prompt has it, with ``Visual Components`` and ``Key Knowledge``, or those fields themselves.
+        found: As the paper has it, with ``Visual Components`` and ``Key Knowledge``, or those fields themselves.
 
     Raises:
         Unreadable: With all that is wrong.
@@ -143,7 +144,7 @@ def read_dependency(text: str, names: Sequence[str]) -> list[Link]:
         raise UnreadDependency("undeclared", f"{', '.join(map(repr, lost))} in {text!r} is no declared element")
     if len(ends) < 2:
         raise UnreadDependency("arity", f"{text!r} has one entity; it takes two")
-    pairs = list(zip(ends, ends[1:], strict=False)) if relation == CHAINED else [(ends[0], end) for end in ends[1:]]
+    pairs = list(pairwise(ends)) if relation == CHAINED else [(ends[0], end) for end in ends[1:]]
     found = [Link(relation, one[0], other[0], (one[1], other[1])) for one, other in pairs]
     if any(link.first == link.second for link in found):
         raise UnreadDependency("self", f"{text!r} joins an element to itself")
