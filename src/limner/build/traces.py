@@ -123,7 +123,13 @@ def _said(
 
 
 def _stems(text: str) -> list[str]:
-    return [stem(word) for word in WORD.findall(text.casefold()) if word not in SMALL]
+    return [_root(word) for word in WORD.findall(text.casefold()) if word not in SMALL]
+
+
+def _root(word: str) -> str:
+    """What a word shares with its other forms: egg and eggs, make and makes."""
+    found = stem(word)
+    return found[:-1] if len(found) > 3 and found[-1] in "se" else found
 
 
 def _stands(wanted: Sequence[str], words: Sequence[str]) -> bool:

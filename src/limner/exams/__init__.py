@@ -58,7 +58,7 @@ ids of the questions that it made of each item.
 
 
 DraftReader = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Reads what a model drafted, or a reviewer changed, into the fields of a build's item; `Unreadable` says why it fails."""
+"""Reads what a model drafted or a reviewer changed into the fields of a build's item, or raises `Unreadable`."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class ConceptsSettings(StrictModel):
     """How prompts are put together. All numbers are ours: the paper names neither model nor reach.
 
     Attributes:
-        model: ``minilm``, or a model of sentence-transformers by folder or name.
+        model: ``minilm``, a model of sentence-transformers by folder or name, or ``letters``: no model, only spelling.
         of: What is embedded: the key ``concept`` that came with a prompt, or the ``prompt``, as in the paper.
         eps: Cosine distance within which prompts are of one concept.
         topic_eps: The same for topics, which hold whole concepts.

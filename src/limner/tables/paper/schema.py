@@ -161,8 +161,8 @@ class Layout(StrictModel):
 
     Attributes:
         table: Which rows of the published file it shows.
-        rows: What a row is about; ``training``: the training part of a build; ``evaluators``: a judge's score, or a metric, against people's ratings; ``pairs``:
-            two evaluators; ``rated``: a painter by its ratings alone.
+        rows: What a row is about; ``training``: the training part of a build; ``evaluators``: a judge's score, or a
+            metric, against people's ratings; ``pairs``: two evaluators; ``rated``: a painter by its ratings alone.
         keys: The columns of the published file that tell rows apart, where these are not the usual ones.
         labels: Metric (or ``*``) -> what a published row is called, with ``{judge}`` and ``{category}`` in it.
         scores: Whose scores are held against people's, where rows are evaluators; of the exam.
