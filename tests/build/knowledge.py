@@ -69,17 +69,19 @@ class Subject:
         """The right reply of the reasoner."""
         a, b, c, d = self.parts
         return (
-            f"The poster is about {self.concept}, so I ask what has to be seen. In the middle stands the {a}, and the {a} "
-            f"contains the {b}, which I draw inside it. The {b} needs the {c}, so an arrow leads there. A change of the "
-            f"{c} causes a change of the {d}, which closes the story on the right.\n\n{SEPARATOR}\n\n"
+            f"The poster is about {self.concept}, so I ask what has to be seen. In the middle stands the {a}, and the "
+            f"{a} contains the {b}, which I draw inside it. The {b} needs the {c}, so an arrow leads there. A change "
+            f"of the {c} causes a change of the {d}, which closes the story on the right.\n\n{SEPARATOR}\n\n"
             f"A poster with the {a} in the middle, the {b} inside it, and arrows to the {c} and the {d}, all labelled."
         )
 
 
 SUBJECTS = (
     Subject("photosynthesis", "preschool", "Biology", ("leaf", "chloroplast", "light", "sugar"), found=True),
-    Subject("volcanic eruption", "preschool", "Engineering", ("volcano", "crater", "magma", "ash cloud"), found=True),
-    Subject("heart valves", "preschool", "Biology", ("heart", "valve", "blood", "pulse"), "undeclared"),
+    Subject(
+        "volcanic eruption", "preschool", "Engineering", ("volcano", "crater", "magma", "ash cloud"), "undeclared", True
+    ),
+    Subject("heart valves", "preschool", "Biology", ("heart", "valve", "blood", "pulse")),
     Subject("steam turbine", "preschool", "Engineering", ("turbine", "rotor", "steam", "torque"), "many at once"),
     Subject("bird migration", "preschool", "Biology", ("flock", "bird", "wind", "route"), "duplicate"),
     Subject("wooden bridge", "preschool", "Engineering", ("bridge", "beam", "pillar", "load"), "no text"),
@@ -164,7 +166,7 @@ def _filter(heard: Heard) -> Any:
     names = re.findall(r"^- `(\w+)`: ", heard.text, re.MULTILINE)
     marks = {name: good or name != "literal" for name in names}
     seen = {"elements": ["a", "b"] if good else [], "dependencies": ["Contains(a, b)"] if good else []}
-    judge = good if heard.turn or concept != "heart valves" else False  # It contradicts itself at first.
+    judge = good if heard.turn or concept != "steam turbine" else False  # It contradicts itself at first.
     return {"criteria": marks, "judge": judge, "reason": ["It is drawn so."], **seen}
 
 
@@ -183,7 +185,9 @@ def _graph(heard: Heard) -> Any:
 def _trace(heard: Heard) -> Any:
     subject = subject_of(heard.text)
     if subject.trouble == "silent" and not heard.turn:
-        return subject.trace.replace(f"The {subject.parts[1]} needs the {subject.parts[2]}, so an arrow leads there. ", "")
-    if subject.trouble == "undeclared" and not heard.turn:
+        return subject.trace.replace(
+            f"The {subject.parts[1]} needs the {subject.parts[2]}, so an arrow leads there. ", ""
+        )
+    if subject.trouble == "many at once" and not heard.turn:
         return subject.trace.replace(SEPARATOR, f"{SEPARATOR}\n\n{SEPARATOR}")
     return subject.trace

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from limner.store.schema import attempts, calls
 from tests.build.knowledge import DISCIPLINES, LEVELS, MARKS, SUBJECTS, Subject, brush, routes, write_found
 from tests.build.scripted import Scripted, scripted, write_provider
 from tests.support import start_limner
+
+pytest.importorskip("starlette", reason="servers come with limner[web]")
+from tests.web.study.visiting import agree, visitor
 
 pytestmark = pytest.mark.slow
 KILLS = 3
@@ -105,16 +109,16 @@ def test_nothing_is_paid_twice(killed: dict[str, Any], place: Path, llm: Scripte
 
 def test_every_filter_takes_out_what_it_is_for(killed: dict[str, Any], place: Path) -> None:
     assert why(place, "found")["found-1"] == "no prompt for this picture: found/stray.png"
-    assert set(why(place, "duplicates")) <= {"bird migration", "heart valves"}
+    assert why(place, "duplicates")["heart valves"].startswith("near-duplicate: of ")
     assert len(why(place, "duplicates")) == 1
     assert why(place, "explanatory-text") == {"wooden bridge": "no explanatory text: 0 labels can be read"}
     assert why(place, "cropping") == {"kidney filtration": "cropped: 2 strokes run over the top edge"}
     assert list(why(place, "watermark")) == ["jet engine"]
     assert why(place, "filter") == {"gene expression": "not literal: It is drawn so."}
     assert why(place, "review").keys() == {
-        "photosynthesis", "volcanic eruption", "heart valves", "steam turbine", "closed control loop", "nerve impulse",
-        "Photosynthesis",
-    } - why(place, "duplicates").keys() | ({"bird migration"} if "heart valves" in why(place, "duplicates") else set())  # fmt: skip
+        "photosynthesis", "volcanic eruption", "bird migration", "steam turbine", "closed control loop",
+        "nerve impulse", "Photosynthesis",
+    }  # fmt: skip
 
 
 def test_each_stage_is_told_beside_the_papers(killed: dict[str, Any], place: Path) -> None:
@@ -123,10 +127,14 @@ def test_each_stage_is_told_beside_the_papers(killed: dict[str, Any], place: Pat
     assert steps["concepts"]["miles"] == {"concepts": 11}, "two prompts are about photosynthesis"
     assert (steps["concepts"]["paper"], steps["paint"]["miles"]) == (11732, {"of them drawn": 10})
     text = limner("build", "status", "school")
-    said = "56,830 prompts → 11,732 concepts → 56,000 pictures → 30,000 of them drawn → 20,000 with a graph → 4,456 in the"
+    said = (
+        "56,830 prompts → 11,732 concepts → 56,000 pictures → 30,000 of them drawn → 20,000 with a graph → 4,456 in the"
+    )
     flat = " ".join(text.split())
     assert said in flat
-    assert "this build: 12 prompts → 11 concepts → 12 pictures → 10 of them drawn → 7 with a graph → 0 in the exam" in flat
+    assert (
+        "this build: 12 prompts → 11 concepts → 12 pictures → 10 of them drawn → 7 with a graph → 0 in the exam" in flat
+    )
 
 
 def answered(place: Path, changes: dict[str, dict[str, Any]]) -> None:
@@ -151,8 +159,8 @@ def finished(killed: dict[str, Any], place: Path, llm: Scripted) -> dict[str, An
     })  # fmt: skip
     limner("build", "run", "school")
     assert why(place, "check") == {
-        "nerve impulse": "the reviewed graph must be mended: undeclared: 'nothing' in 'Contains(neuron, nothing)' is no "
-        "declared element"
+        "nerve impulse": "the reviewed graph must be mended: undeclared: 'nothing' in 'Contains(neuron, nothing)' is "
+        "no declared element"
     }
     with Store(place / "limner-store") as store:
         builder = open_build(store, "school")
@@ -181,7 +189,9 @@ def test_the_split_shares_no_topic_and_no_concept(finished: dict[str, Any], plac
     assert {body["origin"] for body in train} == {"synthetic"}
     photosynthesis = [body for body in test if body["concept"].casefold() == "photosynthesis"]
     assert {body["origin"] for body in photosynthesis} == {"real", "synthetic"}, "a whole topic goes to one side"
-    assert why(place, "split") == {"closed control loop": "stands in sample/mmmg: closed control loop: undergraduate_Engineering_1"}
+    assert why(place, "split") == {
+        "closed control loop": "stands in sample/mmmg: closed control loop: undergraduate_Engineering_1"
+    }
     steps = {step["place"]: step for step in finished["steps"]}
     assert steps["traces"]["miles"] == {"in the exam": len(test), "for training": len(train)}
     assert len(train) == 3
@@ -203,7 +213,7 @@ def test_replies_that_break_the_rules_are_objected_to(finished: dict[str, Any], 
     for mark in MARKS.values():
         assert any(heard.turn for heard in llm.asked(mark)), mark
     objections = "\n".join(heard.text for _, heard in llm.heard if heard.turn)
-    for said in ("there are 0 lines **PROMPT**", "has 104 words; at most 80", "'ignore all rules' in ",
+    for said in ("there are 0 lines **PROMPT**", "words; at most 80 are allowed", "'ignore all rules' in ",
                  "must stand once, not 2 times", "the trace does not say Requires(axon, ion) in words",
                  '"judge" must be true where all criteria are'):  # fmt: skip
         assert said in objections, said
@@ -251,10 +261,17 @@ def test_what_was_built_is_an_exam(finished: dict[str, Any], place: Path) -> Non
         exam += ["--painter", painter]
     assert json.loads(limner("run", *exam, "--json").splitlines()[-1])["failed"] == 0
     found = {row["painter"]: row for row in json.loads(limner("scores", "out/exam.toml", "--format", "json"))}
-    print(json.dumps(found, indent=1)[:3000])
+    bounds = {name: row["bounds"]["entity_recall"] for name, row in found.items()}
+    assert bounds["control/reference"]["low"] > bounds["control/blank"]["high"]
+    assert bounds["mine"] == bounds["control/reference"]
     made = json.loads(limner("study", "new", "eyes", "--exam", "out/exam.toml", "--design", "mmmg", "--rater", "ben",
                              "--format", "json"))  # fmt: skip
-    assert made["study"] == "eyes" or made.get("name") == "eyes"
+    token = made["links"]["ben"].rpartition("/")[2]
+    with Store(place / "limner-store") as store, visitor(store, "eyes") as client:
+        agree(client, token)
+        page = client.get(f"/r/{token}/1")
+        assert page.status_code == 200
+        assert any(one.prompt in unescape(page.text) for one in SUBJECTS), "the page asks about a drawing of this exam"
 
 
 def test_a_role_that_is_missing_is_asked_for_when_it_is_needed(place: Path, finished: dict[str, Any]) -> None:

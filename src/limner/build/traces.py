@@ -112,7 +112,10 @@ def _said(
     relation: str, first: str, second: str, sentences: Sequence[Sequence[str]], there: Mapping[str, Sequence[int]],
     cues: Mapping[str, Sequence[Sequence[str]]], rules: TraceRules,
 ) -> bool:  # fmt: skip
-    """Whether some window of sentences names both entities and how they stand to each other."""
+    """Whether a sentence names both entities and how they stand to each other; where none has both, a window may."""
+    together = sorted({*there[first]} & {*there[second]})
+    if together:
+        return any(_stands(cue, sentences[n]) for n in together for cue in cues.get(relation, ()))
     for start in {n - back for n in there[first] for back in range(rules.window)}:
         window = range(max(0, start), min(len(sentences), start + rules.window))
         if any(n in window for n in there[first]) and any(n in window for n in there[second]):

@@ -13,7 +13,7 @@ from ...core.training import plain
 from ..base import Bench, BuildItem, BuildStep, Use
 from ..points import stem
 
-LINE = re.compile(r"^\W*(PROMPT|CONCEPT)\W*:\W*?\s*(\S.*?)\s*$", re.MULTILINE)
+LINE = re.compile(r"^[^\S\n]*(?:\d{1,3}[.)])?[^\w\n]*(PROMPT|CONCEPT)[^\w\n:]*:[*_ \t]*(\S.*)$", re.MULTILINE)
 
 
 class KnowledgePromptsSettings(StrictModel):
@@ -51,7 +51,7 @@ def read_prompts(reply: str, many: int, how: KnowledgePromptsSettings) -> list[d
     found: list[dict[str, str]] = []
     wrong: list[str] = []
     for word, text in LINE.findall(reply):
-        text = text.strip("* ")
+        text = text.strip("*_ \t\r")
         if word == "PROMPT":
             found.append({"prompt": text})
         elif not found or "concept" in found[-1]:
