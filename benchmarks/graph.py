@@ -42,6 +42,8 @@ from limner.painters.controls.images import erase
 from limner.store import Store
 
 Told = list[tuple[str, str]]
+VERBS = {"Contains": "contains", "Causes": "causes", "Requires": "needs", "TemporalOrder": "comes before",
+         "Defines": "defines", "Entails": "implies"}  # fmt: skip
 SHOWN: dict[str, str] = {"tune": "rules were set on these", "held": "rules were not set on these"}
 
 
@@ -100,13 +102,9 @@ def faulty(elements: Told, dependencies: Told, chance: random.Random) -> Iterato
     yield "an entity twice", [*elements, (name.upper(), "why")], dependencies
     yield "a dependency twice", elements, [*dependencies, dependencies[n]]
     yield "an explanation missing", elements, [*dependencies[:n], (text, ""), *dependencies[n + 1 :]]
-    yield (
-        "(meaning) another of the six",
-        elements,
-        swapped(
-            f"{chance.choice([one for one in RELATIONS if one.lower() != text.partition('(')[0].lower()])}({text.partition('(')[2]}"
-        ),
-    )
+    head, _, inner = text.partition("(")
+    other = chance.choice([one for one in RELATIONS if one.lower() != head.lower()])
+    yield "(meaning) another of the six", elements, swapped(f"{other}({inner}")
     ends = text.partition("(")[2].removesuffix(")").split(", ")
     yield "(meaning) the other direction", elements, swapped(f"{text.partition('(')[0]}({', '.join(reversed(ends))})")
 
@@ -144,30 +142,35 @@ def _traces(part: str, some: dict[str, tuple[str, str, list[str], list[list[str]
             there["an entity not named"] += 1
             kinds = [one for one in trace_faults(gone, final, names, links, RULES) if repr(name) in one.detail]
             found["an entity not named"] += bool(kinds)
-        for relation, first, second in links:
-            there["a relation not named"] += 1
-            faults = trace_faults(_without(trace, first, second), final, names, links, RULES)
-            said = f"{relation}({first}, {second})"
-            found["a relation not named"] += any(one.kind == "relation" and said in one.detail for one in faults)
+        for n, (relation, first, second) in enumerate(links):
+            wrong = random.Random(n).choice([verb for name, verb in VERBS.items() if name != relation])
+            plants = {
+                "a relation not named": f"I also draw the {first}. Near it is room for the {second}.",
+                "a relation named as another": f"The {first} {wrong} the {second}.",
+            }
+            for kind, said in plants.items():
+                there[kind] += 1
+                faults = trace_faults(f"{_without(trace, first, second)} {said}", final, names, links, RULES)
+                meant = f"{relation}({first}, {second})"
+                found[kind] += any(one.kind == "relation" and meant in one.detail for one in faults)
         shapes = {"a list": f"- {trace}", "a heading": f"## Thoughts\n{trace}", "notation": f"{trace} Causes(a, b)."}
         for kind, bad in shapes.items():
             there[f"no prose: {kind}"] += 1
             found[f"no prose: {kind}"] += any(
                 one.kind == "prose" for one in trace_faults(bad, final, names, links, RULES)
             )
-    print(f"traces, {SHOWN[part]}: {len(some)}; refused wrongly {false['traces']}, for {false['entities']} of "
-          f"{there['(all) entities']} entities and {false['relations']} of {there['(all) relations']} relations")  # fmt: skip
+    wrongly = f"{false['entities']} of {there['(all) entities']} entities, {false['relations']} of "
+    wrongly += f"{there['(all) relations']} relations"
+    print(f"traces, {SHOWN[part]}: {len(some)}; refused wrongly {false['traces']}: {wrongly}")
     for kind, times in there.items():
         if not kind.startswith("("):
             print(f"  {kind}: {found[kind]} of {times}")
 
 
 def _without(trace: str, first: str, second: str) -> str:
-    """The trace with all sentences gone that name either entity; both are then named, and nothing is said of them."""
-    kept = [
-        one for one in SENTENCE.split(trace) if not any(name.casefold() in one.casefold() for name in (first, second))
-    ]
-    return " ".join([*kept, f"I also draw the {first}.", f"Near it is room for the {second}."])
+    """The trace with all sentences gone that name either entity."""
+    low = (first.casefold(), second.casefold())
+    return " ".join(one for one in SENTENCE.split(trace) if not any(name in one.casefold() for name in low))
 
 
 def pictures(folder: Path, many: int) -> None:
