@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ from limner.build.clusters import dbscan, medoids
 from limner.build.steps.concepts import ConceptsSettings, _grouped, _joined
 
 
-def unit(vectors: list[list[float]]) -> np.ndarray:  # type: ignore[type-arg]
+def unit(vectors: list[list[float]]) -> Any:
     found = np.array(vectors, np.float32)
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 

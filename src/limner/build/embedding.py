@@ -94,11 +94,12 @@ def _by_package(texts: Sequence[str], model: str) -> Vectors:
 
 def _unit(vectors: Vectors) -> Vectors:
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return (vectors / np.maximum(length, 1e-12)).astype(np.float32)
+    found: Vectors = (vectors / np.maximum(length, 1e-12)).astype(np.float32)
+    return found
 
 
 def _files() -> list[Path]:
-    found = []
+    found: list[Path] = []
     for package, folder, files in (MODEL, WORDS):
         spec = find_spec(package)
         if spec is None or not spec.submodule_search_locations:

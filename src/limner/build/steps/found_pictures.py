@@ -29,17 +29,19 @@ async def found_pictures(items: Sequence[BuildItem], bench: Bench) -> AsyncItera
     how: FoundPicturesSettings = bench.settings
     ids: dict[str, list[BuildItem]] = {}
     words: dict[str, list[BuildItem]] = {}
-    for item in (item for item in items if item.sort == "image"):
-        ids.setdefault(item.id, []).append(item)
+    for one in items:
+        if one.sort != "image":
+            continue
+        ids.setdefault(one.id, []).append(one)
         for field in ("prompt", "concept", "asked_concept"):
-            words.setdefault(plain(str(item.body.get(field, ""))), []).append(item)
+            words.setdefault(plain(str(one.body.get(field, ""))), []).append(one)
     taken: set[str] = set()
     for number, found in enumerate(all_found(how)):
         about = dict(found.about)
         name = found.file.stem if found.file is not None else ""
         asked = ids.get(name) or words.get(plain(about.get("keyword", "") or name), [])
-        item = next((one for one in asked if one.id not in taken), None)
-        if item is None:
+        free = [one for one in asked if one.id not in taken]
+        if not free:
             why = "a prompt has one picture already" if asked else "no prompt for this picture"
             yield f"found-{number}", Dropped(why, found.origin)
             continue
@@ -51,6 +53,7 @@ async def found_pictures(items: Sequence[BuildItem], bench: Bench) -> AsyncItera
         except Fault as fault:
             yield f"found-{number}", Dropped("not found", f"{found.origin}: {fault.detail}")
             continue
+        item = free[0]
         taken.add(item.id)
         text = about.pop("text", "")[: how.text_limit]
         source = {"origin": found.origin, **({"url": found.link} if found.link else {})}

@@ -102,7 +102,7 @@ def check_graph(
                 links.setdefault(link, why)
         except UnreadDependency as error:
             faults.append(error.fault)
-    faults += [GraphFault("unscored", why) for link in links if (why := _misread(link, names))]
+    faults += [GraphFault("unscored", lost) for link in links if (lost := _misread(link, names))]
     joined = {end for link in links for end in link.ends}
     if not any(fault.kind in ("undeclared", "form", "relation", "arity") for fault in faults):
         faults += [GraphFault("alone", f"{name!r} is in no dependency") for name in names if name not in joined]
