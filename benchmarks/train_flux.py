@@ -112,7 +112,7 @@ def write_samples(folder: Path) -> Path:
 def ours(given: dict[str, str], cached: bool) -> None:
     import diffusers
 
-    from limner.train.samples import read_samples
+    from limner.core.training import read_samples
     from limner.train.settings import parse
     from limner.train.trainer import Trainer
 

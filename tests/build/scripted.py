@@ -51,6 +51,8 @@ class Scripted:
         refused: Why requests were refused.
         answered: Request -> how often it was answered whole.
         kill: A process and the number of the request at which it is killed.
+        brush: What draws, where the server is an image service too.
+        drawn: The prompts of the pictures it sent.
     """
 
     routes: list[Route]
@@ -62,6 +64,15 @@ class Scripted:
     kill: tuple[int, int] | None = None
     killed_in_flight: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    brush: Callable[[str], bytes] | None = None
+    drawn: list[str] = field(default_factory=list)
+
+    def draw(self, prompt: str) -> tuple[int, Any]:
+        """The picture for a prompt, as an image service sends it."""
+        if self.brush is None:
+            return 400, {"error": {"message": "nobody draws here", "type": "invalid_request_error"}}
+        self.drawn.append(prompt)
+        return 200, {"data": [{"b64_json": base64.b64encode(self.brush(prompt)).decode()}]}
 
     def asked(self, mark: str) -> list[Heard]:
         """The requests of one step."""
@@ -114,7 +125,9 @@ def scripted(*routes: Route) -> Iterator[Scripted]:
             key = hashlib.sha256(data).hexdigest()
             with service.lock:
                 service.total += 1
-                status, found = service.answer(json.loads(data))
+                asked = json.loads(data)
+                painted = self.path.endswith("/images/generations")
+                status, found = service.draw(asked["prompt"]) if painted else service.answer(asked)
                 if service.kill is not None and service.total == service.kill[1]:
                     # In flight, whatever else has been answered.
                     os.kill(service.kill[0], signal.SIGKILL)
@@ -152,6 +165,8 @@ def write_provider(folder: Path, service: Scripted) -> None:
     """A ``limner.toml`` in which ``fake/…`` is the scripted LLM, with prices."""
     (folder / "limner.toml").write_text(
         f'[providers.fake]\nbase_url = "{service.url}"\nrequests_per_minute = 100000\n'
-        '[models."fake/llm"]\ninput_price = 1.0\noutput_price = 4.0\nmax_output_tokens = 4096\n',
+        'image_shape = "openai-images"\n'
+        '[models."fake/llm"]\ninput_price = 1.0\noutput_price = 4.0\nmax_output_tokens = 4096\n'
+        '[painters."fake/brush"]\nimage_price = 0.04\n',
         "utf-8",
     )

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from limner.core.errors import UsageError
-from limner.train.samples import read_samples
+from limner.core.training import read_samples
 from limner.train.settings import MODULES, TrainSettings
 from tests.painters.diffusers import tiny
 from tests.train.conftest import make_flux, picture, write_samples

@@ -11,18 +11,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..calls import Calls, Fault
 from ..core.asks import Contract, Part
 from ..core.data_files import StrictModel
+from ..core.errors import UsageError
 from ..core.evidence import TextLine
 from ..core.faults import picture_faults
+from ..core.images import BadImage
 from ..core.prompts import Prompts
 from ..core.registry import Registry
 from ..evidence.probe import OcrProbe
 from ..models import ChatModel, Context, ReplayModel, complete
+from ..painters import Painter, PaintRequest
 from ..store import Blobs
 
 if TYPE_CHECKING:
     from .reviews import Review
 
 T = TypeVar("T")
+PART, TEST, TRAIN = "part", "test", "train"
+"""The field of an item that says where it goes, where a recipe makes training data too; and what it says."""
 OpenModel = ChatModel | ReplayModel
 
 
@@ -75,6 +80,7 @@ class Bench:
         beside: The items of the sort that the step has `beside` those it works on.
         reviews: What reviewers said of each item, oldest first; for steps that use reviews.
         rounds: How often an ask whose replies were unreadable may be begun anew.
+        painters: As `models`, those roles that draw.
     """
 
     build: str
@@ -89,6 +95,7 @@ class Bench:
     reviews: Mapping[str, Sequence[Review]] = field(default_factory=dict)
     rounds: int = 0
     cost: float | None = 0.0
+    painters: Mapping[str, Painter] = field(default_factory=dict)
 
     async def ask(
         self, role: str, item: BuildItem, shown: Sequence[Part], contract: Contract[T], name: str = "", repeat: int = 0
@@ -105,7 +112,10 @@ class Bench:
 
         Raises:
             Fault: The call failed, or no reply kept the contract.
+            UsageError: Nobody plays the role.
         """
+        if role not in self.models:
+            raise UsageError(f"step {self.place} needs the {role}: -S {role}=PROVIDER/MODEL")
         for round in range(self.rounds + 1):
             context = Context(self.build, item.id, "", f"{self.place}.{name}" if name else self.place, repeat, round)
             try:
@@ -119,6 +129,24 @@ class Bench:
         self._pay(answer.cost)
         value: T = answer.value
         return value
+
+    async def paint(self, role: str, item: BuildItem, prompt: str, seed: int = 0) -> str:
+        """The hash of a picture that the painter of this role draws for an item; it lies in the store then.
+
+        Raises:
+            Fault: There is no picture.
+        """
+        try:
+            painting = await self.painters[role].paint(PaintRequest(item.id, prompt, seed), self.calls)
+        except Fault as fault:
+            self._pay(fault.cost)
+            raise
+        self._pay(painting.cost)
+        try:
+            sha256, _ = await asyncio.to_thread(self.blobs.put, painting.image)
+        except BadImage as error:
+            raise Fault("image", f"{self.painters[role].spec}: {error}") from error
+        return sha256
 
     def _pay(self, cost: float | None) -> None:
         self.cost = None if self.cost is None or cost is None else self.cost + cost
@@ -165,6 +193,8 @@ class BuildStep:
         about: What it does, in a line.
         settings: The shape of its settings, with usual values.
         roles: Who is asked.
+        painters: Those of the roles that draw.
+        optional: Those of the roles that it can do without.
         prompts: The templates it uses.
         reads: The fields of an item that it sees; all where None. An item is done anew only when one of these changes.
         takes: The sort of item it works on.
@@ -193,6 +223,8 @@ class BuildStep:
     reviewed: bool = False
     use: tuple[Use, ...] = ()
     version: int = 1
+    painters: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if sum(way is not None for way in (self.source, self.each, self.together)) != 1:

@@ -63,7 +63,7 @@ def datasheet(
             "Pictures that may not be passed on are not in the folder: `recover.csv` says where they are found."
         )
     lines += ["", "## How it was made", "", f"By the recipe {recipe.name}: {recipe.title}.", ""]
-    miles = {mile.after: mile.items for mile in recipe.paper}
+    miles = {mile.after: mile.items for mile in reversed(recipe.paper)}
     lines += _table(
         ["step", "in", "out", "the paper's", "taken out"],
         [

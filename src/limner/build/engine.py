@@ -13,12 +13,13 @@ from ..core.errors import LimnerError, LostImage, UsageError
 from ..core.faults import lost, unexpected
 from ..core.loops import run_to_end
 from ..core.prompts import Prompts
+from ..painters import Painter
 from ..running.interrupts import Stopping
 from ..running.progress import Progress
 from ..running.steps import Slips, stop_if_pointless
 from ..store import Store
 from .base import Bench, BuildItem, Dropped, OpenModel, StepOutcome, Waiting
-from .flow import Flow, Items, StepCount, of_sort
+from .flow import Flow, Items, StepCount, counted, of_sort
 from .recipe import BuildRecipe, RecipeStep
 from .records import Build, BuildRow, forget_rows, load_reviews, load_rows, save_rows
 
@@ -41,6 +42,7 @@ class Builder:
 
     Attributes:
         models: By the build's roles; only those are needed whose steps are run.
+        painters: The same for roles that draw.
         prompts: The wording.
     """
 
@@ -49,6 +51,7 @@ class Builder:
     store: Store
     prompts: Prompts
     models: Mapping[str, OpenModel] = field(default_factory=dict)
+    painters: Mapping[str, Painter] = field(default_factory=dict)
 
     def flow(self) -> Flow:
         """What decides what has to be done, with the reviews as they are now."""
@@ -59,6 +62,9 @@ class Builder:
         flow, items, counts = self.flow(), Items(), list[StepCount]()
         for place in self._places(until):
             items, count, _ = flow.pass_on(place, items, load_rows(self.store, self.build.name, place.name))
+            for mile in self.recipe.paper:
+                if mile.after == place.name and (mile.distinct or mile.where):
+                    count.miles[mile.said] = counted(mile, items)
             counts.append(count)
         return counts, items
 
@@ -84,14 +90,15 @@ class Builder:
             UsageError: A role has no model, a key is not there, or a budget cannot be kept.
         """
         places = self._places(until)
+        there: dict[str, OpenModel | Painter] = {**self.models, **self.painters}
         for place in places:
             self.prompts.hash(*place.step.prompts)
-            for role in place.roles.values():
-                if role not in self.models:
+            for word, role in place.roles.items():
+                if role not in there and word not in place.step.optional:
                     about = f" ({self.recipe.roles[role]})" if role in self.recipe.roles else ""
                     raise UsageError(f"step {place.name} needs the {role}{about}: -S {role}=PROVIDER/MODEL")
         asked = {role for place in places for role in place.roles.values()}
-        models = [self.models[role] for role in self.recipe.asked_roles() if role in asked]
+        models = [there[role] for role in self.recipe.asked_roles() if role in asked and role in there]
         for model in models:
             model.check()
         Budget(how.budget)
@@ -164,10 +171,11 @@ class _Run:
 
     def _bench(self, place: RecipeStep, calls: Calls, rounds: int = 0) -> Bench:
         builder = self.builder
-        models = {word: builder.models[role] for word, role in place.roles.items()}
+        models = {word: builder.models[role] for word, role in place.roles.items() if role in builder.models}
+        painters = {word: builder.painters[role] for word, role in place.roles.items() if role in builder.painters}
         return Bench(
             builder.build.name, place.name, place.settings, builder.prompts, builder.recipe.folder, models, calls,
-            self.store.blobs, self._beside, self.flow.reviews, rounds,
+            self.store.blobs, self._beside, self.flow.reviews, rounds, painters=painters,
         )  # fmt: skip
 
     async def _step(self, place: RecipeStep, items: Items, rows: Mapping[str, BuildRow], calls: Calls) -> None:

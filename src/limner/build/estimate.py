@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..core.prices import price_of
 from ..core.settings import Settings
 from ..models import ChatModel
 from ..models.base import PICTURE_TOKENS
@@ -20,6 +21,14 @@ def build_estimate(builder: Builder, settings: Settings) -> list[Estimate]:
         steps = still + coming.get(sort, 0)
         for use in place.step.use:
             role = place.roles[use.role]
+            if role in builder.painters:
+                painter = builder.painters[role]
+                price, how = price_of(painter)
+                dollars = None if price is None else price * steps
+                found.append(Estimate(painter.name, f"{place.name}: {role}", steps, steps, 0, 0, dollars, how))
+                continue
+            if use.role in place.step.optional and role not in builder.models:
+                continue
             model = builder.models.get(role)
             name = model.name if model is not None else role
             calls = steps * use.calls

@@ -18,7 +18,7 @@ from ..core.errors import UsageError
 from ..core.exam import Exam
 from ..core.images import decode
 from ..store import Blobs, now
-from .base import BuildItem
+from .base import PART, TRAIN, BuildItem
 from .croissant import croissant
 from .datasheet import card, datasheet
 from .engine import Builder
@@ -67,11 +67,10 @@ def export(
         raise UsageError(f"the exam {kind.name} cannot be written")
     counts, items = builder.look()
     sort = builder.recipe.places[-1].step.takes
-    mine = [item for item in items.values() if item.sort == sort]
+    mine = [item for item in items.values() if item.sort == sort and item.body.get(PART) != TRAIN]
     if not mine:
         raise UsageError(f"no item of {builder.build.name} has passed its last step; see `limner build status`")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is not an empty folder")
+    check_empty(folder)
     data = folder / "data"
     data.mkdir(parents=True)
     name = builder.build.name
@@ -105,6 +104,16 @@ def export(
         json.dumps(croissant(folder, exam, facts), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
     )
     return Made(len(exam.questions), len(saving.kept), len(withheld), canary, exam)
+
+
+def check_empty(folder: Path) -> None:
+    """Raise where a folder has something in it.
+
+    Raises:
+        UsageError: It has.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} is not an empty folder")
 
 
 class _Pictures:

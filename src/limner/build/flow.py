@@ -10,7 +10,7 @@ from typing import Any
 from ..calls import digest
 from ..core.prompts import Prompts
 from .base import BuildItem
-from .recipe import RecipeStep
+from .recipe import Mile, RecipeStep
 from .records import BuildRow
 from .reviews import Review
 
@@ -32,6 +32,7 @@ class StepCount:
         pending: How many are not done yet.
         made: New items beside those that came.
         cost: Dollars; None where a price is not known.
+        miles: What the paper counts after this step in another way than by items -> the same of this build.
     """
 
     place: str
@@ -43,6 +44,7 @@ class StepCount:
     pending: int = 0
     made: int = 0
     cost: float | None = 0.0
+    miles: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """All counts."""
@@ -150,6 +152,12 @@ class Flow:
 def of_sort(items: Items, sort: str) -> list[BuildItem]:
     """The items of one sort, by id."""
     return [item for _, item in sorted(items.items()) if item.sort == sort]
+
+
+def counted(mile: Mile, items: Items) -> int:
+    """How many there are here of what the paper counted."""
+    bodies = [one.body for one in items.values() if all(one.body.get(name) == v for name, v in mile.where.items())]
+    return len({body[mile.distinct] for body in bodies if mile.distinct in body} if mile.distinct else bodies)
 
 
 def _add_cost(count: StepCount, cost: float | None) -> None:

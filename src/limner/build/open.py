@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import UsageError
+from ..core.exam import Exam
 from ..core.images import Preparer
 from ..core.settings import Settings
+from ..evidence.probe import OcrProbe
 from ..models import open_model
+from ..painters import Painter, open_painter
 from ..store import Store
 from .base import OpenModel
 from .engine import Builder
@@ -93,14 +96,21 @@ def open_build(store: Store, name: str) -> Builder:
 
 
 def with_models(builder: Builder, settings: Settings) -> Builder:
-    """The same build with the models of its roles, ready to be run."""
-    roles, images = builder.build.body["roles"], Preparer(builder.store.blobs.get)
+    """The same build with the models and painters of its roles, ready to be run."""
+    roles, blobs = builder.build.body["roles"], builder.store.blobs
+    images, empty = Preparer(blobs.get), Exam[Any](builder.build.name, builder.recipe.exam, ())
     models: dict[str, OpenModel] = {}
+    painters: dict[str, Painter] = {}
+    drawing = builder.recipe.drawing_roles()
     for role in builder.recipe.asked_roles():
-        if role in roles:
-            args = {name.partition(".")[2]: value for name, value in roles.items() if name.startswith(f"{role}.")}
+        if role not in roles:
+            continue
+        args = {name.partition(".")[2]: value for name, value in roles.items() if name.startswith(f"{role}.")}
+        if role in drawing:
+            painters[role] = open_painter(roles[role], empty, blobs, OcrProbe(), settings, args)
+        else:
             models[role] = open_model(roles[role], args, settings, images)
-    return Builder(builder.build, builder.recipe, builder.store, builder.prompts, models)
+    return Builder(builder.build, builder.recipe, builder.store, builder.prompts, models, painters)
 
 
 def _checked(recipe: BuildRecipe, roles: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What can be told of a picture by rules: how much detail it has, and whether a mark lies over it. Pure."""
+"""What can be told of a picture by rules: detail, marks over it, edges that cut it, labels. Pure."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ TILED = 3
 """So often the same words must stand in a picture to be a pattern laid over it."""
 MARKED = 5
 """Letters that such words have at least."""
+EDGE_SIDE, DRAWN, DEEP, FRAME, WIDE = 512, 40, 0.02, 0.6, 0.3
+"""Edges are looked at in this size; so far from the ground counts as drawn; so deep a stroke must go; the share of an
+edge that a frame covers; the share that one stroke covers at most."""
 
 
 def detail(image: Image) -> float:
@@ -125,3 +128,37 @@ def light_tones(image: Image) -> Image:
     shown = np.where(values < floor, ground, values)
     spread = np.clip((shown - floor) / max(1.0, ground - floor) * 255.0, 0, 255)
     return Module.fromarray(spread.astype(np.uint8)).convert("RGB")
+
+
+def labels(lines: Sequence[str]) -> list[str]:
+    """The lines that say something: with a word of three letters or more, each once."""
+    return list(dict.fromkeys(line.casefold() for line in lines if re.search(r"[^\W\d_]{3}", line)))
+
+
+def cut_edges(image: Image) -> list[int]:
+    """How often something drawn runs over each edge: top, bottom, left, right.
+
+    What lies along most of an edge is a frame or the ground, and what leaves an edge at once was not cut there.
+    """
+    from PIL import Image as Module
+
+    grey = image.convert("L")
+    if max(grey.size) > EDGE_SIDE:
+        grey.thumbnail((EDGE_SIDE, EDGE_SIDE), Module.Resampling.BOX)
+    values = np.asarray(grey, dtype=np.int16)
+    ground = int(np.median(np.concatenate([values[0], values[-1], values[:, 0], values[:, -1]])))
+    drawn = np.abs(values - ground) > DRAWN
+    return [_crossings(side) for side in (drawn, drawn[::-1], drawn.T, drawn.T[::-1])]
+
+
+def _crossings(drawn: Any) -> int:
+    """How many runs in the first row go on to the inside."""
+    first, deep = drawn[0], max(2, round(DEEP * drawn.shape[0]))
+    if len(drawn) <= deep or first.mean() > FRAME:
+        return 0
+    steps = np.flatnonzero(np.diff(np.concatenate([[0], first.astype(np.int8), [0]])))
+    inside = drawn[deep - 1]
+    return sum(
+        end - start < WIDE * len(first) and bool(inside[max(0, start - deep) : end + deep].any())
+        for start, end in zip(steps[::2], steps[1::2], strict=True)
+    )

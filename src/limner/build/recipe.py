@@ -21,11 +21,18 @@ FILE = "recipe.toml"
 
 
 class Mile(StrictModel):
-    """One count that the paper prints: so many items were left after this step."""
+    """One count that the paper prints: so many items were left after this step.
+
+    Attributes:
+        distinct: A field whose different values are counted, in place of items.
+        where: Only items whose fields have these values are counted.
+    """
 
     after: str
     items: int
     said: str
+    distinct: str = ""
+    where: dict[str, str] = Field(default_factory=dict)
 
 
 class StepEntry(StrictModel):
@@ -129,6 +136,10 @@ class BuildRecipe:
     def asked_roles(self) -> list[str]:
         """The roles that some step asks, in order."""
         return list(dict.fromkeys(role for place in self.places for role in place.roles.values()))
+
+    def drawing_roles(self) -> set[str]:
+        """Those of them that draw."""
+        return {place.roles[word] for place in self.places for word in place.step.painters}
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, dict[str, Any]]:

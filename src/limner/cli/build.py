@@ -220,8 +220,11 @@ def review_command(name: str, reviewers: tuple[str, ...], adjudicators: tuple[st
 @click.option("--version", default="1.0.0", show_default=True, help="Of the data set.")
 @click.option("--pass-on", multiple=True, metavar="LICENCE",
               help="A further licence under which pictures may be passed on. Repeatable.")  # fmt: skip
+@click.option("--train", "training", is_flag=True,
+              help="Write the training part instead: train.jsonl and images/, for limner train.")  # fmt: skip
 @options.store
-def export_command(name: str, folder: Path, licence: str, version: str, pass_on: tuple[str, ...], store: str) -> None:
+def export_command(name: str, folder: Path, licence: str, version: str, pass_on: tuple[str, ...], training: bool,
+                   store: str) -> None:  # fmt: skip
     """Write what a build has made into FOLDER: an exam that `limner run` takes at once.
 
     Pictures whose licence does not let them be passed on are listed with where they come from, and not copied.
@@ -230,6 +233,14 @@ def export_command(name: str, folder: Path, licence: str, version: str, pass_on:
     from ..build.open import open_build
     from ..store.open import open_store
 
+    if training:
+        from ..build.train_files import export_training
+
+        with open_store(store) as opened:
+            written = export_training(open_build(opened, name), folder)
+        say(f"{written.samples} samples of {written.concepts} concepts are now in {folder}")
+        say(f"    limner train flux-reason --data {folder} --base FOLDER")
+        return
     with open_store(store) as opened:
         made = export(open_build(opened, name), folder, licence=licence, version=version, pass_on=pass_on)
     say(f"{made.questions} questions and {made.pictures} pictures are now in {folder}")

@@ -57,6 +57,10 @@ ids of the questions that it made of each item.
 """
 
 
+DraftReader = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Reads what a model drafted or a reviewer changed into the fields of a build's item, or raises `Unreadable`."""
+
+
 @dataclass(frozen=True)
 class Kind(Generic[R]):
     """Everything Limner needs to know of one benchmark.
@@ -79,6 +83,7 @@ class Kind(Generic[R]):
         studies: A folder with the designs of human studies, ``NAME.toml`` each; see `limner.study.design`.
         recipe: A folder with the chain of steps by which such an exam is made; see `limner.build.recipe`.
         write: The counterpart of `read`: writes what a build has made into a folder; see `ExamWriter`.
+        drafts: The exam's own readers of what models draft in a build, such as a ``graph``.
     """
 
     name: str
@@ -98,6 +103,7 @@ class Kind(Generic[R]):
     studies: Path | None = None
     recipe: Path | None = None
     write: ExamWriter | None = None
+    drafts: Mapping[str, DraftReader] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.paper, Path | None):
@@ -110,6 +116,16 @@ class Kind(Generic[R]):
     def about(self) -> str:
         """What it is, in a line."""
         return self.title
+
+    def draft_reader(self, name: str) -> DraftReader:
+        """The reader of this name.
+
+        Raises:
+            UsageError: The exam has none.
+        """
+        if name not in self.drafts:
+            raise UsageError(f"{self.name} reads no drafted {name}; it reads: {', '.join(self.drafts) or 'none'}")
+        return self.drafts[name]
 
     def load_prompts(self, own: Path | None = None) -> Prompts:
         """The shipped templates, with the user's own wording on top."""

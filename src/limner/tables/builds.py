@@ -12,7 +12,8 @@ from .model import MISSING, Table, simple_table
 
 def funnel_rows(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[dict[str, Any]]:
     """One mapping per step: its counts, and how many items the paper had left after it."""
-    miles = {mile.after: mile for mile in recipe.paper}
+    # Of several counts after one step the first stands beside its items.
+    miles = {mile.after: mile for mile in reversed(recipe.paper)}
     found = []
     for place, count in zip(recipe.places, counts, strict=True):
         mile = miles.get(place.name)
@@ -36,7 +37,7 @@ def funnel_table(build: str, recipe: BuildRecipe, counts: Sequence[StepCount]) -
     said = " → ".join(f"{mile.items:,} {mile.said}" for mile in recipe.paper)
     notes = [f"the paper: {said}"] if said else []
     mine = " → ".join(
-        f"{count.kept + count.made:,} {mile.said}"
+        f"{count.miles.get(mile.said, count.kept + count.made):,} {mile.said}"
         for mile in recipe.paper
         for count in counts
         if count.place == mile.after

@@ -18,9 +18,9 @@ from safetensors.torch import load_file, save_file
 
 from ..core.exam import Question
 from ..core.images import decode
+from ..core.training import TrainSample
 from ..painters.diffusers.text_encoding import encode, reason_text
 from .buckets import bucket
-from .samples import TrainSample
 from .settings import TrainSettings
 
 Tensors = dict[str, torch.Tensor]

@@ -11,11 +11,11 @@ from typing import Any
 from .. import exams
 from ..core.errors import UsageError
 from ..core.exam import Exam, Question, Selection
+from ..core.training import TrainSample, overlap, read_samples
 from ..painters.diffusers import weights
 from ..painters.diffusers.jobs import PipelineSetup
 from ..store.records import OVERLAP
 from ..strategies.rewrite import read_traces
-from .samples import TrainSample, overlap, read_samples
 from .settings import TrainSettings
 
 PACKAGES = ("torch", "diffusers", "transformers", "accelerate", "peft")

@@ -25,12 +25,12 @@ from safetensors.torch import save_file
 
 from ..core.errors import UsageError
 from ..core.exam import Question
+from ..core.training import TrainSample
 from ..painters.diffusers.text_encoding import is_flux
 from ..painters.diffusers.weights import METADATA
 from . import flow
 from .buckets import order
 from .encodings import Encoder
-from .samples import TrainSample
 from .settings import TrainSettings
 
 WEIGHTS = "flux-reason.safetensors"

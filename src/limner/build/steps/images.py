@@ -53,10 +53,10 @@ async def images(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[Buil
             f"'{place}.tables=[\"FILE.parquet\"]' or '{place}.crawl=[\"LIST.csv\"]'"
         )
     there: dict[str, str] = {}
-    for found in _all(how):
+    for found in all_found(how):
         name = hashlib.sha256(found.origin.encode()).hexdigest()[:ID]
         try:
-            sha256 = await _kept(found, bench)
+            sha256 = await kept(found, bench)
         except (BadImage, OSError) as error:
             yield f"bad-{name}", Dropped("not a picture", f"{found.origin}: {error}")
             continue
@@ -76,15 +76,22 @@ async def images(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[Buil
         yield BuildItem(sha256[:ID], body | {"source": source | about})
 
 
-def _all(how: ImagesSettings) -> Iterator[Found]:
+def all_found(how: ImagesSettings) -> Iterator[Found]:
+    """Every picture in the folders, tables and lists that settings name."""
     for folder in how.folders:
         yield from from_folder(folder)
     for table in (*how.tables, *how.crawl):
         yield from from_table(table)
 
 
-async def _kept(found: Found, bench: Bench) -> str:
-    """Put the picture into the store; returns its hash."""
+async def kept(found: Found, bench: Bench) -> str:
+    """Put the picture into the store; returns its hash.
+
+    Raises:
+        BadImage: It is none.
+        OSError: Its file cannot be read.
+        Fault: Its link leads to none.
+    """
     if found.link is not None and found.data is None and found.file is None:
         return await _fetched(found.link, bench)
     data = found.data

@@ -4,10 +4,12 @@ from pathlib import Path
 
 from .. import Kind
 from .data import GraphRubric, read
+from .draft import read_graph
 from .graph_view import view
 from .plots import PLOTS
 from .protocol import Mmmg
 from .results import read_results
+from .write import write
 
 _HERE = Path(__file__).parent
 
@@ -29,4 +31,7 @@ MMMG = Kind(
         "dependencies": lambda question: len(question.rubric.dependencies),
     },
     view=view,
+    recipe=_HERE / "recipe",
+    write=write,
+    drafts={"graph": read_graph},
 )

@@ -71,6 +71,8 @@ class GraphRow(BaseModel):
     prompt: Words = Field(min_length=1, validation_alias=AliasChoices("prompt", "question"))
     image: Any = Field(default=None, validation_alias=AliasChoices("image", "image_path"))
     discipline: Words | None = None
+    concept: Words | None = None
+    origin: Words | None = None
 
     @field_validator("education")
     @classmethod
@@ -80,13 +82,18 @@ class GraphRow(BaseModel):
         return _LEVELS[name.lower()]
 
     def tags(self) -> dict[str, str]:
-        """Level and discipline: the second part of the key, as the release has it, or else a column of that name."""
+        """Level and discipline: the second part of the key, as the release has it, or else a column of that name.
+
+        An exam of a build also says each question's concept, and whether its picture is real or synthetic.
+        """
         parts = self.key.split("_")
         discipline = parts[1] if len(parts) > 1 and parts[1] else self.discipline
         if not discipline:
             raise ValueError("the key names no discipline, as in preschool_Biology_1")
         both = f"{self.education}_{discipline}"
-        return {"level": self.education, "discipline": discipline, "level_discipline": both}
+        more = {"concept": self.concept, "origin": self.origin}
+        told = {name: value for name, value in more.items() if value}
+        return {"level": self.education, "discipline": discipline, "level_discipline": both, **told}
 
 
 def read(path: Path, name: str = "mmmg") -> Exam[GraphRubric]:

@@ -12,7 +12,7 @@ from ..model import STORE, RowBlock
 from .columns import specs
 from .holdings import Holdings, Own
 from .published_cells import judges, published
-from .schema import AGREEING, Layout, Section
+from .schema import AGREEING, COUNTED, Layout, Section
 
 REMARKS = 8
 """More remarks than this are for `limner scores` to tell."""
@@ -40,9 +40,10 @@ def caption(
             found.append(f"{layout.board.title[0].upper()}{layout.board.title[1:]}: {layout.board.note}")
     if layout.rows in AGREEING and held is not None and held.exam is not None and held.agreement is not None:
         return [*found, f"{STORE}: exam {held.exam.name}; {held.agreement.words}; reading {held.reading}."]
-    if held is None or held.exam is None or (layout.rows != "exam" and not held.rows):
+    if held is None or held.exam is None or (layout.rows not in COUNTED and not held.rows):
         return found
-    said = f"{STORE}: exam {held.exam.name}, {_scored(layout, held, sections)}"
+    what = "training part of build" if layout.rows == "training" else "exam"
+    said = f"{STORE}: {what} {held.exam.name}, {_scored(layout, held, sections)}"
     if layout.rows == "painters":
         said += f", judge {', '.join(dict.fromkeys(own.evaluator.name for own in held.rows))}, reading {held.reading}"
         said += _alike(held)
@@ -84,8 +85,8 @@ def _scored(layout: Layout, held: Holdings, sections: Sequence[Section | None]) 
     """How many questions the numbers rest on, of how many; of those alone that the table's columns are about."""
     assert held.exam is not None
     whole = held.exam.questions
-    if layout.rows == "exam":
-        return f"{len(whole)} questions"
+    if layout.rows in COUNTED:
+        return f"{len(whole)} {COUNTED[layout.rows]}"
     about = _about(layout, held.exam, sections)
     counts = sorted({len(about & ids) for ids in _rested_on(layout, held)} - {0})
     if counts == [len(whole)]:

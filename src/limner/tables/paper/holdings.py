@@ -104,6 +104,27 @@ def exam_in(store: Store, kind: str, name: str | None) -> str | None:
     return kind if kind in there else there[0] if there else None
 
 
+def training_in(store: Store, kind: str, name: str | None) -> Exam[Any] | None:
+    """The training part of the build that is named, or of the only build of this kind that has one; None without any.
+
+    Raises:
+        UsageError: There are several, or the one named has none.
+    """
+    # Most tables need nothing of this.
+    from ...build.open import open_build
+    from ...build.records import load_builds
+    from ...build.train_files import training_set
+
+    builders = [open_build(store, one.name) for one in load_builds(store) if name in (None, one.name)]
+    sets = [training_set(builder) for builder in builders if builder.recipe.exam == kind]
+    found = [one for one in sets if one.questions]
+    if name is not None and not found:
+        raise UsageError(f"{store.url} has no build {name!r} of kind {kind} with samples for training")
+    if len(found) > 1:
+        raise UsageError(f"{store.url} has several: {', '.join(one.name for one in found)}; choose with --exam")
+    return found[0] if found else None
+
+
 def holdings(
     store: Store,
     kind: str,
@@ -139,6 +160,8 @@ def holdings(
     """
     protocol = exams.kind(kind).protocol
     found = Holdings(protocol, reading)
+    if rows == "training":
+        return replace(found, exam=training_in(store, kind, exam))
     name = exam_in(store, kind, exam)
     if name is None:
         return found

@@ -16,6 +16,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "painters": ("model",),
     "judges": ("judge", "category"),
     "exam": (),
+    "training": (),
     "evaluators": ("category", "judge"),
     "pairs": ("judge", "metric"),
     "rated": ("model",),

@@ -12,7 +12,7 @@ from ..model import Column, TableRow
 from .agreements import agreement_rows
 from .columns import ColumnSpec
 from .holdings import Holdings, Own
-from .schema import AGREEING, JUDGES, Layout
+from .schema import AGREEING, COUNTED, JUDGES, Layout
 from .store_cells import exam_cell, judge_cell, painter_cell
 
 DIRECT = "direct"
@@ -49,8 +49,8 @@ class StoreRows:
         held = self.held
         if held is None or held.exam is None:
             return []
-        if self.layout.rows == "exam":
-            label = f"{held.exam.name} {held.place} ({len(held.exam.questions)} questions)"
+        if self.layout.rows in COUNTED:
+            label = f"{held.exam.name} {held.place} ({len(held.exam.questions)} {COUNTED[self.layout.rows]})"
             cells = tuple(exam_cell(held, spec) for spec in specs)
             return [(None, TableRow(label, cells, about={"exam": held.exam.name}))]
         if held.agreement is not None and self.layout.rows in AGREEING:

@@ -13,6 +13,8 @@ JUDGES = "judges"
 
 AGREEING = ("evaluators", "pairs", "rated")
 """Rows that are about evaluators, or about what they rated."""
+COUNTED = {"exam": "questions", "training": "samples"}
+"""Rows that count what a data set has, by what it has."""
 
 
 class Figure(StrictModel):
@@ -159,8 +161,8 @@ class Layout(StrictModel):
 
     Attributes:
         table: Which rows of the published file it shows.
-        rows: What a row is about; ``evaluators``: a judge's score, or a metric, against people's ratings; ``pairs``:
-            two evaluators; ``rated``: a painter by its ratings alone.
+        rows: What a row is about; ``training``: the training part of a build; ``evaluators``: a judge's score, or a
+            metric, against people's ratings; ``pairs``: two evaluators; ``rated``: a painter by its ratings alone.
         keys: The columns of the published file that tell rows apart, where these are not the usual ones.
         labels: Metric (or ``*``) -> what a published row is called, with ``{judge}`` and ``{category}`` in it.
         scores: Whose scores are held against people's, where rows are evaluators; of the exam.
@@ -183,7 +185,7 @@ class Layout(StrictModel):
     title: str
     columns: tuple[Part, ...]
     table: str | tuple[str, ...] = ()
-    rows: Literal["painters", "judges", "exam", "evaluators", "pairs", "rated"] = "painters"
+    rows: Literal["painters", "judges", "exam", "training", "evaluators", "pairs", "rated"] = "painters"
     keys: tuple[str, ...] = ()
     labels: dict[str, str] = Field(default_factory=dict)
     scores: tuple[str, ...] = ()

@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import Field
 
-from ..core.data_files import FrozenModel, Id, Words, find_reference, read_questions
-from ..core.errors import DataError
-from ..core.exam import Question
+from .data_files import FrozenModel, Id, Words, find_reference, read_questions
+from .errors import DataError
+from .exam import Question
 
 FILE = "train.jsonl"
 
@@ -65,12 +65,34 @@ def overlap(samples: Iterable[Question[TrainSample]], questions: Iterable[Questi
 
     A concept stands in a prompt where its words follow each other there.
     """
-    asked = [(question.id, plain(question.tags.get("concept", "")), plain(question.prompt)) for question in questions]
+    given = [(one.rubric.concept, one.prompt) for one in samples]
+    return concepts_in(given, ((one.id, one.tags.get("concept", ""), one.prompt) for one in questions))
+
+
+def concepts_in(given: Iterable[tuple[str, str]], asked: Iterable[tuple[str, str, str]]) -> dict[str, list[str]]:
+    """The same for concepts with their prompts, and for ids with their concept and prompt.
+
+    >>> concepts_in([("water cycle", "Draw it.")], [("q1", "", "The water cycle, please"), ("q2", "rain", "Rain")])
+    {'water cycle': ['q1']}
+    """
+    wanted = [(name, plain(name), plain(prompt)) for name, prompt in given]
+    lengths = {len(concept.split()) for _, concept, _ in wanted}
     found: dict[str, list[str]] = {}
-    for sample in samples:
-        concept, prompt = plain(sample.rubric.concept), plain(sample.prompt)
-        for id, tag, text in asked:
-            if concept == tag or f" {concept} " in f" {text} " or prompt == text:
-                ids = found.setdefault(sample.rubric.concept, [])
-                ids += [] if id in ids else [id]
+    named: dict[str, dict[str, None]] = {}
+    worded: dict[str, dict[str, None]] = {}
+    order: dict[str, int] = {}
+    for id, tag, prompt in asked:
+        order.setdefault(id, len(order))
+        text = plain(prompt)
+        words = text.split()
+        for length in lengths:
+            for at in range(len(words) - length + 1):
+                named.setdefault(" ".join(words[at : at + length]), {})[id] = None
+        named.setdefault(plain(tag), {})[id] = None
+        worded.setdefault(text, {})[id] = None
+    for name, concept, prompt in wanted:
+        ids = {*named.get(concept, ()), *worded.get(prompt, ())} if concept else {*worded.get(prompt, ())}
+        for id in sorted(ids, key=order.__getitem__):
+            known = found.setdefault(name, [])
+            known += [] if id in known else [id]
     return found

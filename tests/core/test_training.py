@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 
 from limner.core.errors import DataError
 from limner.core.exam import Question
-from limner.train.samples import overlap, plain, read_samples
+from limner.core.training import concepts_in, overlap, plain, read_samples
 from tests.train.conftest import write_samples
+
+
+@pytest.fixture(name="data")
+def _data(tmp_path: Path) -> Path:
+    return write_samples(tmp_path / "data", 4)
 
 
 def test_samples_are_questions_with_their_pictures(data: Path) -> None:
@@ -60,6 +65,26 @@ def test_a_concept_of_the_exam_is_found_by_tag_by_prompt_and_as_the_whole_prompt
     ]
     assert overlap(samples, exam) == {"plant cell": ["a"], "moon phases": ["b"], "human heart": ["c"]}
     assert overlap(samples, exam[3:]) == {}
+
+
+@given(
+    st.lists(st.tuples(st.text("ab ", max_size=4), st.text("abc ", max_size=6)), max_size=5),
+    st.lists(st.tuples(st.text("ab ", max_size=4), st.text("abc ", max_size=8)), max_size=5),
+)
+def test_the_index_finds_what_looking_at_each_pair_finds(
+    given_: list[tuple[str, str]], told: list[tuple[str, str]]
+) -> None:
+    asked = [(f"q{n}", tag, prompt) for n, (tag, prompt) in enumerate(told)]
+    wanted: dict[str, list[str]] = {}
+    for concept, prompt in given_:
+        name, text = plain(concept), plain(prompt)
+        for id, tag, words in asked:
+            there = bool(name) and (name == plain(tag) or f" {name} " in f" {plain(words)} ")
+            if there or text == plain(words):
+                ids = wanted.setdefault(concept, [])
+                ids += [] if id in ids else [id]
+    found = concepts_in(given_, asked)
+    assert {name: sorted(ids) for name, ids in found.items()} == {name: sorted(ids) for name, ids in wanted.items()}
 
 
 @given(st.text(max_size=40))

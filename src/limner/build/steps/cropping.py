@@ -1,0 +1,41 @@
+"""Cropping: what is drawn runs over an edge of the picture, again and again."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pydantic import Field
+
+from ...core.data_files import StrictModel
+from ...core.images import decode
+from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..picture_rules import cut_edges
+
+EDGES = ("top", "bottom", "left", "right")
+
+
+class CroppingSettings(StrictModel):
+    """What counts as cut off. Ours: in the paper a model alone decides, which is asked later here too.
+
+    Attributes:
+        crossings: So often something drawn must run over one edge; with 0 nothing is dropped.
+    """
+
+    crossings: int = Field(default=2, ge=0)
+
+
+async def cropping(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    least = bench.settings.crossings
+    if least == 0:
+        return item
+    data = await bench.picture(item.body["image"])
+    found = await asyncio.to_thread(lambda: cut_edges(decode(data)))
+    most = max(found)
+    if most >= least:
+        raise Dropped("cropped", f"{most} strokes run over the {EDGES[found.index(most)]} edge")
+    return item
+
+
+STEP = BuildStep("cropping", "drops pictures that are cut off at an edge", CroppingSettings, reads=("image",),
+                 each=cropping)  # fmt: skip

@@ -1,0 +1,31 @@
+"""Text that explains: a knowledge picture has labels that can be read."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ...core.data_files import StrictModel
+from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..picture_rules import labels
+
+
+class ExplanatoryTextSettings(StrictModel):
+    """How much text a picture must have. Ours: the paper names no number.
+
+    Attributes:
+        labels: Different lines with a word in them.
+    """
+
+    labels: int = Field(default=2, ge=1)
+
+
+async def explanatory_text(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    found = labels(item.body["lines"])
+    if len(found) < bench.settings.labels:
+        raise Dropped("no explanatory text", f"{len(found)} labels can be read")
+    return item
+
+
+STEP = BuildStep("explanatory-text", "drops pictures without labels that can be read", ExplanatoryTextSettings,
+                 reads=("lines",), each=explanatory_text)  # fmt: skip

@@ -1,0 +1,65 @@
+"""Pictures that were found or made elsewhere, each for the prompt whose id or words it comes with."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Literal
+
+from ...calls import Fault
+from ...core.images import BadImage
+from ...core.training import plain
+from ..base import Bench, BuildItem, BuildStep, Dropped
+from .images import ImagesSettings, all_found, kept
+
+
+class FoundPicturesSettings(ImagesSettings):
+    """Where they lie.
+
+    A picture is for the prompt whose id is its file's name, or whose prompt or concept is its ``keyword``.
+
+    Attributes:
+        origin: ``real`` for what people made, ``synthetic`` for what a model drew elsewhere.
+    """
+
+    origin: Literal["real", "synthetic"] = "real"
+
+
+async def found_pictures(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """See the module."""
+    how: FoundPicturesSettings = bench.settings
+    ids: dict[str, list[BuildItem]] = {}
+    words: dict[str, list[BuildItem]] = {}
+    for one in items:
+        if one.sort != "image":
+            continue
+        ids.setdefault(one.id, []).append(one)
+        for field in ("prompt", "concept", "asked_concept"):
+            words.setdefault(plain(str(one.body.get(field, ""))), []).append(one)
+    taken: set[str] = set()
+    for number, found in enumerate(all_found(how)):
+        about = dict(found.about)
+        name = found.file.stem if found.file is not None else ""
+        asked = ids.get(name) or words.get(plain(about.get("keyword", "") or name), [])
+        free = [one for one in asked if one.id not in taken]
+        if not free:
+            why = "a prompt has one picture already" if asked else "no prompt for this picture"
+            yield f"found-{number}", Dropped(why, found.origin)
+            continue
+        try:
+            sha256 = await kept(found, bench)
+        except (BadImage, OSError) as error:
+            yield f"found-{number}", Dropped("not a picture", f"{found.origin}: {error}")
+            continue
+        except Fault as fault:
+            yield f"found-{number}", Dropped("not found", f"{found.origin}: {fault.detail}")
+            continue
+        item = free[0]
+        taken.add(item.id)
+        text = about.pop("text", "")[: how.text_limit]
+        source = {"origin": found.origin, **({"url": found.link} if found.link else {})}
+        body: dict[str, Any] = {"image": sha256, "source_text": text, "licence": about.pop("licence", how.licence)}
+        yield BuildItem(item.id, {**item.body, **body, "origin": how.origin, "source": source | about})
+
+
+STEP = BuildStep("found-pictures", "takes pictures that were found for prompts", FoundPicturesSettings,
+                 source=found_pictures)  # fmt: skip

@@ -1,0 +1,26 @@
+"""The graph as review left it, by the same rules as when it was drafted; what breaks them goes back to reviewers."""
+
+from __future__ import annotations
+
+from ... import exams
+from ...core.asks import Unreadable
+from ...core.data_files import StrictModel
+from ..base import Bench, BuildItem, BuildStep, Waiting
+
+
+class GraphCheckSettings(StrictModel):
+    """Whose rules hold."""
+
+    exam: str
+
+
+async def graph_check(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    try:
+        return item.having(**exams.kind(bench.settings.exam).draft_reader("graph")(item.body))
+    except Unreadable as error:
+        raise Waiting(f"the reviewed graph must be mended: {error}") from error
+
+
+STEP = BuildStep("graph-check", "checks each graph as review left it", GraphCheckSettings,
+                 reads=("elements", "dependencies", "definitions"), each=graph_check)  # fmt: skip

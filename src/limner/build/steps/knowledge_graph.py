@@ -1,0 +1,41 @@
+"""The knowledge graph of a prompt and its picture, with definitions and explanations, held to the exam's rules."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ... import exams
+from ...core.asks import Contract, Part, Picture, Text
+from ...core.data_files import StrictModel
+from ...core.json_reader import loads
+from ..base import Bench, BuildItem, BuildStep, Use
+
+
+class KnowledgeGraphSettings(StrictModel):
+    """Whose rules hold.
+
+    Attributes:
+        exam: The kind of exam whose reader of graphs decides.
+        max_side: Pixels of the longer side of the picture that is sent.
+    """
+
+    exam: str
+    max_side: int = Field(default=1536, ge=64)
+
+
+async def knowledge_graph(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    how: KnowledgeGraphSettings = bench.settings
+    read = exams.kind(how.exam).draft_reader("graph")
+    shown: list[Part] = [
+        Text(bench.prompts.fill("knowledge-graph", prompt=item.body["prompt"])),
+        Picture(item.body["image"], how.max_side),
+    ]
+    contract = Contract(lambda reply: read(loads(reply)), heavy=True)
+    found = await bench.ask("annotator", item, shown, contract)
+    return item.having(**{name: value for name, value in found.items() if name != "links"})
+
+
+STEP = BuildStep("knowledge-graph", "a graph of entities and dependencies, each explained", KnowledgeGraphSettings,
+                 ("annotator",), ("knowledge-graph",), ("prompt", "image"), each=knowledge_graph,
+                 use=(Use("annotator", 1300, 1500, 1),))  # fmt: skip

@@ -1,0 +1,95 @@
+"""Prompts for a level and a discipline: short, with a visual form, each with the key concept it is about."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from pydantic import Field
+
+from ...core.asks import Contract, Text, Unreadable
+from ...core.data_files import StrictModel
+from ...core.training import plain
+from ..base import Bench, BuildItem, BuildStep, Use
+from ..wording import stem
+
+LINE = re.compile(r"^[^\S\n]*(?:\d{1,3}[.)])?[^\w\n]*(PROMPT|CONCEPT)[^\w\n:]*:[*_ \t]*(\S.*)$", re.MULTILINE)
+
+
+class KnowledgePromptsSettings(StrictModel):
+    """What a prompt must keep to.
+
+    Attributes:
+        words: A prompt has at most so many words; the paper's number.
+        concept_words: A key concept has at most so many.
+        forms: Words of which a prompt has one: it names the visual form.
+    """
+
+    words: int = Field(default=80, ge=5)
+    concept_words: int = Field(default=8, ge=1)
+    forms: tuple[str, ...] = Field(min_length=1)
+
+
+async def knowledge_prompts(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    how: KnowledgePromptsSettings = bench.settings
+    body = item.body
+    shown = bench.prompts.fill(
+        "knowledge-prompts", many=str(body["many"]), level=body["words"], discipline=body["discipline"],
+        words=str(how.words), concept_words=str(how.concept_words), number=str(body["number"]),
+    )  # fmt: skip
+    contract = Contract(partial(read_prompts, many=body["many"], how=how))
+    return item.having(prompts=await bench.ask("writer", item, [Text(shown)], contract))
+
+
+def read_prompts(reply: str, many: int, how: KnowledgePromptsSettings) -> list[dict[str, str]]:
+    """Prompts with their concepts, from lines that begin with PROMPT and CONCEPT in turn.
+
+    Raises:
+        Unreadable: With what is wrong.
+    """
+    found: list[dict[str, str]] = []
+    wrong: list[str] = []
+    for word, text in LINE.findall(reply):
+        text = text.strip("*_ \t\r")
+        if word == "PROMPT":
+            found.append({"prompt": text})
+        elif not found or "concept" in found[-1]:
+            wrong.append(f"the concept {text[:60]!r} has no prompt before it")
+        else:
+            found[-1]["concept"] = text
+    if not 1 <= len(found) <= many:
+        raise Unreadable(f"there are {len(found)} lines **PROMPT**: …; {many} are wanted")
+    seen: set[str] = set()
+    for entry in found:
+        prompt, concept = entry["prompt"], entry.get("concept", "")
+        if not plain(concept):
+            wrong.append(f"{prompt[:60]!r} has no line **CONCEPT**: … after it")
+        elif len(concept.split()) > how.concept_words:
+            wrong.append(f"the concept {concept[:60]!r} has more than {how.concept_words} words")
+        if (words := len(prompt.split())) > how.words:
+            wrong.append(f"{prompt[:60]!r} has {words} words; at most {how.words} are allowed")
+        if not names_form(prompt, how.forms):
+            wrong.append(f"{prompt[:60]!r} names no visual form, such as {', '.join(how.forms[:4])}")
+        if plain(prompt) in seen:
+            wrong.append(f"{prompt[:60]!r} stands there twice")
+        seen.add(plain(prompt))
+    if wrong:
+        raise Unreadable("; ".join(wrong[:6]))
+    return found
+
+
+def names_form(prompt: str, forms: tuple[str, ...]) -> bool:
+    """Whether a prompt says what sort of picture it wants.
+
+    >>> names_form("Draw a flow-chart of digestion.", ("diagram", "flow chart"))
+    True
+    """
+    words = " ".join(stem(word) for word in plain(prompt).split())
+    return any(f" {' '.join(stem(word) for word in form.split())} " in f" {words} " for form in forms)
+
+
+STEP = BuildStep("knowledge-prompts", "asks for prompts with a visual form, and their concepts",
+                 KnowledgePromptsSettings, ("writer",), ("knowledge-prompts",),
+                 ("level", "words", "discipline", "many", "number"), "cell", "cell", each=knowledge_prompts,
+                 use=(Use("writer", 400, 1200),))  # fmt: skip

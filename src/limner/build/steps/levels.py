@@ -1,0 +1,41 @@
+"""Levels times disciplines: what prompts are asked for, so many to a call."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from pydantic import Field
+
+from ...core.data_files import StrictModel
+from ..base import Bench, BuildItem, BuildStep, Dropped
+
+
+class LevelsSettings(StrictModel):
+    """What is asked for.
+
+    Attributes:
+        levels: A level's name in the data -> its name in prompts.
+        disciplines: By their names in the data.
+        prompts: How many prompts for each level and discipline. The paper has about 947.
+        per_call: How many of them are asked for at a time. Ours: the paper names no number.
+    """
+
+    levels: dict[str, str] = Field(min_length=1)
+    disciplines: tuple[str, ...] = Field(min_length=1)
+    prompts: int = Field(default=20, ge=1)
+    per_call: int = Field(default=20, ge=1, le=100)
+
+
+async def levels(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """See the module."""
+    how: LevelsSettings = bench.settings
+    for level, words in how.levels.items():
+        for discipline in how.disciplines:
+            for number, start in enumerate(range(0, how.prompts, how.per_call), 1):
+                many = min(how.per_call, how.prompts - start)
+                body = {"level": level, "words": words, "discipline": discipline, "many": many, "number": number}
+                yield BuildItem(f"cell/{level}/{discipline}/{number}", body, "cell")
+
+
+STEP = BuildStep("levels", "levels times disciplines, so many prompts to a call", LevelsSettings, takes="cell",
+                 makes="cell", source=levels)  # fmt: skip

@@ -1,0 +1,35 @@
+"""A picture for every prompt that has none: drawn by a painter, and kept apart from what people made."""
+
+from __future__ import annotations
+
+from ...core.data_files import StrictModel
+from ..base import Bench, BuildItem, BuildStep, Dropped, Use
+
+
+class PaintSettings(StrictModel):
+    """How pictures are drawn.
+
+    Attributes:
+        seed: Of the painter, where it takes one; the paper's for drawing.
+        licence: Under which what it draws may be passed on; a service's terms say so.
+    """
+
+    seed: int = 42
+    licence: str = "unknown"
+
+
+async def paint(item: BuildItem, bench: Bench) -> BuildItem:
+    """See the module."""
+    how: PaintSettings = bench.settings
+    if item.body.get("image"):
+        return item
+    if "painter" not in bench.painters:
+        raise Dropped("no picture", item.body["prompt"])
+    sha256 = await bench.paint("painter", item, item.body["prompt"], how.seed)
+    source = {"origin": bench.painters["painter"].spec}
+    return item.having(image=sha256, origin="synthetic", licence=how.licence, source=source, source_text="")
+
+
+STEP = BuildStep("paint", "has a picture drawn for every prompt that has none", PaintSettings, ("painter",),
+                 reads=("prompt", "image"), each=paint, use=(Use("painter", 0, 0),), painters=("painter",),
+                 optional=("painter",))  # fmt: skip

@@ -1,0 +1,82 @@
+"""The exam and the training part: no topic and no concept on both sides, and none of a named exam in training."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from ... import exams
+from ...core.data_files import StrictModel
+from ...core.training import concepts_in
+from ..base import PART, TEST, TRAIN, Bench, BuildItem, BuildStep, Dropped, StepOutcome
+
+
+class SplitSettings(StrictModel):
+    """Which items are for training.
+
+    Attributes:
+        test: The share of items that the exam gets, in whole topics. The paper's is 4,456 of about 20,456.
+        train_origins: Whose pictures training may use; the paper's are all synthetic.
+        exam: An exam that training must not give away, as ``limner run`` takes it; none where it is empty.
+        data: Its data.
+        seed: Another one splits otherwise.
+    """
+
+    test: float = Field(default=0.22, ge=0, le=1)
+    train_origins: tuple[str, ...] = ("synthetic",)
+    exam: str = ""
+    data: Path | None = None
+    seed: int = 0
+
+
+async def split(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, StepOutcome]:
+    """See the module."""
+    how: SplitSettings = bench.settings
+    parts = _parts(items, how)
+    asked = [(item.id, item.body["concept"], item.body["prompt"]) for item in items if parts[item.id] == TEST]
+    inside = concepts_in(((item.body["concept"], item.body["prompt"]) for item in items), asked)
+    outside: Mapping[str, Sequence[str]] = {}
+    if how.exam:
+        questions = exams.read(exams.resolve(how.exam, how.data)).questions
+        told = ((one.id, one.tags.get("concept", ""), one.prompt) for one in questions)
+        outside = concepts_in(((item.body["concept"], item.body["prompt"]) for item in items), told)
+    left: dict[str, StepOutcome] = {}
+    for item in items:
+        concept = item.body["concept"]
+        if parts[item.id] == TEST:
+            left[item.id] = item.having(**{PART: TEST})
+        elif item.body.get("origin") not in how.train_origins:
+            left[item.id] = Dropped("not for training", f"its picture is {item.body.get('origin', 'unknown')}")
+        elif concept in outside:
+            left[item.id] = Dropped(f"stands in {how.exam}", f"{concept}: {', '.join(outside[concept][:3])}")
+        elif concept in inside:
+            left[item.id] = Dropped("stands in the exam's part", f"{concept}: {', '.join(inside[concept][:3])}")
+        else:
+            left[item.id] = item.having(**{PART: TRAIN})
+    return left
+
+
+def _parts(items: Sequence[BuildItem], how: SplitSettings) -> dict[str, str]:
+    """Whole topics to the exam until it has its share: first those with pictures that training may not use."""
+    topics: dict[str, list[BuildItem]] = {}
+    for item in items:
+        topics.setdefault(str(item.body.get("topic") or item.body["concept"]), []).append(item)
+
+    def place(topic: str) -> tuple[float, bytes]:
+        barred = sum(item.body.get("origin") not in how.train_origins for item in topics[topic])
+        return -barred / len(topics[topic]), hashlib.sha256(f"{how.seed}/{topic}".encode()).digest()
+
+    parts: dict[str, str] = {}
+    room = how.test * len(items)
+    for topic in sorted(topics, key=place):
+        side = TEST if room > 0 else TRAIN
+        room -= len(topics[topic])
+        parts |= {item.id: side for item in topics[topic]}
+    return parts
+
+
+STEP = BuildStep("split", "parts exam and training by topic and concept", SplitSettings,
+                 reads=("concept", "topic", "prompt", "origin"), together=split)  # fmt: skip

@@ -1,0 +1,141 @@
+"""Reasoning traces: read from a reply and linted; every entity and relation of a graph is named, in prose. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from ..core.asks import Unreadable
+from ..core.data_files import StrictModel, read_model
+from ..painters.diffusers.text_encoding import SEPARATOR
+from ..strategies.rewrite import parted
+from .wording import stem
+
+FILE = "rules.toml"
+"""In a recipe's folder: the words by which prose names each relation."""
+SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+")
+WORD = re.compile(r"[^\W_]+")
+LISTED = re.compile(r"^\s*(?:[-*•–]\s|#{1,6}\s|\||\d{1,2}[.)]\s|```|>\s|[{\[\]}])", re.MULTILINE)
+SMALL = frozenset(("the", "a", "an", "of", "and", "in", "on", "to", "for", "its", "their", "is", "are"))
+SHOWN = 6
+
+
+class TraceRules(StrictModel):
+    """How traces are linted.
+
+    Attributes:
+        cues: Relation -> words and phrases, in small letters, of which one names it.
+        window: Sentences that follow each other, in which both entities and the cue must stand.
+        least_words: What a trace has at least.
+    """
+
+    cues: dict[str, tuple[str, ...]]
+    window: int = Field(default=2, ge=1)
+    least_words: int = Field(default=20, ge=1)
+
+
+class TraceRulesFile(StrictModel):
+    """What a ``rules.toml`` says."""
+
+    traces: TraceRules
+
+
+def read_trace_rules(folder: Path) -> TraceRules:
+    """The rules in a recipe's folder."""
+    return read_model(folder / FILE, TraceRulesFile).traces
+
+
+@dataclass(frozen=True)
+class TraceFault:
+    """One thing that is wrong with a trace: a word that is counted, and what was seen."""
+
+    kind: str
+    detail: str
+
+    def __str__(self) -> str:
+        """Both."""
+        return f"{self.kind}: {self.detail}"
+
+
+def read_trace(reply: str, names: Sequence[str], links: Sequence[Sequence[str]], rules: TraceRules) -> tuple[str, str]:
+    """Trace and final prompt of a reply.
+
+    Raises:
+        Unreadable: With all that is wrong.
+    """
+    trace, final = parted(reply)
+    faults = trace_faults(trace, final, names, links, rules)
+    if reply.count(SEPARATOR) != 1:
+        faults.insert(0, TraceFault("separator", f"{SEPARATOR} must stand once, not {reply.count(SEPARATOR)} times"))
+    if faults:
+        more = f"; and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
+        raise Unreadable("; ".join(map(str, faults[:SHOWN])) + more)
+    return trace, final
+
+
+def trace_faults(
+    trace: str, final: str, names: Sequence[str], links: Sequence[Sequence[str]], rules: TraceRules
+) -> list[TraceFault]:
+    """All that is wrong with a trace and the prompt it ends in.
+
+    Args:
+        trace: The reasoning.
+        final: What the painter is told.
+        names: The graph's entities.
+        links: Its dependencies: relation and two entities each.
+        rules: The recipe's.
+    """
+    found = []
+    for what, text in (("trace", trace), ("final prompt", final)):
+        if listed := LISTED.search(text):
+            found.append(TraceFault("prose", f"the {what} has a list, a heading or code: {listed[0].strip()!r}"))
+        if formal := re.search(rf"\b(?:{'|'.join(rules.cues)}|change)\s*\([^)]*[,)]", text):
+            found.append(TraceFault("prose", f"the {what} has the graph's notation: {formal[0][:40]!r}"))
+    if (words := len(trace.split())) < rules.least_words:
+        found.append(TraceFault("short", f"the trace has {words} words; at least {rules.least_words} are wanted"))
+    sentences = [_stems(sentence) for sentence in SENTENCE.split(trace) if sentence.strip()]
+    there = {name: [n for n, words in enumerate(sentences) if _stands(_stems(name), words)] for name in names}
+    lost = (name for name, places in there.items() if not places)
+    found += [TraceFault("entity", f"{name!r} is not named in the trace") for name in lost]
+    cues = {relation: [_stems(cue) for cue in some] for relation, some in rules.cues.items()}
+    for relation, first, second in links:
+        if there.get(first) and there.get(second) and not _said(relation, first, second, sentences, there, cues, rules):
+            found.append(TraceFault("relation", f"the trace does not say {relation}({first}, {second}) in words"))
+    return found
+
+
+def _said(
+    relation: str, first: str, second: str, sentences: Sequence[Sequence[str]], there: Mapping[str, Sequence[int]],
+    cues: Mapping[str, Sequence[Sequence[str]]], rules: TraceRules,
+) -> bool:  # fmt: skip
+    """Whether a sentence names both entities and how they stand to each other; where none has both, a window may."""
+    together = sorted({*there[first]} & {*there[second]})
+    if together:
+        return any(_stands(cue, sentences[n]) for n in together for cue in cues.get(relation, ()))
+    for start in {n - back for n in there[first] for back in range(rules.window)}:
+        window = range(max(0, start), min(len(sentences), start + rules.window))
+        if any(n in window for n in there[first]) and any(n in window for n in there[second]):
+            words = [word for n in window for word in sentences[n]]
+            if any(_stands(cue, words) for cue in cues.get(relation, ())):
+                return True
+    return False
+
+
+def _stems(text: str) -> list[str]:
+    return [_root(word) for word in WORD.findall(text.casefold()) if word not in SMALL]
+
+
+def _root(word: str) -> str:
+    """What a word shares with its other forms: egg and eggs, make and makes."""
+    found = stem(word)
+    return found[:-1] if len(found) > 3 and found[-1] in "se" else found
+
+
+def _stands(wanted: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether words follow each other in a sentence."""
+    size = len(wanted)
+    return bool(wanted) and any(list(words[n : n + size]) == list(wanted) for n in range(len(words) - size + 1))

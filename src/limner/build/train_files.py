@@ -1,0 +1,86 @@
+"""The training part of a build: as samples, and written as training reads them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import UsageError
+from ..core.exam import Exam, Question, Reference
+from ..core.images import SUFFIXES, inspect
+from ..core.training import FILE, TrainSample, read_samples
+from .base import PART, TRAIN, BuildItem
+from .engine import Builder
+from .export import check_empty
+
+PROVENANCE = ("id", "image", "sha256", "origin", "licence", "source")
+
+
+@dataclass(frozen=True)
+class TrainMade:
+    """What was written."""
+
+    samples: int
+    concepts: int
+
+
+def training_items(builder: Builder) -> list[BuildItem]:
+    """The items of the training part that have passed the last step, in order."""
+    _, items = builder.look()
+    return [item for _, item in sorted(items.items()) if item.body.get(PART) == TRAIN]
+
+
+def sample_of(item: BuildItem, image: str) -> TrainSample:
+    """An item as a sample with its picture under this name."""
+    told = {name: item.body.get(name, "") for name in TrainSample.model_fields}
+    told |= {"id": item.id, "image": image}
+    told |= {"elements": tuple(one["name"] for one in item.body["elements"])}
+    told |= {"dependencies": tuple(one["says"] for one in item.body["dependencies"])}
+    return TrainSample.model_validate(told)
+
+
+def training_set(builder: Builder) -> Exam[TrainSample]:
+    """The training part as if it were an exam: its samples are the questions, so that they can be counted as such."""
+    return Exam(builder.build.name, builder.recipe.exam, tuple(_questions(builder)))
+
+
+def _questions(builder: Builder) -> Iterator[Question[TrainSample]]:
+    for item in training_items(builder):
+        sample = sample_of(item, str(item.body["image"]))
+        tags = {"level": sample.level, "discipline": sample.discipline, "concept": sample.concept}
+        yield Question(sample.id, sample.prompt, sample, tags, Reference(sample.image, known_sha256=sample.image))
+
+
+def export_training(builder: Builder, folder: Path) -> TrainMade:
+    """Write ``train.jsonl`` and ``images/`` into an empty folder, and read them back as training does.
+
+    Raises:
+        UsageError: There is nothing to train on, or the folder has something in it.
+    """
+    items = training_items(builder)
+    if not items:
+        raise UsageError(
+            f"no item of {builder.build.name} is for training and has passed its last step; see `limner build status`"
+        )
+    check_empty(folder)
+    (folder / "images").mkdir(parents=True)
+    lines, rows = [], list[dict[str, Any]]()
+    for item in items:
+        data = builder.store.blobs.get(item.body["image"])
+        # As they came: a canary would say that they must not be trained on.
+        name = f"images/{item.id}.{SUFFIXES[inspect(data).format]}"
+        (folder / name).write_bytes(data)
+        lines.append(sample_of(item, name).model_dump_json())
+        source = item.body.get("source") or {}
+        rows.append({"id": item.id, "image": name, "sha256": item.body["image"], "origin": item.body.get("origin", ""),
+                     "licence": item.body.get("licence", ""), "source": source.get("origin", "")})  # fmt: skip
+    (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    with (folder / "provenance.csv").open("w", encoding="utf-8", newline="") as stream:
+        table = csv.DictWriter(stream, PROVENANCE)
+        table.writeheader()
+        table.writerows(rows)
+    found = read_samples(folder)
+    return TrainMade(len(found), len({one.rubric.concept for one in found}))
