@@ -14,6 +14,7 @@ from importlib.metadata import version
 from ..store import Store
 from .inventory import Inventory
 from .judge_data import JudgeTable
+from .private import without_folders
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -192,11 +193,11 @@ def _exam_foot(foot: Provenance) -> str:
 
 
 def _judge_foot(table: JudgeTable) -> str:
-    setup = dict(table.evaluator.setup)
+    setup = without_folders(table.evaluator.setup)
     facts = {key.title(): setup.get(key) for key in ("variant", "prompts", "templates")} | {"Setup": table.id[:12]}
     facts["Markings"] = f"{table.markings}, {_days(table.first, table.last)}"
     body = text(json.dumps(setup, indent=1, ensure_ascii=False, sort_keys=True))
-    return f"<h3>Judge <bdi>{text(table.evaluator.name)}</bdi></h3>{_facts(facts)}<pre>{body}</pre>"
+    return f"<h3>Judge <bdi>{text(table.name)}</bdi></h3>{_facts(facts)}<pre>{body}</pre>"
 
 
 def _facts(facts: Mapping[str, object]) -> str:
