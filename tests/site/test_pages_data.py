@@ -50,6 +50,6 @@ def test_agreement_is_counted_for_judges_repeat_by_repeat_and_within_a_judge() -
     }
     assert agreement(many, {0: [1, 1], 1: [2, 2]}) == [
         {"ways": [0, 0], "both": 2, "alike": 1, "kappa": 0.0},
-        {"ways": [0, 1], "both": 3, "alike": 1, "kappa": -0.5},
+        {"ways": [0, 1], "both": 3, "alike": 1, "kappa": 0.0},
         {"ways": [1, 1], "both": 1, "alike": 0, "kappa": 0.0},
     ]

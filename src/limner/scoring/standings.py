@@ -176,6 +176,24 @@ def standings_of(
     return _sorted(rows, columns(side.protocol), sort)
 
 
+def fewer_standings(rows: Sequence[Standing], side: Comparable) -> list[Standing]:
+    """Standings of some of the painters alone: only what rests on the common questions is computed anew.
+
+    Args:
+        rows: Everybody's standings.
+        side: Those who are left, side by side; breakdowns are not among their numbers.
+    """
+    known, groups = {row.name: row for row in rows}, {group.name: group for group in side.everyone}
+    found = []
+    for name, group in groups.items():
+        row = known[name]
+        alone, inside = len(groups) == 1, side.common(group)
+        same = row.common is not None and row.common.n == len({entry.question.id for entry in inside})
+        shared = None if alone or not group.scored else row.common if same else numbers(inside, side.protocol)
+        found.append(replace(row, common=shared, compared=side, by={}))
+    return _sorted(found, columns(side.protocol), None)
+
+
 def _sorted(rows: Sequence[Standing], scores: Sequence[Score], sort: str | None) -> list[Standing]:
     """The rows in their order, with their places; see `limner.scoring.places`."""
     if sort is not None and sort not in (*SORTS, *(score.name for score in scores)):

@@ -11,10 +11,11 @@ from ..scoring import ON, Comparable, Group, Standing, columns, comparable, stan
 from ..scoring.compare import Comparison
 from ..scoring.compare.pairs import painters_of
 from ..scoring.places import lead
+from ..scoring.standings import fewer_standings
 from ..scoring.stats import LEAST, rank_intervals
 from .inventory import Inventory
 
-DEEPEST = 4
+DEEPEST = 2
 """So often whoever cuts the common questions can be left out, one after the other."""
 RowKey = tuple[str, str]
 """Painter and strategy."""
@@ -46,22 +47,26 @@ class BoardRows:
 
 
 def boards(inventory: Inventory, groups: Sequence[Group]) -> list[BoardRows]:
-    """Everybody's numbers first; then, where somebody cuts the common questions, those without, again and again."""
-    found = [_board(inventory, groups, ())]
+    """Everybody's numbers first; then, where somebody cuts the common questions, those without, again and again.
+
+    Without them there are no categories: what is computed anew is what rests on the common questions.
+    """
+    terms, protocol = inventory.terms, inventory.protocol
+    whole = standings(inventory.name, groups, protocol, terms.reading, list(inventory.tags), terms.on)
+    found = [_board(inventory, groups, whole, ())]
     while (cut := found[-1].rows[0].compared.cut) is not None and len(found) <= DEEPEST:
         gone = (*found[-1].left_out, *cut.painters)
         kept = [group for group in groups if group.name not in gone]
         if not any(group.scored and not group.control for group in kept):
             break
-        found.append(_board(inventory, kept, gone))
+        rows = fewer_standings(whole, comparable(kept, protocol, terms.on))
+        found.append(_board(inventory, kept, rows, gone))
     return found
 
 
-def _board(inventory: Inventory, groups: Sequence[Group], left_out: tuple[str, ...]) -> BoardRows:
-    terms, protocol = inventory.terms, inventory.protocol
-    rows = standings(inventory.name, groups, protocol, terms.reading, list(inventory.tags), terms.on)
+def _board(inventory: Inventory, groups: Sequence[Group], rows: list[Standing], left_out: tuple[str, ...]) -> BoardRows:
     own = rows[0].compared
-    sides = {on: own if on == own.on else comparable(groups, protocol, on) for on in ON}
+    sides = {on: own if on == own.on else comparable(groups, inventory.protocol, on) for on in ON}
     notes = {on: side.notes for on, side in sides.items()}
     return BoardRows(rows, notes, _ranks(sides["common"]), _told(rows, inventory), left_out)
 

@@ -11,6 +11,7 @@ from ..core.evaluator import Evaluator
 from ..core.exam import Question
 from ..scoring import columns
 from ..store.records import Drawing
+from .answers import answer
 from .chunks import Chunks
 from .inventory import DrawingSlot, Inventory, step_images, steps_of
 from .judge_data import LONGEST, JudgeData, criteria_json
@@ -30,12 +31,14 @@ class ExamData:
 
     Attributes:
         broken: What of the exam's own could not be shown, each once, in order.
+        answer: What the first page says of it.
     """
 
     def __init__(self, inventory: Inventory, folder: Path) -> None:
         self.inventory, self.chunks = inventory, Chunks(folder)
         self.judges = JudgeData(inventory, self.chunks)
         self.body: dict[str, Any] = {}
+        self.answer: dict[str, Any] = {}
         self.broken: dict[str, None] = {}
         self._failed: list[list[Any]] = []
 
@@ -59,6 +62,7 @@ class ExamData:
         failures = write_failures(judges, self._failed, chunks)
         self.body = self._exam(failures.total(), write_differences(inventory, judges, chunks))
         chunks.add("exam", self.body)
+        self.answer = answer(judges, pictures)
         return provenance(inventory, judges.tables, failures)
 
     def _question(self, question: Question[Any], pictures: Pictures) -> dict[str, Any]:
@@ -124,7 +128,8 @@ class ExamData:
         ]  # fmt: skip
         body["painters"] = [
             {"key": p.key, "row": no_folders(p.name), "name": no_folders(p.label), "strategy": p.strategy,
-             "spec": no_folders(p.what), "control": p.control, "done": p.done, "failed": p.failed, "absent": p.absent, "cost": p.cost, "seeds": len(p.seeds)}
+             "spec": no_folders(p.what), "control": p.control, "done": p.done, "failed": p.failed, "absent": p.absent,
+             "cost": p.cost, "seeds": len(p.seeds)}
             for p in inventory.painters
         ]  # fmt: skip
         body["ways"] = [table_json(table, inventory) for table in judges.tables]

@@ -130,22 +130,20 @@ def lead(rows: Sequence[Standing], scores: Sequence[Score]) -> str | None:
 
 
 def by_json(tables: Sequence[JudgeTable], inventory: Inventory) -> dict[str, dict[str, list[Any]]]:
-    """Breakdowns: tag -> value -> ``[way, painter, numbers]``; the way is ``0.1`` where somebody is left out."""
+    """Breakdowns: tag -> value -> ``[way, painter, numbers]``."""
     found: dict[str, dict[str, list[Any]]] = {}
     scores = columns(inventory.protocol)
     for table in tables:
-        for number, board in enumerate(table.boards):
-            way = f"{table.number}.{number}" if number else table.number
-            placed = sorted(board.rows, key=lambda row: inventory.places[row.painter, row.strategy])
-            for tag in inventory.tags:
-                for value in dict.fromkeys(value for row in placed for value in row.by.get(tag, {})):
-                    there = [row for row in placed if value in row.by.get(tag, {})]
-                    numbers = [NumbersOf(row.name, row.by[tag][value], row.control) for row in there]
-                    orders = order_json(numbers, scores)
-                    listed = found.setdefault(tag, {}).setdefault(value, [])
-                    for row, each, order in zip(there, numbers, orders, strict=True):
-                        place = inventory.places[row.painter, row.strategy]
-                        listed.append([way, place, numbers_json(each.numbers) | {"order": order}])
+        placed = sorted(table.rows, key=lambda row: inventory.places[row.painter, row.strategy])
+        for tag in inventory.tags:
+            for value in dict.fromkeys(value for row in placed for value in row.by.get(tag, {})):
+                there = [row for row in placed if value in row.by.get(tag, {})]
+                numbers = [NumbersOf(row.name, row.by[tag][value], row.control) for row in there]
+                orders = order_json(numbers, scores)
+                listed = found.setdefault(tag, {}).setdefault(value, [])
+                for row, each, order in zip(there, numbers, orders, strict=True):
+                    place = inventory.places[row.painter, row.strategy]
+                    listed.append([table.number, place, numbers_json(each.numbers) | {"order": order}])
     return found
 
 

@@ -23,15 +23,21 @@ POLICY = (
 """Nothing but the site's own files is ever loaded, and no script or style stands inside a page."""
 VENDOR = ("preact", "hooks", "htm", "table-core")
 SCRIPTS = ("base", "parts", "tables")
-MORE = {"question": ("drawings", "closer"), "leaderboard": ("columns",)}
+MORE = {
+    "question": ("drawings", "closer"),
+    "leaderboard": ("columns",),
+    "judges": ("agreement",),
+    "differences": ("agreement",),
+}
 """Scripts that one page alone is made of, before its own."""
 PAGES = {
     "leaderboard": ("index.html", "Leaderboard"),
+    "painter": ("painter.html", "Painters"),
+    "judges": ("judges.html", "Judges"),
     "questions": ("questions.html", "Questions"),
     "gallery": ("gallery.html", "Gallery"),
     "differences": ("differences.html", "Differences"),
     "failures": ("failures.html", "Failures"),
-    "painter": ("painter.html", ""),
     "question": ("question.html", ""),
 }
 """The pages of an exam: file and name; those without a name are reached from others."""
