@@ -47,13 +47,21 @@ def test_equals_share_a_place_and_the_next_score_that_they_have_orders_them() ->
     assert places(rows, RELAXED) == [3, None, 1, 2, None, None]
 
 
-def test_a_score_that_one_painter_alone_has_places_nobody() -> None:
+def test_a_score_that_most_do_not_have_places_nobody() -> None:
     rows = [row("a", None, 40.0, met=0.1), row("b", 10.0, 50.0, met=0.2), row("control/x", 1.0, control=True)]
     assert lead(rows, SCORES) is RELAXED
     assert lead(rows[1:2], SCORES) is STRICT
     assert lead([row("a", met=0.5)], SCORES) is None
     assert listed([row("a", met=0.1), row("b", met=0.2)]) == ["b", "a"]
     assert places(rows[1:], STRICT) == [None, None], "one alone has no place"
+    assert places(rows, STRICT) == [None, None, None]
+
+
+def test_a_sheet_that_is_settled_at_nothing_stands_below_those_whose_score_is_open() -> None:
+    """Where a judge abstains, only the worst is settled: a blank sheet has no point met."""
+    rows = [row("a blank sheet", 0.0, met=0.0), row("b", met=0.63), row("c", met=0.9), row("d", 0.0, met=0.1)]
+    assert listed(rows) == ["c", "b", "d", "a blank sheet"]
+    assert places(rows, lead(rows, SCORES)) == [None] * 4
 
 
 value = st.none() | st.sampled_from([0.0, 10.0, 10.04, 50.0])

@@ -44,15 +44,19 @@ def printed(row: Contender, score: Score) -> float | None:
     return None if value is None else round(value, score.digits)
 
 
-def lead(rows: Sequence[Contender], scores: Sequence[Score]) -> Score | None:
-    """The score that decides who stands where: the first main one that two painters have.
+def settled(rows: Sequence[Contender], score: Score) -> bool:
+    """Whether a score can order these rows: most painters have it.
 
-    Controls decide nothing where there is anybody else; a painter alone leads by its first known score.
+    Where a judge abstains, a score may be settled for the worst alone: a blank sheet has no point met, and of everybody
+    else nobody knows. Controls settle nothing where there is anybody else.
     """
-    rivals = [row for row in rows if not row.control] or list(rows)
-    enough = min(2, sum(row.numbers.n > 0 for row in rivals)) or 1
-    main = [score for score in scores if score.main]
-    return next((s for s in main if sum(printed(row, s) is not None for row in rivals) >= enough), None)
+    rivals = [row for row in rows if not row.control and row.numbers.n] or [row for row in rows if row.numbers.n]
+    return sum(printed(row, score) is not None for row in rivals) > len(rivals) / 2
+
+
+def lead(rows: Sequence[Contender], scores: Sequence[Score]) -> Score | None:
+    """The score that decides who stands where: the first main one that most painters have; see `settled`."""
+    return next((score for score in scores if score.main and settled(rows, score)), None)
 
 
 def ordered(rows: Sequence[Contender], scores: Sequence[Score], by: Score | None = None) -> list[int]:
@@ -92,12 +96,14 @@ def _within(rows: Sequence[Contender], block: list[int], keys: Sequence[Score], 
 def places(rows: Sequence[Contender], score: Score | None) -> list[int | None]:
     """Where each row stands by a score: equals share a place; controls, rows without it, and one alone have none.
 
+    Nobody has one by a score that is not `settled`.
+
     >>> from limner.scoring.stats import Interval
     >>> some = [NumbersOf(name, Numbers(9, {"s": Interval(value)})) for name, value in zip("abc", (5.01, 5.02, 3.0))]
     >>> places(some, Score("s", 10, "", digits=1))
     [1, 1, 3]
     """
-    if score is None or sum(not row.control for row in rows) < 2:
+    if score is None or sum(not row.control for row in rows) < 2 or not settled(rows, score):
         return [None] * len(rows)
     values = [None if row.control else printed(row, score) for row in rows]
     return [

@@ -10,7 +10,7 @@ from ..core.protocol import Score
 from ..exams.paper import BOARD, PUBLISHED, PublishedScore, rows, rules
 from ..scoring import Numbers, Standing, columns
 from ..scoring.entries import UNMARKED
-from ..scoring.places import Contender, NumbersOf, ordered, places
+from ..scoring.places import Contender, NumbersOf, ordered, places, settled
 from ..scoring.places import lead as leading
 from ..scoring.stats import LEAST, Interval
 from .boards import BoardRows
@@ -58,6 +58,7 @@ def board_json(board: BoardRows, table: JudgeTable, inventory: Inventory) -> dic
     return {
         "notes": without_folders(board.notes),
         "lead": lead(board.rows, inventory.protocol.scored),
+        "by": None if (by := leading(board.rows, scores)) is None else by.name,
         "rows": listed,
         "untold": [[numbers[name] for name in run] for run in board.untold],
         "cut": None if cut is None else cut.to_json() | {"painters": [numbers[name] for name in cut.painters]},
@@ -75,10 +76,10 @@ def numbers_of(rows: Sequence[Standing], view: str) -> list[NumbersOf]:
 
 
 def order_json(rows: Sequence[Contender], scores: Sequence[Score]) -> list[dict[str, list[int | None]]]:
-    """For each row: score -> where it is listed when the table is sorted by it, and its place."""
+    """For each row: score -> where it is listed when sorted by it, and its place; none by unsettled ones."""
     found: list[dict[str, list[int | None]]] = [{} for _ in rows]
     for score in scores:
-        if any(row.numbers.value(score.name) is not None for row in rows):
+        if settled(rows, score):
             placed = places(rows, score)
             for at, n in enumerate(ordered(rows, scores, score)):
                 found[n][score.name] = [at + 1, placed[n]]

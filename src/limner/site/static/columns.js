@@ -101,10 +101,9 @@
     sort: lead ? "lead" : "quiet",
     help: `${score.about}; at best ${score.top}`,
     value: (r) => {
-      if (r.numbers?.scores[score.name]) {
-        return rows.some((one) => one.paper) ? L.sortable(r.numbers, score) : -r.numbers.order[score.name][0];
-      }
-      return rows.some((one) => one.numbers?.scores[score.name]) ? undefined : L.sortable(r.numbers, score);
+      const at = r.numbers?.order?.[score.name];
+      if (!at || rows.some((one) => one.paper)) return L.sortable(r.numbers, score);
+      return r.numbers.scores[score.name] ? -at[0] : undefined;
     },
     cell: (r) => html`<${Score} view=${r.numbers} score=${score} whisker=${lead} />`,
   });

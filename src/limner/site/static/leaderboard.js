@@ -207,10 +207,10 @@
 
     // Places belong to questions that all painters have, or to those that the report compares them on.
     const on = tag || view === exam.on || view === "common" || !several;
-    const score = exam.scores.find((one) => one.name === params.sort) || lead;
+    const score = exam.scores.find((one) => one.name === (params.sort || board.by)) || lead;
     const placed = Boolean(score && on) && rows.some((r) => r.numbers?.order?.[score.name]?.[1] != null);
     const open = placed && view === "common" && !tag;
-    const leading = lead && (!params.sort || params.sort === lead.name);
+    const leading = board.by && (!params.sort || params.sort === board.by);
     const untold = leading && !tag && view === exam.on ? board.untold : null;
     const chosen = params.cols ? params.cols.split(",") : params.more === "1" ? everything(exam) : null;
     const { list, shown } = useMemo(
@@ -218,7 +218,7 @@
       [rows, params.cols, params.more, params.sort],
     );
     const sortable = list.find((column) => column.id === params.sort && column.value);
-    const first = lead ? lead.name : list.some((column) => column.id === "met") ? "met" : "painter";
+    const first = board.by || (list.some((column) => column.id === "met") ? "met" : "painter");
     const sorted = sortable ? sortable.id : first;
     const down = Boolean(list.find((column) => column.id === sorted)?.number);
     const sort = { id: sorted, desc: params.dir ? params.dir === "desc" : down };
