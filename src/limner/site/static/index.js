@@ -14,8 +14,9 @@
     words.map((word) => (typeof word === "number" ? html`<${Painter} exam=${exam} p=${word} />` : word));
 
   function Leaders({ exam, answer, score }) {
+    const shared = (row) => answer.rows.some((other) => other !== row && other.place === row.place);
     const line = (row) => html`<tr>
-      <td class="rank">${row.place ?? ""}</td>
+      <td class="rank">${row.place == null ? "" : shared(row) ? `=${row.place}` : row.place}</td>
       <th scope="row"><${Painter} exam=${exam} p=${row.p} /></th>
       <td class="number"><${Score} view=${row.numbers} score=${score} whisker /></td>
     </tr>`;
@@ -52,7 +53,7 @@
         ${drawn.drawings.map(tile)}
       </ul>
       <figcaption class="soft">
-        The question on which they differ most: <a href=${link()}><${Name}>${drawn.id}<//></a>
+        ${drawn.drawings.length > 1 ? "The question on which they differ most" : "One of its questions"}: <a href=${link()}><${Name}>${drawn.id}<//></a>
       </figcaption>
     </figure>`;
   }
