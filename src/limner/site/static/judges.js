@@ -95,7 +95,7 @@
     return html`${head}
       <p class="lead">
         Who marked the drawings, and how it was asked. A certificate tells what a judge sees and misses on faults of
-        known effect; <code>limner certify</code> makes one.
+        known effect; <code>limner examine-judge</code> makes one.
       </p>
       <${Table} columns=${columns} rows=${exam.ways} caption=${`Judges of ${exam.name}`} />
       ${people.length > 0 && html`<${People} rows=${people} />`}
