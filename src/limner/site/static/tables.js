@@ -97,6 +97,8 @@
         })),
       [columns],
     );
+    // The same order must be the same object: a new one would make the table begin anew, again and again.
+    const fixed = useMemo(() => (onSort ? { sorting: sort ? [sort] : [] } : {}), [Boolean(onSort), sort?.id, sort?.desc]);
     const table = useTable({
       data: rows,
       columns: defs,
@@ -108,7 +110,7 @@
       ...(onSort && {
         onSortingChange: (change) => onSort((typeof change === "function" ? change([sort]) : change)[0]),
       }),
-      fixed: onSort ? { sorting: sort ? [sort] : [] } : {},
+      fixed,
       initial: { sorting: sort ? [sort] : [], pagination: { pageIndex: 0, pageSize: size } },
     });
     const total = table.getPrePaginationRowModel().rows.length;
