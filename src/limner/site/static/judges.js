@@ -51,54 +51,17 @@
     { id: "days", name: "When", value: (way) => way.times[0] ?? undefined, cell: (way) => days(way.times) },
   ];
 
-  const ends = ({ low, high }, digits) => (low == null ? "" : ` [${low.toFixed(digits)}, ${high.toFixed(digits)}]`);
-
-  // How far judges agree with people, where there are studies.
-  function People({ rows }) {
-    const cell = (found) => (found && found.value != null ? found.value.toFixed(2) + ends(found, 2) : "–");
-    const line = (row) => html`<tr>
-      <th scope="row"><${Name}>${row.judge}<//></th>
-      <td><${Name}>${row.people}<//></td>
-      <td class="number">${L.count(row.n)}</td>
-      <td class="number">${cell(row.accuracy)}</td>
-      <td class="number">${cell(row.kappa)}</td>
-    </tr>`;
-    return html`<h2>With people</h2>
-      <div class="scroll" tabindex="0" role="region" aria-label="Agreement with people">
-        <table>
-          <caption>
-            Marks of the same criteria by a judge and by the people of a study; [low, high] is the 95% interval over
-            questions
-          </caption>
-          <thead>
-            <tr>
-              <th scope="col">Judge</th>
-              <th scope="col">People</th>
-              <th scope="col" class="number">Marks</th>
-              <th scope="col" class="number">Alike</th>
-              <th scope="col" class="number">Cohen's kappa</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${rows.map(line)}
-          </tbody>
-        </table>
-      </div>`;
-  }
-
   function Page({ data: [[exam], [differences]] }) {
     const columns = useMemo(() => COLUMNS, []);
     const head = html`<h1>Judges <span class="of"><${Name}>${exam.name}<//></span></h1>`;
     if (!exam.ways.length) return html`${head}<p>Nothing is marked yet.</p>`;
     const { agreement } = differences;
-    const people = exam.people || [];
     return html`${head}
       <p class="lead">
         Who marked the drawings, and how it was asked. A certificate tells what a judge sees and misses on faults of
         known effect; <code>limner examine-judge</code> makes one.
       </p>
       <${Table} columns=${columns} rows=${exam.ways} caption=${`Judges of ${exam.name}`} />
-      ${people.length > 0 && html`<${People} rows=${people} />`}
       ${agreement.length > 0 &&
       html`<h2>Among each other</h2>
         <${Agreement} pairs=${agreement} exam=${exam} />
