@@ -98,7 +98,7 @@
     id: score.name,
     name: L.words(score.name),
     number: true,
-    sort: lead ? "lead" : "quiet",
+    sort: lead ? "headline" : "quiet",
     help: `${score.about}; at best ${score.top}`,
     value: (r) => {
       const at = r.numbers?.order?.[score.name];
