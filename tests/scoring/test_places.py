@@ -90,7 +90,8 @@ def test_the_terminal_and_json_place_by_the_score_they_are_sorted_by(store: Stor
         names = [criterion.id for criterion in desk.protocol.criteria(question)]
         desk.put("blank", question, desk.marks(question, lambda top: 0))
         desk.put("near", question, desk.marks(question, lambda top: top) | {names[0]: 0})
-        desk.put("whole", question, desk.marks(question, lambda top, on=int(question is first): on * top))
+        right = desk.marks(question, lambda top: top)
+        desk.put("whole", question, right if question is first else dict.fromkeys(right, 0))
     rows = api.scores(EXAM, store=store)
     assert [(each.painter, each.place) for each in rows] == [("whole", 1), ("near", 2), ("blank", 2)]
     found = command("scores", EXAM, "--store", store.url, "--sort", "relaxed", "--format", "json").json()

@@ -12,7 +12,7 @@ from ..scoring.compare import Comparison
 from ..scoring.places import lead, ordered, places, printed
 from ..scoring.stats import ALPHA
 from .boards import BoardRows
-from .inventory import Inventory
+from .inventory import DrawingSlot, Inventory
 from .judge_data import JudgeData, JudgeTable
 from .leaderboard import numbers_json
 from .pictures import Pictures
@@ -162,7 +162,7 @@ def _drawn(
     """One question drawn by the first painters: the one on which they differ most."""
     inventory, met = judges.inventory, judges.met[table.number]
     painters = [row["p"] for row in rows[:SHOWN]] or [n for n, p in enumerate(inventory.painters) if p.done][:SHOWN]
-    found: dict[int, dict[int, Any]] = {}
+    found: dict[int, dict[int, DrawingSlot]] = {}
     for slot in inventory.slots.values():
         if slot.painter in painters and slot.image and not math.isnan(met[slot.number]):
             found.setdefault(slot.question, {}).setdefault(slot.painter, slot)

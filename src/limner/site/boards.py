@@ -67,7 +67,7 @@ def boards(inventory: Inventory, groups: Sequence[Group]) -> list[BoardRows]:
 def _board(inventory: Inventory, groups: Sequence[Group], rows: list[Standing], left_out: tuple[str, ...]) -> BoardRows:
     own = rows[0].compared
     sides = {on: own if on == own.on else comparable(groups, inventory.protocol, on) for on in ON}
-    notes = {on: side.notes for on, side in sides.items()}
+    notes: dict[str, list[str]] = {on: side.notes for on, side in sides.items()}
     return BoardRows(rows, notes, _ranks(sides["common"]), _told(rows, inventory), left_out)
 
 
