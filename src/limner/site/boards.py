@@ -15,7 +15,7 @@ from ..scoring.standings import fewer_standings
 from ..scoring.stats import LEAST, rank_intervals
 from .inventory import Inventory
 
-DEEPEST = 2
+DEEPEST = 1
 """So often whoever cuts the common questions can be left out, one after the other."""
 RowKey = tuple[str, str]
 """Painter and strategy."""
