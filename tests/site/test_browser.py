@@ -24,6 +24,8 @@ def addresses(site: Site) -> dict[str, tuple[str, str]]:
     return {
         "index": ("index.html", ""),
         "leaderboard": (f"{exam}/index.html", ""),
+        "judges": (f"{exam}/judges.html", ""),
+        "painters": (f"{exam}/painter.html", ""),
         "questions": (f"{exam}/questions.html", ""),
         "gallery": (f"{exam}/gallery.html", ""),
         "differences": (f"{exam}/differences.html", ""),
@@ -36,7 +38,7 @@ def addresses(site: Site) -> dict[str, tuple[str, str]]:
 
 
 KINDS = (
-    "index", "leaderboard", "questions", "gallery", "differences", "failures",
+    "index", "leaderboard", "judges", "painters", "questions", "gallery", "differences", "failures",
     "painter", "question", "drawing", "graph",
 )  # fmt: skip
 
@@ -115,6 +117,49 @@ def test_a_leaderboard_filters_and_its_address_remembers(browser: Browser, site:
     again.locator("tbody tr").first.wait_for()
     assert choice(again, "Judge").input_value() == "1"
     assert "easy" in choice(again, "Category").input_value()
+
+
+def test_places_and_caption_follow_the_column_and_the_address_keeps_order_and_columns(
+    browser: Browser, site: Site
+) -> None:
+    page = visit(browser, site, "leaderboard")
+    page.get_by_role("button", name="relaxed").click()
+    assert "Ordered by relaxed" in page.locator(".lead").first.inner_text()
+    assert "ordered by relaxed" in page.locator("caption").first.text_content()
+    places = [text.split()[0].lstrip("=") for text in page.locator("tbody td.place").all_inner_texts()]
+    assert [int(place) for place in places] == sorted(int(place) for place in places)
+    page.get_by_text("Columns", exact=True).click()
+    page.get_by_label("logic").check()
+    page.get_by_label("Coverage").uncheck()
+    heads = page.locator("thead th").all_inner_texts()
+    again = browser.open(site.folder / "exams/genexam/index.html", page.evaluate("location.hash"))
+    again.locator("tbody tr").first.wait_for()
+    assert again.locator("thead th").all_inner_texts() == heads
+    assert any("logic" in head for head in heads)
+    assert not any("Coverage" in head for head in heads)
+    assert again.locator("th", has_text="relaxed").get_attribute("aria-sort") == "descending"
+    again.get_by_role("button", name="Painter").click()
+    assert "Ordered by Painter; places by strict" in again.locator(".lead").first.inner_text()
+
+
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_nothing_of_a_leaderboard_is_off_the_screen(browser: Browser, site: Site, odd: Site, width: int) -> None:
+    wide = "[...document.querySelectorAll('.scroll')].map((one) => one.scrollWidth - one.clientWidth)"
+    for folder in (site.exam(), site.exam("mmmg"), odd.exam()):
+        for after in ("", "#way=1"):
+            page = browser.open(folder / "index.html", after, width=width)
+            page.locator("tbody tr").first.wait_for()
+            assert overflow(page) <= 0
+            assert page.evaluate(wide) == [0]
+            browser.leave(page)
+
+
+def test_the_first_page_answers(browser: Browser, site: Site) -> None:
+    page = visit(browser, site, "index")
+    first = page.locator("article").first
+    assert "is ahead with" in first.locator(".verdict").inner_text()
+    assert "told apart" in first.locator(".said").inner_text()
+    assert first.locator("figure img").count() == 4, "the reference, and what three painters made of it"
 
 
 def test_the_papers_rows_stand_beside_on_demand(browser: Browser, site: Site) -> None:

@@ -48,8 +48,8 @@ def test_agreement_is_counted_for_judges_repeat_by_repeat_and_within_a_judge() -
         0: [(0, 0, b"\x01\x00"), (0, 1, b"\x01\x01"), (1, 0, b"\x01\xff"), (1, 1, b"\x00\x00")],
         1: [(0, 0, b"\x02\x02")],
     }
-    assert agreement(many) == [
-        {"ways": [0, 0], "both": 2, "alike": 1},
-        {"ways": [0, 1], "both": 3, "alike": 1},
-        {"ways": [1, 1], "both": 1, "alike": 0},
+    assert agreement(many, {0: [1, 1], 1: [2, 2]}) == [
+        {"ways": [0, 0], "both": 2, "alike": 1, "kappa": 0.0},
+        {"ways": [0, 1], "both": 3, "alike": 1, "kappa": 0.0},
+        {"ways": [1, 1], "both": 1, "alike": 0, "kappa": 0.0},
     ]

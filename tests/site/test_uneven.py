@@ -168,9 +168,11 @@ def names(page: Any) -> list[str]:
 @pytest.mark.slow
 def test_the_leaderboard_tells_the_comparison_before_its_numbers(browser: Browser, odd: Site) -> None:
     page = board(browser, odd)
-    assert page.locator(".compared li").all_inner_texts()[:2] == [CUT, LEFT_OUT]
-    above, table = (page.locator(what).first.bounding_box() for what in (".compared", "table"))
-    assert above["y"] < table["y"]
+    loud, *rest = (" ".join(text.split()) for text in page.locator(".loud > span, .compared li").all_inner_texts())
+    assert loud == "lab/cutter cuts the common questions from 12 to 4: all numbers below rest on those 4."
+    assert rest[0] == LEFT_OUT
+    cut, above, table = (page.locator(what).first.bounding_box() for what in (".loud", ".compared", "table"))
+    assert cut["y"] < above["y"] < table["y"]
     places = dict(zip(names(page), page.locator("tbody td:nth-child(2)").all_inner_texts(), strict=True))
     assert places["lab/even"] == places["lab/twin"]
     assert places["lab/even"].startswith("=")
@@ -180,8 +182,38 @@ def test_the_leaderboard_tells_the_comparison_before_its_numbers(browser: Browse
         assert words in page.locator(".notes").inner_text()
     page.get_by_role("combobox", name="Numbers on").select_option("all")
     assert page.locator(".compared li").first.inner_text() == LEFT_OUT
+    assert page.locator(".loud").count() == 0, "whoever stands on its own cuts nobody's questions"
     assert "95% interval" in page.locator(".notes").inner_text()
     assert faint(page) == []
+
+
+@pytest.mark.slow
+def test_one_click_leaves_out_whoever_cuts_and_another_takes_back(browser: Browser, odd: Site) -> None:
+    page = board(browser, odd)
+    relaxed = page.locator("thead th").all_inner_texts().index(page.locator("th", has_text="relaxed").inner_text()) + 1
+
+    def shown() -> list[str]:
+        return [
+            text.split()[0]
+            for text in page.locator(f"tbody tr:not(.blockhead) > :nth-child({relaxed})").all_inner_texts()
+        ]
+
+    before = shown()
+    page.get_by_role("button", name="Leave it out").click()
+    page.locator(".loud.calm").wait_for()
+    assert "lab/cutter" not in names(page)
+    with Store(odd.store, create=False) as store:
+        rows = api.scores("genexam", store=store, judges=[LABELS[0]], without=["lab/cutter"])
+    assert names(page) == [row.name for row in rows]
+    wanted = [row.numbers.value("relaxed") for row in rows]
+    assert shown() == ["–" if value is None else f"{value:.1f}" for value in wanted]
+    assert page.locator("td.lanes .lane.on").count() > 1, "who cannot be told apart is drawn"
+    again = browser.open(odd.exam() / "index.html", page.evaluate("location.hash"))
+    again.locator(".loud.calm").wait_for()
+    assert "lab/cutter" not in names(again), "the address remembers"
+    page.get_by_role("button", name="Take back").click()
+    page.locator(".loud:not(.calm)").wait_for()
+    assert shown() == before
 
 
 @pytest.mark.slow

@@ -21,7 +21,9 @@ from .say import say
 @options.judges
 @options.on
 @click.option(
-    "--sort", metavar="NAME", help="Order rows by this score, name, coverage or cost; by the main score by default."
+    "--sort",
+    metavar="NAME",
+    help="Order and place rows by this score, or order them by name, coverage or cost; by the main score by default.",
 )
 @click.option("--by", multiple=True, metavar="TAG", help="Also scores by this tag, or by dimension. Repeatable.")
 @click.option("--analyses", is_flag=True, help="Also show what the exam's paper reports besides its scores.")

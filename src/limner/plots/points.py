@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import UsageError
 from ..core.plot_data import Point, Points, Quantity, left_out, shown
-from ..scoring import Group
+from ..scoring.costs import costs
 from .source import StoreSource, quantities
 from .style import GREY, INK, PALE, PALETTE, SEQUENTIAL, SMALL, Sketch, fitted, wide
 
@@ -33,7 +33,7 @@ POINT = 3.2
 
 def cost(source: StoreSource) -> Points:
     """The score against dollars for one drawing, tries that failed included."""
-    prices = [_dollars(group) for group in source.field.groups]
+    prices = [costs(group.entries).drawing for group in source.field.groups]
     scored = quantities(source.field, source.score)
     found = [
         Point(name, Quantity(price), y, None, name in source.controls)
@@ -48,16 +48,6 @@ def cost(source: StoreSource) -> Points:
     caption = source.caption + left_out(len(source.names) - len(found), "price or score not known")
     label = "dollars for one drawing"
     return Points(tuple(found), label, shown(source.score), caption, money=True).with_front()
-
-
-def _dollars(group: Group) -> float | None:
-    """What a drawing of this painter has cost on average; None where that is not known of every one."""
-    drawings = {entry.drawing.id: entry.drawing for entry in group.entries}.values()
-    done = sum(drawing.status == "done" for drawing in drawings)
-    # What an imported drawing has cost is not known.
-    costs = [None if drawing.origin == "import" else drawing.cost for drawing in drawings]
-    known = [each for each in costs if each is not None]
-    return sum(known) / done if done and len(known) == len(costs) else None
 
 
 def points(frame: Points, width: str) -> Sketch:

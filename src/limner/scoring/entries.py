@@ -39,6 +39,8 @@ from ..store.records import (
 )
 
 NOT_APPLICABLE = "not_applicable"
+UNMARKED = "unmarked"
+"""The status of drawings that nobody has tried to mark: neither a failure nor a score."""
 EVERYONE = Which()
 NOBODY = Evaluator("", {"judge": ""})
 """Stands for the evaluator of drawings that have none."""
@@ -55,7 +57,7 @@ class Entry:
     marking: Marking | None
     marks: tuple[Mark, ...] = ()
     scores: Mapping[str, float | None] = field(default_factory=dict)
-    status: str = "unmarked"
+    status: str = UNMARKED
     detail: str | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
     flags: Flags | None = None
@@ -251,7 +253,7 @@ def _entries(
     for drawing, marking in picked:
         question = questions[drawing.question_hash]
         if drawing.status != "done" or marking is None or marking.status != "done":
-            status = drawing.fault or (marking.fault if marking else None) or "unmarked"
+            status = drawing.fault or (marking.fault if marking else None) or UNMARKED
             if drawing.status == NOT_APPLICABLE:
                 status = drawing.status
             detail = drawing.detail or (marking.detail if marking else None)

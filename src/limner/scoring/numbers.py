@@ -12,7 +12,7 @@ from ..core.errors import UsageError
 from ..core.marks import fill
 from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
-from .parts import row_parts, score_parts, shares, tops
+from .parts import criteria_tops, row_parts, score_parts, shares, tops
 from .stats import Interval, Parts, bootstrap, ratios, resampled
 from .stats.types import Floats
 
@@ -121,7 +121,7 @@ def _scores(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, Inte
 
 def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, float]:
     """The share of criteria decided, and of those the share met."""
-    total = sum(len(protocol.criteria(entry.question)) for entry in entries)
+    total = sum(len(criteria_tops(entry.question, protocol)) for entry in entries)
     met = [share for entry in entries for share in shares(entry, protocol).values()]
     found = {"share": round(len(met) / total, 4) if total else 0.0}
     return found | {"met": round(sum(met) / len(met), 4)} if met else found

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.exam import Question
 from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
 from .stats import Parts, ratios
@@ -106,9 +107,25 @@ def shares(entry: Entry, protocol: Protocol[Any]) -> dict[str, float]:
 
     Marks beyond the criteria are findings, such as what a drawing has too much; judges name them each in their own way.
     """
-    top = {criterion.id: criterion.top for criterion in protocol.criteria(entry.question)}
+    top = criteria_tops(entry.question, protocol)
     return {
         mark.criterion: mark.value / top[mark.criterion]
         for mark in entry.marks
         if mark.value is not None and mark.criterion in top
     }
+
+
+MOST = 20_000
+"""Of so many questions the criteria are remembered."""
+_remembered: dict[tuple[int, str], tuple[Protocol[Any], Mapping[str, int]]] = {}
+
+
+def criteria_tops(question: Question[Any], protocol: Protocol[Any]) -> Mapping[str, int]:
+    """The best value of each criterion of a question; the same for every painter, so it is made once."""
+    # The protocol is kept with them, so that no other one gets its number.
+    key = (id(protocol), question.hash)
+    if key not in _remembered:
+        if len(_remembered) >= MOST:
+            _remembered.clear()
+        _remembered[key] = protocol, {each.id: each.top for each in protocol.criteria(question)}
+    return _remembered[key][1]

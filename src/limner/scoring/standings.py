@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,8 +14,10 @@ from ..core.protocol import Protocol, Reading, Score
 from ..evidence.kinds import evidence_names
 from ..store.records import OVERLAP, PROMPT_CUT, row_name
 from .comparable import Comparable, On, comparables
+from .costs import NOT_KNOWN, Costs, costs
 from .entries import NOT_APPLICABLE, Entry, Group
 from .numbers import Numbers, columns, numbers, pessimistic
+from .places import lead, ordered, places
 from .stats import Interval
 from .stats.types import Plain
 
@@ -40,13 +42,15 @@ class Standing(Evaluated):
         all: Its numbers on all questions it has a score for.
         common: Those on the questions that all painters have whom this evaluator marked; None for a painter alone.
         pessimistic: Scores with everything that is missing counted as nothing.
-        place: Where it stands by the main score; equals share a place. None without a score, and for controls.
+        place: Where it stands by the main score, or by the score that rows are sorted by; equals share a place. None
+            without a score, and for controls.
         expected: Questions of the exam, or of what was selected; what does not apply to a control is left out.
         coverage: Share of these with a score.
         undrawn: Those of them that nobody has tried to draw.
         failures: What went wrong, by kind.
         by: Breakdowns, by tag and value, on the questions that painters are compared on.
         cost: Dollars for drawing and marking, failures included; None where a price is not known.
+        costs: Dollars for one drawing, drawing and marking apart.
         analyses: What the exam's paper reports beyond its scores.
         evidence: What measured the drawings: name of the evidence -> backend -> drawings.
         remarks: What a reader must know to take these scores right.
@@ -75,6 +79,7 @@ class Standing(Evaluated):
     failures: Mapping[str, int] = field(default_factory=dict)
     by: Mapping[str, Mapping[str, Numbers]] = field(default_factory=dict)
     cost: float | None = None
+    costs: Costs = NOT_KNOWN
     analyses: Mapping[str, Any] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     evidence: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -130,6 +135,7 @@ class Standing(Evaluated):
             "by": {tag: {value: body.to_json() for value, body in each.items()} for tag, each in self.by.items()},
             "common": None if self.common is None else self.common.to_json(),
             "compared": self.compared.to_json(),
+            "costs": self.costs.to_json(),
         }
         plain |= {name: getattr(self, name) for name in TAIL}
         return plain if self.corrected is None else plain | {"corrected": self.corrected.to_json()}
@@ -153,7 +159,7 @@ def standings(
         reading: How stored replies were read.
         by: Tags to break the numbers down by; ``dimension`` lists the exam's dimensions.
         on: The questions painters are compared on.
-        sort: A score, ``name``, ``coverage`` or ``cost`` to order the rows by, in place of the main score.
+        sort: A score to order and place the rows by, in place of the main one; or ``name``, ``coverage``, ``cost``.
 
     Raises:
         UsageError: There is nothing of that name to sort by.
@@ -167,58 +173,41 @@ def standings_of(
 ) -> list[Standing]:
     """The numbers of painters who stand side by side; see `standings`."""
     rows = [_standing(exam, group, side, reading, by) for group in side.everyone]
-    return _sorted(_placed(rows, side.protocol), side.protocol, sort)
+    return _sorted(rows, columns(side.protocol), sort)
 
 
-def _placed(rows: Sequence[Standing], protocol: Protocol[Any]) -> list[Standing]:
-    """The rows with their places: whoever is equal on the main score, as printed, shares one."""
-    rivals = [row for row in rows if not row.control]
-    main = next((s for s in protocol.scored if s.main and any(_shown(row, s) is not None for row in rivals)), None)
-    if main is None or len(rivals) < 2:
-        return list(rows)
-    values = [_shown(row, main) for row in rivals]
+def fewer_standings(rows: Sequence[Standing], side: Comparable) -> list[Standing]:
+    """Standings of some of the painters alone: only what rests on the common questions is computed anew.
+
+    Args:
+        rows: Everybody's standings.
+        side: Those who are left, side by side; breakdowns are not among their numbers.
+    """
+    known, groups = {row.name: row for row in rows}, {group.name: group for group in side.everyone}
     found = []
-    for row in rows:
-        value = None if row.control else _shown(row, main)
-        better = sum(other is not None and value is not None and other > value for other in values)
-        found.append(row if value is None else replace(row, place=1 + better))
-    return found
+    for name, group in groups.items():
+        row = known[name]
+        alone, inside = len(groups) == 1, side.common(group)
+        same = row.common is not None and row.common.n == len({entry.question.id for entry in inside})
+        shared = None if alone or not group.scored else row.common if same else numbers(inside, side.protocol)
+        found.append(replace(row, common=shared, compared=side, by={}))
+    return _sorted(found, columns(side.protocol), None)
 
 
-def _shown(row: Standing, score: Score) -> float | None:
-    """A row's number as it is printed."""
-    value = row.numbers.value(score.name)
-    return None if value is None else round(value, score.digits)
-
-
-def _sorted(rows: Sequence[Standing], protocol: Protocol[Any], sort: str | None) -> list[Standing]:
-    scores = columns(protocol)
+def _sorted(rows: Sequence[Standing], scores: Sequence[Score], sort: str | None) -> list[Standing]:
+    """The rows in their order, with their places; see `limner.scoring.places`."""
     if sort is not None and sort not in (*SORTS, *(score.name for score in scores)):
         raise UsageError(f"--sort {sort}: there is: {', '.join([*(score.name for score in scores), *SORTS])}")
-    chosen = [score for score in scores if score.name == sort]
-    leading = [score for score in scores if score.main]
-    # A later score that only some rows have cannot order them.
-    main = [score for score in leading if score not in chosen and (score is leading[0] or _known_to_all(score, rows))]
-
-    def key(row: Standing) -> tuple[Any, ...]:
-        first: list[Any] = []
-        if sort == "name":
-            first = [row.name]
-        elif sort == "coverage":
-            first = [-row.coverage]
-        elif sort == "cost":
-            first = [row.cost is None, row.cost or 0.0]
-        for score in (*chosen, *main):
-            # What is ordered is what is printed; within equals the next score decides.
-            value = _shown(row, score)
-            first += [value is None, -(value or 0.0)]
-        return (row.control, not row.n, *first, -row.numbers.decided.get("met", 0.0), row.name)
-
-    return sorted(rows, key=key)
-
-
-def _known_to_all(score: Score, rows: Sequence[Standing]) -> bool:
-    return all(row.numbers.value(score.name) is not None for row in rows if row.n)
+    chosen = next((score for score in scores if score.name == sort), None)
+    placed = places(rows, chosen or lead(rows, scores))
+    found = [replace(rows[n], place=placed[n]) for n in ordered(rows, scores, chosen)]
+    keys: dict[str | None, Callable[[Standing], Any]] = {
+        "name": lambda row: row.name,
+        "coverage": lambda row: -row.coverage,
+        "cost": lambda row: (row.cost is None, row.cost or 0.0),
+    }
+    key = keys.get(sort)
+    return sorted(found, key=lambda row: (row.control, not row.n, key(row))) if key else found
 
 
 def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: Sequence[str]) -> Standing:
@@ -248,6 +237,7 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         failures=group.failures,
         by={tag: _breakdown(side.basis(group), protocol, tag) for tag in by},
         cost=_cost(group.entries),
+        costs=costs(group.entries),
         analyses=protocol.analyses(rows),
         remarks=(*protocol.remarks(rows), *_cut(scored), *_divided(group), *_trained_on(scored)),
         evidence=_measured(scored),

@@ -239,5 +239,5 @@ def _summary(exam: ExamData, slug: str) -> dict[str, Any]:
     found: dict[str, Any] = {name: body[name] for name in names} | {"slug": slug}
     shown = ("key", "row", "name", "strategy", "control")
     found["painters"] = [{name: painter[name] for name in shown} for painter in body["painters"]]
-    found["ways"] = body["ways"]
-    return found
+    found["judges"] = [{"name": way["name"], "examined": way["examined"]} for way in body["ways"]]
+    return found | {"answer": exam.answer, "times": [exam.inventory.first, exam.inventory.last]}

@@ -11,6 +11,7 @@ from ..core.evaluator import Evaluator
 from ..core.exam import Question
 from ..scoring import columns
 from ..store.records import Drawing
+from .answers import answer
 from .chunks import Chunks
 from .inventory import DrawingSlot, Inventory, step_images, steps_of
 from .judge_data import LONGEST, JudgeData, criteria_json
@@ -18,6 +19,7 @@ from .leaderboard import by_json, published, table_json
 from .pages import Provenance, provenance
 from .pages_data import write_differences, write_failures, write_gallery, write_painters, write_questions
 from .pictures import Pictures
+from .private import no_folders, without_folders
 from .views import view
 
 TEXT = 20_000
@@ -29,12 +31,14 @@ class ExamData:
 
     Attributes:
         broken: What of the exam's own could not be shown, each once, in order.
+        answer: What the first page says of it.
     """
 
     def __init__(self, inventory: Inventory, folder: Path) -> None:
         self.inventory, self.chunks = inventory, Chunks(folder)
         self.judges = JudgeData(inventory, self.chunks)
         self.body: dict[str, Any] = {}
+        self.answer: dict[str, Any] = {}
         self.broken: dict[str, None] = {}
         self._failed: list[list[Any]] = []
 
@@ -58,6 +62,7 @@ class ExamData:
         failures = write_failures(judges, self._failed, chunks)
         self.body = self._exam(failures.total(), write_differences(inventory, judges, chunks))
         chunks.add("exam", self.body)
+        self.answer = answer(judges, pictures)
         return provenance(inventory, judges.tables, failures)
 
     def _question(self, question: Question[Any], pictures: Pictures) -> dict[str, Any]:
@@ -93,7 +98,7 @@ class ExamData:
 
     def _drawing(self, slot: DrawingSlot, drawing: Drawing, pictures: Pictures) -> dict[str, Any]:
         body: dict[str, Any] = {"d": slot.short, "p": slot.painter, "seed": drawing.seed, "status": drawing.status}
-        detail = (drawing.detail or "")[:LONGEST]
+        detail = no_folders(drawing.detail or "")[:LONGEST]
         body |= {"fault": drawing.fault, "detail": detail or None, "cost": drawing.cost, "time": drawing.created}
         body |= {"origin": drawing.origin, "calls": [call[:12] for call in drawing.calls][:40]}
         if drawing.prompt_sent and drawing.prompt_sent != self.inventory.versions[drawing.question_hash].prompt:
@@ -101,7 +106,8 @@ class ExamData:
         if drawing.image:
             body |= {"image": pictures.large(drawing.image), "size": [drawing.width, drawing.height]}
         body["steps"] = [_step(step, pictures) for step in steps_of(drawing.notes)]
-        body["notes"] = {name: value for name, value in (drawing.notes or {}).items() if name != "steps"}
+        notes = {name: value for name, value in (drawing.notes or {}).items() if name != "steps"}
+        body["notes"] = without_folders(notes)
         if drawing.status not in ("done", "not_applicable"):
             place = [slot.question, slot.painter, slot.seed, body["d"]]
             self._failed.append(["drawing", *place, -1, drawing.fault or drawing.status, detail, drawing.created])
@@ -121,8 +127,9 @@ class ExamData:
             for s in columns(inventory.protocol)
         ]  # fmt: skip
         body["painters"] = [
-            {"key": p.key, "row": p.name, "name": p.label, "strategy": p.strategy, "spec": p.what, "control": p.control,
-             "done": p.done, "failed": p.failed, "absent": p.absent, "cost": p.cost, "seeds": len(p.seeds)}
+            {"key": p.key, "row": no_folders(p.name), "name": no_folders(p.label), "strategy": p.strategy,
+             "spec": no_folders(p.what), "control": p.control, "done": p.done, "failed": p.failed, "absent": p.absent,
+             "cost": p.cost, "seeds": len(p.seeds)}
             for p in inventory.painters
         ]  # fmt: skip
         body["ways"] = [table_json(table, inventory) for table in judges.tables]

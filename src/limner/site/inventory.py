@@ -12,7 +12,7 @@ from ..core.exam import Question
 from ..core.marks import Criterion
 from ..core.protocol import Reading
 from ..exams import Kind
-from ..scoring import On
+from ..scoring import On, Standing
 from ..store import Store
 from ..store.records import CONTROL, Drawing, kind_of, load_drawings, load_exam, load_questions, row_name
 from .chunks import key
@@ -168,6 +168,10 @@ class Inventory:
         for question, painter, seed, (id, image, status, fault, cost) in sorted(placed, key=lambda each: each[:3]):
             self.slots[id] = DrawingSlot(id, len(self.slots), question, painter, seed, image, status)
             self.painters[painter].count(seed, status, fault, cost)
+
+    def row_of(self, row: Standing) -> PainterRow:
+        """The painter that a standing is of."""
+        return self.painters[self.places[row.painter, row.strategy]]
 
     def drawings(self) -> Iterator[tuple[DrawingSlot, Drawing]]:
         """The drawings once more, whole, one at a time."""

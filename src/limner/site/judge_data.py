@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from ..calls import digest
 from ..core.evaluator import Evaluator
 from ..core.marks import Criterion
-from ..scoring import ON, Comparable, Entry, Group, Standing, Which, comparable, load_groups, standings
+from ..scoring import Entry, Group, Standing, Which, load_groups
+from ..scoring.costs import marking_cost
 from ..scoring.deviations import deviations
-from ..scoring.stats import LEAST, rank_intervals
 from ..tables.paper import known as layouts
+from .boards import BoardRows, RowKey, boards
 from .chunks import Chunks
 from .faults import Faults
 from .inventory import DrawingSlot, Inventory
+from .private import no_folders
 
 LONGEST = 4000
 """Of a reason or an error so much is shown."""
@@ -32,8 +32,8 @@ class JudgeTable:
 
     Attributes:
         id: The setup's digest as pages have always named it.
-        notes: What a reader must know of the comparison, for each choice of the questions it is made on.
-        ranks: Score -> painter and strategy -> best and worst place that the common questions leave open.
+        boards: Everybody's numbers, then those without whoever cuts the common questions.
+        cost: Dollars for marking one drawing; None where that is not known.
         differs: Painter and strategy -> what differs from the paper's settings, in words.
         certificate: The file with its certificate, beside the exam's pages; None where it was not examined.
     """
@@ -41,14 +41,23 @@ class JudgeTable:
     number: int
     evaluator: Evaluator
     id: str
-    notes: dict[str, list[str]] = field(default_factory=dict)
-    rows: list[Standing] = field(default_factory=list)
-    ranks: dict[str, dict[tuple[str, str], tuple[int, int]]] = field(default_factory=dict)
-    differs: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    boards: Sequence[BoardRows] = ()
+    cost: float | None = None
+    differs: dict[RowKey, list[str]] = field(default_factory=dict)
     markings: int = 0
     first: float | None = None
     last: float | None = None
     certificate: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The evaluator's label as a public page may show it."""
+        return no_folders(self.evaluator.name)
+
+    @property
+    def rows(self) -> list[Standing]:
+        """Everybody's numbers, the best first."""
+        return self.boards[0].rows
 
     def count(self, time: float) -> None:
         """Count a marking."""
@@ -80,7 +89,7 @@ class JudgeData:
 
     def add(self, evaluator: Evaluator) -> None:
         """Take one evaluator's marks."""
-        inventory, terms, protocol = self.inventory, self.inventory.terms, self.inventory.protocol
+        inventory, terms = self.inventory, self.inventory.terms
         groups = self._groups(evaluator)
         if not groups:
             return
@@ -89,11 +98,8 @@ class JudgeData:
         self.tables.append(table)
         self.met.append(array("d", [float("nan")]) * len(inventory.slots))
         self.decided.append(array("L", [0]) * len(inventory.slots))
-        table.rows = standings(inventory.name, groups, protocol, terms.reading, list(inventory.tags), terms.on)
-        own = table.rows[0].compared
-        sides = {on: own if on == own.on else comparable(groups, protocol, on) for on in ON}
-        table.notes = {on: side.notes for on, side in sides.items()}
-        table.ranks = _ranks(sides["common"])
+        table.boards = boards(inventory, groups)
+        table.cost = marking_cost(entry for group in groups for entry in group.entries)
         asked = questions_of(inventory.kind.name)
         for group in groups:
             table.differs[group.painter, group.strategy] = deviations(inventory.kind, group, terms.reading, asked)
@@ -125,8 +131,8 @@ class JudgeData:
             body |= {"repeat": marking.repeat, "calls": [reply[-1][:12] for reply in marking.replies][:40]}
             body |= {"cost": marking.cost, "time": marking.created, "origin": marking.origin}
         if not entry.scored:
-            body["detail"] = (entry.detail or "")[:LONGEST]
-            self.failures.append((table.number, slot, entry.status, (entry.detail or "")[:LONGEST]))
+            body["detail"] = no_folders(entry.detail or "")[:LONGEST]
+            self.failures.append((table.number, slot, entry.status, body["detail"]))
         else:
             body["scores"] = {name: value for name, value in entry.scores.items() if value is not None}
             body["marks"] = _marks(entry, criteria)
@@ -192,18 +198,3 @@ def _short(found: Mapping[str, Any]) -> dict[str, Any]:
         value = value.get("count", value.get("value"))
     plain = value if isinstance(value, int | float | str) else len(value) if isinstance(value, list) else None
     return {"value": plain, "backend": str(found.get("backend", ""))[:200]}
-
-
-def _ranks(compared: Comparable) -> dict[str, dict[tuple[str, str], tuple[int, int]]]:
-    """Score -> painter and strategy -> best and worst place, on the questions all painters have; controls have none."""
-    rivals = {group.name: (n, group) for n, group in enumerate(compared.groups) if not group.control}
-    if len(rivals) < 2 or len(compared.questions) < LEAST:
-        return {}
-    found = {}
-    for score in compared.protocol.scored:
-        drawn = {name: compared.drawn[n].get(score.name) for name, (n, _) in rivals.items()}
-        known = {name: values for name, values in drawn.items() if values is not None and not np.isnan(values).all()}
-        if len(known) == len(rivals):
-            places = [(rivals[name][1], place) for name, place in rank_intervals(known).items()]
-            found[score.name] = {(group.painter, group.strategy): (place.low, place.high) for group, place in places}
-    return found

@@ -8,40 +8,90 @@ from typing import Any
 
 from ..core.protocol import Score
 from ..exams.paper import BOARD, PUBLISHED, PublishedScore, rows, rules
-from ..scoring import Numbers, Standing
+from ..scoring import Numbers, Standing, columns
+from ..scoring.entries import UNMARKED
+from ..scoring.places import Contender, NumbersOf, ordered, places, settled
+from ..scoring.places import lead as leading
 from ..scoring.stats import LEAST, Interval
+from .boards import BoardRows
 from .inventory import Inventory
 from .judge_data import JudgeTable
+from .private import no_folders, without_folders
 
 
 def table_json(table: JudgeTable, inventory: Inventory) -> dict[str, Any]:
-    """A judge's table."""
-    listed = []
-    for standing in table.rows:
-        row = (standing.painter, standing.strategy)
-        ranks = {score: list(found[row]) for score, found in table.ranks.items() if row in found}
-        body = {"p": inventory.places[row], **row_json(standing)}
-        listed.append(body | {"differs": table.differs[row], "ranks": ranks})
+    """A judge's table; under ``without`` the same without whoever cuts the common questions."""
     evaluator = table.evaluator
+    board, *fewer = (board_json(board, table, inventory) for board in table.boards)
     return {
         "number": table.number,
-        "judge": evaluator.judge,
-        "name": evaluator.name,
+        "judge": no_folders(evaluator.judge),
+        "name": table.name,
         "id": table.id[:12],
-        "setup": dict(evaluator.setup),
+        "setup": without_folders(evaluator.setup),
         "examined": evaluator.examined,
         "certificate": table.certificate,
-        "notes": table.notes,
-        "lead": lead(table.rows, inventory.protocol.scored),
         "markings": table.markings,
-        "rows": listed,
+        "cost": table.cost,
+        "times": [table.first, table.last],
+        **board,
+        "without": fewer,
     }
+
+
+def board_json(board: BoardRows, table: JudgeTable, inventory: Inventory) -> dict[str, Any]:
+    """Painters side by side: rows, what is said of them, and who cannot be told from whom, by their numbers."""
+    numbers = {row.name: inventory.places[row.painter, row.strategy] for row in board.rows}
+    scores = columns(inventory.protocol)
+    orders = {view: order_json(numbers_of(board.rows, view), scores) for view in VIEWS}
+    listed = []
+    for at, standing in enumerate(board.rows):
+        row = (standing.painter, standing.strategy)
+        ranks = {score: list(found[row]) for score, found in board.ranks.items() if row in found}
+        body = {"p": inventory.places[row], **row_json(standing)}
+        for view in VIEWS:
+            if body["views"][view] is not None:
+                body["views"][view]["order"] = orders[view][at]
+        listed.append(body | {"differs": without_folders(table.differs[row]), "ranks": ranks})
+    cut = board.rows[0].compared.cut
+    gone = {each.name: n for n, each in enumerate(inventory.painters)}
+    return {
+        "notes": without_folders(board.notes),
+        "lead": lead(board.rows, inventory.protocol.scored),
+        "by": None if (by := leading(board.rows, scores)) is None else by.name,
+        "rows": listed,
+        "untold": [[numbers[name] for name in run] for run in board.untold],
+        "cut": None if cut is None else cut.to_json() | {"painters": [numbers[name] for name in cut.painters]},
+        "left_out": [gone[name] for name in board.left_out],
+    }
+
+
+VIEWS = ("all", "common", "pessimistic")
+"""The questions that a row's numbers can be shown on."""
+
+
+def numbers_of(rows: Sequence[Standing], view: str) -> list[NumbersOf]:
+    """The rows on some of their questions; a row without common ones stands on its own."""
+    return [NumbersOf(row.name, getattr(row, view) or row.all, row.control) for row in rows]
+
+
+def order_json(rows: Sequence[Contender], scores: Sequence[Score]) -> list[dict[str, list[int | None]]]:
+    """For each row: score -> where it is listed when sorted by it, and its place; none by unsettled ones."""
+    found: list[dict[str, list[int | None]]] = [{} for _ in rows]
+    for score in scores:
+        if settled(rows, score):
+            placed = places(rows, score)
+            for at, n in enumerate(ordered(rows, scores, score)):
+                found[n][score.name] = [at + 1, placed[n]]
+    return found
 
 
 def row_json(standing: Standing) -> dict[str, Any]:
     """A row: its numbers on all questions it has, on those common to all, and with what is missing taken as nothing."""
-    names = ("n", "expected", "coverage", "failures", "cost", "remarks", "place")
-    head = {name: getattr(standing, name) for name in names}
+    names = ("n", "expected", "coverage", "cost", "place")
+    head = {name: getattr(standing, name) for name in names} | {"remarks": without_folders(standing.remarks)}
+    failures = dict(standing.failures)
+    head |= {"unmarked": failures.pop(UNMARKED, 0), "failures": failures, "costs": standing.costs.to_json()}
     common = None if standing.common is None else numbers_json(standing.common)
     views = {"all": numbers_json(standing.all), "common": common, "pessimistic": numbers_json(standing.pessimistic)}
     return head | {"views": views}
@@ -70,12 +120,10 @@ def _cut(number: float | None) -> float | None:
 
 
 def lead(rows: Sequence[Standing], scores: Sequence[Score]) -> str | None:
-    """The score a table is ordered by: the first of which a value is known, else the first whose bounds tell much."""
-    main = [score for score in scores if score.main]
-    for score in main:
-        if any(row.numbers.value(score.name) is not None for row in rows):
-            return score.name
-    for score in main:
+    """The score a table is ordered by; where no value is known, the first whose bounds tell much."""
+    if (found := leading(rows, scores)) is not None:
+        return found.name
+    for score in (score for score in scores if score.main):
         ends = [row.bounds[score.name] for row in rows if score.name in row.bounds]
         if any(low > 0 or high < score.top for low, high in ends):
             return score.name
@@ -85,12 +133,18 @@ def lead(rows: Sequence[Standing], scores: Sequence[Score]) -> str | None:
 def by_json(tables: Sequence[JudgeTable], inventory: Inventory) -> dict[str, dict[str, list[Any]]]:
     """Breakdowns: tag -> value -> ``[way, painter, numbers]``."""
     found: dict[str, dict[str, list[Any]]] = {}
+    scores = columns(inventory.protocol)
     for table in tables:
-        placed = {inventory.places[row.painter, row.strategy]: row for row in table.rows}
-        for place, standing in sorted(placed.items()):
-            for tag, values in standing.by.items():
-                for value, body in values.items():
-                    found.setdefault(tag, {}).setdefault(value, []).append([table.number, place, numbers_json(body)])
+        placed = sorted(table.rows, key=lambda row: inventory.places[row.painter, row.strategy])
+        for tag in inventory.tags:
+            for value in dict.fromkeys(value for row in placed for value in row.by.get(tag, {})):
+                there = [row for row in placed if value in row.by.get(tag, {})]
+                numbers = [NumbersOf(row.name, row.by[tag][value], row.control) for row in there]
+                orders = order_json(numbers, scores)
+                listed = found.setdefault(tag, {}).setdefault(value, [])
+                for row, each, order in zip(there, numbers, orders, strict=True):
+                    place = inventory.places[row.painter, row.strategy]
+                    listed.append([table.number, place, numbers_json(each.numbers) | {"order": order}])
     return found
 
 

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from ..store import Store
 from .inventory import Inventory
 from .judge_data import JudgeTable
+from .private import without_folders
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -22,15 +23,21 @@ POLICY = (
 """Nothing but the site's own files is ever loaded, and no script or style stands inside a page."""
 VENDOR = ("preact", "hooks", "htm", "table-core")
 SCRIPTS = ("base", "parts", "tables")
-MORE = {"question": ("drawings", "closer"), "leaderboard": ("columns",)}
+MORE = {
+    "question": ("drawings", "closer"),
+    "leaderboard": ("columns",),
+    "judges": ("agreement",),
+    "differences": ("agreement",),
+}
 """Scripts that one page alone is made of, before its own."""
 PAGES = {
     "leaderboard": ("index.html", "Leaderboard"),
+    "painter": ("painter.html", "Painters"),
+    "judges": ("judges.html", "Judges"),
     "questions": ("questions.html", "Questions"),
     "gallery": ("gallery.html", "Gallery"),
     "differences": ("differences.html", "Differences"),
     "failures": ("failures.html", "Failures"),
-    "painter": ("painter.html", ""),
     "question": ("question.html", ""),
 }
 """The pages of an exam: file and name; those without a name are reached from others."""
@@ -192,11 +199,11 @@ def _exam_foot(foot: Provenance) -> str:
 
 
 def _judge_foot(table: JudgeTable) -> str:
-    setup = dict(table.evaluator.setup)
+    setup = without_folders(table.evaluator.setup)
     facts = {key.title(): setup.get(key) for key in ("variant", "prompts", "templates")} | {"Setup": table.id[:12]}
     facts["Markings"] = f"{table.markings}, {_days(table.first, table.last)}"
     body = text(json.dumps(setup, indent=1, ensure_ascii=False, sort_keys=True))
-    return f"<h3>Judge <bdi>{text(table.evaluator.name)}</bdi></h3>{_facts(facts)}<pre>{body}</pre>"
+    return f"<h3>Judge <bdi>{text(table.name)}</bdi></h3>{_facts(facts)}<pre>{body}</pre>"
 
 
 def _facts(facts: Mapping[str, object]) -> str:

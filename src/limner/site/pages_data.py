@@ -9,6 +9,7 @@ from typing import Any
 
 from ..core.exam import Question
 from ..scoring import Standing
+from ..scoring.stats.agreement import counted_kappa
 from .chunks import Chunks
 from .inventory import DrawingSlot, Inventory
 from .judge_data import UNDECIDED, JudgeData, JudgeTable
@@ -21,6 +22,8 @@ PROMPT = 160
 """Of a prompt so much stands in lists; searching goes through all of it."""
 NAMED = 6
 """So many of the criteria that differ are named in the list."""
+TOLD = 2
+"""And of so many the words are told."""
 EXTREMES = 6
 """So many of a painter's best and worst drawings are shown."""
 Vectors = Sequence[tuple[int, int, bytes]]
@@ -102,18 +105,28 @@ def write_failures(judges: JudgeData, drawn: Sequence[list[Any]], chunks: Chunks
 def write_differences(inventory: Inventory, judges: JudgeData, chunks: Chunks) -> int:
     """Every drawing about which judges or repeats differ; returns how many.
 
-    A row is question, painter, seed, drawing, criteria decided twice, how many of them differ, between whom, which.
+    A row is question, painter, seed, drawing, criteria decided twice, how many of them differ, between whom, which, and
+    the words of the first of these.
     """
     rows: list[list[Any]] = []
+    tops: dict[int, list[int]] = {}
     for slot in inventory.slots.values():
-        both, places, between_judges, between_repeats = differing(judges.vectors.get(slot.number, ()))
+        vectors = judges.vectors.get(slot.number, ())
+        if len(vectors) < 2:
+            continue
+        criteria = inventory.criteria(inventory.questions[slot.question])
+        tops[slot.number] = [criterion.top for criterion in criteria]
+        both, places, between_judges, between_repeats = differing(vectors)
         if places:
-            criteria = inventory.criteria(inventory.questions[slot.question])
-            names = [criteria[place].id for place in places[:NAMED] if place < len(criteria)]
+            there = [criteria[place] for place in places[:NAMED] if place < len(criteria)]
+            names, words = (
+                [criterion.id for criterion in there],
+                [criterion.text[:PROMPT] for criterion in there[:TOLD]],
+            )
             between = [name for name, yes in (("judges", between_judges), ("repeats", between_repeats)) if yes]
-            rows.append([slot.question, slot.painter, slot.seed, slot.short, both, len(places), between, names])
+            rows.append([slot.question, slot.painter, slot.seed, slot.short, both, len(places), between, names, words])
     rows.sort(key=lambda row: -row[5])
-    _write(chunks, "differences", rows, {"agreement": agreement(judges.vectors)})
+    _write(chunks, "differences", rows, {"agreement": agreement(judges.vectors, tops)})
     return len(rows)
 
 
@@ -147,25 +160,37 @@ def differing(vectors: Vectors) -> tuple[int, list[int], bool, bool]:
     return both, places, judges, repeats
 
 
-def agreement(many: Mapping[int, Vectors]) -> list[dict[str, Any]]:
-    """For each two judges, and for each judge's repeats: criteria that both decided, and how many of them alike.
+def agreement(many: Mapping[int, Vectors], tops: Mapping[int, Sequence[int]]) -> list[dict[str, Any]]:
+    """For each two judges, and for each judge's repeats: criteria that both decided, how many alike, and kappa.
 
-    >>> agreement({0: [(0, 0, bytes([1, 0, 255])), (1, 0, bytes([1, 1, 0]))]})
-    [{'ways': [0, 1], 'both': 2, 'alike': 1}]
+    Args:
+        many: Drawing -> its markings.
+        tops: Drawing -> the best value of each criterion: for kappa, marks are shares of it.
+
+    >>> agreement({0: [(0, 0, bytes([1, 0, 255])), (1, 0, bytes([1, 1, 0]))]}, {0: [1, 1, 1]})
+    [{'ways': [0, 1], 'both': 2, 'alike': 1, 'kappa': 0.0}]
     """
-    both: Counter[tuple[int, int]] = Counter()
-    alike: Counter[tuple[int, int]] = Counter()
-    for vectors in many.values():
+    counts: dict[tuple[int, int], Counter[tuple[int, int, int]]] = {}
+    for number, vectors in many.items():
         for at, (way, repeat, marks) in enumerate(vectors):
             for other_way, other_repeat, other in vectors[:at]:
                 if way != other_way and repeat != other_repeat:
                     continue  # Two judges are held against each other repeat by repeat.
+                first, second = (marks, other) if way < other_way else (other, marks)
                 pair = (min(way, other_way), max(way, other_way))
-                for one, two in zip(marks, other, strict=False):
-                    if one != UNDECIDED != two:
-                        both[pair] += 1
-                        alike[pair] += one == two
-    return [{"ways": list(pair), "both": both[pair], "alike": alike[pair]} for pair in sorted(both)]
+                counts.setdefault(pair, Counter()).update(zip(first, second, tops[number], strict=False))
+    found = []
+    for pair in sorted(counts):
+        decided = {key: n for key, n in counts[pair].items() if UNDECIDED not in key[:2]}
+        cells: Counter[tuple[float, float]] = Counter()
+        for (one, two, top), n in decided.items():
+            cells[one / top, two / top] += n
+        if decided:
+            kappa = counted_kappa(cells).value
+            both, alike = cells.total(), sum(n for (one, two, _), n in decided.items() if one == two)
+            body = {"ways": list(pair), "both": both, "alike": alike}
+            found.append(body | {"kappa": None if kappa is None else round(kappa, 4)})
+    return found
 
 
 def write_painters(inventory: Inventory, judges: JudgeData, pictures: Pictures, chunks: Chunks) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -60,6 +60,15 @@ def painters(
     return found
 
 
+def painters_of(rows: Sequence[Standing], score: Score) -> Comparison:
+    """The painters of one table held against each other by one score, as `painters` does it with all questions."""
+    first = rows[0]
+    many = len(first.compared.groups)
+    asked = _Terms(first.exam, first.reading, score, None, None, many * (many - 1) // 2)
+    (found,) = corrected([_compared(asked, first.compared, None, rows)])
+    return found
+
+
 @dataclass(frozen=True)
 class _Terms:
     """What holds for all comparisons that are shown together; `tests` is how many pairs they have at most."""
@@ -92,9 +101,9 @@ def _with_value(group: Group, tag: str, value: str) -> Group:
     return replace(group, entries=entries, absent=tuple(q for q in group.absent if q.tags.get(tag, "(none)") == value))
 
 
-def _compared(asked: _Terms, side: Comparable, category: str | None) -> Comparison:
+def _compared(asked: _Terms, side: Comparable, category: str | None, standing: Sequence[Standing] = ()) -> Comparison:
     score = asked.score
-    rows = {row.name: row for row in standings_of(side, asked.exam, asked.reading)}
+    rows = {row.name: row for row in standing or standings_of(side, asked.exam, asked.reading)}
     drawn = {
         name: values[score.name]
         for name, values, there in zip(side.names, side.drawn, side.values, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
@@ -96,6 +96,17 @@ class Comparison(Plain):
     pairs: tuple[Pair, ...]
     tests: int
     reason: str | None = None
+
+    def untold(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        """Runs of these painters of whom none can be told from another.
+
+        The longest runs alone, of two painters or more: a painter may stand in several, and one that is told from its
+        neighbours in none.
+        """
+        apart = {frozenset((pair.first, pair.second)) for pair in self.pairs if pair.better}
+        known = {name for pair in self.pairs for name in (pair.first, pair.second)}
+        listed = [name for name in names if name in known]
+        return runs(listed, lambda one, other: frozenset((one, other)) in apart)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; every number with its interval or its reason."""
@@ -197,6 +208,24 @@ class Agreement(Plain):
                 rows.remove(row)
             pair |= {**(row or blank.to_json()), "first": pair["first"], "second": pair["second"]}
         return plain | {"score": self.score.name, "pairs": [*plain["pairs"], *rows]}
+
+
+def runs(names: Sequence[str], apart: Callable[[str, str], bool]) -> list[tuple[str, ...]]:
+    """The longest stretches of a list in which no two are told apart, where they have two members or more.
+
+    >>> runs("abcd", lambda one, other: {one, other} in ({"a", "c"}, {"a", "d"}, {"b", "d"}))
+    [('a', 'b'), ('b', 'c'), ('c', 'd')]
+    """
+    found: list[tuple[str, ...]] = []
+    last = 0
+    for start in range(len(names)):
+        end = start + 1
+        while end < len(names) and not any(apart(one, names[end]) for one in names[start:end]):
+            end += 1
+        if end - start > 1 and end > last:
+            found.append(tuple(names[start:end]))
+            last = end
+    return found
 
 
 def pair_of(one: Place, other: Place, both: Paired, asked: float | None, per_cluster: float) -> Pair:

@@ -84,6 +84,24 @@ def _plain(found: Interval | None) -> Interval:
     return Interval(float(found.value), low, high, found.n)
 
 
+def counted_kappa(counts: Mapping[tuple[float, float], float]) -> Measure:
+    """Cohen's kappa from how often each two values met, without an interval: quick, however many marks there are.
+
+    >>> counted_kappa({(1, 1): 2, (0, 1): 1, (0, 0): 1})
+    Measure(value=0.5, n=4, reason=None)
+    """
+    n = sum(counts.values())
+    if not n:
+        return Measure(None, 0, NONE)
+    ends: list[dict[float, float]] = [{}, {}]
+    for pair, count in counts.items():
+        for side, value in zip(ends, pair, strict=True):
+            side[value] = side.get(value, 0) + count
+    same = sum(count for (a, b), count in counts.items() if a == b) / n
+    chance = sum(count * ends[1].get(value, 0) for value, count in ends[0].items()) / n**2
+    return Measure((same - chance) / (1 - chance), int(n)) if chance < 1 - 1e-12 else Measure(None, int(n), ALIKE)
+
+
 def cohen_kappa(first: Sequence[float | None], second: Sequence[float | None]) -> Measure:
     """Cohen's kappa of two judges, mark by mark.
 

@@ -82,6 +82,12 @@ const L = (() => {
   const count = (value) => value.toLocaleString("en");
   const many = (value, what) => `${count(value)} ${what}${value === 1 ? "" : "s"}`;
   const money = (value) => (value == null ? "not known" : `$${value.toFixed(value >= 100 ? 0 : value >= 1 ? 2 : 4)}`);
+  // What one drawing costs. What is not known is said to be so; what is known to be nothing is free.
+  const price = (value) => {
+    if (value == null) return "unknown";
+    if (value === 0) return "free";
+    return `$${value >= 0.1 ? value.toFixed(2) : value >= 0.01 ? value.toFixed(3) : value.toPrecision(2)}`;
+  };
   const day = (time) =>
     time == null ? "–" : new Date(time * 1000).toISOString().slice(0, 16).replace("T", " ") + " UTC";
   const words = (name) => String(name).replaceAll("_", " ");
@@ -131,6 +137,7 @@ const L = (() => {
     count,
     many,
     money,
+    price,
     day,
     words,
     ordinal,

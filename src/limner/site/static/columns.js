@@ -5,6 +5,9 @@
 (() => {
   const { html, Name, Score } = L;
 
+  const BESIDE = 3; // So many scores stand beside the first one unless others are chosen: all fit 1280 pixels.
+  const BESIDE_OPEN = 1; // And so many where the judge abstains: then there are two columns more.
+
   const total = (counts) => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
   const rowName = (r) => (r.paper ? r.paper.model : r.painter.row);
@@ -33,16 +36,17 @@
   }
 
   // Equals share a place. Under it stands which places resampling leaves open, where that was asked of these questions.
-  function placeColumn(score, way, open) {
-    const place = (r) => r.row?.place ?? undefined;
-    const shared = (r) => way.rows.some((other) => other !== r.row && other.place === place(r));
+  function placeColumn(score, rows, open) {
+    const place = (r) => r.numbers?.order?.[score.name]?.[1] ?? null;
+    const shared = (r) => rows.some((other) => other !== r && place(other) === place(r));
     const range = (r) => open && r.row.ranks[score.name];
     const ends = ([low, high]) => (low === high ? `${low}` : `${low}–${high}`);
     return {
       id: "place",
       name: "Place",
-      open: open && way.rows.some((row) => row.ranks[score.name]),
+      open: open && rows.some((r) => r.row && r.row.ranks[score.name]),
       number: true,
+      sort: "place",
       help: `By ${L.words(score.name)}; equals share a place`,
       value: (r) => (place(r) == null ? undefined : -place(r)),
       cell: (r) => {
@@ -55,73 +59,150 @@
     };
   }
 
-  const scoreColumn = (score, whisker) => ({
+  // Runs of painters of whom none can be told from another, as lines beside their rows. Runs that overlap stand in
+  // lanes of their own.
+  function untoldColumn(runs, rows) {
+    const shown = rows.filter((r) => r.row && !isControl(r)).map((r) => r.row.p);
+    const kept = runs.map((run) => run.filter((p) => shown.includes(p))).filter((run) => run.length > 1);
+    const lanes = [];
+    for (const run of kept) {
+      const free = lanes.find((lane) => !lane.some((other) => other.some((p) => run.includes(p))));
+      if (free) free.push(run);
+      else lanes.push([run]);
+    }
+    if (!lanes.length) return null;
+    const name = (p) => rows.find((r) => r.row && r.row.p === p).painter.row;
+    const lane = (p) => (runsOf) => {
+      const run = runsOf.find((one) => one.includes(p));
+      const end = run && (run[0] === p ? "start" : run.at(-1) === p ? "end" : "");
+      const said = run && `Cannot be told apart: ${run.map(name).join(", ")}`;
+      return html`<i class=${run ? `lane on ${end}` : "lane"} title=${said}></i>`;
+    };
+    const numbers = (p) => lanes.flat().flatMap((run, n) => (run.includes(p) ? [n + 1] : []));
+    return {
+      id: "untold",
+      name: html`<span class="hidden">Cannot be told apart</span>`,
+      sort: "lanes",
+      help: "Painters on one line cannot be told apart",
+      cell: (r) => {
+        if (!r.row || isControl(r)) return "";
+        const mine = numbers(r.row.p);
+        return html`<span class="lanebox" aria-hidden="true">${lanes.map(lane(r.row.p))}</span>
+          ${mine.length > 0 && html`<span class="hidden">group ${mine.join(", ")}</span>`}`;
+      },
+    };
+  }
+
+  // Rows are ordered by the rule of `limner scores`: equals by the next score. The data have the order for each score.
+  const scoreColumn = (score, lead, rows) => ({
     id: score.name,
     name: L.words(score.name),
     number: true,
+    sort: lead ? "headline" : "quiet",
     help: `${score.about}; at best ${score.top}`,
-    value: (r) => L.sortable(r.numbers, score),
-    cell: (r) => html`<${Score} view=${r.numbers} score=${score} whisker=${whisker} />`,
+    value: (r) => {
+      const at = r.numbers?.order?.[score.name];
+      if (!at || rows.some((one) => one.paper)) return L.sortable(r.numbers, score);
+      return r.numbers.scores[score.name] ? -at[0] : undefined;
+    },
+    cell: (r) => html`<${Score} view=${r.numbers} score=${score} whisker=${lead} />`,
   });
 
-  const share = (id, name, help, of) => ({
+  const share = (id, name, help, of, more) => ({
     id,
     name,
     help,
     number: true,
+    sort: "quiet",
     value: (r) => of(r) ?? undefined,
-    cell: (r) => L.percent(of(r)),
+    cell: (r) =>
+      more
+        ? html`<span class="score">${L.percent(of(r))}<span class="ends">${more(r)}</span></span>`
+        : L.percent(of(r)),
   });
 
-  function columnsOf(exam, way, rows, { lead, placed, open, more, withPaper }) {
-    const scores = exam.scores.filter((score) => (more || score.main) && rows.some((r) => known(r, score)));
+  const costColumn = (what, name) => ({
+    id: `${what}_cost`,
+    name,
+    number: true,
+    sort: "quiet",
+    help: `Dollars for ${what} one drawing, failed tries included; unknown where it was paid elsewhere or has no price`,
+    value: (r) => r.row?.costs[what] ?? undefined,
+    cell: (r) => (r.row ? L.price(r.row.costs[what]) : "–"),
+  });
+
+  // All columns that there are; `chosen` names those to show, in place of the usual ones.
+  function columnsOf(exam, way, rows, { lead, by, placed, open, untold, withPaper, chosen }) {
+    const scores = exam.scores.filter((score) => rows.some((r) => known(r, score)));
     const abstains = rows.some((r) => r.numbers && Object.keys(r.numbers.bounds).length);
-    const failed = (r) => r.row && total(r.row.failures);
-    const kinds = (r) => Object.entries(r.row.failures).map(([kind, count]) => `${count} ${kind}`);
+    const failed = (r) => (r.row ? total(r.row.failures) : undefined);
+    const kinds = (r) => Object.entries(r.row.failures).map(([kind, count]) => `${count} ${L.words(kind)}`);
     const judge = (r) => (r.paper ? r.paper.judge : way.name);
     const differences = withPaper ? differing(rows) : [];
-    const cost = (r) => (r.row && r.row.cost != null ? r.row.cost : undefined);
-    return [
+    const usual = scores.filter((score) => score.main && score !== lead);
+    const beside = usual.slice(0, abstains ? BESIDE_OPEN : BESIDE).map((score) => score.name);
+    const costs = (what) => rows.some((r) => r.row && !isControl(r) && r.row.costs[what] !== 0);
+    const list = [
       {
         id: "painter",
         name: "Painter",
         first: true,
+        always: true,
         value: rowName,
         cell: (r) => html`<${Painter} r=${r} differences=${differences} />`,
       },
-      placed && placeColumn(lead, way, open),
-      ...scores.map((score) => scoreColumn(score, score === lead)),
-      abstains &&
-        share("decided", "Decided", "Share of criteria this judge could decide", (r) => r.numbers?.decided.share),
-      abstains &&
-        share("met", "Met of decided", "Of the criteria decided, the share that is met", (r) => r.numbers?.decided.met),
-      {
-        id: "n",
-        name: "n",
-        number: true,
-        help: "Questions these numbers stand for",
-        value: (r) => r.numbers?.n,
-        cell: (r) => (r.numbers?.n == null ? "–" : L.count(r.numbers.n)),
+      placed && { ...placeColumn(by, rows, open), usual: true },
+      untold && { ...untoldColumn(untold, rows), always: true },
+      ...scores
+        .slice()
+        .sort((a, b) => Number(b === lead) - Number(a === lead))
+        .map((score) => ({
+          ...scoreColumn(score, score === lead, rows),
+          usual: score === lead || beside.includes(score.name),
+        })),
+      abstains && {
+        ...share("decided", "Decided", "Share of criteria this judge could decide", (r) => r.numbers?.decided.share),
+        usual: true,
       },
-      share("coverage", "Coverage", "Questions with a score, of those in the exam", (r) => r.row?.coverage),
+      abstains && {
+        ...share("met", "Met of decided", "Of the criteria decided, the share that is met", (r) => r.numbers?.decided.met),
+        usual: true,
+      },
+      {
+        ...share(
+          "coverage",
+          "Coverage",
+          "Questions with a score, of those in the exam; below, the questions that these numbers stand for",
+          (r) => r.row?.coverage,
+          (r) => (r.numbers?.n == null ? "" : `n ${L.count(r.numbers.n)}`),
+        ),
+        usual: true,
+      },
       {
         id: "failed",
         name: "Failed",
         number: true,
+        sort: "quiet",
         help: "What could not be drawn or marked; left out, never a zero",
         value: failed,
         cell: (r) => (r.row ? html`<span title=${kinds(r).join(", ")}>${failed(r)}</span>` : "–"),
+        usual: rows.some((r) => r.row && failed(r)),
       },
-      rows.some((r) => r.row && r.row.cost) && {
-        id: "cost",
-        name: "Cost",
+      {
+        id: "unmarked",
+        name: "Not marked",
         number: true,
-        help: "Drawing and marking, failures included",
-        value: cost,
-        cell: (r) => (r.row ? L.money(r.row.cost) : "–"),
+        sort: "quiet",
+        help: "Drawings that this judge has not been asked about; no failures",
+        value: (r) => r.row?.unmarked,
+        usual: rows.some((r) => r.row && r.row.unmarked),
       },
-      withPaper && { id: "judge", name: "Judge", value: judge, cell: (r) => html`<${Name}>${judge(r)}<//>` },
-    ].filter(Boolean);
+      { ...costColumn("drawing", "$ to draw"), usual: costs("drawing") },
+      { ...costColumn("marking", "$ to mark"), usual: costs("marking") },
+      withPaper && { id: "judge", name: "Judge", usual: true, value: judge, cell: (r) => html`<${Name}>${judge(r)}<//>` },
+    ].filter((column) => column && column.id);
+    const shown = list.filter((column) => column.always || (chosen ? chosen.includes(column.id) : column.usual));
+    return { list, shown };
   }
 
   L.board = { rowName, isControl, differing, columnsOf };

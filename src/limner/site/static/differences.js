@@ -2,13 +2,14 @@
 "use strict";
 
 (() => {
-  const { html, Name, Filter, Table } = L;
+  const { html, Name, Filter, Table, Agreement } = L;
   const { useMemo } = preactHooks;
 
   function columnsOf(exam, list) {
     const painter = (r) => exam.painters[r.p].row;
     const link = (r) => L.questionLink(list.key[r.q], r.d);
-    const named = (r) => r.names.join(", ") + (r.differ > r.names.length ? " …" : "");
+    const told = (r) => r.words.map((words, n) => html`<li title=${r.names[n]}><${Name}>${words}<//></li>`);
+    const more = (r) => r.differ - r.words.length;
     return [
       {
         id: "question",
@@ -34,36 +35,13 @@
         cell: (r) => L.percent(r.differ / r.both),
       },
       { id: "between", name: "Between", value: (r) => r.between.join(", ") },
-      { id: "names", name: "Criteria", cell: (r) => html`<span class="clip"><${Name}>${named(r)}<//></span>` },
+      {
+        id: "names",
+        name: "Criteria",
+        cell: (r) =>
+          html`<ul class="plain told">${told(r)}${more(r) > 0 && html`<li class="soft">and ${more(r)} more</li>`}</ul>`,
+      },
     ];
-  }
-
-  function Agreement({ pairs, exam }) {
-    const name = (n) => exam.ways[n].name;
-    const line = ({ ways: [a, b], both, alike }) => html`<tr>
-      <th scope="row"><${Name}>${a === b ? `${name(a)}, repeats` : `${name(a)} and ${name(b)}`}<//></th>
-      <td class="number">${L.count(alike)}</td>
-      <td class="number">${L.count(both)}</td>
-      <td class="number">${((100 * alike) / both).toFixed(1)}%</td>
-    </tr>`;
-    return html`<div class="scroll" tabindex="0" role="region" aria-label="Agreement">
-      <table>
-        <caption>
-          How often two markings agree, over criteria that both decided
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Between</th>
-            <th scope="col" class="number">Alike</th>
-            <th scope="col" class="number">Both decided</th>
-            <th scope="col" class="number">Agreement</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${pairs.map(line)}
-        </tbody>
-      </table>
-    </div>`;
   }
 
   function Page({ data: [[exam], questionParts, parts] }) {
@@ -71,7 +49,9 @@
     const list = useMemo(() => L.joined(questionParts), []);
     const all = useMemo(() => {
       const rows = parts.flatMap((part) => part.rows);
-      return rows.map(([q, p, , d, both, differ, between, names]) => ({ q, p, d, both, differ, between, names }));
+      return rows.map(([q, p, , d, both, differ, between, names, words]) => ({
+        q, p, d, both, differ, between, names, words,
+      })); // prettier-ignore
     }, []);
     const rows = useMemo(
       () =>

@@ -18,20 +18,23 @@
   };
 
   // What a reader must know to take the table right.
-  function Notes({ exam, way, rows, columns, view, several, tag, withPaper }) {
-    const unknown = exam.scores.filter((score) => score.main && !columns.some((column) => column.id === score.name));
-    const unmarked = exam.painters.filter((painter, p) => !way.rows.some((row) => row.p === p));
-    const remarks = [...new Set(way.rows.flatMap((row) => row.remarks))];
+  function Notes({ exam, way, board, rows, list, columns, view, several, tag, withPaper }) {
+    const unknown = exam.scores.filter((score) => score.main && !list.some((column) => column.id === score.name));
+    const unmarked = exam.painters.filter((painter, p) => !board.rows.some((row) => row.p === p));
+    const remarks = [...new Set(board.rows.flatMap((row) => row.remarks))];
     const whose = (remark) => {
-      const named = way.rows.filter((row) => row.remarks.includes(remark));
+      const named = board.rows.filter((row) => row.remarks.includes(remark));
       const names = named.map((row) => exam.painters[row.p].row).join(", ");
-      return named.length < way.rows.length ? html`<${Name}>${names}<//>: ` : "";
+      return named.length < board.rows.length ? html`<${Name}>${names}<//>: ` : "";
     };
+    const shared = columns.some((column) => column.id === "untold");
     const some = (test) => rows.some((r) => r.numbers && Object.values(r.numbers.scores).some(test));
     const category = several && exam.on === "common" ? "all painters have" : "each painter has";
     const notes = [
       some((found) => found[1] != null) && "[low, high] is the 95% interval over questions.",
       columns.some((column) => column.open) && "Under a place: the places held in 95% of resamples.",
+      shared &&
+        "A line beside places: painters on it cannot be told apart on these questions (p of 0.05 or more, corrected for all pairs, as limner compare finds).",
       some((found) => found[3] != null) && "(n=…): too few questions for an interval.",
       tag && `A category is taken over the questions that ${category} in it.`,
       !tag &&
@@ -61,7 +64,7 @@
         </ol>`}`;
   }
 
-  // Who is compared on what, and who keeps the others from more: before the numbers, not after them.
+  // Who is compared on what: before the numbers, not after them.
   function Compared({ notes }) {
     if (!notes.length) return null;
     return html`<ul class="compared">
@@ -69,7 +72,51 @@
     </ul>`;
   }
 
-  function Bar({ exam, way, params, change, view, several, tag, category }) {
+  // Who keeps the others from more questions, aloud, with the way out; and the way back.
+  function Cut({ exam, board, change }) {
+    const names = (some) => some.map((p) => exam.painters[p].row).join(", ");
+    const keys = (some) => some.map((p) => exam.painters[p].key).join(",");
+    const gone = board.left_out;
+    const { cut } = board;
+    const out = cut && keys([...gone, ...cut.painters]);
+    const one = cut && cut.painters.length === 1;
+    return html`${gone.length > 0 &&
+      html`<p class="loud calm" role="status">
+        <span>
+          Left out: <b><${Name}>${names(gone)}<//></b>. The others are compared on the questions that all of them have.
+        </span>
+        <button type="button" onClick=${() => change({ without: "" })}>Take back</button>
+      </p>`}
+      ${cut &&
+      html`<p class="loud">
+        <span>
+          <b><${Name}>${names(cut.painters)}<//></b> ${one ? "cuts" : "cut"} the common questions from${" "}
+          <b>${cut.without}</b> to <b>${cut.questions}</b>: all numbers below rest on those ${cut.questions}.
+        </span>
+        ${board.next && html`<button type="button" onClick=${() => change({ without: out, by: "", value: "" })}>
+          Leave ${one ? "it" : "them"} out
+        </button>`}
+      </p>`}`;
+  }
+
+  function Columns({ list, shown, change }) {
+    const on = (column) => shown.some((one) => one.id === column.id);
+    const toggle = (column) => {
+      const kept = list.filter((one) => !one.always && (one === column ? !on(one) : on(one))).map((one) => one.id);
+      change({ cols: kept.join(",") || "none" });
+    };
+    const box = (column) =>
+      html`<li><${Check} name=${column.name} on=${on(column)} onChange=${() => toggle(column)} /></li>`;
+    return html`<details class="switch columns">
+      <summary>Columns</summary>
+      <ul>
+        ${list.filter((column) => !column.always).map(box)}
+        <li><button type="button" onClick=${() => change({ cols: "" })}>The usual ones</button></li>
+      </ul>
+    </details>`;
+  }
+
+  function Bar({ exam, way, board, params, change, view, several, tag, category, children }) {
     const strategies = [...new Set(exam.painters.map((painter) => painter.strategy))];
     const ways = L.waysToChoose(exam);
     const categories = Object.entries(exam.by).map(([name, values]) => ({
@@ -86,6 +133,7 @@
       ${ways.length > 1 &&
       html`<${Choice} name="Judge" value=${String(way.number)} options=${ways} onChange=${(v) => change({ way: v })} />`}
       ${categories.length > 0 &&
+      !board.left_out.length &&
       html`<${Choice}
         name="Category"
         value=${tag ? JSON.stringify([tag, category]) : ""}
@@ -105,22 +153,30 @@
       <div class="checks">
         ${exam.painters.some((painter) => painter.control) &&
         check("Controls", params.controls !== "0", (on) => ({ controls: on ? "" : "0" }))}
-        ${exam.scores.some((score) => !score.main) &&
-        check("More scores", params.more === "1", (on) => ({ more: on ? "1" : "" }))}
         ${exam.published > 0 &&
         check("Figures from the paper", params.paper === "1", (on) => ({ paper: on ? "1" : "" }))}
+        ${children}
       </div>
     </form>`;
+  }
+
+  // The board without the painters that the address names, where there are numbers for it; else everybody's.
+  function chosenBoard(exam, way, without) {
+    const all = [{ ...way, left_out: way.left_out || [] }, ...way.without];
+    const key = (board) => board.left_out.map((p) => exam.painters[p].key).join(",");
+    const at = Math.max(0, all.findIndex((board) => key(board) === (without || ""))); // prettier-ignore
+    return { ...all[at], next: all.length > at + 1 };
   }
 
   function Board({ exam, way, params }) {
     const change = (what) => L.go({ ...params, ...what }, true);
     const [by, setBy] = useState(null);
     const [paper, setPaper] = useState(null);
-    const several = way.rows.some((row) => row.views.common && row.views.common.n);
+    const board = useMemo(() => chosenBoard(exam, way, params.without), [way, params.without]);
+    const several = board.rows.some((row) => row.views.common && row.views.common.n);
     const wanted = VIEWS[params.view] ? params.view : exam.on;
     const view = wanted === "common" && !several ? "all" : wanted;
-    const [tag, category] = params.by ? [params.by, params.value] : [null, null];
+    const [tag, category] = params.by && !board.left_out.length ? [params.by, params.value] : [null, null];
     const withPaper = params.paper === "1" && exam.published > 0;
     useEffect(() => {
       if (tag && !by) L.one("by").then(setBy);
@@ -128,7 +184,7 @@
     useEffect(() => {
       if (withPaper && !paper) L.one("published").then((found) => setPaper(found.rows));
     }, [withPaper]);
-    const lead = exam.scores.find((score) => score.name === way.lead);
+    const lead = exam.scores.find((score) => score.name === board.lead);
 
     const rows = useMemo(() => {
       const inside = by && tag ? (by[tag] || {})[category] || [] : [];
@@ -139,7 +195,7 @@
       const beside = withPaper && paper ? paper : [];
       const words = (params.s || "").toLocaleLowerCase();
       return [
-        ...way.rows.map((row) => ours(exam, row, numbers(row))),
+        ...board.rows.map((row) => ours(exam, row, numbers(row))),
         ...beside.filter((one) => one.tag === (tag || "") && one.value === (category || "")).map(theirs),
       ].filter(
         (r) =>
@@ -147,57 +203,88 @@
           (!params.strategy || (r.painter && r.painter.strategy === params.strategy)) &&
           rowName(r).toLocaleLowerCase().includes(words),
       );
-    }, [way, view, tag, category, by, withPaper, paper, params.s, params.controls, params.strategy]);
+    }, [board, view, tag, category, by, withPaper, paper, params.s, params.controls, params.strategy]);
 
-    // Places belong to the questions that the report compares painters on.
-    const placed = Boolean(lead) && !tag && (view === exam.on || !several) && way.rows.some((row) => row.place != null);
-    const open = placed && view === "common";
-    const columns = useMemo(
-      () => columnsOf(exam, way, rows, { lead, placed, open, more: params.more === "1", withPaper }),
-      [rows, params.more],
+    // Places belong to questions that all painters have, or to those that the report compares them on.
+    const on = tag || view === exam.on || view === "common" || !several;
+    const score = exam.scores.find((one) => one.name === (params.sort || board.by)) || lead;
+    const placed = Boolean(score && on) && rows.some((r) => r.numbers?.order?.[score.name]?.[1] != null);
+    const open = placed && view === "common" && !tag;
+    const leading = board.by && (!params.sort || params.sort === board.by);
+    const untold = leading && !tag && view === exam.on ? board.untold : null;
+    const chosen = params.cols ? params.cols.split(",") : params.more === "1" ? everything(exam) : null;
+    const { list, shown } = useMemo(
+      () => columnsOf(exam, way, rows, { lead, by: score, placed, open, untold, withPaper, chosen }),
+      [rows, params.cols, params.more, params.sort],
     );
-    const caption = `${exam.name}, judge ${way.name}, reading ${exam.reading}`;
+    const sortable = list.find((column) => column.id === params.sort && column.value);
+    const first = board.by || (list.some((column) => column.id === "met") ? "met" : "painter");
+    const sorted = sortable ? sortable.id : first;
+    const down = Boolean(list.find((column) => column.id === sorted)?.number);
+    const sort = { id: sorted, desc: params.dir ? params.dir === "desc" : down };
+    const resort = ({ id, desc }) => {
+      const usual = Boolean(list.find((column) => column.id === id)?.number);
+      change({ sort: id === first ? "" : id, dir: desc === usual ? "" : desc ? "desc" : "asc" });
+    };
+    const by_ = list.find((column) => column.id === sorted);
+    const byScore = exam.scores.find((one) => one.name === sorted);
+    const order = byScore
+      ? html` Ordered by <b>${L.words(byScore.name)}</b>: ${byScore.about}.`
+      : by_ && html` Ordered by <b>${by_.name}</b>${placed && score && html`; places by <b>${L.words(score.name)}</b>`}.`;
+    const caption = `${exam.name}, judge ${way.name}, reading ${exam.reading}, ordered by ${byScore ? L.words(sorted) : by_?.name}`;
     const { variant } = way.setup;
     const more = [way.judge !== way.name && way.judge, variant && `variant ${variant}`].filter(Boolean).join(", ");
     const constants = Object.entries(exam.constants).map(([name, number]) => `, ${name}=${number}`);
+    const cut = (tag ? exam.on : view) === "common" ? board.cut : null;
+    const notes = board.notes[tag ? exam.on : view] || [];
     return html`<h1>Leaderboard <span class="of"><${Name}>${exam.name}<//></span></h1>
       <p class="lead">
         Judge <b><${Name}>${way.name}<//></b>${more && html` (<${Name}>${more}<//>)`}, ${
           way.certificate ? html`<a href=${way.certificate}>examined ${way.examined}</a>` : "not examined"
         }, reading${" "}
-        <b>${exam.reading}</b>${constants}.${lead && html` Ordered by <b>${L.words(lead.name)}</b>: ${lead.about}.`}
+        <b>${exam.reading}</b>${constants}.${order}
       </p>
       <${Bar}
         exam=${exam}
         way=${way}
+        board=${board}
         params=${params}
         change=${change}
         view=${view}
         several=${several}
         tag=${tag}
         category=${category}
-      />
-      <${Compared} notes=${way.notes[tag ? exam.on : view] || []} />
+      >
+        <${Columns} list=${list} shown=${shown} change=${change} />
+      <//>
+      <${Cut} exam=${exam} board=${{ ...board, cut }} change=${change} />
+      <${Compared} notes=${cut ? notes.slice(1) : notes} />
       <${Table}
-        key=${`${way.number} ${params.by} ${params.value}`}
-        columns=${columns}
+        key=${`${way.number} ${params.by} ${params.value} ${params.without}`}
+        columns=${shown}
         rows=${rows}
         caption=${caption}
-        sort=${{ id: lead ? lead.name : "met", desc: true }}
+        sort=${sort}
+        onSort=${resort}
         rowClass=${(r) => (r.paper ? "paper" : isControl(r) ? "control" : "")}
         apart=${isControl}
+        block=${(r) => isControl(r) && "Controls: what they ought to get is known, so they have no place"}
       />
       <${Notes}
         exam=${exam}
         way=${way}
+        board=${board}
         rows=${rows}
-        columns=${columns}
+        list=${list}
+        columns=${shown}
         view=${view}
         several=${several}
         tag=${tag}
         withPaper=${withPaper}
       />`;
   }
+
+  const everything = (exam) => ["place", "coverage", "failed", ...exam.scores.map((score) => score.name)];
 
   function Page({ data: [[exam]] }) {
     const params = L.useParams();

@@ -5,7 +5,7 @@
   const { html, Name, Score, Choice, Pic, Mark, Table } = L;
   const { useMemo, useState, useEffect } = preactHooks;
 
-  const FEWEST = 3; // A category of fewer questions says too little to be called strong or weak.
+  const FEWEST = 10; // A category of fewer questions says too little to be called strong or weak.
   const ENDS = 4; // So many of the strongest and of the weakest categories are shown.
   const SORTS = 6; // And so many sorts of faults.
 
@@ -136,8 +136,10 @@
       ${open && fact("decided", L.percent(view.decided.share), "of all criteria")}
       ${open && fact("met of decided", L.percent(view.decided.met))}
       ${fact("coverage", L.percent(row.coverage), `${L.count(row.n)} of ${L.count(row.expected)} questions`)}
-      ${fact("failed", failed, failures.map(([kind, count]) => `${count} ${kind}`).join(", "))}
-      ${fact("cost", L.money(row.cost))}
+      ${fact("failed", failed, failures.map(([kind, count]) => `${count} ${L.words(kind)}`).join(", "))}
+      ${row.unmarked > 0 && fact("not marked", row.unmarked, "this judge was not asked")}
+      ${fact("to draw", L.price(row.costs.drawing), "a drawing")}
+      ${fact("to mark", L.price(row.costs.marking), "a drawing")}
     </div>`;
   }
 
@@ -237,15 +239,48 @@
       ${part && html`<${Under} key=${part.way} exam=${exam} place=${place} part=${part} params=${params} />`}`;
   }
 
+  // Everybody who drew, with what there is of each.
+  function Painters({ exam }) {
+    const columns = useMemo(
+      () => [
+        {
+          id: "painter",
+          name: "Painter",
+          first: true,
+          value: (one) => one.row,
+          cell: (one) => html`<a href=${L.painterLink(one)}><${Name}>${one.row}<//></a>`,
+        },
+        { id: "spec", name: "What it is", value: (one) => one.spec, cell: (one) => html`<${Name}>${one.spec}<//>` },
+        { id: "strategy", name: "Strategy", value: (one) => one.strategy, cell: (one) => html`<${Name}>${one.strategy}<//>` },
+        { id: "done", name: "Drawings", number: true, value: (one) => one.done, cell: (one) => L.count(one.done) },
+        {
+          id: "failed",
+          name: "Could not be drawn",
+          number: true,
+          value: (one) => Object.values(one.failed).reduce((sum, count) => sum + count, 0),
+        },
+        { id: "seeds", name: "For each question", number: true, value: (one) => one.seeds },
+      ],
+      [],
+    );
+    return html`<h1>Painters <span class="of"><${Name}>${exam.name}<//></span></h1>
+      <p class="lead">Choose one for its scores, what it is good and bad at, its typical faults and its drawings.</p>
+      <${Table}
+        columns=${columns}
+        rows=${exam.painters}
+        caption=${`Painters of ${exam.name}`}
+        rowClass=${(one) => (one.control ? "control" : "")}
+        apart=${(one) => one.control}
+        block=${(one) => one.control && "Controls: what they ought to get is known"}
+      />`;
+  }
+
   function Page({ data: [[exam]] }) {
     const params = L.useParams();
     const place = exam.painters.findIndex((one) => one.key === params.p);
-    L.useTitle(place < 0 ? exam.name : `${exam.painters[place].row} · ${exam.name}`);
+    L.useTitle(place < 0 ? `Painters · ${exam.name}` : `${exam.painters[place].row} · ${exam.name}`);
     if (place >= 0) return html`<${Painter} key=${params.p} exam=${exam} place=${place} params=${params} />`;
-    return html`<h1>Painters</h1>
-      <ul>
-        ${exam.painters.map((one) => html`<li><a href=${L.painterLink(one)}><${Name}>${one.row}<//></a></li>`)}
-      </ul>`;
+    return html`<${Painters} exam=${exam} />`;
   }
 
   L.show(Page, "exam");

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { html, Name, Filter, Search, More, Table } = L;
+  const { html, Name, Filter, Check, Search, More, Table } = L;
   const { useState, useEffect, useMemo } = preactHooks;
 
   const TAGS = 3; // So many tags have a column of their own.
@@ -51,9 +51,12 @@
     useEffect(() => {
       if (params.s && !texts) L.load("words").then((found) => setTexts(L.joined(found).words));
     }, [params.s]);
+    // The page opens on what is drawn; where nothing is, on all.
+    const undrawn = list.drawn.filter((count) => !count).length;
+    const everything = params.all === "1" || undrawn === list.id.length;
     const rows = useMemo(() => {
       const fits = L.fitting(exam, list, texts, params);
-      return list.id.map((id, q) => ({ q })).filter(({ q }) => fits[q]);
+      return list.id.map((id, q) => ({ q })).filter(({ q }) => fits[q] && (everything || list.drawn[q]));
     }, [params, texts]);
     const columns = useMemo(() => columnsOf(exam, list, way), [way]);
     const filter = (name, at, options, any) =>
@@ -66,7 +69,16 @@
           value=${params.s || ""}
           onInput=${(s) => change({ s })}
         />
-        <${More} on=${Object.keys(params).some((name) => name !== "s")}>
+        ${undrawn > 0 &&
+        undrawn < list.id.length &&
+        html`<div class="checks">
+          <${Check}
+            name=${`Also the ${L.count(undrawn)} that nobody has drawn`}
+            on=${everything}
+            onChange=${(on) => change({ all: on ? "1" : "" })}
+          />
+        </div>`}
+        <${More} on=${Object.keys(params).some((name) => name !== "s" && name !== "all")}>
           ${Object.entries(exam.tags).map(([tag, values]) => filter(L.words(tag), `t.${tag}`, L.toChoose(values)))}
           ${exam.ways.length > 1 && filter("Judge", "way", L.waysToChoose(exam).slice(1), L.waysToChoose(exam)[0][1])}
         <//>

@@ -12,7 +12,12 @@
       table.current = core.createTable({ state: {}, onStateChange() {}, renderFallbackValue: null, ...options });
     }
     const [state, setState] = useState(() => ({ ...table.current.initialState, ...options.initial }));
-    table.current.setOptions((before) => ({ ...before, ...options, state, onStateChange: setState }));
+    table.current.setOptions((before) => ({
+      ...before,
+      ...options,
+      state: { ...state, ...options.fixed },
+      onStateChange: setState,
+    }));
     return table.current;
   }
 
@@ -27,7 +32,7 @@
     const { meta } = column.columnDef;
     const sorted = column.getIsSorted();
     const order = { asc: "ascending", desc: "descending" }[sorted] || "none";
-    const sort = `${meta.number ? "number" : ""} ${meta.first ? "first" : ""}`;
+    const sort = `${meta.number ? "number" : ""} ${meta.first ? "first" : ""} ${meta.sort || ""}`;
     if (!column.getCanSort()) return html`<th scope="col" class=${sort} title=${meta.help}>${meta.name}</th>`;
     return html`<th scope="col" class=${sort} aria-sort=${order} title=${meta.help}>
       <button type="button" onClick=${column.getToggleSortingHandler()}>
@@ -40,7 +45,7 @@
     const { meta } = cell.column.columnDef;
     const shown = meta.cell ? meta.cell(cell.row.original) : (cell.getValue() ?? "–");
     if (meta.first) return html`<th scope="row" class="first">${shown}</th>`;
-    return html`<td class=${meta.number ? "number" : ""}>${shown}</td>`;
+    return html`<td class=${`${meta.number ? "number" : ""} ${meta.sort || ""}`}>${shown}</td>`;
   }
 
   function Pager({ table, caption, total }) {
@@ -64,9 +69,21 @@
     };
   };
 
-  // Columns: {id, name, value(row), cell(row), number, help, first}. Values that are undefined come last, whichever way
-  // the table is sorted; a column without values is not sorted by.
-  function Table({ columns, rows, sort, caption, size = 50, rowClass, apart, empty }) {
+  // Rows in their blocks, as they come: a block with a title has a row of its own for it.
+  function bodies(rows, block) {
+    const found = [];
+    for (const row of rows) {
+      const title = block ? block(row.original) || "" : "";
+      if (!found.length || found.at(-1).title !== title) found.push({ title, rows: [] });
+      found.at(-1).rows.push(row);
+    }
+    return found;
+  }
+
+  // Columns: {id, name, value(row), cell(row), number, help, first, sort}. Values that are undefined come last,
+  // whichever way the table is sorted; a column without values is not sorted by. With `onSort` the order is kept
+  // outside, in `sort`; `block` gives the title of the block that a row stands in.
+  function Table({ columns, rows, sort, onSort, caption, size = 50, rowClass, apart, block, empty }) {
     const defs = useMemo(
       () =>
         columns.map((column) => ({
@@ -80,6 +97,8 @@
         })),
       [columns],
     );
+    // The same order must be the same object: a new one would make the table begin anew, again and again.
+    const fixed = useMemo(() => (onSort ? { sorting: sort ? [sort] : [] } : {}), [Boolean(onSort), sort?.id, sort?.desc]);
     const table = useTable({
       data: rows,
       columns: defs,
@@ -88,6 +107,10 @@
       getPaginationRowModel: core.getPaginationRowModel(),
       autoResetPageIndex: true,
       enableSortingRemoval: false,
+      ...(onSort && {
+        onSortingChange: (change) => onSort((typeof change === "function" ? change([sort]) : change)[0]),
+      }),
+      fixed,
       initial: { sorting: sort ? [sort] : [], pagination: { pageIndex: 0, pageSize: size } },
     });
     const total = table.getPrePaginationRowModel().rows.length;
@@ -105,14 +128,25 @@
               ${table.getHeaderGroups()[0].headers.map((header) => html`<${Head} header=${header} />`)}
             </tr>
           </thead>
-          <tbody>
-            ${table.getRowModel().rows.map(
-              (row) => html`<tr key=${row.id} class=${rowClass ? rowClass(row.original) : ""}>
-                ${row.getVisibleCells().map((cell) => html`<${Cell} cell=${cell} />`)}
-              </tr>`,
-            )}
-            ${!total && html`<tr><td colspan=${columns.length} class="none">${empty || "Nothing fits."}</td></tr>`}
-          </tbody>
+          ${bodies(table.getRowModel().rows, block).map(
+            ({ title, rows: some }) => html`<tbody key=${title} class=${title ? "block" : ""}>
+              ${title &&
+              html`<tr class="blockhead">
+                <td colspan=${columns.length}>${title}</td>
+              </tr>`}
+              ${some.map(
+                (row) => html`<tr key=${row.id} class=${rowClass ? rowClass(row.original) : ""}>
+                  ${row.getVisibleCells().map((cell) => html`<${Cell} cell=${cell} />`)}
+                </tr>`,
+              )}
+            </tbody>`,
+          )}
+          ${!total &&
+          html`<tbody>
+            <tr>
+              <td colspan=${columns.length} class="none">${empty || "Nothing fits."}</td>
+            </tr>
+          </tbody>`}
         </table>
       </div>
       ${total > size && html`<${Pager} table=${table} caption=${caption} total=${total} />`}`;

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ... import exams
 from ...scoring import Numbers
+from ...scoring.costs import costs
 from ...store.records import Marking
 from ..model import Cell, interval_cell, score_cell
 from .agreements import Agreements
@@ -70,16 +71,14 @@ def _number(value: float | None, spec: ColumnSpec) -> Cell:
 def _mean(rows: Sequence[Own], what: str, took: Mapping[str, float] | None = None) -> float | None:
     entries = [entry for own in rows for entry in own.group.entries]
     if what == "drawing cost":
-        drawings = {entry.drawing.id: entry.drawing for entry in entries}.values()
-        done = sum(drawing.status == "done" for drawing in drawings)
-        # What an imported drawing has cost is not known.
-        costs = [None if drawing.origin == "import" else drawing.cost for drawing in drawings]
-    else:
-        markings = [entry.marking for entry in entries if entry.marking is not None]
-        done = sum(marking.status == "done" for marking in markings)
-        costs = [m.cost if what == "marking cost" else _seconds(m, took or {}) for m in markings]
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) / done if done and len(known) == len(costs) else None
+        return costs(entries).drawing
+    if what == "marking cost":
+        return costs(entries).marking
+    markings = [entry.marking for entry in entries if entry.marking is not None]
+    done = sum(marking.status == "done" for marking in markings)
+    times = [_seconds(marking, took or {}) for marking in markings]
+    known = [time for time in times if time is not None]
+    return sum(known) / done if done and len(known) == len(times) else None
 
 
 def _seconds(marking: Marking, took: Mapping[str, float]) -> float | None:

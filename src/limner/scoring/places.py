@@ -1,0 +1,111 @@
+"""THE order of painters and their places: for terminal, JSON, Python, tables and site alike. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..core.protocol import Score
+from .numbers import Numbers
+
+
+class Contender(Protocol):
+    """Whoever has a row: a standing, or a painter's numbers on other questions."""
+
+    @property
+    def name(self) -> str:
+        """The row's name."""
+        ...
+
+    @property
+    def numbers(self) -> Numbers:
+        """What it is compared by."""
+        ...
+
+    @property
+    def control(self) -> bool:
+        """Whether it is a control: in the list, below the others, without a place."""
+        ...
+
+
+@dataclass(frozen=True)
+class NumbersOf:
+    """A painter's numbers on some questions."""
+
+    name: str
+    numbers: Numbers
+    control: bool = False
+
+
+def printed(row: Contender, score: Score) -> float | None:
+    """A row's number as it is printed: who is equal there is equal."""
+    value = row.numbers.value(score.name)
+    return None if value is None else round(value, score.digits)
+
+
+def settled(rows: Sequence[Contender], score: Score) -> bool:
+    """Whether a score can order these rows: most painters have it.
+
+    Where a judge abstains, a score may be settled for the worst alone: a blank sheet has no point met, and of everybody
+    else nobody knows. Controls settle nothing where there is anybody else.
+    """
+    rivals = [row for row in rows if not row.control and row.numbers.n] or [row for row in rows if row.numbers.n]
+    return sum(printed(row, score) is not None for row in rivals) > len(rivals) / 2
+
+
+def lead(rows: Sequence[Contender], scores: Sequence[Score]) -> Score | None:
+    """The score that decides who stands where: the first main one that most painters have; see `settled`."""
+    return next((score for score in scores if score.main and settled(rows, score)), None)
+
+
+def ordered(rows: Sequence[Contender], scores: Sequence[Score], by: Score | None = None) -> list[int]:
+    """The rows' numbers, the best first: by one score, within equals by the next main one, and so on.
+
+    A later score orders equals only where all of them have it; where none does, the share of criteria met decides,
+    then the name. Rows without any score come last, and controls behind everybody.
+
+    Args:
+        rows: The rows.
+        scores: The exam's, in their order.
+        by: The score to order by; the leading one by default.
+    """
+    first = by or lead(rows, scores)
+    keys = [*([first] if first else []), *(score for score in scores if score.main and score is not first)]
+    found: list[int] = []
+    for control in (False, True):
+        for empty in (False, True):
+            block = [n for n, row in enumerate(rows) if (row.control, not row.numbers.n) == (control, empty)]
+            found += _within(rows, block, keys, first)
+    return found
+
+
+def _within(rows: Sequence[Contender], block: list[int], keys: Sequence[Score], first: Score | None) -> list[int]:
+    if len(block) < 2 or not keys:
+        return sorted(block, key=lambda n: (-rows[n].numbers.decided.get("met", 0.0), rows[n].name))
+    score, *rest = keys
+    values = {n: printed(rows[n], score) for n in block}
+    if score is not first and None in values.values():
+        return _within(rows, block, rest, first)
+    found: list[int] = []
+    for value in sorted({value for value in values.values() if value is not None}, reverse=True):
+        found += _within(rows, [n for n in block if values[n] == value], rest, first)
+    return found + _within(rows, [n for n in block if values[n] is None], rest, first)
+
+
+def places(rows: Sequence[Contender], score: Score | None) -> list[int | None]:
+    """Where each row stands by a score: equals share a place; controls, rows without it, and one alone have none.
+
+    Nobody has one by a score that is not `settled`.
+
+    >>> from limner.scoring.stats import Interval
+    >>> some = [NumbersOf(name, Numbers(9, {"s": Interval(value)})) for name, value in zip("abc", (5.01, 5.02, 3.0))]
+    >>> places(some, Score("s", 10, "", digits=1))
+    [1, 1, 3]
+    """
+    if score is None or sum(not row.control for row in rows) < 2 or not settled(rows, score):
+        return [None] * len(rows)
+    values = [None if row.control else printed(row, score) for row in rows]
+    return [
+        None if value is None else 1 + sum(other is not None and other > value for other in values) for value in values
+    ]

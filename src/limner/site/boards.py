@@ -1,0 +1,93 @@
+"""The numbers behind a leaderboard: everybody's, and those without whoever cuts the common questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..scoring import ON, Comparable, Group, Standing, columns, comparable, standings
+from ..scoring.compare import Comparison
+from ..scoring.compare.pairs import painters_of
+from ..scoring.places import lead
+from ..scoring.standings import fewer_standings
+from ..scoring.stats import LEAST, rank_intervals
+from .inventory import Inventory
+
+DEEPEST = 1
+"""So often whoever cuts the common questions can be left out, one after the other."""
+RowKey = tuple[str, str]
+"""Painter and strategy."""
+
+
+@dataclass
+class BoardRows:
+    """Painters under one evaluator, side by side.
+
+    Attributes:
+        rows: The best first, controls last.
+        notes: What a reader must know of the comparison, for each choice of the questions it is made on.
+        ranks: Score -> row -> best and worst place that the common questions leave open.
+        comparison: Who can be told from whom by the leading score; None where nobody is to be compared.
+        left_out: The rows that are left out, by name.
+    """
+
+    rows: list[Standing] = field(default_factory=list)
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    ranks: dict[str, dict[RowKey, tuple[int, int]]] = field(default_factory=dict)
+    comparison: Comparison | None = None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def untold(self) -> list[tuple[str, ...]]:
+        """Runs of rows, in their order, of whom none can be told from another."""
+        rivals = [row.name for row in self.rows if not row.control]
+        return [] if self.comparison is None else self.comparison.untold(rivals)
+
+
+def boards(inventory: Inventory, groups: Sequence[Group]) -> list[BoardRows]:
+    """Everybody's numbers first; then, where somebody cuts the common questions, those without, again and again.
+
+    Without them there are no categories: what is computed anew is what rests on the common questions.
+    """
+    terms, protocol = inventory.terms, inventory.protocol
+    whole = standings(inventory.name, groups, protocol, terms.reading, list(inventory.tags), terms.on)
+    found = [_board(inventory, groups, whole, ())]
+    while (cut := found[-1].rows[0].compared.cut) is not None and len(found) <= DEEPEST:
+        gone = (*found[-1].left_out, *cut.painters)
+        kept = [group for group in groups if group.name not in gone]
+        if not any(group.scored and not group.control for group in kept):
+            break
+        rows = fewer_standings(whole, comparable(kept, protocol, terms.on))
+        found.append(_board(inventory, kept, rows, gone))
+    return found
+
+
+def _board(inventory: Inventory, groups: Sequence[Group], rows: list[Standing], left_out: tuple[str, ...]) -> BoardRows:
+    own = rows[0].compared
+    sides = {on: own if on == own.on else comparable(groups, inventory.protocol, on) for on in ON}
+    notes: dict[str, list[str]] = {on: side.notes for on, side in sides.items()}
+    return BoardRows(rows, notes, _ranks(sides["common"]), _told(rows, inventory), left_out)
+
+
+def _told(rows: Sequence[Standing], inventory: Inventory) -> Comparison | None:
+    score = lead(rows, columns(inventory.protocol))
+    rivals = sum(not group.control for group in rows[0].compared.groups)
+    known = {each.name for each in inventory.protocol.scored}
+    return None if score is None or rivals < 2 or score.name not in known else painters_of(rows, score)
+
+
+def _ranks(compared: Comparable) -> dict[str, dict[RowKey, tuple[int, int]]]:
+    """Score -> row -> best and worst place, on the questions all painters have; controls have none."""
+    rivals = {group.name: (n, group) for n, group in enumerate(compared.groups) if not group.control}
+    if len(rivals) < 2 or len(compared.questions) < LEAST:
+        return {}
+    found = {}
+    for score in compared.protocol.scored:
+        drawn = {name: compared.drawn[n].get(score.name) for name, (n, _) in rivals.items()}
+        known = {name: values for name, values in drawn.items() if values is not None and not np.isnan(values).all()}
+        if len(known) == len(rivals):
+            places = [(rivals[name][1], place) for name, place in rank_intervals(known).items()]
+            found[score.name] = {(group.painter, group.strategy): (place.low, place.high) for group, place in places}
+    return found

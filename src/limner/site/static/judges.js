@@ -1,0 +1,72 @@
+// Who marked, how they were asked, whether they were examined, and how far they agree.
+"use strict";
+
+(() => {
+  const { html, Name, Table, Agreement } = L;
+  const { useMemo } = preactHooks;
+
+  const board = (way) => `index.html${L.address({ way: way.number || "" })}`;
+  const asked = (way) => {
+    const { variant, args, prompts, templates } = way.setup;
+    const given = Object.entries(args || {}).map(([name, value]) => `${name}=${value}`);
+    return [variant && `variant ${variant}`, ...given, prompts && `prompts ${prompts}`, templates && `wording ${templates}`]
+      .filter(Boolean)
+      .join(", ");
+  };
+  const days = ([first, last]) => {
+    const [from, to] = [first, last].map((time) => L.day(time).slice(0, 10));
+    return from === to ? from : `${from} to ${to}`;
+  };
+
+  const COLUMNS = [
+    {
+      id: "name",
+      name: "Judge",
+      first: true,
+      value: (way) => way.name,
+      cell: (way) =>
+        html`<a href=${board(way)}><${Name}>${way.name}<//></a>
+          ${way.judge !== way.name && html`<br /><span class="soft"><${Name}>${way.judge}<//></span>`}`,
+    },
+    {
+      id: "examined",
+      name: "Certificate",
+      help: "What it sees and misses on faults of known effect",
+      value: (way) => way.examined || "",
+      cell: (way) =>
+        way.certificate
+          ? html`<a href=${way.certificate}>examined ${way.examined}</a>`
+          : html`<span class="soft">not examined</span>`,
+    },
+    { id: "markings", name: "Markings", number: true, value: (way) => way.markings, cell: (way) => L.count(way.markings) },
+    {
+      id: "cost",
+      name: "$ a drawing",
+      number: true,
+      help: "Dollars for marking one drawing once, failed tries included",
+      value: (way) => way.cost ?? undefined,
+      cell: (way) => L.price(way.cost),
+    },
+    { id: "asked", name: "How it was asked", value: asked, cell: (way) => html`<${Name}>${asked(way) || "–"}<//>` },
+    { id: "days", name: "When", value: (way) => way.times[0] ?? undefined, cell: (way) => days(way.times) },
+  ];
+
+  function Page({ data: [[exam], [differences]] }) {
+    const columns = useMemo(() => COLUMNS, []);
+    const head = html`<h1>Judges <span class="of"><${Name}>${exam.name}<//></span></h1>`;
+    if (!exam.ways.length) return html`${head}<p>Nothing is marked yet.</p>`;
+    const { agreement } = differences;
+    return html`${head}
+      <p class="lead">
+        Who marked the drawings, and how it was asked. A certificate tells what a judge sees and misses on faults of
+        known effect; <code>limner examine-judge</code> makes one.
+      </p>
+      <${Table} columns=${columns} rows=${exam.ways} caption=${`Judges of ${exam.name}`} />
+      ${agreement.length > 0 &&
+      html`<h2>Among each other</h2>
+        <${Agreement} pairs=${agreement} exam=${exam} />
+        <p><a href="differences.html">Where they differ</a></p>`}`;
+  }
+
+  L.show(Page, "exam", "differences");
+})();

@@ -1,0 +1,121 @@
+"""What the first page says of an exam."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner.site import build
+from limner.store import Store
+from limner.store.schema import drawings
+from tests.scoring.compare.desk import Desk
+from tests.site.conftest import Site
+from tests.site.reading import parts
+
+EXAM = "sample/genexam"
+
+
+def said(folder: Path) -> tuple[str, str, dict[str, Any]]:
+    """The sentences as they are read, and the answer."""
+    (site,) = parts(folder / "data", "site")
+    exam = site["exams"][0]
+    rows = [painter["row"] for painter in exam["painters"]]
+    words = [
+        "".join(rows[word] if isinstance(word, int) else word for word in exam["answer"][name])
+        for name in ("said", "sure")
+    ]
+    return words[0], words[1], exam["answer"]
+
+
+def controls(store: Store) -> None:
+    """What is called a control is one."""
+    change = drawings.update().where(drawings.c.painter.like("control/%")).values(spec=drawings.c.painter)
+    store.write(lambda connection: connection.execute(change))
+
+
+def put(desk: Desk, painter: str, right: list[int], relaxed: int = 1) -> None:
+    """Right on some questions; on the others every point but the first is met, or nothing."""
+    for n, question in enumerate(desk.exam.questions):
+        first = desk.protocol.criteria(question)[0].id
+        marks = desk.marks(question, lambda top: top * relaxed)
+        desk.put(painter, question, desk.marks(question, lambda top: top) if n in right else marks | {first: 0})
+
+
+def test_who_is_ahead_and_told_from_the_others(store: Store, tmp_path: Path) -> None:
+    desk = Desk(store, EXAM)
+    put(desk, "best", list(range(13)))
+    put(desk, "poor", [], 0)
+    build(tmp_path / "out", store=store, images=False)
+    words, sure, answer = said(tmp_path / "out")
+    assert words.startswith("best is ahead with 100.0 strict [")
+    assert (
+        sure == "It is told apart from the other painter on the same 13 questions (p < 0.05, corrected for all pairs)."
+    )
+    assert [row["place"] for row in answer["rows"]] == [1, 2]
+    assert len(answer["drawn"]["drawings"]) == 2
+    assert answer["drawn"]["reference"]
+
+
+def test_who_cannot_be_told_from_the_second(store: Store, tmp_path: Path) -> None:
+    desk = Desk(store, EXAM)
+    put(desk, "one", [0, 1, 2])
+    put(desk, "two", [0, 1])
+    put(desk, "three", [], 0)
+    build(tmp_path / "out", store=store, images=False)
+    words, sure, _ = said(tmp_path / "out")
+    assert words.startswith("one is ahead with 23.1 strict")
+    assert sure.startswith("It cannot be told apart from two or three on the same 13 questions.")
+    assert "questions would tell it from the second" in sure
+
+
+@pytest.mark.parametrize(("others", "wanted"), [(["control/blank"], "relaxed"), (["control/reference"], "strict")])
+def test_a_score_that_every_control_reaches_is_no_headline(
+    store: Store, tmp_path: Path, others: list[str], wanted: str
+) -> None:
+    """Nobody has a drawing wholly right, nor has the control: that score says nothing, and the next one answers."""
+    desk = Desk(store, EXAM)
+    put(desk, "mine", [])
+    put(desk, "other", [], 0)
+    for control in others:
+        put(desk, control, [], 0)
+    controls(store)
+    build(tmp_path / "out", store=store, images=False)
+    words, _, answer = said(tmp_path / "out")
+    assert answer["score"] == wanted
+    assert ("mine is ahead" in words) == (wanted == "relaxed")
+
+
+def test_where_even_a_blank_sheet_gets_as_much_there_is_no_answer(store: Store, tmp_path: Path) -> None:
+    desk = Desk(store, EXAM)
+    put(desk, "mine", [], 0)
+    put(desk, "control/blank", [], 0)
+    controls(store)
+    build(tmp_path / "out", store=store, images=False)
+    words, _, answer = said(tmp_path / "out")
+    assert words == "No answer yet: by strict, every control gets as much as the best, a blank sheet too."
+    assert answer["score"] is None
+
+
+def test_controls_alone_and_one_alone_are_said_to_be_so(store: Store, tmp_path: Path) -> None:
+    desk = Desk(store, EXAM)
+    put(desk, "control/reference", list(range(13)))
+    put(desk, "control/blank", [], 0)
+    controls(store)
+    build(tmp_path / "out", store=store, images=False)
+    words, _, _ = said(tmp_path / "out")
+    assert words.startswith("Only controls were examined: control/reference gets 100.0 strict [")
+    put(desk, "mine", [1])
+    build(tmp_path / "out", store=store, images=False)
+    words, sure, _ = said(tmp_path / "out")
+    assert words.startswith("mine gets 7.7 strict [")
+    assert sure == "There is no other painter to compare it with."
+
+
+def test_the_first_page_says_what_was_examined(site: Site) -> None:
+    (body,) = parts(site.folder / "data", "site")
+    exam = body["exams"][0]
+    assert [judge["name"] for judge in exam["judges"]] == ["fake/judge", "ocr"]
+    assert exam["times"][0] < exam["times"][1]
+    assert "ways" not in exam, "the numbers of all painters are left to the exam's own pages"
