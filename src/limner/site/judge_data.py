@@ -19,6 +19,7 @@ from ..tables.paper import known as layouts
 from .chunks import Chunks
 from .faults import Faults
 from .inventory import DrawingSlot, Inventory
+from .pair_data import PairData
 
 LONGEST = 4000
 """Of a reason or an error so much is shown."""
@@ -66,6 +67,7 @@ class JudgeData:
         decided: By table: for every drawing how many criteria were decided, summed over repeats.
         vectors: By drawing: its markings as table, repeat and one byte for each criterion.
         failures: Drawings that could not be marked: table, slot, kind, detail.
+        pairs: Every two painters, seeds and judges, for the page that compares.
     """
 
     def __init__(self, inventory: Inventory, chunks: Chunks) -> None:
@@ -76,6 +78,7 @@ class JudgeData:
         self.vectors: dict[int, list[tuple[int, int, bytes]]] = {}
         self.failures: list[tuple[int, DrawingSlot, str, str]] = []
         self.faults = Faults()
+        self.pairs = PairData(inventory, chunks)
         self._versions: set[str] = set()
 
     def add(self, evaluator: Evaluator) -> None:
@@ -94,6 +97,7 @@ class JudgeData:
         sides = {on: own if on == own.on else comparable(groups, protocol, on) for on in ON}
         table.notes = {on: side.notes for on, side in sides.items()}
         table.ranks = _ranks(sides["common"])
+        self.pairs.add(table.number, sides["common"], groups)
         asked = questions_of(inventory.kind.name)
         for group in groups:
             table.differs[group.painter, group.strategy] = deviations(inventory.kind, group, terms.reading, asked)
