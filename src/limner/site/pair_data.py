@@ -78,6 +78,7 @@ class PairData:
         body: dict[str, Any] = {"score": lead.name if lead else None, "tested": tested}
         body["common"] = sorted(n for id, n in inventory.numbers.items() if id in side.questions)
         body["pairs"] = {score.name: self._pairs(way, side, score) for score in scores}
+        body["values"] = {score.name: self._values(side, score) for score in scores}
         body["seeds"] = self._seeds(way, groups, scores)
         self.chunks.add(f"pairs/{way}", body)
 
@@ -93,7 +94,7 @@ class PairData:
                 both = first.rows.keys() & second.rows.keys()
                 sides = _side(first, both), _side(second, both)
                 for name, gap in differences(*sides, self.inventory.protocol, names).items():
-                    found.setdefault(name, []).append([place, one, other, *_cut(gap)])
+                    found.setdefault(name, []).append([place, one, other, *_cut(gap.difference), _round(gap.one), _round(gap.other)])
         self.chunks.add("judges", {"pairs": found})
         for place, painter in enumerate(self.inventory.painters):
             for way in range(ways):
@@ -153,6 +154,14 @@ class PairData:
                     sums.setdefault((MET.name, None, question), []).append(100 * sum(given) / len(given))
             self._fill(self._kept[way, inventory.places[group.painter, group.strategy]], sums)
 
+    def _values(self, side: Comparable, score: Score) -> dict[int, float | None]:
+        places = [self.inventory.places[group.painter, group.strategy] for group in side.groups]
+        return {
+            place: _round(values[score.name])
+            for place, values in zip(places, side.values, strict=True)
+            if score.name in values
+        }
+
     def _pairs(self, way: int, side: Comparable, score: Score) -> list[list[Any]]:
         """Two painters and their difference with its interval; of tested pairs p, how many questions differ, the verdict."""
         places = [self.inventory.places[group.painter, group.strategy] for group in side.groups]
@@ -207,7 +216,7 @@ class PairData:
             for one, other in combinations(sorted(drawn)[:SEEDS], 2):
                 sides = _side(kept, drawn[one]), _side(kept, drawn[other])
                 for name, gap in differences(*sides, inventory.protocol, [score.name for score in scores]).items():
-                    found.setdefault(name, []).append([place, one, other, *_cut(gap)])
+                    found.setdefault(name, []).append([place, one, other, *_cut(gap.difference), _round(gap.one), _round(gap.other)])
         return found
 
 

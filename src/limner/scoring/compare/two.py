@@ -45,10 +45,19 @@ class MarkedSide:
         return parts
 
 
+@dataclass(frozen=True)
+class Gap:
+    """A number of both on the questions both have, and the first one's less the second's with its interval."""
+
+    one: float
+    other: float
+    difference: Interval
+
+
 def differences(
     one: MarkedSide, other: MarkedSide, protocol: Protocol[Any], names: Iterable[str]
-) -> dict[str, Interval]:
-    """The first one's numbers less the second's, on the questions both have; those that both know.
+) -> dict[str, Gap]:
+    """The numbers that both know, and how far apart the two are in them, on the questions both have.
 
     The interval is that of painters who are compared; see `limner.scoring.stats.paired`. `MET` is over the criteria
     that both decided.
@@ -60,7 +69,11 @@ def differences(
     known = [values_of(parts, protocol) for parts in sides]
     best, derive = tops(protocol), deriving(protocol)
     return {
-        name: difference_interval(sides[0], sides[1], name, derive, top=best.get(name))
+        name: Gap(
+            known[0][name],
+            known[1][name],
+            difference_interval(sides[0], sides[1], name, derive, top=best.get(name)),
+        )
         for name in (*names, MET.name)
         if name in known[0] and name in known[1]
     }
