@@ -94,7 +94,9 @@ class PairData:
                 both = first.rows.keys() & second.rows.keys()
                 sides = _side(first, both), _side(second, both)
                 for name, gap in differences(*sides, self.inventory.protocol, names).items():
-                    found.setdefault(name, []).append([place, one, other, *_cut(gap.difference), _round(gap.one), _round(gap.other)])
+                    found.setdefault(name, []).append(
+                        [place, one, other, *_cut(gap.difference), _round(gap.one), _round(gap.other)]
+                    )
         self.chunks.add("judges", {"pairs": found})
         for place, painter in enumerate(self.inventory.painters):
             for way in range(ways):
@@ -216,7 +218,9 @@ class PairData:
             for one, other in combinations(sorted(drawn)[:SEEDS], 2):
                 sides = _side(kept, drawn[one]), _side(kept, drawn[other])
                 for name, gap in differences(*sides, inventory.protocol, [score.name for score in scores]).items():
-                    found.setdefault(name, []).append([place, one, other, *_cut(gap.difference), _round(gap.one), _round(gap.other)])
+                    found.setdefault(name, []).append(
+                        [place, one, other, *_cut(gap.difference), _round(gap.one), _round(gap.other)]
+                    )
         return found
 
 

@@ -54,9 +54,7 @@ class Gap:
     difference: Interval
 
 
-def differences(
-    one: MarkedSide, other: MarkedSide, protocol: Protocol[Any], names: Iterable[str]
-) -> dict[str, Gap]:
+def differences(one: MarkedSide, other: MarkedSide, protocol: Protocol[Any], names: Iterable[str]) -> dict[str, Gap]:
     """The numbers that both know, and how far apart the two are in them, on the questions both have.
 
     The interval is that of painters who are compared; see `limner.scoring.stats.paired`. `MET` is over the criteria
