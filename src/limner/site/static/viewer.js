@@ -43,7 +43,8 @@
     event.preventDefault();
     return true;
   }
-  const typing = (event) => ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);
+  const typing = ({ target }) =>
+    ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName) && target.type !== "checkbox"; // A tick takes no letters.
 
   // Mouse and touch on one pane. Shares are of the picture as it fits, so that panes of unlike pictures stay in step.
   function useHands(pane, look) {
