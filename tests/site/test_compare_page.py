@@ -1,4 +1,4 @@
-"""The page that compares, and a drawing looked at closely, in a browser: zoom in step, keys, mouse, touch, addresses."""
+"""The page that compares, and a drawing looked at closely, in a browser: zoom, keys, mouse, touch, addresses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from tests.site.visiting import Browser, faint, overflow, unnamed
 
 pytestmark = pytest.mark.slow
 
-VIEW = "[...document.querySelectorAll('.glass .sheet')].map((one) => one.style.transform)"
+VIEW = """[...document.querySelectorAll('.glass')].map((one) => { const box = one.getBoundingClientRect();
+  const { x, y, width, height } = one.querySelector('.frame').getBoundingClientRect();
+  const middle = [(box.x + box.width / 2 - x) / width, (box.y + box.height / 2 - y) / height];
+  return middle.map((n) => n.toFixed(3)).join(); })"""
+"""Which point of each picture, in shares of its sides, is in the middle of its pane."""
 WIDTHS: list[tuple[int, Any]] = [(390, "light"), (1280, "light"), (1440, "dark")]
 
 
@@ -123,7 +127,8 @@ def test_mouse_and_touch_zoom_where_they_are_and_drag(browser: Browser, site: Si
     box = glass.bounding_box()
     x, y = box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.5
     # The point under the pointer stays there.
-    point = """([x, y]) => { const r = document.querySelectorAll('.glass')[1].querySelector('img').getBoundingClientRect();
+    point = """([x, y]) => { const img = document.querySelectorAll('.glass')[1].querySelector('img');
+      const r = img.getBoundingClientRect();
       return [(x - r.x) / r.width, (y - r.y) / r.height]; }"""
     page.mouse.move(x, y)
     page.mouse.wheel(0, -200)

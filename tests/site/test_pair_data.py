@@ -54,10 +54,8 @@ def test_the_pages_numbers_are_those_of_limner_compare(site: Site, exam: str, wa
 def test_wins_and_losses_are_the_questions_that_differ(site: Site) -> None:
     (body,) = parts(site.data(), "pairs/0")
     listed = parts(site.data(), "exam")[0]["painters"]
-    columns = {
-        p: next(part for part in parts(site.data(), f"rows/{painter['key']}") if part["way"] == 0)["scores"]["strict"]["all"]
-        for p, painter in enumerate(listed)
-    }  # fmt: skip
+    files = [parts(site.data(), f"rows/{painter['key']}") for painter in listed]
+    columns = [next(part for part in file if part["way"] == 0)["scores"]["strict"]["all"] for file in files]
     for one, other, value, *_, differing, _verdict in body["pairs"]["strict"]:
         gaps = [columns[one][q] - columns[other][q] for q in body["common"]]
         assert sum(abs(gap) > 1e-9 for gap in gaps) == differing

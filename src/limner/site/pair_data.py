@@ -165,7 +165,7 @@ class PairData:
         }
 
     def _pairs(self, way: int, side: Comparable, score: Score) -> list[list[Any]]:
-        """Two painters and their difference with its interval; of tested pairs p, how many questions differ, the verdict."""
+        """Two painters and their difference with its interval; of tested pairs p, questions that differ, verdict."""
         places = [self.inventory.places[group.painter, group.strategy] for group in side.groups]
         if self._tested.get(way) and score == side.score(None):
             at = dict(zip(side.names, places, strict=True))

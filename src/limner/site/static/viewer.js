@@ -3,8 +3,11 @@
 
 (() => {
   const { html, Picture } = L;
-  const { useState, useEffect, useRef } = preactHooks;
+  const { useState, useEffect, useLayoutEffect, useRef } = preactHooks;
 
+  // One rule moves all pictures, so that they are in step; no element has a style of its own.
+  const rule = new CSSStyleSheet();
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, rule];
   const MOST = 16; // times as large as the picture that fits
   const WHOLE = { scale: 1, x: 0.5, y: 0.5 };
 
@@ -27,6 +30,10 @@
   function useView(restart) {
     const [view, setView] = useState(WHOLE);
     useEffect(() => setView(WHOLE), [restart]);
+    useLayoutEffect(() => {
+      const to = (share) => `${((0.5 - share) * 100).toFixed(4)}%`;
+      rule.replaceSync(`.sheet { transform: scale(${view.scale}) translate(${to(view.x)}, ${to(view.y)}); }`);
+    }, [view]);
     return { view, set: setView, zoom: (factor) => setView((now) => zoomed(now, factor)), whole: () => setView(WHOLE) };
   }
 
@@ -111,14 +118,13 @@
   // One picture of several, with its name above it and whatever else belongs to it.
   function Pane({ name, picture, size, boxes = [], alt, look, absent, children, sort = "" }) {
     const pane = useRef(null);
-    const { scale, x, y } = look.view;
+    const { scale } = look.view;
     useHands(pane, look);
-    const transform = `scale(${scale}) translate(${(0.5 - x) * 100}%, ${(0.5 - y) * 100}%)`;
     return html`<figure class=${`pane ${sort}`}>
       <figcaption>${name}</figcaption>
       <div class=${`glass${scale > 1 ? " near" : ""}`} ref=${pane} data-scale=${scale.toFixed(3).replace(/\.?0+$/, "")}>
         ${picture
-          ? html`<div class="sheet" style=${{ transform }}>
+          ? html`<div class="sheet">
               <${Picture} key=${picture.sha} picture=${picture} size=${size} boxes=${boxes} full alt=${alt} />
             </div>`
           : html`<p class="nopic">${absent || "No picture"}</p>`}
