@@ -115,13 +115,13 @@ def alignment(frame: AlignmentPanels, width: str) -> Sketch:
 
 def _title(panel: AlignmentPanel, measure: str, room: float) -> str:
     sign = SIGNS[measure]
-    ends = "" if panel.low is None else f" [{_signed(panel.low)}, {_signed(panel.high)}]"
-    lines = [panel.title, f"{sign} = {_signed(panel.value)}{ends}, n = {panel.n}"]
+    ends = "" if panel.low is None else f" [{_signed(panel.low, 2)}, {_signed(panel.high, 2)}]"
+    lines = [panel.title, f"{sign} = {_signed(panel.value)}{ends}", f"n = {panel.n}"]
     if panel.published is not None:
         name, value = panel.published
         lines.append(f"paper: {_signed(value)} ({name})")
     return "\n".join(wrapped(line, room, SMALL) for line in lines)
 
 
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}".replace("-", "−")
+def _signed(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{value:.{digits}f}".replace("-", "−")

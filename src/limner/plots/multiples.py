@@ -46,9 +46,10 @@ def profiles(grid: Grid, width: str) -> Sketch:
     apart = len(set(told)) > 1
     if apart:
         columns = [f"{column} ({count.replace(' ', '')})" for column, count in zip(columns, told, strict=True)]
-    counts = ["" if apart else f"n = {cells[0].n}" for cells in grid.cells]
+    counts = [0 if apart else cells[0].n for cells in grid.cells]
     left = max(wide(column, SMALL) for column in columns) + 0.1
-    tall = max(0.5, 0.115 * len(columns))
+    # Many panels are lower, so that a page holds them.
+    tall = max(0.5, (0.115 if len(grid.rows) <= MANY else 0.1) * len(columns))
 
     def one(panel: Any, n: int) -> None:
         for m in range(len(grid.rows)):
@@ -83,13 +84,17 @@ def _multiples(
     one: Callable[[Any, int], None],
     label: str,
     caption: str,
-    counts: Sequence[str],
+    counts: Sequence[int],
     legend: Callable[[FigureBase], None] | None = None,
 ) -> Sketch:
     down, across = rectangle(len(rows), ACROSS[width])
     titles = whole(rows, (WIDTHS[width] - left) / across - 0.1)
-    titles = [f"{title}\n{count}" if count else title for title, count in zip(titles, counts, strict=True)]
-    height = down * (tall + 0.2 + LINE * (lines_of(titles) - 1)) + 0.38 + (0.2 if legend else 0.0)
+    if len(set(counts)) > 1:
+        titles = [f"{title}\nn = {count}" for title, count in zip(titles, counts, strict=True)]
+    elif counts[0]:
+        label = f"{label}; n = {counts[0]} in each panel"
+    more = sum(lines_of(titles[row * across : (row + 1) * across]) - 1 for row in range(down))
+    height = down * (tall + 0.2) + LINE * more + 0.38 + (0.2 if legend else 0.0)
 
     def paint(figure: FigureBase) -> None:
         for n, panel in panels(figure, titles, down, across):
@@ -129,5 +134,5 @@ def bands(frame: Bands, width: str) -> Sketch:
     label = f"{frame.label}; line: mean, band: middle half"
     # Many panels are lower, so that a page holds them and a long caption.
     tall = 0.75 if len(frame.rows) <= MANY else 0.65
-    counts = [f"n = {max(len(dots) for dots in each)} drawings" for each in frame.drawings]
+    counts = [max(len(dots) for dots in each) for each in frame.drawings]
     return _multiples(frame.rows, width, 0.2, tall, one, label, frame.caption, counts, legend)
