@@ -181,21 +181,6 @@ def lines_of(names: Sequence[str]) -> int:
     return max((name.count("\n") + 1 for name in names), default=1)
 
 
-def fitted(names: Sequence[str], inches: float, size: float) -> list[str]:
-    """Names that all fit and still differ; a provider before the slash goes first, where nobody needs it.
-
-    A name that would look like another one has its number behind it.
-    """
-    bare = [short_row_name(name) for name in names]
-    used = bare if len(set(bare)) == len(set(names)) else list(names)
-    short = [fit(name, inches, size) for name in used]
-    for n, label in enumerate(short):
-        if short.count(label) > 1 and len(set(used)) == len(used):
-            end = f" #{n + 1}"
-            short[n] = fit(used[n], inches - wide(end, size), size) + end
-    return short
-
-
 def wrapped(text: str, inches: float, size: float = SMALL) -> str:
     """The text broken between words into lines of so many inches."""
     lines = [""]
