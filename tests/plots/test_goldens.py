@@ -31,8 +31,8 @@ SMALLER = {"profiles-25": 230, "map-25": 300}
 """Pictures full of fine lines would be large files."""
 BLOCK = 10
 """The side of the squares whose ink is compared, in the same pixels: about the height of a line of text."""
-MOST = 7
-"""So many steps of grey (of 255) a square's mean may differ; a word that moves changes its squares by 9 or more."""
+MOST = 5
+"""So many steps of grey (of 255) a square's mean may differ; a word that moves changes its squares by 6 or more."""
 
 LONG = (
     "my-own-fine-tuned-diffusion-transformer-with-a-very-long-name-01 + best-of-4[chooser=lab/a-long-chooser-name]",
