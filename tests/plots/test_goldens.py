@@ -52,8 +52,9 @@ def value(n: int, place: int) -> float:
 def grid(rows: tuple[str, ...], columns: int, n: int) -> Grid:
     def cell(row: int, place: int) -> Quantity:
         middle = value(row, place)
-        ends = (max(0.0, middle - 9), min(100.0, middle + 9)) if n >= 5 else (None, None)
-        return Quantity(middle, *ends, n=n)
+        if n < 5:
+            return Quantity(middle, n=n)
+        return Quantity(middle, max(0.0, middle - 9), min(100.0, middle + 9), n)
 
     names = tuple(f"category {place + 1}" for place in range(columns))
     cells = tuple(tuple(cell(row, place) for place in range(columns)) for row in range(len(rows)))

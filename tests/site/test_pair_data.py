@@ -122,7 +122,7 @@ def test_many_pairs_are_not_tested_and_many_rows_have_no_intervals(
 ) -> None:
     def built(name: str) -> dict[str, Any]:
         build(tmp_path / name, ["genexam"], store=site.store, images=False, judges=["fake/judge"])
-        (body,) = parts(tmp_path / name / "exams" / "genexam" / "data", "pairs/0")
+        body: dict[str, Any] = parts(tmp_path / name / "exams" / "genexam" / "data", "pairs/0")[0]
         return body
 
     (whole,) = parts(site.data(), "pairs/0")
