@@ -12,37 +12,52 @@ from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
 from limner.core.plot_data import Grid, Quantity
-from limner.plots.style import SMALL, Sketch, compose, fit, fitted, look, save, wide, wrapped
+from limner.plots.style import SMALL, Sketch, broken, compose, fit, look, save, whole, wide, wrapped
 from tests.tables.synthetic import cast
 
 pytestmark = pytest.mark.usefixtures("matplotlib")
 
 
-def test_names_of_many_painters_fit_and_differ() -> None:
+def test_names_of_many_painters_are_whole_fit_and_differ() -> None:
     names = [painter.name for painter in cast(25)]
     for inches in (0.8, 1.1, 1.75):
-        short = fitted(names, inches, SMALL)
-        assert len(set(short)) == 25
-        assert all(wide(name, SMALL) <= inches for name in short)
-    assert fitted(names, 2.5, SMALL)[0] == "gpt-image-1.5", "nobody needs the provider"
+        lines = whole(names, inches)
+        assert len(set(lines)) == 25
+        assert all(wide(line, SMALL) <= inches for name in lines for line in name.split("\n"))
+        assert not any("…" in name for name in lines)
+        for name, label in zip(names, lines, strict=True):
+            assert name.replace(" ", "").endswith(label.replace("\n", "").replace(" ", ""))
+    assert whole(names, 2.5)[0] == "gpt-image-1.5", "nobody needs the provider"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text("abcdefg $_-/+[]=", min_size=1, max_size=80), st.floats(0.4, 2))
+def test_a_broken_name_loses_nothing_and_fits(name: str, inches: float) -> None:
+    lines = broken(name, inches).split("\n")
+    assert "".join(lines).replace(" ", "") == name.replace(" ", "")
+    assert all(wide(line, SMALL) <= inches for line in lines)
+
+
+def test_lines_end_behind_a_sign() -> None:
+    assert broken("gemini-3-pro-image-preview + best-of-4", 1.0) == "gemini-3-pro-image-\npreview + best-of-4"
 
 
 def test_a_provider_stays_where_names_would_be_the_same() -> None:
-    assert fitted(["a/same", "b/same"], 2, SMALL) == ["a/same", "b/same"]
-    assert fitted(["control/blank"], 2, SMALL) == ["control/blank"]
+    assert whole(["a/same", "b/same"], 2) == ["a/same", "b/same"]
+    assert whole(["control/blank"], 2) == ["control/blank"]
 
 
 def test_a_strategys_options_are_no_provider() -> None:
     names = ["lab/brush", "lab/brush + best-of-3[chooser=lab/chooser2]", "lab/brush + best-of-3[chooser=lab/chooser3]"]
-    assert fitted(names, 4, SMALL) == [
+    assert whole(names, 4) == [
         "brush",
         "brush + best-of-3[chooser=chooser2]",
         "brush + best-of-3[chooser=chooser3]",
     ]
     # Where the models behind the slashes have the same name, all of it stays.
     same = ["brush + best-of-3[chooser=a/one]", "brush + best-of-3[chooser=b/one]"]
-    assert fitted(same, 4, SMALL) == same
-    assert len(set(fitted(names, 0.7, SMALL))) == 3
+    assert whole(same, 4) == same
+    assert len(set(whole(names, 0.7))) == 3
 
 
 PARTS = st.sampled_from(["a", "lab/a", "b/a", "lab/b", "a?x=1", "control/a"])
@@ -52,7 +67,7 @@ WAYS = st.sampled_from(["", " + rewrite", " + best-of-3[chooser=lab/a]", " + bes
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(PARTS, WAYS).map("".join), min_size=1, max_size=12, unique=True), st.floats(0.5, 3))
 def test_no_two_rows_look_the_same(names: list[str], inches: float) -> None:
-    assert len(set(fitted(names, inches, SMALL))) == len(names)
+    assert len(set(whole(names, inches))) == len(names)
 
 
 @settings(max_examples=30, deadline=None)

@@ -233,7 +233,7 @@ def test_boxes_lie_over_the_picture_where_it_is(browser: Browser, site: Site) ->
     assert page.locator("dialog .overlay .line").count() == 2
     page.locator("dialog").get_by_label("regions").check()
     assert page.locator("dialog .overlay .region").count() == 1
-    image, overlay = (page.locator(f"dialog .frame {what}").bounding_box() for what in ("img", "svg"))
+    image, overlay = (page.locator(f"dialog .drawn .frame {what}").bounding_box() for what in ("img", "svg"))
     assert all(abs(image[side] - overlay[side]) < 1.5 for side in ("x", "y", "width", "height"))
     assert page.locator("dialog .overlay").get_attribute("viewBox") == "0 0 48 36"
     assert "step" in page.locator("dialog").inner_text()

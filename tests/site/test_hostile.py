@@ -34,7 +34,7 @@ def home(site: Site) -> Any:
 
 def addresses(site: Site) -> list[tuple[str, str]]:
     data = home(site) / "data"
-    found = [(f"{page}.html", "") for page in ("index", "questions", "gallery", "differences", "failures")]
+    found = [(f"{page}.html", "") for page in ("index", "questions", "gallery", "differences", "failures", "compare")]
     found += [("painter.html", f"#p={painter['key']}") for painter in parts(data, "exam")[0]["painters"][:4]]
     for key in list(keys(data).values())[::2]:
         drawing = next(one["drawing"]["d"] for one in parts(data, f"q/{key}") if one.get("drawing", {}).get("image"))

@@ -67,6 +67,15 @@ class Grid:
     published: tuple[float | None, ...] = ()
     printed: str = ""
 
+    def counted(self, column: int) -> str:
+        """How many questions stand behind a column's numbers.
+
+        >>> Grid(("a", "b"), ("x",), ((Quantity(1, n=3),), (Quantity(2, n=5),)), "", 1, "").counted(0)
+        'n = 3 to 5'
+        """
+        counts = sorted({row[column].n for row in self.cells})
+        return f"n = {' to '.join(dict.fromkeys(str(end) for end in (counts[0], counts[-1])))}" if counts else "n = 0"
+
     def scaled(self, by: float) -> Grid:
         """All numbers and the best possible one times `by`."""
         cells = tuple(tuple(cell.scaled(by) for cell in row) for row in self.cells)

@@ -14,7 +14,7 @@ from ..scoring.groups import stored_exam
 from ..store.open import open_store
 from .multiples import panels, rectangle
 from .source import PlotChoice
-from .style import GREY, INK, MARKERS, PALETTE, SMALL, WIDTHS, Sketch, fitted, wrapped
+from .style import GREY, INK, MARKERS, PALETTE, SMALL, WIDTHS, Sketch, lines_of, whole, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -36,6 +36,8 @@ class AlignmentPanel:
     points: tuple[AlignedPoint, ...]
     label: str
     value: float | None
+    low: float | None
+    high: float | None
     n: int
     published: tuple[str, float] | None
 
@@ -66,6 +68,8 @@ def people(exam: str, choice: PlotChoice) -> AlignmentPanels:
     made = tuple(_panel(each, measure, printed) for each in found)
     by = f" x {choice.by}" if choice.by else ""
     said = [exams.name_of(exam), f"people: {found[0].asked}", f"each point a painter{by}", f"reading {choice.reading}"]
+    if any(panel.low is not None for panel in made):
+        said.append("[low, high]: 95% interval over painters")
     if printed:
         said.append(f"paper: {printed[0]['source']}")
     return AlignmentPanels(made, measure, f"people: {found[0].asked}", " · ".join(said))
@@ -76,19 +80,19 @@ def _panel(found: Alignment, measure: str, printed: Sequence[dict[str, str]]) ->
     fitting = [row for row in printed if fnmatchcase(sort, row["evaluator"])]
     told = found.measure(measure)
     paper = (fitting[0]["name"], float(fitting[0]["value"])) if fitting else None
-    return AlignmentPanel(found.evaluator, found.points, found.scale, told.value, told.n, paper)
+    return AlignmentPanel(found.evaluator, found.points, found.scale, told.value, told.low, told.high, told.n, paper)
 
 
 def alignment(frame: AlignmentPanels, width: str) -> Sketch:
     """Points in a plane for every evaluator; painters by colour and mark, with one legend for all."""
     down, across = rectangle(len(frame.panels), {"single": 2, "double": 4}[width])
     names = sorted({point.painter for panel in frame.panels for point in panel.points})
-    legend = fitted(names, 1.5, SMALL)
+    legend = whole(names, 1.35)
     room = WIDTHS[width] / across - 0.3
     titles = [_title(panel, frame.measure, room) for panel in frame.panels]
     lines = max(title.count("\n") + 1 for title in titles)
     columns = 2 if width == "single" else 4
-    height = down * (1.35 + 0.12 * lines) + 0.14 * -(-len(names) // columns) + 0.3
+    height = down * (1.35 + 0.12 * lines) + 0.14 * lines_of(legend) * -(-len(names) // columns) + 0.3
 
     def paint(figure: FigureBase) -> None:
         drawn: dict[str, Any] = {}
@@ -111,12 +115,13 @@ def alignment(frame: AlignmentPanels, width: str) -> Sketch:
 
 def _title(panel: AlignmentPanel, measure: str, room: float) -> str:
     sign = SIGNS[measure]
-    lines = [panel.title, f"{sign} = {_signed(panel.value)}, n = {panel.n}"]
+    ends = "" if panel.low is None else f" [{_signed(panel.low, 2)}, {_signed(panel.high, 2)}]"
+    lines = [panel.title, f"{sign} = {_signed(panel.value)}{ends}", f"n = {panel.n}"]
     if panel.published is not None:
         name, value = panel.published
         lines.append(f"paper: {_signed(value)} ({name})")
     return "\n".join(wrapped(line, room, SMALL) for line in lines)
 
 
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}".replace("-", "−")
+def _signed(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{value:.{digits}f}".replace("-", "−")

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.data_frames import BarPanel, DataSheet, HistogramPanel, MapPanel, Panel, QuartilePanel, WordsPanel
-from .rows import set_rows
+from .rows import named_rows
 from .style import (
     GREY,
     INK,
+    LINE,
     NORMAL,
     PALETTE,
     SEQUENTIAL,
@@ -17,8 +18,9 @@ from .style import (
     WIDTHS,
     Sketch,
     fit,
-    fitted,
     inches_high,
+    lines_of,
+    whole,
     wide,
     wrapped,
 )
@@ -81,8 +83,9 @@ def _columns(panel: BarPanel, width: str) -> list[list[int]]:
 
 
 def _slots(panel: BarPanel, places: Sequence[int]) -> float:
-    """How many rows a column takes, its groups' titles with them."""
-    return len(places) + 0.9 * len({panel.groups[n] for n in places if panel.groups[n]})
+    """How many rows a column takes, its groups' titles with them; a name of several lines takes more than one."""
+    named = named_rows([panel.rows[n] for n in places], NAMES, ROW)
+    return sum(named.tall) + 0.9 * len({panel.groups[n] for n in places if panel.groups[n]})
 
 
 def _height(panel: Panel, room: float, width: str) -> float:
@@ -91,9 +94,9 @@ def _height(panel: Panel, room: float, width: str) -> float:
         legend = 0.15 if len(panel.parts) > 1 else 0.0
         return HEAD + 0.3 + title + legend + ROW * max(_slots(panel, each) for each in _columns(panel, width))
     if isinstance(panel, QuartilePanel):
-        return HEAD + 0.3 + title + ROW * len(panel.rows)
+        return HEAD + 0.3 + title + named_rows(panel.rows, NAMES, ROW).height
     if isinstance(panel, MapPanel):
-        return HEAD + 0.3 + title + 0.15 * len(panel.rows)
+        return HEAD + 0.3 + title + max(0.15, lines_of(whole(panel.rows, NAMES)) * LINE + 0.03) * len(panel.rows)
     if isinstance(panel, HistogramPanel):
         return HEAD + 1.1 + title
     down, _, inner = _cloud_grid(panel, room)
@@ -110,11 +113,13 @@ def _bars(figure: FigureBase, panel: BarPanel, room: float, width: str) -> None:
     tallest = max([there, *(_slots(panel, each) for each in columns)])
     for panel_, places in zip(axes, columns, strict=True):
         y, ticks = 0.0, []
+        rows = named_rows([panel.rows[n] for n in places], NAMES, ROW)
         for at, n in enumerate(places):
             group = panel.groups[n]
             if group and (at == 0 or panel.groups[places[at - 1]] != group):
                 panel_.text(0, y, f" {group}", fontsize=SMALL, fontweight="bold", va="center", ha="left")
                 y += 0.9
+            y += (rows.tall[at] - 1) / 2
             start = 0.0
             for part, value in enumerate(panel.values[n]):
                 panel_.barh(y, value, 0.72, left=start, color=PALETTE[(0, 4, 2, 3)[part % 4]], lw=0,
@@ -127,9 +132,8 @@ def _bars(figure: FigureBase, panel: BarPanel, room: float, width: str) -> None:
             end = mark if start <= mark < start + 0.15 * most else start
             panel_.text(end, y, words, va="center", ha="left", fontsize=SMALL, color=INK)
             ticks.append(y)
-            y += 1
-        names = fitted([panel.rows[n] for n in places], NAMES, SMALL)
-        panel_.set_yticks(ticks, names)
+            y += (rows.tall[at] + 1) / 2
+        panel_.set_yticks(ticks, rows.names, linespacing=1.05)
         panel_.set_ylim(tallest - 0.4, -0.6)
         panel_.tick_params(axis="y", length=0)
         panel_.set_xlim(0, most * 1.18)
@@ -144,13 +148,15 @@ def _bars(figure: FigureBase, panel: BarPanel, room: float, width: str) -> None:
 
 def _quartiles(figure: FigureBase, panel: QuartilePanel, room: float, width: str) -> None:
     axes = figure.subplots()
-    for n, ((low, middle, high), mean) in enumerate(zip(panel.quartiles, panel.means, strict=True)):
+    rows = named_rows(panel.rows, NAMES, ROW)
+    for place, ((low, middle, high), mean) in enumerate(zip(panel.quartiles, panel.means, strict=True)):
+        n = rows.at[place]
         axes.plot([low, high], [n, n], color=PALETTE[5], lw=3.5, solid_capstyle="butt", zorder=2)
         axes.plot([middle], [n], "|", color=INK, ms=6, mew=1.2, zorder=3)
         axes.plot([mean], [n], "o", color=PALETTE[0], ms=3.2, mec="white", mew=0.3, zorder=4)
-        if (told := panel.printed[n]) is not None:
+        if (told := panel.printed[place]) is not None:
             axes.plot([told, told], [n - 0.42, n + 0.42], color=PAPER, lw=1.4, zorder=5)
-    set_rows(axes, fitted(panel.rows, NAMES, SMALL))
+    rows.set(axes)
     axes.set_xlim(0, None)
     axes.set_xlabel(f"{panel.label}: middle half, median (|), mean (dot)", fontsize=SMALL)
 
@@ -175,7 +181,7 @@ def _map(figure: FigureBase, panel: MapPanel, room: float, width: str) -> None:
             red, green, blue = image.to_rgba(count)[:3]
             ink = "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
             axes.text(x, y, str(count), ha="center", va="center", fontsize=SMALL, color=ink)
-    axes.set_yticks(range(len(panel.rows)), fitted(panel.rows, NAMES, SMALL))
+    axes.set_yticks(range(len(panel.rows)), whole(panel.rows, NAMES))
     cell = (room - NAMES) / len(panel.columns) - 0.05
     axes.set_xticks(range(len(panel.columns)), [fit(name, max(cell, 0.3), SMALL) for name in panel.columns])
     axes.tick_params(length=0)

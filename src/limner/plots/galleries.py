@@ -11,7 +11,7 @@ from ..core.images import BadImage, decode
 from ..core.plot_frames import Gallery, Tile
 from ..core.protocol import Row
 from .source import StoreSource
-from .style import DPI, GREY, NORMAL, PALE, SMALL, WIDTHS, Sketch, fit, fitted, inches_high, wrapped
+from .style import DPI, GREY, NORMAL, PALE, SMALL, WIDTHS, Sketch, fit, inches_high, lines_of, whole, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -56,7 +56,7 @@ def gallery(frame: Gallery, width: str) -> Sketch:
     across = min(ACROSS[width], len(frame.columns))
     left = 0.2 if any(frame.rows) else 0.06
     room = (WIDTHS[width] - left - 0.06) / across - GAP
-    titles = fitted(frame.columns, room, SMALL)
+    titles = whole(frame.columns, room)
     pictures = [[_small(tile, room) for tile in line] for line in frame.tiles]
     lines = max(len(tile.words) for line in frame.tiles for tile in line)
     title = wrapped(frame.title, WIDTHS[width] - 0.2, NORMAL)
@@ -64,7 +64,7 @@ def gallery(frame: Gallery, width: str) -> Sketch:
     top = 0.12 * (title.count("\n") + 1) + 0.06
     for start in range(0, len(titles), across):
         part = range(start, min(start + across, len(titles)))
-        top += LINE + 0.04
+        top += LINE * lines_of([titles[n] for n in part]) + 0.04
         for row, line in enumerate(pictures):
             shapes = [image.height / image.width for n in part if (image := line[n]) is not None]
             tall = min(TALLEST, max(shapes, default=0.6)) * room
@@ -86,7 +86,7 @@ def gallery(frame: Gallery, width: str) -> Sketch:
                 x, y = 0.1 / wide_, 1 - (place.top + place.tall / 2) / high
                 figure.text(x, y, frame.rows[place.row], rotation=90, ha="center", va="center", fontsize=SMALL)
 
-    return Sketch(top, paint, frame.caption)
+    return Sketch(top, paint, frame.caption, scales="")
 
 
 @dataclass(frozen=True)

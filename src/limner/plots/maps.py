@@ -11,13 +11,27 @@ from ..core.plot_data import Grid, Quantity
 from ..scoring.compare import judges as compare_judges
 from .grids import OVERALL
 from .source import PlotChoice
-from .style import DIVERGING, NORMAL, PALE, SEQUENTIAL, SMALL, WIDTHS, Sketch, fit, fitted, wide, wrapped
+from .style import (
+    DIVERGING,
+    LINE,
+    NORMAL,
+    PALE,
+    SEQUENTIAL,
+    SMALL,
+    WIDTHS,
+    Sketch,
+    fit,
+    lines_of,
+    whole,
+    wide,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 ROW = 0.15
-NAMES = {"single": 1.0, "double": 1.75}
+NAMES = {"single": 1.2, "double": 2.3}
 TALLEST = 1.3
 """Inches that a column's name, written upwards, may take."""
 
@@ -48,15 +62,17 @@ def _signed(value: float) -> str:
 
 
 def _map(grid: Grid, width: str, ends: tuple[float, float], colours: str, text: Callable[[float], str]) -> Sketch:
-    names = fitted(grid.rows, NAMES[width], SMALL)
-    columns = [fit(column, TALLEST, SMALL) for column in grid.columns]
+    names = whole(grid.rows, NAMES[width])
+    left = max(wide(line, SMALL) for name in names for line in name.split("\n"))
+    columns = [fit(column, TALLEST, SMALL) + _count(grid, place) for place, column in enumerate(grid.columns)]
     # A map of few columns is no wider than it need be.
-    room = min((WIDTHS[width] - NAMES[width] - 0.15) / len(columns), 0.7)
+    room = min((WIDTHS[width] - left - 0.15) / len(columns), 0.7)
     turn, above = _turn(columns, room)
     told = [text(cell.value) for row in grid.cells for cell in row if cell.value is not None]
     fits = max((wide(each, SMALL) for each in told), default=0.0) < room - 0.03
-    label = wrapped(grid.label, WIDTHS[width] - NAMES[width] - 0.1, NORMAL)
-    height = above + ROW * len(names) + 0.5 + 0.12 * label.count("\n")
+    label = wrapped(grid.label, WIDTHS[width] - left - 0.1, NORMAL)
+    row = max(ROW, lines_of(names) * LINE + 0.03)
+    height = above + row * len(names) + 0.5 + 0.12 * label.count("\n")
 
     def paint(figure: FigureBase) -> None:
         panel = figure.subplots()
@@ -73,7 +89,13 @@ def _map(grid: Grid, width: str, ends: tuple[float, float], colours: str, text: 
         bar.set_label(label)
         _plain(bar)
 
-    return Sketch(height, paint, grid.caption)
+    return Sketch(height, paint, grid.caption, scales="colours linear")
+
+
+def _count(grid: Grid, place: int) -> str:
+    """How many questions a column rests on, where it is not the same for all."""
+    told = {grid.counted(n) for n in range(len(grid.columns))}
+    return f" ({grid.counted(place).replace(' ', '').replace('to', '–')})" if len(told) > 1 else ""
 
 
 def _plain(bar: Any) -> None:
@@ -86,8 +108,8 @@ def _plain(bar: Any) -> None:
 
 def _turn(columns: Sequence[str], room: float) -> tuple[int, float]:
     """How far the columns' names are turned to fit, and how many inches they are high."""
-    widths = [wide(column, SMALL) for column in columns]
-    return (0, 0.15) if max(widths) < room - 0.06 else (90, max(widths) + 0.1)
+    widths = [wide(line, SMALL) for column in columns for line in column.split("\n")]
+    return (0, 0.05 + LINE * lines_of(columns)) if max(widths) < room - 0.06 else (90, max(widths) + 0.1)
 
 
 def _cells(panel: Any, grid: Grid, ends: tuple[float, float], colours: str, empty: str = PALE) -> Any:
@@ -151,12 +173,11 @@ def _matrix(names: tuple[str, ...], found: dict[tuple[str, str], Quantity], labe
 def matrices(grids: tuple[Grid, Grid], width: str) -> Sketch:
     """Two triangles of judges by judges, each number with its interval where there is room."""
     down = 2 if width == "single" else 1
-    names = fitted(grids[0].rows, 1.1, SMALL)
-    columns = fitted(grids[0].columns, 1.1, SMALL)
+    names, columns = whole(grids[0].rows, 1.1), whole(grids[0].columns, 1.1)
     room = (WIDTHS[width] / (3 - down) - 1.25) / len(columns)
-    tall = max(0.17, min(0.36, room * 0.6))
+    tall = max(0.17, min(0.36, room * 0.6), lines_of(names) * LINE + 0.03)
     turn, below = _turn(columns, room)
-    height = down * (below + tall * len(names) + 0.3)
+    height = down * (below + tall * len(names) + 0.42)
 
     def paint(figure: FigureBase) -> None:
         axes = figure.subplots(down, 3 - down, squeeze=False).ravel()
@@ -168,9 +189,11 @@ def matrices(grids: tuple[Grid, Grid], width: str) -> Sketch:
             panel.set_yticks(range(len(names)), names)
             panel.set_xticks(range(len(columns)), columns, rotation=turn)
             panel.tick_params(length=0)
+            panel.set_xlabel("judge")
+            panel.set_ylabel("judge")
             panel.set_title(wrapped(grid.label, WIDTHS[width] / (3 - down) - 0.1, NORMAL), fontsize=NORMAL)
 
-    return Sketch(height, paint, grids[0].caption)
+    return Sketch(height, paint, grids[0].caption, scales="colours linear, from −1 to 1")
 
 
 def _with_ends(cell: Quantity, room: float, tall: float) -> str:

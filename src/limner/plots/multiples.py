@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.plot_data import Bands, Grid
-from .style import GREY, MARKERS, PALE, PALETTE, SMALL, WIDTHS, Sketch, fit, fitted, wide
+from .style import GREY, LINE, MARKERS, PALE, PALETTE, SMALL, WIDTHS, Sketch, fit, lines_of, whole, wide
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -41,8 +41,15 @@ def panels(
 def profiles(grid: Grid, width: str) -> Sketch:
     """One panel per painter: its line over the columns, with intervals; the others' lines grey behind it."""
     columns = [fit(column, 1.0, SMALL) for column in grid.columns]
+    # Where the columns rest on unlike questions, each says on how many; else each panel does.
+    told = [grid.counted(place) for place in range(len(columns))]
+    apart = len(set(told)) > 1
+    if apart:
+        columns = [f"{column} ({count.replace(' ', '')})" for column, count in zip(columns, told, strict=True)]
+    counts = [0 if apart else cells[0].n for cells in grid.cells]
     left = max(wide(column, SMALL) for column in columns) + 0.1
-    tall = max(0.5, 0.115 * len(columns))
+    # Many panels are lower, so that a page holds them.
+    tall = max(0.5, (0.115 if len(grid.rows) <= MANY else 0.1) * len(columns))
 
     def one(panel: Any, n: int) -> None:
         for m in range(len(grid.rows)):
@@ -60,7 +67,7 @@ def profiles(grid: Grid, width: str) -> Sketch:
         panel.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
         panel.tick_params(axis="y", length=0)
 
-    return _multiples(grid.rows, width, left, tall, one, grid.label, grid.caption)
+    return _multiples(grid.rows, width, left, tall, one, grid.label, grid.caption, counts)
 
 
 def _line(panel: Any, grid: Grid, row: int, colour: str, thick: float, marker: str | None = None) -> None:
@@ -77,11 +84,17 @@ def _multiples(
     one: Callable[[Any, int], None],
     label: str,
     caption: str,
+    counts: Sequence[int],
     legend: Callable[[FigureBase], None] | None = None,
 ) -> Sketch:
     down, across = rectangle(len(rows), ACROSS[width])
-    titles = fitted(rows, (WIDTHS[width] - left) / across - 0.1, SMALL)
-    height = down * (tall + 0.2) + 0.38 + (0.2 if legend else 0.0)
+    titles = whole(rows, (WIDTHS[width] - left) / across - 0.1)
+    if len(set(counts)) > 1:
+        titles = [f"{title}\nn = {count}" for title, count in zip(titles, counts, strict=True)]
+    elif counts[0]:
+        label = f"{label}; n = {counts[0]} in each panel"
+    more = sum(lines_of(titles[row * across : (row + 1) * across]) - 1 for row in range(down))
+    height = down * (tall + 0.2) + LINE * more + 0.38 + (0.2 if legend else 0.0)
 
     def paint(figure: FigureBase) -> None:
         for n, panel in panels(figure, titles, down, across):
@@ -121,4 +134,5 @@ def bands(frame: Bands, width: str) -> Sketch:
     label = f"{frame.label}; line: mean, band: middle half"
     # Many panels are lower, so that a page holds them and a long caption.
     tall = 0.75 if len(frame.rows) <= MANY else 0.65
-    return _multiples(frame.rows, width, 0.2, tall, one, label, frame.caption, legend)
+    counts = [max(len(dots) for dots in each) for each in frame.drawings]
+    return _multiples(frame.rows, width, 0.2, tall, one, label, frame.caption, counts, legend)

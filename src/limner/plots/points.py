@@ -6,6 +6,7 @@ A name's place is chosen so that it hides neither another name nor a point.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from math import cos, pi, sin
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from ..core.errors import UsageError
 from ..core.plot_data import Point, Points, Quantity, left_out, shown
 from ..scoring.costs import costs
 from .source import StoreSource, quantities
-from .style import GREY, INK, PALE, PALETTE, SEQUENTIAL, SMALL, Sketch, fitted, wide
+from .style import GREY, INK, LINE, PALE, PALETTE, SEQUENTIAL, SMALL, Sketch, lines_of, whole, wide
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -46,7 +47,7 @@ def cost(source: StoreSource) -> Points:
             "`limner run` notes what drawings of painters with a price cost, imported ones have none"
         )
     caption = source.caption + left_out(len(source.names) - len(found), "price or score not known")
-    label = "dollars for one drawing"
+    label = "dollars for one drawing (log scale)"
     return Points(tuple(found), label, shown(source.score), caption, money=True).with_front()
 
 
@@ -54,9 +55,11 @@ def points(frame: Points, width: str) -> Sketch:
     """See the module; where there is a front, a line joins those that no other painter beats."""
     keyed = len(frame.points) > NAMED or width == "single"
     across = 2 if width == "single" else 1
-    key = -(-len(frame.points) // across) * KEY_ROW if keyed else 0.0
     plane = 2.3 if width == "single" else 3.4
     room = 1.9 if not keyed else 1.6 if width == "double" else 1.05 if frame.colour else 1.25
+    names = whole([point.name for point in frame.points], room)
+    rows = _rows(names, across)
+    key = sum(rows) * KEY_ROW if keyed else 0.0
     height = plane + key if width == "single" else max(plane, key + 0.3)
 
     def paint(figure: FigureBase) -> Callable[[], None]:
@@ -67,23 +70,30 @@ def points(frame: Points, width: str) -> Sketch:
         else:
             panel, list_ = figure.subplots(1, 2, width_ratios=[4.9, 2.1])
         _plane(figure, panel, frame)
-        names = fitted([point.name for point in frame.points], room, SMALL)
         if keyed:
-            _key(list_, names, across)
-            names = [str(n) for n in range(1, len(names) + 1)]
+            _key(list_, names, across, rows)
+        written = [str(n) for n in range(1, len(names) + 1)] if keyed else names
         where = [(p.x.value or 0.0, p.y.value or 0.0) for p in frame.points]
-        return lambda: _name(panel, where, names)
+        return lambda: _name(panel, where, written)
 
-    return Sketch(height, paint, frame.caption)
+    scales = "dollars on a log scale, with 0 apart; scores linear" if frame.money else "axes linear"
+    return Sketch(height, paint, frame.caption, scales=scales)
 
 
-def _key(panel: Any, names: list[str], across: int) -> None:
-    panel.axis("off")
+def _rows(names: Sequence[str], across: int) -> list[float]:
+    """How high each row of a key is, in lines."""
     down = -(-len(names) // across)
+    return [float(max(lines_of([name]) for name in names[row::down])) for row in range(down)]
+
+
+def _key(panel: Any, names: Sequence[str], across: int, rows: Sequence[float]) -> None:
+    panel.axis("off")
+    down = len(rows)
+    ends = list(accumulate(rows))
     panel.set_xlim(0, across)
-    panel.set_ylim(down - 0.5, -0.5)
+    panel.set_ylim(ends[-1] - 0.5, -0.5)
     for n, name in enumerate(names):
-        x, y = n // down, n % down
+        x, y = n // down, ends[n % down] - rows[n % down] / 2 - 0.5
         panel.text(x + 0.11 / across, y, str(n + 1), ha="right", va="center", fontsize=SMALL, color=GREY)
         panel.text(x + 0.16 / across, y, name, ha="left", va="center", fontsize=SMALL)
 
@@ -136,25 +146,29 @@ def _set_dollars(panel: Any, prices: list[float]) -> None:
     panel.set_xlim(-least * 0.25 if free else least * 0.75, most * 1.7)
 
 
-def choose(points: Sequence[tuple[float, float]], widths: Sequence[float], inside: Box) -> list[tuple[float, float]]:
+def choose(
+    points: Sequence[tuple[float, float]], widths: Sequence[float], inside: Box, lines: Sequence[int] | None = None
+) -> list[tuple[float, float]]:
     """For each point the middle of its name: near it, inside the frame, and on nothing else where that can be.
 
     Args:
         points: Where they are, in points (1/72 inch).
         widths: How wide each name is.
         inside: The frame.
+        lines: How many lines each name has; one by default.
 
     >>> choose([(50, 50)], [20], (0, 0, 100, 100))
     [(65.0, 50.0)]
     """
     filled = [(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in points]
     found: list[tuple[float, float]] = [(0.0, 0.0)] * len(points)
+    high = [1 if lines is None else lines[n] for n in range(len(points))]
     # Those with the closest neighbours have the least choice, so they come first.
     order = sorted(range(len(points)), key=lambda n: _nearest(points, n))
     for n in order:
         best: tuple[float, float, float] | None = None
-        for middle in _places(points[n], widths[n]):
-            box = _box(middle, widths[n])
+        for middle in _places(points[n], widths[n], high[n]):
+            box = _box(middle, widths[n], high[n])
             bad = sum(_overlap(box, other) for other in filled) + 20 * _outside(box, inside)
             if best is None or bad < best[0] - 1e-9:
                 best = (bad, *middle)
@@ -162,7 +176,7 @@ def choose(points: Sequence[tuple[float, float]], widths: Sequence[float], insid
                 break
         assert best is not None
         found[n] = best[1:]
-        filled.append(_box(found[n], widths[n]))
+        filled.append(_box(found[n], widths[n], high[n]))
     return found
 
 
@@ -171,16 +185,16 @@ def _nearest(points: Sequence[tuple[float, float]], n: int) -> float:
     return min(((x - a) ** 2 + (y - b) ** 2 for m, (a, b) in enumerate(points) if m != n), default=0.0)
 
 
-def _places(point: tuple[float, float], width: float) -> list[tuple[float, float]]:
+def _places(point: tuple[float, float], width: float, lines: int = 1) -> list[tuple[float, float]]:
     x, y = point
-    return [
-        (x + cos(angle) * (far + width / 2), y + sin(angle) * (far + SMALL / 2 - 1)) for far in FAR for angle in AROUND
-    ]
+    high = SMALL / 2 - 1 + (lines - 1) * LINE * 36
+    return [(x + cos(angle) * (far + width / 2), y + sin(angle) * (far + high)) for far in FAR for angle in AROUND]
 
 
-def _box(middle: tuple[float, float], width: float) -> Box:
+def _box(middle: tuple[float, float], width: float, lines: int = 1) -> Box:
     x, y = middle
-    return x - width / 2 - 1.5, y - SMALL * 0.58, x + width / 2 + 1.5, y + SMALL * 0.58
+    high = SMALL * 0.58 + (lines - 1) * LINE * 36
+    return x - width / 2 - 1.5, y - high, x + width / 2 + 1.5, y + high
 
 
 def _overlap(one: Box, other: Box) -> float:
@@ -201,12 +215,12 @@ def _name(panel: Any, points: Sequence[tuple[float, float]], names: Sequence[str
     where = [(float(x) * scale, float(y) * scale) for x, y in panel.transData.transform(list(points))]
     edge = panel.get_window_extent()
     inside = (edge.x0 * scale + 1, edge.y0 * scale + 1, edge.x1 * scale - 1, edge.y1 * scale - 1)
-    widths = [wide(name, SMALL) * 72 for name in names]
-    chosen = choose(where, widths, inside)
+    widths = [max(wide(line, SMALL) for line in name.split("\n")) * 72 for name in names]
+    chosen = choose(where, widths, inside, [lines_of([name]) for name in names])
     # Over lines, below points.
     paper = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none"}
     for name, data, (x, y), (a, b), width in zip(names, points, where, chosen, widths, strict=True):
         gap = max(abs(x - a) - width / 2, abs(y - b) - SMALL / 2)
         line = {"arrowstyle": "-", "lw": 0.4, "color": GREY, "shrinkA": 0, "shrinkB": 2.5} if gap > LEADER else None
         panel.annotate(name, data, (a - x, b - y), textcoords="offset points", ha="center", va="center",
-                              fontsize=SMALL, arrowprops=line, zorder=2.5, bbox=paper)  # fmt: skip
+                              fontsize=SMALL, arrowprops=line, zorder=2.5, bbox=paper, linespacing=1.05)  # fmt: skip

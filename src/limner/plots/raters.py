@@ -10,9 +10,9 @@ from ..core.plot_data import Grid, Quantity, shown
 from ..scoring import Comparable, comparable
 from ..scoring.groups import find_groups, which_questions
 from ..tables.paper.facts import published_score
-from .rows import NAMES, set_rows
+from .rows import NAMES, named_rows
 from .source import PlotChoice, main_score, quantities, with_controls
-from .style import GREY, INK, MARKERS, PALE, PALETTE, SMALL, Sketch, fit, fitted
+from .style import GREY, INK, MARKERS, PALE, PALETTE, Sketch, broken, lines_of, whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -72,11 +72,11 @@ def _caption(exam: str, field: Comparable, judges: list[str], choice: PlotChoice
 
 def raters(grid: Grid, width: str) -> Sketch:
     """One row per painter, one mark with its interval per judge."""
-    names = fitted(grid.rows, NAMES[width], SMALL)
-    columns = fitted(grid.columns, 1.5, SMALL)
+    columns = whole(grid.columns, 1.5)
     row = max(0.14, STEP * len(columns) + 0.06)
+    rows = named_rows(grid.rows, NAMES[width], row)
     down = -(-(len(columns) + any(value is not None for value in grid.published)) // (2 if width == "single" else 4))
-    height = 0.45 + 0.14 * down + row * len(names)
+    height = 0.45 + 0.14 * down * lines_of(columns) + rows.height
     shift = STEP / row
 
     def paint(figure: FigureBase) -> None:
@@ -87,21 +87,23 @@ def raters(grid: Grid, width: str) -> Sketch:
             for n, cells in enumerate(grid.cells):
                 if (ends := cells[place].ends) is not None:
                     known = cells[place].value is not None
-                    panel.plot(ends, [n + off] * 2, color=colour if known else PALE, lw=0.9 if known else 1.6,
+                    panel.plot(ends, [rows.at[n] + off] * 2, color=colour if known else PALE, lw=0.9 if known else 1.6,
                                alpha=0.7, zorder=2, solid_capstyle="butt")  # fmt: skip
             found = [
-                (value, n + off) for n, cells in enumerate(grid.cells) if (value := cells[place].value) is not None
+                (value, rows.at[n] + off)
+                for n, cells in enumerate(grid.cells)
+                if (value := cells[place].value) is not None
             ]
             xs, ys = [value for value, _ in found], [y for _, y in found]
             panel.plot(xs, ys, marker, color=colour, ms=3.4, mec="white", mew=0.3, label=column, zorder=3)
-        told = [(value, n) for n, value in enumerate(grid.published) if value is not None]
+        told = [(value, rows.at[n]) for n, value in enumerate(grid.published) if value is not None]
         if told:
-            label = fit(f"paper: {grid.printed}" if grid.printed else "paper", 1.5, SMALL)
+            label = broken(f"paper: {grid.printed}" if grid.printed else "paper", 1.5)
             panel.plot([value for value, _ in told], [n for _, n in told], "D", mfc="none", mec=GREY, mew=0.7, ms=4.2,
                        label=label, zorder=2.5)  # fmt: skip
-        for n in range(1, len(names)):
-            panel.axhline(n - 0.5, color=PALE, lw=0.4)
-        set_rows(panel, names)
+        for end in rows.between:
+            panel.axhline(end, color=PALE, lw=0.4)
+        rows.set(panel)
         panel.grid(axis="y", visible=False)
         panel.set_xlabel(grid.label, color=INK)
         panel.set_xlim(-0.02 * grid.top, 1.02 * grid.top)

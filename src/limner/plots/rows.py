@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import UsageError
@@ -11,28 +13,62 @@ from ..core.plot_data import Grid, Histograms, Quantity, plain
 from ..scoring import Group
 from .multiples import panels, rectangle
 from .source import StoreSource
-from .style import GREY, MARKERS, PALE, PALETTE, SMALL, WIDTHS, Sketch, fitted, wrapped
+from .style import GREY, LINE, MARKERS, PALE, PALETTE, SMALL, WIDTHS, Sketch, lines_of, whole, wide, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 ROW = 0.125
 """Inches for one painter's row."""
-NAMES = {"single": 1.1, "double": 1.75}
-"""Inches that names may take."""
+NAMES = {"single": 1.3, "double": 2.3}
+"""Inches that a line of a name may take."""
 
 
-def set_rows(panel: Any, names: Sequence[str]) -> None:
-    """A row for each name, the first at the top."""
-    panel.set_yticks(range(len(names)), names)
-    panel.set_ylim(len(names) - 0.4, -0.6)
-    panel.tick_params(axis="y", length=0)
+@dataclass(frozen=True)
+class NamedRows:
+    """Rows with their whole names; a name of several lines makes its row higher.
+
+    Attributes:
+        at: The middle of each row, from the top, in rows of `inches`.
+        tall: How high each is, in the same.
+    """
+
+    names: tuple[str, ...]
+    at: tuple[float, ...]
+    tall: tuple[float, ...]
+    inches: float
+
+    @property
+    def height(self) -> float:
+        """Inches that all of them take."""
+        return sum(self.tall) * self.inches
+
+    def set(self, panel: Any) -> None:
+        """Write them beside a panel, the first at the top."""
+        panel.set_yticks(self.at, self.names, linespacing=1.05)
+        panel.set_ylim(sum(self.tall) - 0.4, -0.6)
+        panel.tick_params(axis="y", length=0)
+
+    @property
+    def between(self) -> list[float]:
+        """Where one row ends and the next begins."""
+        return [at + tall / 2 for at, tall in zip(self.at[:-1], self.tall[:-1], strict=True)]
 
 
-def _set_notes(panel: Any, notes: Sequence[str]) -> None:
+def named_rows(names: Sequence[str], room: float, inches: float) -> NamedRows:
+    """Rows of at least so many inches, for names in lines of `room`."""
+    labels = whole(names, room)
+    tall = [max(1.0, ((label.count("\n") + 1) * LINE + 0.03) / inches) for label in labels]
+    tall = [1.0 if "\n" not in label else high for label, high in zip(labels, tall, strict=True)]
+    ends = list(accumulate(tall))
+    at = [end - high / 2 - 0.5 for end, high in zip(ends, tall, strict=True)]
+    return NamedRows(tuple(labels), tuple(at), tuple(tall), inches)
+
+
+def _set_notes(panel: Any, rows: NamedRows, notes: Sequence[str]) -> None:
     """Words at the rows' right ends."""
     right = panel.secondary_yaxis("right")
-    right.set_yticks(range(len(notes)), notes, fontsize=SMALL)
+    right.set_yticks(rows.at, notes, fontsize=SMALL)
     right.tick_params(length=0)
     right.spines["right"].set_visible(False)
 
@@ -45,17 +81,17 @@ def _legend(figure: FigureBase, panel: Any, width: str) -> None:
 def dots(grid: Grid, width: str) -> Sketch:
     """One panel per column, one row per painter: a dot with its interval."""
     down, across = rectangle(len(grid.columns), {"single": 3, "double": 6}[width])
-    names = fitted(grid.rows, NAMES[width], SMALL)
-    room = (WIDTHS[width] - NAMES[width]) / across - 0.08
-    titles = [wrapped(column, room, SMALL) for column in grid.columns]
-    lines = max(title.count("\n") + 1 for title in titles)
-    height = down * (0.12 + 0.11 * lines + ROW * len(names)) + 0.4
+    rows = named_rows(grid.rows, NAMES[width], ROW)
+    left = max(wide(line, SMALL) for name in rows.names for line in name.split("\n"))
+    room = (WIDTHS[width] - left - 0.1) / across - 0.08
+    titles = [f"{wrapped(column, room, SMALL)}\n{grid.counted(place)}" for place, column in enumerate(grid.columns)]
+    height = down * (0.12 + 0.11 * lines_of(titles) + rows.height) + 0.4
 
     def paint(figure: FigureBase) -> None:
         for place, panel in panels(figure, titles, down, across):
             for row, cells in enumerate(grid.cells):
-                _dot(panel, row, cells[place], GREY if grid.rows[row] in grid.controls else PALETTE[0])
-            set_rows(panel, names)
+                _dot(panel, rows.at[row], cells[place], GREY if grid.rows[row] in grid.controls else PALETTE[0])
+            rows.set(panel)
             panel.set_xlim(-0.03 * grid.top, 1.03 * grid.top)
             panel.set_xticks([0, grid.top / 2, grid.top])
             # The numbers at an axis' ends stay inside their panel, so that neighbours do not touch.
@@ -103,8 +139,8 @@ def _kinds(group: Group) -> tuple[Counter[str], int]:
 
 def kinds(grid: Grid, width: str) -> Sketch:
     """One row per painter, one mark per kind of failure, the count at the right."""
-    names = fitted(grid.rows, NAMES[width], SMALL)
-    height = 0.75 + ROW * len(names)
+    rows = named_rows(grid.rows, NAMES[width], ROW)
+    height = 0.75 + rows.height
 
     def paint(figure: FigureBase) -> None:
         panel = figure.subplots()
@@ -113,17 +149,17 @@ def kinds(grid: Grid, width: str) -> Sketch:
             found = [(value, n) for n, row in enumerate(grid.cells) if (value := row[place].value) is not None]
             # Kinds with the same share stand a little apart, so that none hides another.
             shift = (place - (len(grid.columns) - 1) / 2) * 0.16
-            xs, ys = [value for value, _ in found], [n + shift for _, n in found]
+            xs, ys = [value for value, _ in found], [rows.at[n] + shift for _, n in found]
             marker, colour = MARKERS[place % len(MARKERS)], PALETTE[place % len(PALETTE)]
             panel.plot(xs, ys, marker, color=colour, ms=3.4, mec="white", mew=0.3, label=column, clip_on=False)
-        set_rows(panel, names)
+        rows.set(panel)
         end = (1.0 if most > 0.5 else most * 1.1) or 1.0
         panel.set_xlim(-0.02 * end, end)
         panel.set_xlabel(grid.label)
         panel.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}" if most > 0.1 else f"{value:.1%}")
         panel.locator_params(axis="x", nbins=5)
         if grid.notes:
-            _set_notes(panel, grid.notes)
+            _set_notes(panel, rows, grid.notes)
         _legend(figure, panel, width)
 
     return Sketch(height, paint, grid.caption)
@@ -131,9 +167,8 @@ def kinds(grid: Grid, width: str) -> Sketch:
 
 def histograms(frame: Histograms, width: str) -> Sketch:
     """One small histogram per painter, one below the other, with the two marks and the share beyond the first."""
-    names = fitted(frame.rows, NAMES[width], SMALL)
-    row = 0.34 if len(names) <= 12 else 0.24
-    height = 0.75 + row * len(names)
+    rows = named_rows(frame.rows, NAMES[width], 0.34 if len(frame.rows) <= 12 else 0.24)
+    height = 0.75 + rows.height
 
     def paint(figure: FigureBase) -> None:
         import numpy as np
@@ -145,15 +180,17 @@ def histograms(frame: Histograms, width: str) -> Sketch:
         for n, counts in enumerate(frame.counts):
             heights, _ = np.histogram(counts, edges)
             tall = 0.88 * heights / heights.max() if heights.any() else heights * 0.0
-            panel.stairs(n + 0.45 - tall, edges, baseline=n + 0.45, fill=True, color=PALETTE[5], alpha=0.8)
-            panel.axhline(n + 0.45, color=PALE, lw=0.5)
+            foot = rows.at[n] + 0.45
+            panel.stairs(foot - tall, edges, baseline=foot, fill=True, color=PALETTE[5], alpha=0.8)
+            panel.axhline(foot, color=PALE, lw=0.5)
         for mark, line, colour in zip(frame.marks, ("--", ":"), (PALETTE[1], PALETTE[6]), strict=True):
             panel.axvline(mark, ls=line, color=colour, lw=0.9, label=f"{mark:g} {frame.unit}")
-        set_rows(panel, names)
+        rows.set(panel)
         panel.grid(axis="y", visible=False)
         panel.set_xlim(0, end)
-        panel.set_xlabel(f"{frame.unit} in a drawing")
-        _set_notes(panel, [f"{first:.0%}" for first, _ in frame.above])
+        panel.set_xlabel(f"{frame.unit} in a drawing; height: share of the painter's drawings")
+        pairs = zip(frame.above, frame.counts, strict=True)
+        _set_notes(panel, rows, [f"{first:.0%} (n={len(counts)})" for (first, _), counts in pairs])
         panel.set_title(f"above {frame.marks[0]:g}", loc="right", fontsize=SMALL)
         _legend(figure, panel, width)
 

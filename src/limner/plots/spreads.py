@@ -10,9 +10,9 @@ from ..core.plot_data import Spread, abstained, left_out, shown
 from ..core.protocol import Score
 from ..scoring import MET, Entry
 from ..scoring.parts import shares
-from .rows import NAMES, set_rows
+from .rows import NAMES, named_rows
 from .source import StoreSource
-from .style import GREY, INK, PALETTE, SMALL, Sketch, fitted
+from .style import GREY, INK, PALETTE, SMALL, Sketch
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -56,20 +56,20 @@ def _abstained(source: StoreSource, chosen: Sequence[Score]) -> str:
 
 def violins(frame: Spread, width: str) -> Sketch:
     """One panel per score: each painter's drawings as a shape, with quartiles, median and mean."""
-    names = fitted(frame.rows, NAMES[width], SMALL)
     down, across = (len(frame.scores), 1) if width == "single" else (1, len(frame.scores))
-    row = 0.19 if len(names) <= 12 else 0.155
-    height = down * (0.42 + row * len(names)) + 0.2
+    rows = named_rows(frame.rows, NAMES[width], 0.19 if len(frame.rows) <= 12 else 0.155)
+    height = down * (0.54 + rows.height) + 0.2
 
     def paint(figure: FigureBase) -> None:
         axes = figure.subplots(down, across, sharey=True, squeeze=False).ravel()
         for panel, name, top, score in zip(axes, frame.scores, frame.tops, frame.values, strict=True):
             for n, values in enumerate(score):
-                _violin(panel, n, values, GREY if frame.rows[n] in frame.controls else PALETTE[5])
-            set_rows(panel, names)
+                _violin(panel, rows.at[n], values, GREY if frame.rows[n] in frame.controls else PALETTE[5])
+            rows.set(panel)
             panel.set_xlim(-0.02 * top, 1.02 * top)
             panel.set_xticks([0, top / 4, top / 2, 3 * top / 4, top])
             panel.set_xlabel(name)
+            panel.set_title(_counted(score), fontsize=SMALL)
         from matplotlib.lines import Line2D
 
         legend = [
@@ -82,7 +82,13 @@ def violins(frame: Spread, width: str) -> Sketch:
     return Sketch(height, paint, frame.caption)
 
 
-def _violin(panel: Any, row: int, values: Sequence[float], colour: str) -> None:
+def _counted(values: Sequence[Sequence[float]]) -> str:
+    counts = sorted({len(each) for each in values if each})
+    said = " to ".join(dict.fromkeys(str(count) for count in (*counts[:1], *counts[-1:])))
+    return f"n = {said} drawings a painter"
+
+
+def _violin(panel: Any, row: float, values: Sequence[float], colour: str) -> None:
     import numpy as np
 
     if not values:

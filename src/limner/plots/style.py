@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -87,12 +88,19 @@ class Sketch:
         paint: Draws it; may give back what is to be done when everything has its place, such as setting labels.
         caption: What stands below it.
         label: What all its panels have on their horizontal axis.
+        scales: Which axes are linear and which are not, said in the caption; nothing where there is no axis of numbers.
     """
 
     height: float
     paint: Callable[[FigureBase], Callable[[], None] | None]
     caption: str
     label: str | None = None
+    scales: str = "axes linear"
+
+    @property
+    def said(self) -> str:
+        """The caption with the scales."""
+        return f"{self.caption} · {self.scales}" if self.scales else self.caption
 
 
 @contextmanager
@@ -142,19 +150,35 @@ def fit(name: str, inches: float, size: float) -> str:
     return f"{name[:2]}…{name[-1:]}"
 
 
-def fitted(names: Sequence[str], inches: float, size: float) -> list[str]:
-    """Names that all fit and still differ; a provider before the slash goes first, where nobody needs it.
+BREAKS = re.compile(r"[^\s/\-_+,\[\]=?&.:]*[\s/\-_+,\[\]=?&.:]*")
+"""A piece of a name with the sign behind it after which a line may end."""
+LINE = SMALL * 1.15 / 72
+"""Inches from a line of a name to the next."""
 
-    A name that would look like another one has its number behind it.
-    """
+
+def broken(name: str, inches: float, size: float = SMALL) -> str:
+    """The whole name in lines of so many inches, ended behind a sign where that can be."""
+    lines = [""]
+    for piece in BREAKS.findall(name):
+        if lines[-1] and wide((lines[-1] + piece).rstrip(), size) > inches:
+            lines.append("")
+        for letter in piece:
+            if lines[-1] and wide(lines[-1] + letter, size) > inches and not letter.isspace():
+                lines.append("")
+            lines[-1] += letter
+    return "\n".join(line.strip() for line in lines if line.strip())
+
+
+def whole(names: Sequence[str], inches: float, size: float = SMALL) -> list[str]:
+    """Names in full, long ones in several lines; a provider before the slash is left out where nobody needs it."""
     bare = [short_row_name(name) for name in names]
     used = bare if len(set(bare)) == len(set(names)) else list(names)
-    short = [fit(name, inches, size) for name in used]
-    for n, label in enumerate(short):
-        if short.count(label) > 1 and len(set(used)) == len(used):
-            end = f" #{n + 1}"
-            short[n] = fit(used[n], inches - wide(end, size), size) + end
-    return short
+    return [broken(name, inches, size) for name in used]
+
+
+def lines_of(names: Sequence[str]) -> int:
+    """How many lines the longest of some names has."""
+    return max((name.count("\n") + 1 for name in names), default=1)
 
 
 def wrapped(text: str, inches: float, size: float = SMALL) -> str:
@@ -206,7 +230,7 @@ def compose(sketches: Sequence[Sketch], width: str) -> Any:
     with look():
         from matplotlib.figure import Figure
 
-        captions = [wrapped(sketch.caption, inches - 0.12) for sketch in sketches]
+        captions = [wrapped(sketch.said, inches - 0.12) for sketch in sketches]
         heights = [
             sketch.height + (caption.count("\n") + 1) * SMALL * 1.25 / 72 + 0.05
             for sketch, caption in zip(sketches, captions, strict=True)

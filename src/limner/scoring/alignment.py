@@ -19,8 +19,7 @@ from . import MET, Group
 from .groups import find_groups, stored_exam
 from .parts import score_parts, values_of
 from .preferences import PEOPLE, preferences
-from .stats import Measure, spearman
-from .stats.weights import pearson
+from .stats import Correlation, correlate
 
 WON = "pairs won"
 RANK = "rank"
@@ -58,17 +57,12 @@ class Alignment:
     asked: str
     points: tuple[AlignedPoint, ...]
 
-    def measure(self, name: str) -> Measure:
-        """``pearson`` or ``spearman`` over the points."""
+    def measure(self, name: str) -> Correlation:
+        """``pearson`` or ``spearman`` over the points; the interval is over painters."""
         one, other = [p.people for p in self.points], [p.evaluator for p in self.points]
         if len(one) < LEAST:
-            return Measure(None, len(one), f"fewer than {LEAST} points")
-        if name == "spearman":
-            return spearman(one, other)
-        import numpy as np
-
-        value = pearson(np.array(one), np.array(other))
-        return Measure(None, len(one), "all have the same score") if np.isnan(value) else Measure(value, len(one))
+            return Correlation(None, n=len(one), reason=f"fewer than {LEAST} points")
+        return correlate(one, other, [p.painter for p in self.points], keys=[p.value for p in self.points])[name]
 
 
 class _Field:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,16 +28,29 @@ def score_parts(entries: Sequence[Entry], protocol: Protocol[Any]) -> Parts:
     return parts
 
 
+class RowParts(NamedTuple):
+    """What one marking of a drawing adds to the numbers: numerator and denominator of each."""
+
+    question: str
+    cluster: str
+    parts: Mapping[str, tuple[float, float]]
+
+
 def row_parts(rows: Sequence[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
     """Numerators and denominators, and how many rows have each number.
 
     Repeats and seeds of a question are averaged within it first.
     """
-    questions: dict[str, list[dict[str, tuple[float, float]]]] = {}
+    return gathered(RowParts(row.question.id, protocol.cluster(row.question), protocol.parts(row)) for row in rows)
+
+
+def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
+    """The same from what each row adds."""
+    questions: dict[str, list[Mapping[str, tuple[float, float]]]] = {}
     home: dict[str, str] = {}
     for row in rows:
-        questions.setdefault(row.question.id, []).append(protocol.parts(row))
-        home[row.question.id] = protocol.cluster(row.question)
+        questions.setdefault(row.question, []).append(row.parts)
+        home[row.question] = row.cluster
     clusters = {name: place for place, name in enumerate(sorted(set(home.values())))}
     places = {question: clusters[name] for question, name in home.items()}
     settled = Counter(name for members in questions.values() for member in members for name in member)
@@ -78,10 +91,18 @@ def met_parts(many: Sequence[Sequence[Entry]], protocol: Protocol[Any]) -> list[
 
     Repeats and seeds of a question are averaged criterion by criterion. The clusters are those of `score_parts`.
     """
-    tables = [_met(entries, protocol) for entries in many]
+    clusters = {protocol.cluster(entry.question) for entries in many for entry in entries}
+    return met_of([_met(entries, protocol) for entries in many], clusters)
+
+
+MetTable = Mapping[tuple[str, str, str], Sequence[float]]
+"""Cluster, question and criterion -> the share of the best value that each marking gave."""
+
+
+def met_of(tables: Sequence[MetTable], clusters: Iterable[str]) -> list[Parts]:
+    """`met_parts` from the shares themselves."""
     shared = set.intersection(*(set(table) for table in tables)) if tables else set()
-    clusters = sorted({protocol.cluster(entry.question) for entries in many for entry in entries})
-    places = {cluster: place for place, cluster in enumerate(clusters)}
+    places = {cluster: place for place, cluster in enumerate(sorted(clusters))}
     found: list[Parts] = []
     for table in tables:
         numerators, bottoms = np.zeros(len(places)), np.zeros(len(places))
@@ -93,7 +114,6 @@ def met_parts(many: Sequence[Sequence[Entry]], protocol: Protocol[Any]) -> list[
 
 
 def _met(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[tuple[str, str, str], list[float]]:
-    """Cluster, question and criterion -> the share of the best value that each marking gave."""
     found: dict[tuple[str, str, str], list[float]] = {}
     for entry in entries:
         cluster = protocol.cluster(entry.question)

@@ -14,6 +14,7 @@ from ..scoring.places import lead
 from ..scoring.standings import fewer_standings
 from ..scoring.stats import LEAST, rank_intervals
 from .inventory import Inventory
+from .pair_data import TESTED, pair_tests
 
 DEEPEST = 1
 """So often whoever cuts the common questions can be left out, one after the other."""
@@ -29,7 +30,7 @@ class BoardRows:
         rows: The best first, controls last.
         notes: What a reader must know of the comparison, for each choice of the questions it is made on.
         ranks: Score -> row -> best and worst place that the common questions leave open.
-        comparison: Who can be told from whom by the leading score; None where nobody is to be compared.
+        comparison: Who can be told from whom by the leading score; None where nobody is to be compared, or too many.
         left_out: The rows that are left out, by name.
     """
 
@@ -75,7 +76,9 @@ def _told(rows: Sequence[Standing], inventory: Inventory) -> Comparison | None:
     score = lead(rows, columns(inventory.protocol))
     rivals = sum(not group.control for group in rows[0].compared.groups)
     known = {each.name for each in inventory.protocol.scored}
-    return None if score is None or rivals < 2 or score.name not in known else painters_of(rows, score)
+    if score is None or rivals < 2 or score.name not in known or pair_tests(rows[0].compared) > TESTED:
+        return None
+    return painters_of(rows, score)
 
 
 def _ranks(compared: Comparable) -> dict[str, dict[RowKey, tuple[int, int]]]:

@@ -121,7 +121,7 @@ def build(
             pictures.close()
         watch("pages")
         feet = [exam.write(pictures) for exam in made]
-        write_boxes(opened, _wanted(made))
+        write_boxes(opened, _wanted(made), {image for each in inventories for image in each.references})
         _write(folder, made, feet, slugs, store_name(opened))
         for exam in made:
             _write_certificates(folder / "exams" / slugs[exam.inventory.name], exam, opened)

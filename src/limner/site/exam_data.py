@@ -45,7 +45,9 @@ class ExamData:
     def judge(self, evaluators: Iterable[Evaluator]) -> None:
         """Take these evaluators' marks; at least the numbers must be there before `write`."""
         # The numbers of tables stand in addresses that readers keep.
-        for evaluator in sorted(evaluators, key=lambda each: each.order):
+        ordered = sorted(evaluators, key=lambda each: each.order)
+        self.judges.pairs.several = len(ordered) > 1
+        for evaluator in ordered:
             self.judges.add(evaluator)
             self.chunks.flush()
 
@@ -59,6 +61,7 @@ class ExamData:
         write_gallery(inventory, judges, pictures, chunks)
         write_questions(inventory, judges, pictures, chunks)
         write_painters(inventory, judges, pictures, chunks)
+        judges.pairs.write(len(judges.tables))
         failures = write_failures(judges, self._failed, chunks)
         self.body = self._exam(failures.total(), write_differences(inventory, judges, chunks))
         chunks.add("exam", self.body)

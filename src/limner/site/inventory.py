@@ -179,6 +179,11 @@ class Inventory:
             if (slot := self.slots.get(drawing.id)) is not None:
                 yield slot, drawing
 
+    @property
+    def references(self) -> set[str]:
+        """The reference images that are there."""
+        return {q.reference.sha256 for q in self.questions if q.reference and q.reference.sha256}
+
     def shown(self) -> set[tuple[str, int]]:
         """Every image of a drawing or a reference, with the number of the question on whose page it stands."""
         found = {(slot.image, slot.question) for slot in self.slots.values()}

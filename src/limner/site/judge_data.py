@@ -10,7 +10,7 @@ from typing import Any
 from ..calls import digest
 from ..core.evaluator import Evaluator
 from ..core.marks import Criterion
-from ..scoring import Entry, Group, Standing, Which, load_groups
+from ..scoring import Entry, Group, Standing, Which, comparable, load_groups
 from ..scoring.costs import marking_cost
 from ..scoring.deviations import deviations
 from ..tables.paper import known as layouts
@@ -18,6 +18,7 @@ from .boards import BoardRows, RowKey, boards
 from .chunks import Chunks
 from .faults import Faults
 from .inventory import DrawingSlot, Inventory
+from .pair_data import PairData
 from .private import no_folders
 
 LONGEST = 4000
@@ -75,6 +76,7 @@ class JudgeData:
         decided: By table: for every drawing how many criteria were decided, summed over repeats.
         vectors: By drawing: its markings as table, repeat and one byte for each criterion.
         failures: Drawings that could not be marked: table, slot, kind, detail.
+        pairs: Every two painters, seeds and judges, for the page that compares.
     """
 
     def __init__(self, inventory: Inventory, chunks: Chunks) -> None:
@@ -85,6 +87,7 @@ class JudgeData:
         self.vectors: dict[int, list[tuple[int, int, bytes]]] = {}
         self.failures: list[tuple[int, DrawingSlot, str, str]] = []
         self.faults = Faults()
+        self.pairs = PairData(inventory, chunks)
         self._versions: set[str] = set()
 
     def add(self, evaluator: Evaluator) -> None:
@@ -100,6 +103,10 @@ class JudgeData:
         self.decided.append(array("L", [0]) * len(inventory.slots))
         table.boards = boards(inventory, groups)
         table.cost = marking_cost(entry for group in groups for entry in group.entries)
+        own = table.rows[0].compared
+        side = own if own.on == "common" else comparable(groups, inventory.protocol, "common")
+        told = table.boards[0].comparison if side is own else None
+        self.pairs.add(table.number, side, groups, told)
         asked = questions_of(inventory.kind.name)
         for group in groups:
             table.differs[group.painter, group.strategy] = deviations(inventory.kind, group, terms.reading, asked)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
+from ..core.errors import StoreError
+from ..core.images import BadImage, inspect
 from ..store import Store
 from ..store.schema import attempts, calls, evidence
 from .chunks import Chunks
@@ -18,10 +20,16 @@ Wanted = Mapping[str, Sequence[tuple[Chunks, str]]]
 """Image -> the questions on whose pages it is shown, each with where its data goes."""
 
 
-def write_boxes(store: Store, wanted: Wanted) -> int:
+def write_boxes(store: Store, wanted: Wanted, unsized: Container[str] = ()) -> int:
     """Write the boxes of all pictures that have some; returns how many pictures that are.
 
     They go to files of their own, loaded when a reader asks for them; the question's own file says how many there are.
+
+    Args:
+        store: Where what was measured lies.
+        wanted: The pictures.
+        unsized: Those whose sizes no drawing tells: references. Boxes are in a picture's own pixels, and a site may
+            show it scaled down.
     """
     seen = set()
     for image, sort, backend, boxes in _found(store):
@@ -29,10 +37,21 @@ def write_boxes(store: Store, wanted: Wanted) -> int:
             continue
         seen.add((image, sort))
         body = {"image": image, "sort": sort, "backend": backend[:200], "boxes": boxes[:MOST], "count": len(boxes)}
+        told: dict[str, Any] = {"image": image, "sort": sort, "count": len(boxes)}
+        if image in unsized and (size := _size(store, image)):
+            told["size"] = size
         for chunks, key in wanted[image]:
             chunks.add(f"boxes/{key}", body)
-            chunks.add(f"q/{key}", {"boxes": {"image": image, "sort": sort, "count": len(boxes)}})
+            chunks.add(f"q/{key}", {"boxes": told})
     return len({image for image, _ in seen})
+
+
+def _size(store: Store, image: str) -> list[int] | None:
+    try:
+        info = inspect(store.blobs.get(image))
+    except (BadImage, StoreError, OSError):
+        return None  # It cannot be shown either.
+    return [info.width, info.height]
 
 
 def _found(store: Store) -> Iterator[tuple[str, str, str, list[Any]]]:

@@ -24,18 +24,22 @@ POLICY = (
 VENDOR = ("preact", "hooks", "htm", "table-core")
 SCRIPTS = ("base", "parts", "tables")
 MORE = {
-    "question": ("drawings", "closer"),
+    "question": ("drawings", "viewer", "closer"),
     "leaderboard": ("columns",),
     "judges": ("agreement",),
+    "compare": ("drawings", "viewer", "closer", "two"),
     "differences": ("agreement",),
 }
 """Scripts that one page alone is made of, before its own."""
+STYLES = {"question": ("viewer",), "compare": ("viewer", "compare")}
+"""Styles that one page alone has, beside those of all."""
 PAGES = {
     "leaderboard": ("index.html", "Leaderboard"),
     "painter": ("painter.html", "Painters"),
     "judges": ("judges.html", "Judges"),
     "questions": ("questions.html", "Questions"),
     "gallery": ("gallery.html", "Gallery"),
+    "compare": ("compare.html", "Compare"),
     "differences": ("differences.html", "Differences"),
     "failures": ("failures.html", "Failures"),
     "question": ("question.html", ""),
@@ -138,6 +142,9 @@ def _page(title: str, page: str, root: str, built: float, head: str, foot: str) 
     build = format(int(built), "x")  # Files of two builds must not be mixed by a browser that remembers the older.
     scripts = [f"vendor/{name}" for name in VENDOR] + [*SCRIPTS, *MORE.get(page, ()), page]
     tags = "\n".join(f'<script defer src="{root}static/{name}.js?v={build}"></script>' for name in scripts)
+    styles = "\n".join(
+        f'<link rel="stylesheet" href="{root}static/{name}.css?v={build}">' for name in ("site", *STYLES.get(page, ()))
+    )
     return f"""<!doctype html>
 <html lang="en" data-page="{page}" data-root="{root}" data-built="{build}">
 <head>
@@ -148,7 +155,7 @@ def _page(title: str, page: str, root: str, built: float, head: str, foot: str) 
 <meta name="color-scheme" content="light dark">
 <title>{text(title)}</title>
 <link rel="icon" href="{root}static/icon.svg">
-<link rel="stylesheet" href="{root}static/site.css?v={build}">
+{styles}
 {tags}
 </head>
 <body>

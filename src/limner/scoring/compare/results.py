@@ -228,23 +228,27 @@ def runs(names: Sequence[str], apart: Callable[[str, str], bool]) -> list[tuple[
     return found
 
 
-def pair_of(one: Place, other: Place, both: Paired, asked: float | None, per_cluster: float) -> Pair:
+def pair_of(one: str, other: str, both: Paired, asked: float | None, per_cluster: float) -> Pair:
     """A pair as it stands before the correction; a cluster has `per_cluster` questions, which are what is paid for."""
     gap = asked if asked is not None else both.difference.value
     needed = questions_needed(both.deviation, gap)
     if needed.value is not None:
         needed = Measure(float(ceil(needed.value * per_cluster)), needed.n)
-    return Pair(one.name, other.name, both.difference, both.p, None, both.effect, both.differing, gap, needed, None, "")
+    return Pair(one, other, both.difference, both.p, None, both.effect, both.differing, gap, needed, None, "")
 
 
 def corrected(found: Sequence[Comparison]) -> list[Comparison]:
     """The same with p corrected over all pairs of all comparisons that are shown together, and the verdicts."""
-    flat = holm([pair.p.value for comparison in found for pair in comparison.pairs])
-    tests, rest = sum(p is not None for p in flat), iter(flat)
-    return [
-        replace(comparison, tests=tests, pairs=tuple(_judged(pair, next(rest), tests) for pair in comparison.pairs))
-        for comparison in found
-    ]
+    flat = judged([pair for comparison in found for pair in comparison.pairs])
+    tests, rest = sum(pair.p_holm is not None for pair in flat), iter(flat)
+    return [replace(comparison, tests=tests, pairs=tuple(next(rest) for _ in comparison.pairs)) for comparison in found]
+
+
+def judged(pairs: Sequence[Pair]) -> list[Pair]:
+    """The same pairs with p corrected over all of them, and the verdicts."""
+    flat = holm([pair.p.value for pair in pairs])
+    tests = sum(p is not None for p in flat)
+    return [_judged(pair, p, tests) for pair, p in zip(pairs, flat, strict=True)]
 
 
 def _judged(pair: Pair, p: float | None, tests: int) -> Pair:

@@ -9,7 +9,7 @@ from .agreement import FORMS, MarkAgreement, cohen_kappa, icc, krippendorff_alph
 from .clustered import ClusteredShare, clustered_gap, clustered_share, sequential_moves
 from .correlation import MEASURES, Correlation, correlate
 from .exchange import exchange_p, shapes
-from .paired import POWER, Paired, paired, questions_needed, spread_of_differences
+from .paired import POWER, Paired, difference_interval, paired, questions_needed, spread_of_differences
 from .permutation import holm, sign_flip
 from .proportion import wilson
 from .ranks import RankInterval, kendall, ordinal, rank_agreement, rank_intervals, spearman, spearman_spread
@@ -43,6 +43,7 @@ __all__ = [
     "clustered_share",
     "cohen_kappa",
     "correlate",
+    "difference_interval",
     "exchange_p",
     "flips",
     "holm",

@@ -63,15 +63,40 @@ def paired(
     if gap is None:
         missing = Measure(None, 0, NO_SCORE)
         return Paired(Interval(), missing, missing, 0, None)
-    if drawn is None:
-        first, second = spreads([one, other], derive)
-        drawn = first[name], second[name]
     differences = spread_of_differences(one, other, name, derive)
     n = len(differences)
-    found = _widened(interval(gap, drawn[0] - drawn[1], n), top)
+    found = difference_interval(one, other, name, derive, drawn, top, n)
     p, differing = exchanged(one, other, name, derive, tests)
     deviation = float(differences.std(ddof=1)) if n > 1 else None
     return Paired(found, p, _effect(gap, deviation, n), differing, deviation)
+
+
+def difference_interval(
+    one: Parts,
+    other: Parts,
+    name: str = "value",
+    derive: Derive = dict,
+    drawn: tuple[Floats, Floats] | None = None,
+    top: float | None = None,
+    n: int | None = None,
+) -> Interval:
+    """The first one's number less the second's with its interval alone, which takes less time than `paired`.
+
+    `n` is how many clusters show a difference of their own, where that is known already.
+
+    >>> from limner.scoring.stats import as_parts
+    >>> difference_interval(as_parts([3, 5, 4, 6]), as_parts([1, 2, 2, 2]))
+    Interval(value=2.75, low=None, high=None, n=4)
+    """
+    gap = difference(one, other, name, derive)
+    if gap is None:
+        return Interval()
+    if drawn is None:
+        first, second = spreads([one, other], derive)
+        drawn = first[name], second[name]
+    if n is None:
+        n = len(spread_of_differences(one, other, name, derive))
+    return _widened(interval(gap, drawn[0] - drawn[1], n), top)
 
 
 def _widened(found: Interval, top: float | None) -> Interval:

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { html, Name, Mark, Pic, Choice, Check, Long, Graph, Picture, Scores, differs } = L;
+  const { html, Name, Mark, Pic, Choice, Check, Long, Graph, Scores, differs, Pane, ZoomButtons, Keys } = L;
   const { useState, useEffect, useRef } = preactHooks;
 
   const layerName = (sort) => (sort === "ocr" ? "Text that OCR read" : L.words(sort));
@@ -121,18 +121,19 @@
       </details>`}`;
   }
 
-  function Layers({ sorts, mine, layers, setLayers, picture }) {
+  function Layers({ sorts, mine, layers, setLayers }) {
     const count = (sort) => mine.find((one) => one.sort === sort)?.count;
     const name = (sort) => layerName(sort) + (count(sort) == null ? "" : ` (${count(sort)})`);
-    const read = mine.filter((found) => layers.has(found.sort) && found.sort === "ocr");
     return html`<div class="checks">
-        ${sorts.map(
-          (sort) =>
-            html`<${Check} name=${name(sort)} on=${layers.has(sort)} onChange=${(on) => setLayers(sort, on)} />`,
-        )}
-        ${picture && picture.large && html`<a href=${L.large(picture)}>Full size</a>`}
-      </div>
-      ${read.map(
+      ${sorts.map(
+        (sort) => html`<${Check} name=${name(sort)} on=${layers.has(sort)} onChange=${(on) => setLayers(sort, on)} />`,
+      )}
+    </div>`;
+  }
+
+  function Lines({ mine, layers }) {
+    const read = mine.filter((found) => layers.has(found.sort) && found.sort === "ocr");
+    return html`${read.map(
         (found) => html`<details class="box">
           <summary>The ${L.many(found.count, "line")} in words</summary>
           <ol>
@@ -174,24 +175,39 @@
         )}`;
   }
 
-  function Closer({ drawing, all, exam, question, boxes, sorts, layers, setLayers, onClose, onMove, way }) {
+  function Closer({ drawing, all, exam, question, sizes, layered, sorts, onClose, onMove, way }) {
     const dialog = useRef(null);
+    const [beside, setBeside] = useState(true);
+    const look = L.useView(drawing.d);
     useEffect(() => {
       if (!dialog.current.open) dialog.current.showModal();
     }, []);
     const name = exam.painters[drawing.p].row;
+    const { boxes, layers } = layered;
     const mine = boxes.filter((found) => drawing.image && found.image === drawing.image.sha);
     const marked = drawing.markings.filter((one) => one.marks);
     const marking = marked.find((one) => one.way === way) || marked[0];
     const at = all.indexOf(drawing);
     const move = (step) => all[at + step] && onMove(all[at + step]);
+    const { reference } = question;
+    const shown = reference && !reference.wrong;
     const keys = (event) => {
-      if (["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName)) return;
+      if (L.typing(event) || L.viewerKey(event, look) || event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === "ArrowRight") move(1);
       if (event.key === "ArrowLeft") move(-1);
+      if (event.key === "r") setBeside(!beside);
+      if (event.key === "t" && sorts.includes("ocr")) layered.set("ocr", !layers.has("ocr"));
     };
-    const over = mine.filter((found) => layers.has(found.sort));
+    const listed = [
+      [["←", "→"], "drawing before, after"],
+      ...L.ZOOM_KEYS,
+      shown && [["R"], "reference"],
+      sorts.includes("ocr") && [["T"], "text"],
+      [["Esc"], "close"],
+    ].filter(Boolean);
     const alt = `Drawing ${drawing.n} by ${name}`;
+    const absent = html`${drawing.fault || "No picture"} <${Name}>${drawing.detail}<//>`;
+    const whole = (picture) => picture && picture.large && html` <a class="soft" href=${L.large(picture)}>Full size</a>`;
     return html`<dialog ref=${dialog} class="closer" aria-labelledby="closer-title" onClose=${onClose} onKeyDown=${keys}>
       <header class="closer-head">
         <h2 id="closer-title"><span class="nr">${drawing.n}</span>${" "}<${Name}>${name}<//></h2>
@@ -205,17 +221,36 @@
       </header>
       <div class="closer-body">
         <div class="closer-picture">
-          ${drawing.image
-            ? html`<${Picture}
-                key=${drawing.d}
-                picture=${drawing.image}
-                size=${drawing.size}
-                boxes=${over}
-                full
-                alt=${alt}
-              />`
-            : html`<p class="nopic">${drawing.fault || "No picture"} <${Name}>${drawing.detail}<//></p>`}
-          <${Layers} sorts=${sorts} mine=${mine} layers=${layers} setLayers=${setLayers} picture=${drawing.image} />
+          <div class="viewbar">
+            <${ZoomButtons} look=${look} />
+            ${shown && html`<${Check} name="Reference beside it" on=${beside} onChange=${setBeside} />`}
+            <${Layers} sorts=${sorts} mine=${mine} layers=${layers} setLayers=${layered.set} />
+          </div>
+          <div class=${`panes${shown && beside ? "" : " alone"}`}>
+            <${Pane}
+              name=${html`Drawing${whole(drawing.image)}`}
+              picture=${drawing.image}
+              size=${drawing.size}
+              boxes=${layered.over(drawing.image)}
+              alt=${alt}
+              look=${look}
+              absent=${absent}
+              sort="drawn"
+            />
+            ${shown &&
+            beside &&
+            html`<${Pane}
+              name=${html`Reference${whole(reference)}`}
+              picture=${reference}
+              size=${sizes.get(reference.sha)}
+              boxes=${layered.over(reference)}
+              alt="The reference image"
+              look=${look}
+              sort="reference-pane"
+            />`}
+          </div>
+          <${Keys} keys=${listed} />
+          <${Lines} mine=${mine} layers=${layers} />
           <${Known} question=${question} drawing=${drawing} exam=${exam} marking=${marking} />
         </div>
         <div class="closer-marks">

@@ -29,6 +29,11 @@
       drawing.version = old && found.versions.get(old.version);
       drawing.criteria = (drawing.version || found.question).criteria;
     });
+    found.sorts = [...new Set(found.boxes.map((box) => box.sort))].sort();
+    // The sizes of pictures in their own pixels, which boxes are told in.
+    const drawn = found.drawings.filter((drawing) => drawing.image && drawing.size && drawing.size[0]);
+    const sized = found.boxes.filter((box) => box.size);
+    found.sizes = new Map([...sized.map((box) => [box.image, box.size]), ...drawn.map((one) => [one.image.sha, one.size])]);
     return found;
   }
 
@@ -57,7 +62,7 @@
     }
     const loaded = (event) => {
       const { naturalWidth: width, naturalHeight: height } = event.target;
-      if (full && picture.large !== "webp") setOwn([width, height]); // Not scaled down: these are its own pixels.
+      if (full && picture.large && picture.large !== "webp") setOwn([width, height]); // Not scaled down: these are its own pixels.
       // A file may say that it is to be turned, and the browser does so.
       setTurned(Boolean(size) && width !== height && width > height !== size[0] > size[1]);
     };

@@ -65,18 +65,10 @@
     const { question, drawings } = found;
     const marked = [...new Set(found.markings.map((one) => one.way))].sort((a, b) => a - b);
     const way = params.way !== undefined && marked.includes(Number(params.way)) ? Number(params.way) : marked[0];
-    const [layers, setLayers] = useState(() => new Set());
-    const [boxes, setBoxes] = useState([]);
     const [order, setOrder] = useState("painter");
-    const sorts = [...new Set(found.boxes.map((box) => box.sort))].sort();
-    const layer = (sort, on) => {
-      const after = new Set(layers);
-      if (on) after.add(sort);
-      else after.delete(sort);
-      setLayers(after);
-      if (on && !boxes.length) L.load(`boxes/${params.q}`).then(setBoxes);
-    };
-    const over = (image) => boxes.filter((box) => image && box.image === image.sha && layers.has(box.sort));
+    const { sorts } = found;
+    const layered = L.useLayers(params.q, sorts);
+    const { layers, over } = layered;
     const shown = useMemo(() => {
       const met = (drawing) => {
         const marking = drawing.markings.find((one) => one.way === way);
@@ -87,7 +79,6 @@
     }, [found, order, way]);
     const open = drawings.find((drawing) => drawing.d === params.d);
     const { reference } = question;
-    const same = reference && drawings.find((drawing) => drawing.image && drawing.image.sha === reference.sha);
     const go = (what, replace) => L.go({ ...params, ...what }, replace);
     const judges = marked.map((n) => [String(n), exam.ways[n].name]);
     const orders = [
@@ -97,7 +88,7 @@
     return html`<${Neighbours} id=${params.q} />
       <h1><${Name}>${question.id}<//></h1>
       <${Tags} question=${question} exam=${exam} />
-      <${Asked} question=${question} boxes=${over(reference)} size=${same && same.size} />
+      <${Asked} question=${question} boxes=${over(reference)} size=${reference && found.sizes.get(reference.sha)} />
       <h2>Drawings</h2>
       <form class="bar" onSubmit=${(event) => event.preventDefault()}>
         ${marked.length > 1 &&
@@ -107,7 +98,7 @@
         html`<div class="checks">
           ${sorts.map(
             (sort) =>
-              html`<${Check} name=${L.layerName(sort)} on=${layers.has(sort)} onChange=${(on) => layer(sort, on)} />`,
+              html`<${Check} name=${L.layerName(sort)} on=${layers.has(sort)} onChange=${(on) => layered.set(sort, on)} />`,
           )}
         </div>`}
       </form>
@@ -136,10 +127,9 @@
         all=${shown}
         exam=${exam}
         question=${question}
-        boxes=${boxes}
+        sizes=${found.sizes}
         sorts=${sorts}
-        layers=${layers}
-        setLayers=${layer}
+        layered=${layered}
         way=${way}
         onClose=${() => go({ d: "" }, true)}
         onMove=${(one) => go({ d: one.d }, true)}

@@ -1,0 +1,183 @@
+// Pictures looked at together: they zoom and pan in step, by mouse, touch and keys, with what lies over them.
+"use strict";
+
+(() => {
+  const { html, Picture } = L;
+  const { useState, useEffect, useLayoutEffect, useRef } = preactHooks;
+
+  // One rule moves all pictures, so that they are in step; no element has a style of its own.
+  const rule = new CSSStyleSheet();
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, rule];
+  const MOST = 16; // times as large as the picture that fits
+  const WHOLE = { scale: 1, x: 0.5, y: 0.5 };
+
+  // A view: how much larger than what fits, and which point of the picture (as shares of its sides) is in the middle.
+  function viewOf({ scale, x, y }) {
+    const size = Math.max(1, Math.min(MOST, scale));
+    const reach = 0.5 / size; // Half of what the pane shows: its edge stays within the picture.
+    const within = (share) => Math.max(reach, Math.min(1 - reach, share));
+    return { scale: size, x: within(x), y: within(y) };
+  }
+  // Zoom by a factor so that the point under the pointer (u, v from the middle, in shares of the sides) stays there.
+  const zoomed = (view, factor, u = 0, v = 0) => {
+    const scale = Math.max(1, Math.min(MOST, view.scale * factor));
+    const by = 1 / view.scale - 1 / scale;
+    return viewOf({ scale, x: view.x + u * by, y: view.y + v * by });
+  };
+  const moved = (view, u, v) => viewOf({ ...view, x: view.x - u / view.scale, y: view.y - v / view.scale });
+
+  // The view with what changes it; in step for all panes that get it.
+  function useView(restart) {
+    const [view, setView] = useState(WHOLE);
+    useEffect(() => setView(WHOLE), [restart]);
+    useLayoutEffect(() => {
+      const to = (share) => `${((0.5 - share) * 100).toFixed(4)}%`;
+      rule.replaceSync(`.sheet { transform: scale(${view.scale}) translate(${to(view.x)}, ${to(view.y)}); }`);
+    }, [view]);
+    return { view, set: setView, zoom: (factor) => setView((now) => zoomed(now, factor)), whole: () => setView(WHOLE) };
+  }
+
+  // Keys that every viewer knows; true where one was meant. Arrows pan with Shift: alone they lead to the next one.
+  function viewerKey(event, look) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return false;
+    const step = 0.15;
+    const pan = { ArrowLeft: [step, 0], ArrowRight: [-step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] }[event.key];
+    if (event.key === "+" || event.key === "=") look.zoom(1.5);
+    else if (event.key === "-" || event.key === "_") look.zoom(1 / 1.5);
+    else if (event.key === "0") look.whole();
+    else if (pan && event.shiftKey) look.set((now) => moved(now, ...pan));
+    else return false;
+    event.preventDefault();
+    return true;
+  }
+  const typing = ({ target }) =>
+    ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName) && target.type !== "checkbox"; // A tick takes no letters.
+
+  // Mouse and touch on one pane. Shares are of the picture as it fits, so that panes of unlike pictures stay in step.
+  function useHands(pane, look) {
+    const down = useRef(new Map());
+    useEffect(() => {
+      const box = pane.current;
+      const frame = () => box.querySelector(".frame") || box;
+      const sides = () => [frame().offsetWidth || 1, frame().offsetHeight || 1];
+      const from = (x, y) => {
+        const { left, top, width, height } = box.getBoundingClientRect();
+        const [w, h] = sides();
+        return [(x - left - width / 2) / w, (y - top - height / 2) / h];
+      };
+      const wheel = (event) => {
+        // A wheel scrolls the page until something is enlarged; with Ctrl (and two fingers on a touchpad) it zooms.
+        if (!event.ctrlKey && box.dataset.scale === "1") return;
+        event.preventDefault();
+        const factor = Math.exp(-Math.max(-60, Math.min(60, event.deltaY)) / (event.ctrlKey ? 60 : 180));
+        look.set((now) => zoomed(now, factor, ...from(event.clientX, event.clientY)));
+      };
+      const span = () => {
+        const [a, b] = [...down.current.values()];
+        return { far: Math.hypot(a.x - b.x, a.y - b.y) || 1, x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
+      };
+      const press = (event) => {
+        if (event.button > 0) return;
+        down.current.set(event.pointerId, { x: event.clientX, y: event.clientY });
+        if (box.dataset.scale !== "1" || down.current.size > 1) box.setPointerCapture(event.pointerId);
+      };
+      const drag = (event) => {
+        const before = down.current.get(event.pointerId);
+        if (!before) return;
+        const now = { x: event.clientX, y: event.clientY };
+        if (down.current.size === 2) {
+          const was = span();
+          down.current.set(event.pointerId, now);
+          const is = span();
+          const [w, h] = sides();
+          look.set((view) =>
+            moved(zoomed(view, is.far / was.far, ...from(is.x, is.y)), (is.x - was.x) / w, (is.y - was.y) / h),
+          );
+        } else {
+          down.current.set(event.pointerId, now);
+          const [w, h] = sides();
+          look.set((view) => (view.scale > 1 ? moved(view, (now.x - before.x) / w, (now.y - before.y) / h) : view));
+        }
+      };
+      const lift = (event) => down.current.delete(event.pointerId);
+      const twice = (event) => {
+        event.preventDefault();
+        const at = from(event.clientX, event.clientY);
+        look.set((now) => (now.scale > 1 ? WHOLE : zoomed(now, 3, ...at)));
+      };
+      const hands = { pointerdown: press, pointermove: drag, pointerup: lift, pointercancel: lift, dblclick: twice };
+      box.addEventListener("wheel", wheel, { passive: false });
+      for (const [name, act] of Object.entries(hands)) box.addEventListener(name, act);
+      return () => {
+        box.removeEventListener("wheel", wheel);
+        for (const [name, act] of Object.entries(hands)) box.removeEventListener(name, act);
+      };
+    }, []);
+  }
+
+  // One picture of several, with its name above it and whatever else belongs to it.
+  function Pane({ name, picture, size, boxes = [], alt, look, absent, children, sort = "" }) {
+    const pane = useRef(null);
+    const { scale } = look.view;
+    useHands(pane, look);
+    return html`<figure class=${`pane ${sort}`}>
+      <figcaption>${name}</figcaption>
+      <div class=${`glass${scale > 1 ? " near" : ""}`} ref=${pane} data-scale=${scale.toFixed(3).replace(/\.?0+$/, "")}>
+        ${picture
+          ? html`<div class="sheet">
+              <${Picture} key=${picture.sha} picture=${picture} size=${size} boxes=${boxes} full alt=${alt} />
+            </div>`
+          : html`<p class="nopic">${absent || "No picture"}</p>`}
+      </div>
+      ${children}
+    </figure>`;
+  }
+
+  // What the mouse can do, for those who know no keys.
+  function ZoomButtons({ look }) {
+    const { scale } = look.view;
+    return html`<div class="zoom" role="group" aria-label="Zoom">
+      <button type="button" onClick=${() => look.zoom(1 / 1.5)} disabled=${scale <= 1} aria-label="Smaller">−</button>
+      <output aria-label="Enlarged">${Math.round(scale * 100)}%</output>
+      <button type="button" onClick=${() => look.zoom(1.5)} disabled=${scale >= MOST} aria-label="Larger">+</button>
+      <button type="button" onClick=${look.whole} disabled=${scale <= 1}>Whole</button>
+    </div>`;
+  }
+
+  // The line that says which keys there are: pairs of keys and what they do.
+  const Keys = ({ keys }) => html`<p class="keys">
+    ${keys.map(([names, what]) => html`<span>${names.map((key) => html`<kbd>${key}</kbd> `)}${what}</span>`)}
+  </p>`;
+  const ZOOM_KEYS = [
+    [["+", "−"], "zoom"],
+    [["0"], "whole"],
+    [["Shift", "arrows"], "pan"],
+  ];
+
+  // Lines and regions: which are shown, and their boxes, loaded when they are first asked for.
+  function useLayers(question, sorts) {
+    const [layers, setLayers] = useState(() => new Set());
+    const [boxes, setBoxes] = useState({ of: null, found: [] });
+    const wanted = layers.size > 0 && sorts.length > 0;
+    useEffect(() => {
+      if (wanted && boxes.of !== question) {
+        L.load(`boxes/${question}`).then((found) => setBoxes({ of: question, found }));
+      }
+    }, [wanted, question]);
+    const found = boxes.of === question ? boxes.found : [];
+    return {
+      layers,
+      boxes: found,
+      set: (sort, on) =>
+        setLayers((before) => {
+          const after = new Set(before);
+          if (on) after.add(sort);
+          else after.delete(sort);
+          return after;
+        }),
+      over: (image) => found.filter((box) => image && box.image === image.sha && layers.has(box.sort)),
+    };
+  }
+
+  Object.assign(L, { useView, viewerKey, typing, Pane, ZoomButtons, Keys, ZOOM_KEYS, useLayers });
+})();

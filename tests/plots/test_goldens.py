@@ -1,0 +1,175 @@
+"""Pictures of plots held against kept ones: long names, three questions or fewer, twenty-five painters.
+
+The kept pictures are small and grey, and the comparison forgives how letters are rasterised, not where they stand.
+``python -m tests.plots.test_goldens`` makes them anew; look at them before you keep them.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image, ImageChops, ImageFilter
+
+from limner.core.plot_data import Grid, Point, Points, Quantity, Spread
+from limner.plots.maps import scores
+from limner.plots.multiples import profiles
+from limner.plots.points import points
+from limner.plots.raters import raters
+from limner.plots.rows import dots, kinds
+from limner.plots.spreads import violins
+from limner.plots.style import Sketch, compose, look
+
+pytestmark = pytest.mark.usefixtures("matplotlib")
+HERE = Path(__file__).parent / "goldens"
+SIDE = 330
+"""How wide a kept picture is, in pixels."""
+SMALLER = {"profiles-25": 230, "map-25": 300}
+"""Pictures full of fine lines would be large files."""
+BLOCK = 10
+"""The side of the squares whose ink is compared, in the same pixels: about the height of a line of text."""
+MOST = 5
+"""So many steps of grey (of 255) a square's mean may differ; a word that moves changes its squares by 6 or more."""
+
+LONG = (
+    "my-own-fine-tuned-diffusion-transformer-with-a-very-long-name-01 + best-of-4[chooser=lab/a-long-chooser-name]",
+    "my-own-fine-tuned-diffusion-transformer-with-a-very-long-name-02",
+    "short",
+)
+MANY = tuple(
+    f"painter-number-{n:02}" if n % 5 else f"a-painter-with-quite-a-long-name-{n:02} + rewrite" for n in range(25)
+)
+CAPTION = "made up · judge nobody · n = {} questions"
+
+
+def value(n: int, place: int) -> float:
+    return float((37 * n + 23 * place + 11) % 101)
+
+
+def grid(rows: tuple[str, ...], columns: int, n: int) -> Grid:
+    def cell(row: int, place: int) -> Quantity:
+        middle = value(row, place)
+        if n < 5:
+            return Quantity(middle, n=n)
+        return Quantity(middle, max(0.0, middle - 9), min(100.0, middle + 9), n)
+
+    names = tuple(f"category {place + 1}" for place in range(columns))
+    cells = tuple(tuple(cell(row, place) for place in range(columns)) for row in range(len(rows)))
+    return Grid(rows, names, cells, "score (of 100)", 100, CAPTION.format(n))
+
+
+def plane(rows: tuple[str, ...]) -> Points:
+    found = tuple(
+        Point(name, Quantity(0.01 * (n + 1)), Quantity(value(n, 0), value(n, 0) - 4, value(n, 0) + 4, 40))
+        for n, name in enumerate(rows)
+    )
+    return Points(found, "dollars for one drawing (log scale)", "score", CAPTION.format(40), money=True).with_front()
+
+
+def spread(rows: tuple[str, ...], n: int) -> Spread:
+    each = tuple(tuple(value(row, m) for m in range(n)) for row in range(len(rows)))
+    return Spread(rows, ("score",), (100.0,), (each,), CAPTION.format(n))
+
+
+GOLDENS: dict[str, Callable[[], Sketch]] = {
+    "dots-long": lambda: dots(grid(LONG, 4, 40), "double"),
+    "dots-few": lambda: dots(grid(("a", "b"), 3, 3), "single"),
+    "dots-25": lambda: dots(grid(MANY, 6, 40), "double"),
+    "map-long": lambda: scores(grid(LONG, 6, 40), "double"),
+    "map-few": lambda: scores(grid(("a", "b"), 3, 2), "single"),
+    "map-25": lambda: scores(grid(MANY, 8, 40), "double"),
+    "profiles-long": lambda: profiles(grid(LONG, 4, 40).scaled(0.01), "double"),
+    "profiles-few": lambda: profiles(grid(("a",), 4, 1).scaled(0.01), "single"),
+    "profiles-25": lambda: profiles(grid(MANY, 4, 40).scaled(0.01), "double"),
+    "points-long": lambda: points(plane(LONG), "double"),
+    "points-few": lambda: points(plane(("a",)), "single"),
+    "points-25": lambda: points(plane(MANY), "double"),
+    "violins-long": lambda: violins(spread(LONG, 40), "double"),
+    "violins-few": lambda: violins(spread(("a", "b"), 3), "single"),
+    "violins-25": lambda: violins(spread(MANY, 40), "double"),
+    "raters-long": lambda: raters(grid(LONG, 2, 40), "double"),
+    "kinds-25": lambda: kinds(grid(MANY, 3, 40).scaled(0.01), "double"),
+}
+"""Name -> what draws it: one for each way of drawing painters, and each of what the first line of this file says."""
+
+
+def drawn(name: str) -> Image.Image:
+    with look():
+        sketch = GOLDENS[name]()
+    figure: Any = compose([sketch], "single" if name.endswith("few") else "double")
+    raw = io.BytesIO()
+    with look():
+        figure.savefig(raw, format="png", dpi=120)
+    grey, side = Image.open(raw).convert("L"), SMALLER.get(name, SIDE)
+    grey = grey.resize((side, round(grey.height * side / grey.width)), Image.Resampling.BOX)
+    return grey.point(lambda tone: round(tone / 17) * 17)  # Sixteen tones make small files.
+
+
+def apart(one: Image.Image, other: Image.Image) -> float:
+    """How far the ink of the two differs in the square where it differs most, in steps of grey; 255 for other sizes."""
+    if abs(one.height - other.height) > 2:
+        return 255.0
+    high = min(one.height, other.height)
+    # A letter that stands half a pixel elsewhere is the same letter.
+    soft = [each.crop((0, 0, one.width, high)).filter(ImageFilter.GaussianBlur(1.5)) for each in (one, other)]
+    gap = ImageChops.difference(*soft)
+    blocks = gap.resize((one.width // BLOCK, max(1, high // BLOCK)), Image.Resampling.BOX)
+    return float(blocks.getextrema()[1])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name.endswith("25") else ()) for name in GOLDENS]
+)
+def test_it_looks_as_it_did(name: str, tmp_path: Path) -> None:
+    kept = HERE / f"{name}.png"
+    assert kept.stat().st_size < 10_000
+    found = drawn(name)
+    found.save(tmp_path / kept.name)
+    far = apart(found, Image.open(kept).convert("L"))
+    assert far <= MOST, f"differs by {far} of 255 from {kept}; what was drawn: {tmp_path / kept.name}"
+
+
+@pytest.mark.parametrize("name", ["dots-long", "map-25", "profiles-few", "points-25"])
+def test_a_word_that_moves_is_found(name: str) -> None:
+    kept = Image.open(HERE / f"{name}.png").convert("L")
+    ink = kept.point(lambda grey: 255 if grey < 170 else 0).getbbox()
+    assert ink is not None
+    left, top = ink[0], _words(kept)
+    word = kept.crop((left, top - 4, left + 40, top + 6))
+    moved = kept.copy()
+    moved.paste(255, (left, top - 4, left + 40, top + 6))
+    assert apart(kept, moved) > MOST, "a word that is gone"
+    moved.paste(word, (left, top - 4 + 12))
+    assert apart(kept, moved) > MOST, "a word a line lower"
+    moved = kept.copy()
+    moved.paste(255, (left, top - 4, left + 40, top + 6))
+    moved.paste(word, (left + 14, top - 4))
+    assert apart(kept, moved) > MOST, "a word further right"
+
+
+def _words(kept: Image.Image) -> int:
+    """The line, from the top, that has most ink at the left: a row's name or a caption."""
+    left = kept.crop((0, 0, 60, kept.height))
+    ink = [sum(255 - grey for grey in left.crop((0, y, 60, y + 1)).tobytes()) for y in range(4, kept.height - 6)]
+    return ink.index(max(ink)) + 4
+
+
+def test_how_letters_are_rasterised_is_forgiven() -> None:
+    kept = Image.open(HERE / "dots-long.png").convert("L")
+    soft = kept.filter(ImageFilter.GaussianBlur(0.6)).point(lambda grey: min(255, grey + 4))
+    assert 0 < apart(kept, soft) <= MOST
+
+
+def main() -> None:
+    """Make the kept pictures anew."""
+    HERE.mkdir(exist_ok=True)
+    for name in GOLDENS:
+        drawn(name).quantize(16).save(HERE / f"{name}.png", optimize=True)
+        print(name, (HERE / f"{name}.png").stat().st_size)
+
+
+if __name__ == "__main__":
+    main()

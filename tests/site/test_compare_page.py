@@ -1,0 +1,227 @@
+"""The page that compares, and a drawing looked at closely, in a browser: zoom, keys, mouse, touch, addresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from limner.scoring.compare import painters
+from tests.site.conftest import Site
+from tests.site.reading import keys, parts
+from tests.site.visiting import Browser, faint, overflow, unnamed
+
+pytestmark = pytest.mark.slow
+
+VIEW = """[...document.querySelectorAll('.glass')].map((one) => { const box = one.getBoundingClientRect();
+  const { x, y, width, height } = one.querySelector('.frame').getBoundingClientRect();
+  const middle = [(box.x + box.width / 2 - x) / width, (box.y + box.height / 2 - y) / height];
+  return middle.map((n) => n.toFixed(3)).join(); })"""
+"""Which point of each picture, in shares of its sides, is in the middle of its pane."""
+WIDTHS: list[tuple[int, Any]] = [(390, "light"), (1280, "light"), (1440, "dark")]
+
+
+def compare(browser: Browser, site: Site, after: str = "", **how: Any) -> Any:
+    page = browser.open(site.exam() / "compare.html", after, **how)
+    page.locator(".stage .pane").first.wait_for()
+    return page
+
+
+def choice(page: Any, name: str) -> Any:
+    return page.get_by_role("combobox", name=name, exact=True)
+
+
+def scales(page: Any) -> set[str]:
+    """How far each picture is enlarged; one where they are in step."""
+    return {one.get_attribute("data-scale") for one in page.locator(".glass").all()}
+
+
+@pytest.mark.parametrize(("width", "scheme"), WIDTHS)
+def test_it_is_quiet_readable_and_fits(browser: Browser, site: Site, width: int, scheme: Any) -> None:
+    page = compare(browser, site, width=width, scheme=scheme)
+    page.locator(".stage h3", has_text="Criteria").wait_for()
+    assert overflow(page) <= 0
+    assert faint(page) == []
+    assert unnamed(page) == []
+    assert page.locator("nav a[aria-current=page]").inner_text() == "Compare"
+    panes = [pane.bounding_box() for pane in page.locator(".glass").all()]
+    assert len(panes) == 3
+    assert all(pane["x"] >= 0 and pane["x"] + pane["width"] <= width for pane in panes)
+    page.goto((site.exam() / "question.html").as_uri() + f"#q={next(iter(keys(site.data()).values()))}")
+    page.locator(".look").first.click()
+    page.locator("dialog .glass").nth(1).wait_for()
+    inside = [pane.bounding_box() for pane in page.locator("dialog .glass").all()]
+    assert all(pane["x"] >= 0 and pane["x"] + pane["width"] <= width for pane in inside)
+    assert overflow(page) <= 0
+    assert faint(page) == []
+    assert unnamed(page) == []
+
+
+def test_a_pair_is_told_as_limner_compare_tells_it(browser: Browser, site: Site) -> None:
+    (wanted,) = painters("genexam", store=site.store, judges=["fake/judge"])
+    pair = wanted.pairs[3]
+    listed = {painter["row"]: painter["key"] for painter in parts(site.data(), "exam")[0]["painters"]}
+    page = compare(browser, site, f"#a={listed[pair.first]}&b={listed[pair.second]}")
+    gap = pair.difference
+    assert gap.value is not None
+    assert gap.low is not None
+    assert gap.high is not None
+    said = page.locator(".middle .ends").inner_text()
+    assert said == f"[{gap.low:+.1f}, {gap.high:+.1f}]".replace("-", "−")
+    assert page.locator(".middle .worth").inner_text().startswith(f"{gap.value:+.1f}")
+    assert pair.verdict in page.locator(".verdict").inner_text()
+    better, worse, even = (int(one) for one in page.locator(".verdict b").all_inner_texts()[1:])
+    assert (better + worse, better + worse + even) == (pair.differing, wanted.questions)
+    columns = [
+        [int(row.locator("td").nth(n).inner_text()) for row in page.locator(".wins tbody tr").all()] for n in (1, 3)
+    ]
+    assert [sum(column) for column in columns] == [better, worse]
+
+
+def test_keys_lead_on_swap_zoom_and_pan_all_pictures_in_step(browser: Browser, site: Site) -> None:
+    page = compare(browser, site)
+    assert "swap A and B" in page.locator(".keys").inner_text()
+    gaps = []
+    for _ in range(4):
+        gaps.append(
+            abs(float(page.locator(".stage h3 .soft").first.inner_text().split()[-1].replace("−", "-").strip("±")))
+        )
+        before = page.locator(".stage h3 a").inner_text()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("(old) => document.querySelector('.stage h3 a').innerText !== old", arg=before)
+    assert gaps == sorted(gaps, reverse=True), "the widest apart come first"
+    page.keyboard.press("ArrowLeft")
+    page.locator(".stage h3 a", has_text=before).wait_for()
+    page.locator(".glass .frame img").nth(2).wait_for()
+    assert scales(page) == {"1"}
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    page.locator(".glass.near").first.wait_for()
+    assert scales(page) == {"2.25"}
+    middle = page.evaluate(VIEW)
+    assert len(middle) == 3
+    assert len(set(middle)) == 1
+    page.keyboard.press("Shift+ArrowRight")
+    page.wait_for_function(f"(old) => {VIEW}[0] !== old", arg=middle[0])
+    assert len(set(page.evaluate(VIEW))) == 1
+    page.keyboard.press("0")
+    page.wait_for_function("!document.querySelector('.glass.near')")
+    assert scales(page) == {"1"}
+    first, second = (choice(page, name).input_value() for name in ("First", "Second"))
+    number = page.locator(".middle .worth").inner_text()
+    page.keyboard.press("s")
+    page.wait_for_function("(old) => document.querySelector('.middle .worth').innerText !== old", arg=number)
+    assert [choice(page, name).input_value() for name in ("First", "Second")] == [second, first]
+    page.keyboard.press("r")
+    page.wait_for_function("document.querySelectorAll('.glass').length === 2")
+    again = compare(browser, site, page.evaluate("location.hash"))
+    assert [choice(again, name).input_value() for name in ("First", "Second")] == [second, first]
+    assert again.locator(".stage h3 a").inner_text() == page.locator(".stage h3 a").inner_text()
+
+
+def test_mouse_and_touch_zoom_where_they_are_and_drag(browser: Browser, site: Site) -> None:
+    page = compare(browser, site)
+    glass = page.locator(".glass").nth(1)
+    glass.scroll_into_view_if_needed()
+    page.locator(".glass .frame img").nth(1).wait_for()
+    box = glass.bounding_box()
+    x, y = box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.5
+    # The point under the pointer stays there.
+    point = """([x, y]) => { const img = document.querySelectorAll('.glass')[1].querySelector('img');
+      const r = img.getBoundingClientRect();
+      return [(x - r.x) / r.width, (y - r.y) / r.height]; }"""
+    page.mouse.move(x, y)
+    page.mouse.wheel(0, -200)
+    assert scales(page) == {"1"}, "a wheel alone scrolls the page"
+    glass.scroll_into_view_if_needed()
+    box = glass.bounding_box()
+    x, y = box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.5
+    at = page.evaluate(point, [x, y])
+    page.mouse.dblclick(x, y)
+    page.locator(".glass.near").first.wait_for()
+    assert scales(page) == {"3"}
+    assert page.evaluate(point, [x, y]) == pytest.approx(at, abs=0.02)
+    before = page.evaluate(VIEW)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 30, y, steps=3)
+    page.mouse.up()
+    page.wait_for_function(f"(old) => {VIEW}[0] !== old", arg=before[0])
+    assert page.evaluate(point, [x + 30, y]) == pytest.approx(at, abs=0.02)
+    page.mouse.wheel(0, 4000)
+    page.wait_for_function("document.querySelector('.glass').dataset.scale < 3")
+    page.mouse.dblclick(x, y)
+    page.wait_for_function("!document.querySelector('.glass.near')")
+    pinch = """([x, y]) => { const glass = document.querySelectorAll('.glass')[0];
+      const touch = (type, id, dx) => glass.dispatchEvent(new PointerEvent(type, {pointerId: id, pointerType: 'touch',
+        clientX: x + dx, clientY: y, bubbles: true, button: 0}));
+      glass.setPointerCapture = () => {};
+      touch('pointerdown', 11, -20); touch('pointerdown', 12, 20);
+      touch('pointermove', 11, -40); touch('pointermove', 12, 40);
+      touch('pointerup', 11, -40); touch('pointerup', 12, 40); }"""
+    box = page.locator(".glass").first.bounding_box()
+    page.evaluate(pinch, [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2])
+    page.locator(".glass.near").first.wait_for()
+    assert scales(page) == {"2"}
+
+
+def test_a_category_and_who_is_better_choose_the_drawings(browser: Browser, site: Site) -> None:
+    page = compare(browser, site)
+    row = page.locator(".wins tbody tr").first
+    name, n = row.locator("th").inner_text(), int(row.locator("td").nth(4).inner_text())
+    row.get_by_role("button").click()
+    page.locator(".stage [role=status]").first.wait_for()
+    assert choice(page, "subject").input_value() == name
+    assert int(page.locator(".stage [role=status]").first.inner_text().split()[-1]) >= n
+    choice(page, "subject").select_option("")
+    choice(page, "Show").select_option("b")
+    better = int(page.locator(".verdict b").nth(2).inner_text())
+    page.wait_for_function(f"document.querySelector('.stage [role=status]').innerText.endsWith('of {better}')")
+    page.locator("details.box summary").last.click()
+    assert page.locator(".pairlist li").count() == better
+    choice(page, "By").select_option("difficulty")
+    page.locator(".wins th.first", has_text="easy").wait_for()
+
+
+def test_two_judges_of_a_painter_are_compared_on_one_drawing(browser: Browser, site: Site) -> None:
+    page = browser.open(site.exam() / "compare.html", "#what=judges")
+    page.locator(".stage .pane").first.wait_for()
+    assert choice(page, "First").input_value() == "0"
+    (body,) = parts(site.data(), "judges")
+    score = choice(page, "Score").input_value() if choice(page, "Score").count() else next(iter(body["pairs"]))
+    row = next(row for row in body["pairs"][score] if row[0] == 0)
+    assert (
+        page.locator(".middle .worth")
+        .inner_text()
+        .startswith(f"{row[3]:+.1f}".replace("-", "−").replace("+0.0", "±0.0"))
+    )
+    assert page.locator(".glass").count() == 2
+    page.locator(".stage h3", has_text="marked differently").wait_for()
+
+
+@pytest.mark.parametrize("after", ["#a=nobody&b=../../x", "#what=seeds&p=%3Cb%3E", "#way=9&q=nothing&score=none&by=x"])
+def test_an_address_that_names_nothing_shows_something_that_is_there(browser: Browser, site: Site, after: str) -> None:
+    page = compare(browser, site, after)
+    assert page.locator(".middle .worth").inner_text()
+
+
+def test_a_drawing_stands_beside_its_reference_and_both_have_their_boxes(browser: Browser, site: Site) -> None:
+    data = site.data()
+    key = next(iter(keys(data).values()))
+    drawing = next(one for one in parts(data, f"q/{key}") if one.get("drawing", {}).get("steps"))["drawing"]["d"]
+    page = browser.open(site.exam() / "question.html", f"#q={key}&d={drawing}")
+    page.locator("dialog .glass").nth(1).wait_for()
+    assert page.locator("dialog .pane figcaption").all_inner_texts() == ["Drawing Full size", "Reference Full size"]
+    page.keyboard.press("t")
+    page.locator("dialog .overlay .line").first.wait_for()
+    page.keyboard.press("+")
+    page.locator("dialog .glass.near").first.wait_for()
+    assert scales(page) == {"1.5"}
+    image, overlay = (page.locator(f"dialog .drawn .frame {what}").bounding_box() for what in ("img", "svg"))
+    assert all(abs(image[side] - overlay[side]) < 1.5 for side in ("x", "y", "width", "height")), "boxes zoom with it"
+    page.get_by_label("Reference beside it").uncheck()
+    assert page.locator("dialog .glass").count() == 1
+    title = page.locator("#closer-title").inner_text()
+    page.keyboard.press("ArrowLeft" if page.get_by_label("Drawing after").is_disabled() else "ArrowRight")
+    page.wait_for_function("(old) => document.getElementById('closer-title').innerText !== old", arg=title)
+    assert scales(page) == {"1"}, "another drawing is shown whole"
