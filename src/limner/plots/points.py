@@ -14,7 +14,7 @@ from ..core.errors import UsageError
 from ..core.plot_data import Point, Points, Quantity, left_out, shown
 from ..scoring.costs import costs
 from .source import StoreSource, quantities
-from .style import GREY, INK, LINE, PALE, PALETTE, SEQUENTIAL, SMALL, Sketch, lines_of, whole, wide
+from .style import GREY, INK, PALE, PALETTE, SEQUENTIAL, SMALL, Sketch, lines_of, whole, wide
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -26,9 +26,11 @@ Box = tuple[float, float, float, float]
 """Left, bottom, right, top, in points."""
 AROUND = [n * pi / 8 for n in (0, 8, 4, 12, 2, 6, 10, 14, 1, 7, 9, 15, 3, 5, 11, 13)]
 """Directions, the preferred first: right, left, above, below, then between them."""
-FAR = (5.0, 8.0, 12.0, 17.0, 24.0, 32.0, 42.0)
+FAR = (5.0, 8.0, 12.0, 17.0, 23.0, 30.0, 40.0, 52.0, 66.0)
 LEADER = 8.0
 """Names further away than this get a thin line to their point."""
+LOWER = SMALL * 0.66
+"""By so much, in points, a further line makes a name higher above and below its middle."""
 POINT = 3.2
 
 
@@ -187,13 +189,13 @@ def _nearest(points: Sequence[tuple[float, float]], n: int) -> float:
 
 def _places(point: tuple[float, float], width: float, lines: int = 1) -> list[tuple[float, float]]:
     x, y = point
-    high = SMALL / 2 - 1 + (lines - 1) * LINE * 36
+    high = SMALL / 2 - 1 + (lines - 1) * LOWER
     return [(x + cos(angle) * (far + width / 2), y + sin(angle) * (far + high)) for far in FAR for angle in AROUND]
 
 
 def _box(middle: tuple[float, float], width: float, lines: int = 1) -> Box:
     x, y = middle
-    high = SMALL * 0.58 + (lines - 1) * LINE * 36
+    high = SMALL * 0.58 + (lines - 1) * LOWER
     return x - width / 2 - 1.5, y - high, x + width / 2 + 1.5, y + high
 
 

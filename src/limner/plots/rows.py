@@ -188,7 +188,7 @@ def histograms(frame: Histograms, width: str) -> Sketch:
         rows.set(panel)
         panel.grid(axis="y", visible=False)
         panel.set_xlim(0, end)
-        panel.set_xlabel(f"{frame.unit} in a drawing; height: share of the painter's drawings")
+        panel.set_xlabel(f"{frame.unit} in a drawing;\nheight: share of the painter's drawings")
         pairs = zip(frame.above, frame.counts, strict=True)
         _set_notes(panel, rows, [f"{first:.0%} (n={len(counts)})" for (first, _), counts in pairs])
         panel.set_title(f"above {frame.marks[0]:g}", loc="right", fontsize=SMALL)
