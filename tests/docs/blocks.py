@@ -192,9 +192,8 @@ def near(line: str, other: str, share: float = 0.1) -> bool:
 
 
 def demo_table() -> list[str]:
-    """The first table that the tutorial shows below ``limner demo``."""
+    """The table that the tutorial shows below ``limner demo``, without what is said below it."""
     page = ROOT / "docs" / "tutorial.md"
     console = [block for block in blocks(page) if block.language == "console"]
     (shown,) = [command.shown for block in console for command in block.commands() if command.words == "limner demo"]
-    first, second = [n for n, line in enumerate(shown) if line.startswith("sample/genexam")]
-    return shown[first:second]
+    return shown[shown.index("the bundled samples · judge ocr") : 1 + [line[:1] for line in shown].index("└")]
