@@ -124,6 +124,8 @@ def test_no_question_selected(small_exam: SmallExam, painter: str, store: Store)
         ("control/blank", "control/blank"),
         ("mine", "mine"),
         ("mine=", "mine="),
+        ("FLUX-Reason (R1)=folder/x", "FLUX-Reason (R1)"),
+        ("a  b=folder/x", "a  b=folder/x"),
     ],
 )
 def test_the_row_a_painter_has(word: str, name: str) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,6 +77,29 @@ def test_the_command_trains_looks_marks_and_tells_the_overlap(data: Path, base: 
     assert told in " ".join(drawn.out.split())
     assert told in " ".join(limner("scores", "mmmg", "--store", tmp_path / "store").out.split())
     assert told in limner("table", "mmmg:table2", "--store", tmp_path / "store", "--format", "md").out
+
+
+@pytest.mark.slow
+def test_two_processes_learn_what_one_learns_in_two_turns(data: Path, base: Path, tmp_path: Path) -> None:
+    train(data, str(base), tmp_path / "one", parse(FEW | {"accumulate": "2", "precision": "no"}), say=lambda _: None)
+    words = ["train", "flux-reason", "--data", str(data), "--base", str(base), "--out", str(tmp_path / "two")]
+    words += [word for name, value in {**FEW, "precision": "no"}.items() for word in ("--set", f"{name}={value}")]
+    # `accelerate launch` starts several processes on GPUs alone; this is what it starts them with.
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
+    launch += ["limner", *words]
+    there = Path(sys.executable).parent
+    quiet = {
+        **os.environ,
+        "ACCELERATE_USE_CPU": "true",
+        "OMP_NUM_THREADS": "1",
+        "PATH": f"{there}{os.pathsep}{os.environ['PATH']}",
+    }
+    done = subprocess.run(launch, cwd=tmp_path, env=quiet, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    one, two = ([json.loads(line)["loss"] for line in (tmp_path / name / "loss.jsonl").read_text("utf-8").splitlines()]
+                for name in ("one", "two"))  # fmt: skip
+    assert len(one) == 2
+    assert two == pytest.approx(one, rel=1e-5)
 
 
 def test_looking_needs_an_exam(data: Path, base: Path) -> None:

@@ -45,8 +45,10 @@ def name_and_spec(word: str) -> tuple[str, str]:
 
     >>> name_and_spec("mine=folder/a=b"), name_and_spec("folder/a=b")
     (('mine', 'folder/a=b'), ('folder/a=b', 'folder/a=b'))
+    >>> name_and_spec("FLUX-Reason (R1)=folder/a")
+    ('FLUX-Reason (R1)', 'folder/a')
     """
-    found = re.match(r"([\w.:+-]+)=(.+)", word)
+    found = re.match(r"([\w.:+()-]+(?: [\w.:+()-]+)*)=(.+)", word)
     return (found[1], found[2]) if found else (word, word)
 
 

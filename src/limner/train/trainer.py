@@ -188,10 +188,13 @@ class Trainer:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
-    def _batch(self, step: int, turn: int) -> list[Question[TrainSample]]:
-        """The samples of one pass: a pure function of the step, so that a kill changes nothing."""
-        world, settings = self.accelerator.num_processes, self.settings
-        place = (step * settings.accumulate + turn) * world + self.accelerator.process_index
+    def _place(self, step: int, turn: int) -> int:
+        """The number of a pass: two processes of one pass each do what one process does in two."""
+        passes = step * self.settings.accumulate + turn
+        return int(passes * self.accelerator.num_processes + self.accelerator.process_index)
+
+    def _batch(self, place: int) -> list[Question[TrainSample]]:
+        """The samples of one pass: a pure function of its number, so that a kill changes nothing."""
         batches = len(self._order(0))
         return [self.samples[index] for index in self._order(place // batches)[place % batches]]
 
@@ -204,14 +207,14 @@ class Trainer:
         accelerator, settings, total = self.accelerator, self.settings, 0.0
         self._model.train()
         for turn in range(settings.accumulate):
-            batch = self._batch(step, turn)
-            chance = step * settings.accumulate + turn
+            place = self._place(step, turn)
+            batch = self._batch(place)
             with accelerator.autocast():
                 found = flow.loss(
                     self._model,
                     [self._encoder.text(sample) for sample in batch],
                     [self._encoder.picture(sample) for sample in batch],
-                    [flow.generator(settings.seed, chance, sample.id) for sample in batch],
+                    [flow.generator(settings.seed, place, sample.id) for sample in batch],
                     settings.guidance,
                     accelerator.device,
                     self._dtype,
