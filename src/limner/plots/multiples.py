@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 ACROSS = {"single": 3, "double": 6}
 MANY = 18
+"""With more panels than this they stand closer."""
+PAD = 3.0
+"""Points between a panel and its title; half of it where there are many."""
 
 
 def rectangle(count: int, most: int) -> tuple[int, int]:
@@ -50,7 +53,7 @@ def panels(
     for unused in axes[len(titles) :]:
         unused.set_visible(False)
     for n, (panel, title) in enumerate(zip(axes, titles, strict=False)):
-        panel.set_title(title, fontsize=SMALL, linespacing=SPACING)
+        panel.set_title(title, fontsize=SMALL, linespacing=SPACING, pad=PAD / (1 + (len(titles) > MANY)))
         panel.tick_params(labelbottom=n + across >= len(titles))
         yield n, panel
 
@@ -64,7 +67,7 @@ def profiles(grid: Grid, width: str) -> Sketch:
     if apart:
         columns = [f"{column} ({count.replace(' ', '')})" for column, count in zip(columns, told, strict=True)]
     counts = [0 if apart else cells[0].n for cells in grid.cells]
-    left = max(wide(column, SMALL) for column in columns) + 0.1
+    left = max(wide(column, SMALL) for column in columns) + 0.06
     # Many panels are lower, so that a page holds them.
     tall = max(0.5, (0.115 if len(grid.rows) <= MANY else 0.1) * len(columns))
     least = max(0.5, LINE * len(columns))
@@ -107,14 +110,14 @@ def _multiples(
 ) -> Sketch:
     """Panels as high as `tall` ends, and lower, down to where it begins, where else a page would not hold them."""
     down, across = rectangle(len(rows), ACROSS[width])
-    room = (WIDTHS[width] - left) / across - 0.1
+    room = (WIDTHS[width] - left) / across - 0.07
     titles = whole(rows, room)
     if len(set(counts)) > 1:
         titles = [_with_count(title, count, room) for title, count in zip(titles, counts, strict=True)]
     elif counts[0]:
         label = f"{label}; n = {counts[0]} in each panel"
     more = sum(lines_of(titles[row * across : (row + 1) * across]) - 1 for row in range(down))
-    around = down * 0.2 + LINE * more + 0.38 + (0.2 if legend else 0.0)
+    around = down * (0.2 if len(rows) <= MANY else 0.2 - PAD / 144) + LINE * more + 0.38 + (0.2 if legend else 0.0)
 
     def paint(figure: FigureBase) -> None:
         for n, panel in panels(figure, titles, down, across):
