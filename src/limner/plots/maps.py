@@ -37,6 +37,8 @@ NAMES = {"single": 1.2, "double": 2.3}
 """Inches that a line of a name may take, more where the cells leave them."""
 LEAST = 0.032
 """Inches between a number and its cell's edges, both together."""
+BARE = 0.135
+"""Inches of a cell without a number."""
 TALLEST = 1.3
 """Inches that a column's name, written upwards, may take."""
 
@@ -69,8 +71,7 @@ def _signed(value: float) -> str:
 def _map(grid: Grid, width: str, ends: tuple[float, float], colours: str, text: Callable[[float], str]) -> Sketch:
     told = [text(cell.value) for row in grid.cells for cell in row if cell.value is not None]
     number = max((wide(each, SMALL) for each in told), default=0.0)
-    free = WIDTHS[width] - 0.15 - len(grid.columns) * (number + LEAST)
-    rows = named_rows(grid.rows, max(NAMES[width], min(free, NAMES["double"])), ROW)
+    rows = named_rows(grid.rows, _for_names(len(grid.columns), number, width), ROW)
     left = max(wide(line, SMALL) for name in rows.names for line in name.split("\n"))
     columns = [fit(column, TALLEST, SMALL) + _count(grid, place) for place, column in enumerate(grid.columns)]
     # A map of few columns is no wider than it need be.
@@ -96,6 +97,15 @@ def _map(grid: Grid, width: str, ends: tuple[float, float], colours: str, text: 
         _plain(bar)
 
     return Sketch(height, paint, grid.caption, scales="colours linear")
+
+
+def _for_names(columns: int, number: float, width: str) -> float:
+    """Inches for a line of a name beside cells as narrow as their numbers allow, or as bare cells may be."""
+    free = WIDTHS[width] - 0.15
+    beside = free - columns * (number + LEAST)
+    if beside < NAMES[width]:
+        beside = free - columns * BARE
+    return max(NAMES[width], min(beside, WIDTHS[width] / 2, NAMES["double"]))
 
 
 def _count(grid: Grid, place: int) -> str:

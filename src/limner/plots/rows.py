@@ -63,7 +63,7 @@ class NamedRows:
 def named_rows(names: Sequence[str], room: float, inches: float) -> NamedRows:
     """Rows of at least so many inches, for names in lines of `room`."""
     labels = whole(names, room)
-    tall = [max(1.0, (lines_of([label]) * LINE + 0.03) / inches) for label in labels]
+    tall = [max(1.0, (lines_of([label]) * LINE + 0.025) / inches) for label in labels]
     ends = list(accumulate(tall))
     at = [end - high / 2 - 0.5 for end, high in zip(ends, tall, strict=True)]
     return NamedRows(tuple(labels), tuple(at), tuple(tall), inches)
