@@ -94,10 +94,12 @@ def points(frame: Points, width: str) -> Sketch:
             _plane(figure, panel, frame)
             return lambda: _name(panel, where, beside)
         # Parts of a figure keep their size, whatever an axis and a legend take.
+        parts: Any
         if width == "single":
-            part, list_ = figure.subfigures(2, 1, height_ratios=[plane, key])
+            parts = figure.subfigures(2, 1, height_ratios=[plane, key])
         else:
-            part, list_ = figure.subfigures(1, 2, width_ratios=[WIDTHS[width] - list_wide, list_wide])
+            parts = figure.subfigures(1, 2, width_ratios=[WIDTHS[width] - list_wide, list_wide])
+        part, list_ = parts
         panel = part.subplots()
         _plane(part, panel, frame)
         numbers = [str(n) for n in range(1, len(names) + 1)]
