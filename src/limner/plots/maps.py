@@ -137,8 +137,9 @@ def _cells(panel: Any, grid: Grid, ends: tuple[float, float], colours: str, rows
     for side in panel.spines.values():
         side.set_visible(False)
     across = [place - 0.5 for place in range(len(grid.columns) + 1)]
-    # Cells side by side show hairlines between them where their edges are smoothed.
-    image = panel.pcolormesh(across, rows.edges, values, cmap=colours, vmin=ends[0], vmax=ends[1], antialiased=False)
+    # Drawn edges in the cells' own colours: else viewers of PDF show hairlines between them.
+    image = panel.pcolormesh(across, rows.edges, values, cmap=colours, vmin=ends[0], vmax=ends[1], antialiased=False,
+                             edgecolors="face", linewidth=0.4)  # fmt: skip
     panel.set_ylim(rows.edges[-1], rows.edges[0])
     return image
 
