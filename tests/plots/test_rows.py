@@ -9,8 +9,9 @@ import pytest
 
 from limner import api
 from limner.core.errors import UsageError
-from limner.plots.rows import failures
+from limner.plots.rows import failures, named_rows
 from limner.plots.source import PlotChoice, StoreSource, load
+from limner.plots.style import LINE
 from limner.store import Store
 from tests.tables import synthetic
 
@@ -33,3 +34,12 @@ def test_no_failure_at_all_is_said(tmp_path: Path) -> None:
         synthetic.fill(store, "genexam", painters=2, images=False, faults=False)
         with pytest.raises(UsageError, match="every drawing has a score"):
             failures(load("genexam", PlotChoice(store=store)))
+
+
+def test_a_row_is_only_as_high_as_its_own_name_needs(matplotlib: None) -> None:
+    rows = named_rows(["short", "a-painter-with-a-name-of-two-lines", "other"], 1.3, 0.125)
+    assert [name.count("\n") for name in rows.names] == [0, 1, 0]
+    assert rows.tall[0] == rows.tall[2] == 1
+    assert 2 * LINE < rows.tall[1] * rows.inches < 2 * LINE + 0.05
+    assert rows.edges == pytest.approx([-0.5, 0.5, 0.5 + rows.tall[1], 1.5 + rows.tall[1]])
+    assert rows.between == rows.edges[1:-1]

@@ -15,6 +15,7 @@ from .style import (
     PALETTE,
     SEQUENTIAL,
     SMALL,
+    SPACING,
     WIDTHS,
     Sketch,
     fit,
@@ -133,7 +134,7 @@ def _bars(figure: FigureBase, panel: BarPanel, room: float, width: str) -> None:
             panel_.text(end, y, words, va="center", ha="left", fontsize=SMALL, color=INK)
             ticks.append(y)
             y += (rows.tall[at] + 1) / 2
-        panel_.set_yticks(ticks, rows.names, linespacing=1.05)
+        panel_.set_yticks(ticks, rows.names, linespacing=SPACING)
         panel_.set_ylim(tallest - 0.4, -0.6)
         panel_.tick_params(axis="y", length=0)
         panel_.set_xlim(0, most * 1.18)
@@ -181,7 +182,7 @@ def _map(figure: FigureBase, panel: MapPanel, room: float, width: str) -> None:
             red, green, blue = image.to_rgba(count)[:3]
             ink = "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
             axes.text(x, y, str(count), ha="center", va="center", fontsize=SMALL, color=ink)
-    axes.set_yticks(range(len(panel.rows)), whole(panel.rows, NAMES))
+    axes.set_yticks(range(len(panel.rows)), whole(panel.rows, NAMES), linespacing=SPACING)
     cell = (room - NAMES) / len(panel.columns) - 0.05
     axes.set_xticks(range(len(panel.columns)), [fit(name, max(cell, 0.3), SMALL) for name in panel.columns])
     axes.tick_params(length=0)

@@ -10,6 +10,7 @@ from ..core.errors import UsageError
 from ..core.plot_data import Grid, Quantity
 from ..scoring.compare import judges as compare_judges
 from .grids import OVERALL
+from .rows import NamedRows, named_rows
 from .source import PlotChoice
 from .style import (
     DIVERGING,
@@ -18,6 +19,7 @@ from .style import (
     PALE,
     SEQUENTIAL,
     SMALL,
+    SPACING,
     WIDTHS,
     Sketch,
     fit,
@@ -32,6 +34,11 @@ if TYPE_CHECKING:
 
 ROW = 0.15
 NAMES = {"single": 1.2, "double": 2.3}
+"""Inches that a line of a name may take, more where the cells leave them."""
+LEAST = 0.032
+"""Inches between a number and its cell's edges, both together."""
+BARE = 0.135
+"""Inches of a cell without a number."""
 TALLEST = 1.3
 """Inches that a column's name, written upwards, may take."""
 
@@ -62,34 +69,43 @@ def _signed(value: float) -> str:
 
 
 def _map(grid: Grid, width: str, ends: tuple[float, float], colours: str, text: Callable[[float], str]) -> Sketch:
-    names = whole(grid.rows, NAMES[width])
-    left = max(wide(line, SMALL) for name in names for line in name.split("\n"))
+    told = [text(cell.value) for row in grid.cells for cell in row if cell.value is not None]
+    number = max((wide(each, SMALL) for each in told), default=0.0)
+    rows = named_rows(grid.rows, _for_names(len(grid.columns), number, width), ROW)
+    left = max(wide(line, SMALL) for name in rows.names for line in name.split("\n"))
     columns = [fit(column, TALLEST, SMALL) + _count(grid, place) for place, column in enumerate(grid.columns)]
     # A map of few columns is no wider than it need be.
     room = min((WIDTHS[width] - left - 0.15) / len(columns), 0.7)
     turn, above = _turn(columns, room)
-    told = [text(cell.value) for row in grid.cells for cell in row if cell.value is not None]
-    fits = max((wide(each, SMALL) for each in told), default=0.0) < room - 0.03
+    fits = number < room - 0.03
     label = wrapped(grid.label, WIDTHS[width] - left - 0.1, NORMAL)
-    row = max(ROW, lines_of(names) * LINE + 0.03)
-    height = above + row * len(names) + 0.5 + 0.12 * label.count("\n")
+    height = above + rows.height + 0.5 + 0.12 * label.count("\n")
 
     def paint(figure: FigureBase) -> None:
         panel = figure.subplots()
-        image = _cells(panel, grid, ends, colours)
-        for y, row in enumerate(grid.cells):
+        image = _cells(panel, grid, ends, colours, rows)
+        for y, row in zip(rows.at, grid.cells, strict=True):
             for x, cell in enumerate(row):
                 _write(panel, x, y, cell, "–" if cell.value is None else text(cell.value) if fits else "")
         if grid.columns[0] == OVERALL:
             panel.axvline(0.5, color="white", lw=2)
-        panel.set_yticks(range(len(names)), names)
-        panel.set_xticks(range(len(columns)), columns, rotation=turn)
+        panel.set_yticks(rows.at, rows.names, linespacing=SPACING)
+        panel.set_xticks(range(len(columns)), columns, rotation=turn, linespacing=SPACING)
         panel.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
         bar = figure.colorbar(image, ax=panel, orientation="horizontal", aspect=40, shrink=0.75, pad=0.02)
         bar.set_label(label)
         _plain(bar)
 
     return Sketch(height, paint, grid.caption, scales="colours linear")
+
+
+def _for_names(columns: int, number: float, width: str) -> float:
+    """Inches for a line of a name beside cells as narrow as their numbers allow, or as bare cells may be."""
+    free = WIDTHS[width] - 0.15
+    beside = free - columns * (number + LEAST)
+    if beside < NAMES[width]:
+        beside = free - columns * BARE
+    return max(NAMES[width], min(beside, WIDTHS[width] / 2, NAMES["double"]))
 
 
 def _count(grid: Grid, place: int) -> str:
@@ -112,7 +128,7 @@ def _turn(columns: Sequence[str], room: float) -> tuple[int, float]:
     return (0, 0.05 + LINE * lines_of(columns)) if max(widths) < room - 0.06 else (90, max(widths) + 0.1)
 
 
-def _cells(panel: Any, grid: Grid, ends: tuple[float, float], colours: str, empty: str = PALE) -> Any:
+def _cells(panel: Any, grid: Grid, ends: tuple[float, float], colours: str, rows: NamedRows, empty: str = PALE) -> Any:
     import numpy as np
 
     values = np.array([[np.nan if cell.value is None else cell.value for cell in row] for row in grid.cells])
@@ -120,12 +136,17 @@ def _cells(panel: Any, grid: Grid, ends: tuple[float, float], colours: str, empt
     panel.grid(visible=False)
     for side in panel.spines.values():
         side.set_visible(False)
-    return panel.imshow(values, cmap=colours, vmin=ends[0], vmax=ends[1], aspect="auto")
+    across = [place - 0.5 for place in range(len(grid.columns) + 1)]
+    # Drawn edges in the cells' own colours: else viewers of PDF show hairlines between them.
+    image = panel.pcolormesh(across, rows.edges, values, cmap=colours, vmin=ends[0], vmax=ends[1], antialiased=False,
+                             edgecolors="face", linewidth=0.4)  # fmt: skip
+    panel.set_ylim(rows.edges[-1], rows.edges[0])
+    return image
 
 
-def _write(panel: Any, x: int, y: int, cell: Quantity, words: str, linespacing: float | None = None) -> None:
+def _write(panel: Any, x: float, y: float, cell: Quantity, words: str, linespacing: float | None = None) -> None:
     """Black on light cells, white on dark ones."""
-    red, green, blue = (1, 1, 1) if cell.value is None else panel.images[0].to_rgba(cell.value)[:3]
+    red, green, blue = (1, 1, 1) if cell.value is None else panel.collections[0].to_rgba(cell.value)[:3]
     colour = "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
     panel.text(x, y, words, ha="center", va="center", fontsize=SMALL, linespacing=linespacing, color=colour)
 
@@ -173,21 +194,21 @@ def _matrix(names: tuple[str, ...], found: dict[tuple[str, str], Quantity], labe
 def matrices(grids: tuple[Grid, Grid], width: str) -> Sketch:
     """Two triangles of judges by judges, each number with its interval where there is room."""
     down = 2 if width == "single" else 1
-    names, columns = whole(grids[0].rows, 1.1), whole(grids[0].columns, 1.1)
+    columns = whole(grids[0].columns, 1.1)
     room = (WIDTHS[width] / (3 - down) - 1.25) / len(columns)
-    tall = max(0.17, min(0.36, room * 0.6), lines_of(names) * LINE + 0.03)
+    rows = named_rows(grids[0].rows, 1.1, max(0.17, min(0.36, room * 0.6)))
     turn, below = _turn(columns, room)
-    height = down * (below + tall * len(names) + 0.42)
+    height = down * (below + rows.height + 0.42)
 
     def paint(figure: FigureBase) -> None:
         axes = figure.subplots(down, 3 - down, squeeze=False).ravel()
         for panel, grid in zip(axes, grids, strict=True):
-            _cells(panel, grid, (-1.0, 1.0), DIVERGING, "white")
-            for y, row in enumerate(grid.cells):
-                for x, cell in enumerate(row[: y + 1]):
-                    _write(panel, x, y, cell, _with_ends(cell, room, tall), linespacing=1.1)
-            panel.set_yticks(range(len(names)), names)
-            panel.set_xticks(range(len(columns)), columns, rotation=turn)
+            _cells(panel, grid, (-1.0, 1.0), DIVERGING, rows, "white")
+            for n, row in enumerate(grid.cells):
+                for x, cell in enumerate(row[: n + 1]):
+                    _write(panel, x, rows.at[n], cell, _with_ends(cell, room, rows.inches), linespacing=1.1)
+            panel.set_yticks(rows.at, rows.names, linespacing=SPACING)
+            panel.set_xticks(range(len(columns)), columns, rotation=turn, linespacing=SPACING)
             panel.tick_params(length=0)
             panel.set_xlabel("judge")
             panel.set_ylabel("judge")

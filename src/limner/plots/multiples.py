@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..core.plot_data import Bands, Grid
-from .style import GREY, LINE, MARKERS, PALE, PALETTE, SMALL, WIDTHS, Sketch, fit, lines_of, whole, wide
+from .style import (
+    GREY,
+    LINE,
+    MARKERS,
+    PAGE,
+    PALE,
+    PALETTE,
+    SMALL,
+    SPACING,
+    WIDTHS,
+    Sketch,
+    caption_height,
+    fit,
+    lines_of,
+    whole,
+    wide,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 ACROSS = {"single": 3, "double": 6}
 MANY = 18
+"""With more panels than this they stand closer."""
+PAD = 3.0
+"""Points between a panel and its title; half of it where there are many."""
 
 
 def rectangle(count: int, most: int) -> tuple[int, int]:
@@ -33,7 +53,7 @@ def panels(
     for unused in axes[len(titles) :]:
         unused.set_visible(False)
     for n, (panel, title) in enumerate(zip(axes, titles, strict=False)):
-        panel.set_title(title, fontsize=SMALL)
+        panel.set_title(title, fontsize=SMALL, linespacing=SPACING, pad=PAD / (1 + (len(titles) > MANY)))
         panel.tick_params(labelbottom=n + across >= len(titles))
         yield n, panel
 
@@ -47,9 +67,10 @@ def profiles(grid: Grid, width: str) -> Sketch:
     if apart:
         columns = [f"{column} ({count.replace(' ', '')})" for column, count in zip(columns, told, strict=True)]
     counts = [0 if apart else cells[0].n for cells in grid.cells]
-    left = max(wide(column, SMALL) for column in columns) + 0.1
+    left = max(wide(column, SMALL) for column in columns) + 0.06
     # Many panels are lower, so that a page holds them.
     tall = max(0.5, (0.115 if len(grid.rows) <= MANY else 0.1) * len(columns))
+    least = max(0.5, LINE * len(columns))
 
     def one(panel: Any, n: int) -> None:
         for m in range(len(grid.rows)):
@@ -67,7 +88,7 @@ def profiles(grid: Grid, width: str) -> Sketch:
         panel.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
         panel.tick_params(axis="y", length=0)
 
-    return _multiples(grid.rows, width, left, tall, one, grid.label, grid.caption, counts)
+    return _multiples(grid.rows, width, left, (least, tall), one, grid.label, grid.caption, counts)
 
 
 def _line(panel: Any, grid: Grid, row: int, colour: str, thick: float, marker: str | None = None) -> None:
@@ -80,21 +101,23 @@ def _multiples(
     rows: Sequence[str],
     width: str,
     left: float,
-    tall: float,
+    tall: tuple[float, float],
     one: Callable[[Any, int], None],
     label: str,
     caption: str,
     counts: Sequence[int],
     legend: Callable[[FigureBase], None] | None = None,
 ) -> Sketch:
+    """Panels as high as `tall` ends, and lower, down to where it begins, where else a page would not hold them."""
     down, across = rectangle(len(rows), ACROSS[width])
-    titles = whole(rows, (WIDTHS[width] - left) / across - 0.1)
+    room = (WIDTHS[width] - left) / across - 0.07
+    titles = whole(rows, room)
     if len(set(counts)) > 1:
-        titles = [f"{title}\nn = {count}" for title, count in zip(titles, counts, strict=True)]
+        titles = [_with_count(title, count, room) for title, count in zip(titles, counts, strict=True)]
     elif counts[0]:
         label = f"{label}; n = {counts[0]} in each panel"
     more = sum(lines_of(titles[row * across : (row + 1) * across]) - 1 for row in range(down))
-    height = down * (tall + 0.2) + LINE * more + 0.38 + (0.2 if legend else 0.0)
+    around = down * (0.2 if len(rows) <= MANY else 0.2 - PAD / 144) + LINE * more + 0.38 + (0.2 if legend else 0.0)
 
     def paint(figure: FigureBase) -> None:
         for n, panel in panels(figure, titles, down, across):
@@ -102,7 +125,15 @@ def _multiples(
         if legend:
             legend(figure)
 
-    return Sketch(height, paint, caption, label)
+    sketch = Sketch(around, paint, caption, label)
+    free = (PAGE - around - caption_height(sketch.said, width)) / down - 0.001
+    return replace(sketch, height=around + down * min(tall[1], max(tall[0], free)))
+
+
+def _with_count(title: str, count: int, room: float) -> str:
+    """A title with how many drawings it rests on, behind the name where there is room, else below it."""
+    last = f"{title.split(chr(10))[-1]}, n = {count}"
+    return f"{title}, n = {count}" if wide(last, SMALL) <= room else f"{title}\nn = {count}"
 
 
 def bands(frame: Bands, width: str) -> Sketch:
@@ -135,4 +166,4 @@ def bands(frame: Bands, width: str) -> Sketch:
     # Many panels are lower, so that a page holds them and a long caption.
     tall = 0.75 if len(frame.rows) <= MANY else 0.65
     counts = [max(len(dots) for dots in each) for each in frame.drawings]
-    return _multiples(frame.rows, width, 0.2, tall, one, label, frame.caption, counts, legend)
+    return _multiples(frame.rows, width, 0.2, (0.45, tall), one, label, frame.caption, counts, legend)

@@ -6,6 +6,7 @@ A name's place is chosen so that it hides neither another name nor a point.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from math import cos, pi, sin
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,23 @@ from ..core.errors import UsageError
 from ..core.plot_data import Point, Points, Quantity, left_out, shown
 from ..scoring.costs import costs
 from .source import StoreSource, quantities
-from .style import GREY, INK, PALE, PALETTE, SEQUENTIAL, SMALL, Sketch, lines_of, whole, wide
+from .style import (
+    GREY,
+    INK,
+    LINE,
+    PALE,
+    PALETTE,
+    SEQUENTIAL,
+    SMALL,
+    SPACING,
+    WIDTHS,
+    Sketch,
+    inches_high,
+    lines_of,
+    look,
+    whole,
+    wide,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -22,6 +39,10 @@ if TYPE_CHECKING:
 NAMED = 12
 """With more painters than this they are numbered."""
 KEY_ROW = 0.125
+KEY_WIDE = 2.1
+"""Inches of a key beside a plane."""
+NUMBER = 0.22
+"""Inches from the left of a key to its names."""
 Box = tuple[float, float, float, float]
 """Left, bottom, right, top, in points."""
 AROUND = [n * pi / 8 for n in (0, 8, 4, 12, 2, 6, 10, 14, 1, 7, 9, 15, 3, 5, 11, 13)]
@@ -29,7 +50,7 @@ AROUND = [n * pi / 8 for n in (0, 8, 4, 12, 2, 6, 10, 14, 1, 7, 9, 15, 3, 5, 11,
 FAR = (5.0, 8.0, 12.0, 17.0, 23.0, 30.0, 40.0, 52.0, 66.0)
 LEADER = 8.0
 """Names further away than this get a thin line to their point."""
-LOWER = SMALL * 0.66
+LOWER = SMALL * SPACING / 2
 """By so much, in points, a further line makes a name higher above and below its middle."""
 POINT = 3.2
 
@@ -55,49 +76,76 @@ def cost(source: StoreSource) -> Points:
 
 def points(frame: Points, width: str) -> Sketch:
     """See the module; where there is a front, a line joins those that no other painter beats."""
-    keyed = len(frame.points) > NAMED or width == "single"
-    across = 2 if width == "single" else 1
+    written = [point.name for point in frame.points]
+    where = [(p.x.value or 0.0, p.y.value or 0.0) for p in frame.points]
     plane = 2.3 if width == "single" else 3.4
-    room = 1.9 if not keyed else 1.6 if width == "double" else 1.05 if frame.colour else 1.25
-    names = whole([point.name for point in frame.points], room)
+    beside = whole(written, 1.9)
+    keyed = len(written) > NAMED or width == "single" or not _fit_beside(frame, where, beside, (WIDTHS[width], plane))
+    across = 2 if width == "single" else 1
+    list_wide = WIDTHS[width] if width == "single" else KEY_WIDE
+    names = whole(written, list_wide / across - NUMBER - 0.06)
     rows = _rows(names, across)
-    key = sum(rows) * KEY_ROW if keyed else 0.0
-    height = plane + key if width == "single" else max(plane, key + 0.3)
+    key = sum(rows) + 0.1
+    height = plane if not keyed else plane + key if width == "single" else max(plane, key)
 
     def paint(figure: FigureBase) -> Callable[[], None]:
         if not keyed:
             panel = figure.subplots()
-        elif width == "single":
-            panel, list_ = figure.subplots(2, 1, height_ratios=[plane, key])
+            _plane(figure, panel, frame)
+            return lambda: _name(panel, where, beside)
+        # Parts of a figure keep their size, whatever an axis and a legend take.
+        parts: Any
+        if width == "single":
+            parts = figure.subfigures(2, 1, height_ratios=[plane, key])
         else:
-            panel, list_ = figure.subplots(1, 2, width_ratios=[4.9, 2.1])
-        _plane(figure, panel, frame)
-        if keyed:
-            _key(list_, names, across, rows)
-        written = [str(n) for n in range(1, len(names) + 1)] if keyed else names
-        where = [(p.x.value or 0.0, p.y.value or 0.0) for p in frame.points]
-        return lambda: _name(panel, where, written)
+            parts = figure.subfigures(1, 2, width_ratios=[WIDTHS[width] - list_wide, list_wide])
+        part, list_ = parts
+        panel = part.subplots()
+        _plane(part, panel, frame)
+        numbers = [str(n) for n in range(1, len(names) + 1)]
+
+        def finish() -> None:
+            _name(panel, where, numbers)
+            _key(list_, names, across, rows, list_wide)
+
+        return finish
 
     scales = "dollars on a log scale, with 0 apart; scores linear" if frame.money else "axes linear"
     return Sketch(height, paint, frame.caption, scales=scales)
 
 
 def _rows(names: Sequence[str], across: int) -> list[float]:
-    """How high each row of a key is, in lines."""
+    """How high each row of a key is, in inches."""
     down = -(-len(names) // across)
-    return [float(max(lines_of([name]) for name in names[row::down])) for row in range(down)]
+    return [KEY_ROW + LINE * (lines_of(names[row::down]) - 1) for row in range(down)]
 
 
-def _key(panel: Any, names: Sequence[str], across: int, rows: Sequence[float]) -> None:
-    panel.axis("off")
-    down = len(rows)
-    ends = list(accumulate(rows))
-    panel.set_xlim(0, across)
-    panel.set_ylim(ends[-1] - 0.5, -0.5)
+def _key(part: Any, names: Sequence[str], across: int, rows: Sequence[float], inches: float) -> None:
+    """Numbers and names from the top of a part of the figure downwards."""
+    high = inches_high(part)
+    starts = list(accumulate(rows, initial=0.05))
     for n, name in enumerate(names):
-        x, y = n // down, ends[n % down] - rows[n % down] / 2 - 0.5
-        panel.text(x + 0.11 / across, y, str(n + 1), ha="right", va="center", fontsize=SMALL, color=GREY)
-        panel.text(x + 0.16 / across, y, name, ha="left", va="center", fontsize=SMALL)
+        column, row = divmod(n, len(rows))
+        x, y = column * inches / across + NUMBER, high - starts[row]
+        style = {"va": "top", "fontsize": SMALL, "linespacing": SPACING}
+        part.text((x - 0.05) / inches, y / high, str(n + 1), ha="right", color=GREY, **style)
+        part.text(x / inches, y / high, name, ha="left", **style)
+
+
+def _fit_beside(
+    frame: Points, where: Sequence[tuple[float, float]], names: Sequence[str], size: tuple[float, float]
+) -> bool:
+    """Whether all names find a place beside their points in a plane of this size, none over another."""
+    with look():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=size, layout="constrained")
+        panel = figure.subplots()
+        _plane(figure, panel, frame)
+        figure.draw_without_rendering()
+        found = _chosen(panel, where, names)
+    boxes = [_box(place.middle, place.width, place.lines) for place in found]
+    return all(_overlap(one, other) == 0 for n, one in enumerate(boxes) for other in boxes[:n])
 
 
 def _plane(figure: FigureBase, panel: Any, frame: Points) -> None:
@@ -182,6 +230,28 @@ def choose(
     return found
 
 
+@dataclass(frozen=True)
+class NamePlace:
+    """Where a name stands: its point and its own middle, in points, and its size."""
+
+    point: tuple[float, float]
+    middle: tuple[float, float]
+    width: float
+    lines: int
+
+
+def _chosen(panel: Any, points: Sequence[tuple[float, float]], names: Sequence[str]) -> list[NamePlace]:
+    """A place for each name in a panel whose size is settled."""
+    scale = 72 / panel.figure.dpi
+    where = [(float(x) * scale, float(y) * scale) for x, y in panel.transData.transform(list(points))]
+    edge = panel.get_window_extent()
+    inside = (edge.x0 * scale + 1, edge.y0 * scale + 1, edge.x1 * scale - 1, edge.y1 * scale - 1)
+    widths = [max(wide(line, SMALL) for line in name.split("\n")) * 72 for name in names]
+    lines = [lines_of([name]) for name in names]
+    middles = choose(where, widths, inside, lines)
+    return [NamePlace(*each) for each in zip(where, middles, widths, lines, strict=True)]
+
+
 def _nearest(points: Sequence[tuple[float, float]], n: int) -> float:
     x, y = points[n]
     return min(((x - a) ** 2 + (y - b) ** 2 for m, (a, b) in enumerate(points) if m != n), default=0.0)
@@ -213,16 +283,11 @@ def _outside(box: Box, inside: Box) -> float:
 
 def _name(panel: Any, points: Sequence[tuple[float, float]], names: Sequence[str]) -> None:
     """Write the names into a panel whose size is settled; a name far from its point gets a thin line to it."""
-    scale = 72 / panel.figure.dpi
-    where = [(float(x) * scale, float(y) * scale) for x, y in panel.transData.transform(list(points))]
-    edge = panel.get_window_extent()
-    inside = (edge.x0 * scale + 1, edge.y0 * scale + 1, edge.x1 * scale - 1, edge.y1 * scale - 1)
-    widths = [max(wide(line, SMALL) for line in name.split("\n")) * 72 for name in names]
-    chosen = choose(where, widths, inside, [lines_of([name]) for name in names])
     # Over lines, below points.
     paper = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none"}
-    for name, data, (x, y), (a, b), width in zip(names, points, where, chosen, widths, strict=True):
-        gap = max(abs(x - a) - width / 2, abs(y - b) - SMALL / 2)
+    for name, data, place in zip(names, points, _chosen(panel, points, names), strict=True):
+        (x, y), (a, b) = place.point, place.middle
+        gap = max(abs(x - a) - place.width / 2, abs(y - b) - SMALL / 2 - (place.lines - 1) * LOWER)
         line = {"arrowstyle": "-", "lw": 0.4, "color": GREY, "shrinkA": 0, "shrinkB": 2.5} if gap > LEADER else None
         panel.annotate(name, data, (a - x, b - y), textcoords="offset points", ha="center", va="center",
-                              fontsize=SMALL, arrowprops=line, zorder=2.5, bbox=paper, linespacing=1.05)  # fmt: skip
+                              fontsize=SMALL, arrowprops=line, zorder=2.5, bbox=paper, linespacing=SPACING)  # fmt: skip

@@ -13,7 +13,7 @@ from ..core.plot_data import Grid, Histograms, Quantity, plain
 from ..scoring import Group
 from .multiples import panels, rectangle
 from .source import StoreSource
-from .style import GREY, LINE, MARKERS, PALE, PALETTE, SMALL, WIDTHS, Sketch, lines_of, whole, wide, wrapped
+from .style import GREY, LINE, MARKERS, PALE, PALETTE, SMALL, SPACING, WIDTHS, Sketch, lines_of, whole, wide, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -45,21 +45,25 @@ class NamedRows:
 
     def set(self, panel: Any) -> None:
         """Write them beside a panel, the first at the top."""
-        panel.set_yticks(self.at, self.names, linespacing=1.05)
+        panel.set_yticks(self.at, self.names, linespacing=SPACING)
         panel.set_ylim(sum(self.tall) - 0.4, -0.6)
         panel.tick_params(axis="y", length=0)
 
     @property
+    def edges(self) -> list[float]:
+        """Where rows begin, and where the last ends."""
+        return [at - tall / 2 for at, tall in zip(self.at, self.tall, strict=True)] + [sum(self.tall) - 0.5]
+
+    @property
     def between(self) -> list[float]:
         """Where one row ends and the next begins."""
-        return [at + tall / 2 for at, tall in zip(self.at[:-1], self.tall[:-1], strict=True)]
+        return self.edges[1:-1]
 
 
 def named_rows(names: Sequence[str], room: float, inches: float) -> NamedRows:
     """Rows of at least so many inches, for names in lines of `room`."""
     labels = whole(names, room)
-    tall = [max(1.0, ((label.count("\n") + 1) * LINE + 0.03) / inches) for label in labels]
-    tall = [1.0 if "\n" not in label else high for label, high in zip(labels, tall, strict=True)]
+    tall = [max(1.0, (lines_of([label]) * LINE + 0.025) / inches) for label in labels]
     ends = list(accumulate(tall))
     at = [end - high / 2 - 0.5 for end, high in zip(ends, tall, strict=True)]
     return NamedRows(tuple(labels), tuple(at), tuple(tall), inches)

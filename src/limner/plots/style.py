@@ -152,7 +152,8 @@ def fit(name: str, inches: float, size: float) -> str:
 
 BREAKS = re.compile(r"[^\s/\-_+,\[\]=?&.:]*[\s/\-_+,\[\]=?&.:]*")
 """A piece of a name with the sign behind it after which a line may end."""
-LINE = SMALL * 1.15 / 72
+SPACING = 1.05
+LINE = SMALL * SPACING / 72
 """Inches from a line of a name to the next."""
 
 
@@ -193,6 +194,11 @@ def wrapped(text: str, inches: float, size: float = SMALL) -> str:
     return "\n".join(fit(line, inches, size) for line in lines)
 
 
+def caption_height(said: str, width: str) -> float:
+    """Inches that a sketch's caption takes."""
+    return (wrapped(said, WIDTHS[width] - 0.12).count("\n") + 1) * SMALL * 1.25 / 72 + 0.05
+
+
 def checked_format(path: Path) -> str:
     """The format that a file's name asks for.
 
@@ -231,10 +237,7 @@ def compose(sketches: Sequence[Sketch], width: str) -> Any:
         from matplotlib.figure import Figure
 
         captions = [wrapped(sketch.said, inches - 0.12) for sketch in sketches]
-        heights = [
-            sketch.height + (caption.count("\n") + 1) * SMALL * 1.25 / 72 + 0.05
-            for sketch, caption in zip(sketches, captions, strict=True)
-        ]
+        heights = [sketch.height + caption_height(sketch.said, width) for sketch in sketches]
         if sum(heights) > PAGE:
             raise UsageError(
                 f"the plot would be {sum(heights):.1f} inches high, more than a page ({PAGE}): "
