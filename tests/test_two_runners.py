@@ -17,6 +17,7 @@ from tests.support import JUDGE, Gated, expected_scores, write_exam, write_setti
 QUESTIONS, SEED = 80, 4
 
 
+@pytest.mark.slow
 def test_two_runners_share_the_work(tmp_path: Path, chat: ChatServer) -> None:
     exam = write_exam(tmp_path, QUESTIONS)
     write_settings(tmp_path, chat.base_url)

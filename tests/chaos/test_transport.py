@@ -104,6 +104,7 @@ def test_many_small_parts_are_refused(store: Store) -> None:
         assert "more than 1,000,000 parts" in fault_of(store, server.url, "chat").detail
 
 
+@pytest.mark.slow
 def test_an_error_of_any_size_has_the_kind_of_its_status(store: Store) -> None:
     pieces = (b"x" * 2**16 for _ in range(300))
     with Misbehaving(lambda _seen: Answer(pieces, 503)) as server:

@@ -57,6 +57,7 @@ def test_only_these_judges(judged: tuple[Path, list[str]]) -> None:
     assert "no judge 'x' in this store" in said
 
 
+@pytest.mark.slow
 def test_as_tables_and_csv(judged: tuple[Path, list[str]]) -> None:
     store, judges = judged
     out = limner("agree", "genexam", "--store", store, "--score", "relaxed").out

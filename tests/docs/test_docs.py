@@ -23,7 +23,7 @@ from tests.docs.blocks import PAGES, ROOT, Session, blocks, demo_table
 SLOW = {
     "README.md", "tutorial.md", "statistics.md", "baselines.md", "cost.md", "plots.md", "site.md", "regions.md",
     "evidence.md", "fepbench.md", "tables.md", "painters.md", "index.md", "screen.md", "python.md", "worker.md",
-    "studies.md", "corrected.md", "reproduce.md", "rubrics.md",
+    "studies.md", "corrected.md", "reproduce.md", "rubrics.md", "agreement.md", "models.md", "diffusers.md",
 }  # fmt: skip
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 INLINE = re.compile(r"`([^`\n]+)`")

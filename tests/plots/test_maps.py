@@ -14,6 +14,7 @@ from limner.store import Store
 from tests.tables import synthetic
 
 
+@pytest.mark.slow
 def test_judges_are_compared_two_by_two(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "genexam", painters=4, judges=("one", "two", "three"), images=False)

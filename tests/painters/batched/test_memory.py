@@ -30,6 +30,7 @@ def room_for(most: int, seen: list[int]) -> Callable[[Placed], Iterator[Found]]:
     return batch
 
 
+@pytest.mark.slow
 @given(count=st.integers(0, 40), most=st.integers(1, 40))
 def test_every_item_is_drawn_once_whatever_fits(count: int, most: int) -> None:
     seen: list[int] = []
