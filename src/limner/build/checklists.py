@@ -9,8 +9,7 @@ from pathlib import Path
 from pydantic import Field
 
 from ..core.data_files import StrictModel
-from .languages import foreign
-from .points import Lint
+from .points import Lint, lint_prompt
 from .wording import VAGUE, WORD, stems
 
 CHECKLIST_ERRORS = frozenset({"empty", "length", "language", "count", "repeated", "unexplained"})
@@ -84,7 +83,7 @@ def lint_checklist(
 ) -> list[Lint]:
     """Everything the rules find in a prompt and its checklist; see `CHECKLIST_ERRORS` and `CHECKLIST_WARNINGS`."""
     limits = limits or ChecklistLimits()
-    found = _prompt(prompt, limits)
+    found = lint_prompt(prompt, limits.words)
     if not 0 < len(entries) <= limits.items:
         found.append(Lint("count", 0, f"{len(entries)} items; 1 to {limits.items} are allowed"))
     seen: dict[str, int] = {}
@@ -105,18 +104,6 @@ def lint_checklist(
             "unseen": unseen(item),
         }
         found += [Lint(kind, n, detail, "item") for kind, detail in told.items() if detail]
-    return found
-
-
-def _prompt(prompt: str, limits: ChecklistLimits) -> list[Lint]:
-    words = prompt.split()
-    if not words:
-        return [Lint("empty", 0, "there is no prompt")]
-    found = []
-    if len(words) >= limits.words:
-        found.append(Lint("length", 0, f"{len(words)} words; fewer than {limits.words} are asked for"))
-    if why := foreign([prompt], 0.2):
-        found.append(Lint("language", 0, f"not English: {why}"))
     return found
 
 

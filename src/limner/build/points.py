@@ -86,7 +86,7 @@ class Lint:
 def lint_question(prompt: str, points: Sequence[Mapping[str, Any]], limits: LintLimits | None = None) -> list[Lint]:
     """Everything the rules find in a question; see `ERRORS` and `WARNINGS`."""
     limits = limits or LintLimits()
-    found = [*_prompt(prompt, limits), *_weights(points, limits)]
+    found = [*lint_prompt(prompt, limits.words), *_weights(points, limits)]
     known = stems(prompt)
     seen: dict[str, int] = {}
     for n, point in enumerate(points, 1):
@@ -107,13 +107,14 @@ def lint_question(prompt: str, points: Sequence[Mapping[str, Any]], limits: Lint
     return found
 
 
-def _prompt(prompt: str, limits: LintLimits) -> list[Lint]:
+def lint_prompt(prompt: str, most: int) -> list[Lint]:
+    """What the rules find in a prompt by itself; it has fewer than `most` words."""
     words = prompt.split()
     if not words:
         return [Lint("empty", 0, "there is no prompt")]
     found = []
-    if len(words) >= limits.words:
-        found.append(Lint("length", 0, f"{len(words)} words; fewer than {limits.words} are asked for"))
+    if len(words) >= most:
+        found.append(Lint("length", 0, f"{len(words)} words; fewer than {most} are asked for"))
     if why := foreign([prompt], 0.2):
         found.append(Lint("language", 0, f"not English: {why}"))
     return found
