@@ -16,6 +16,7 @@ from limner.cli import limner
 from limner.core.faults import KINDS, RETRIED_NEXT_RUN, STOPPING
 from limner.core.images import MAX_BYTES, MAX_PIXELS
 from limner.evidence.ocr.rapid import TEXT_SCORE
+from limner.exams import SHIPPED
 from limner.exams.genexam.protocol import MAX_SIDE
 from limner.judges.ocr import layout, matching, spelling
 from tests.docs.blocks import PAGES, ROOT, Session, blocks, demo_table
@@ -56,7 +57,8 @@ def test_examples_run_and_print_what_is_shown(page: Path, tmp_path: Path) -> Non
 def test_the_readme_shows_the_table_of_the_tutorial() -> None:
     shown = [block.lines for block in blocks(ROOT / "README.md") if "table of the demo" in block.notes]
     assert shown == [tuple(demo_table())]
-    assert sum("control/" in line for line in shown[0]) >= 6
+    assert [line for line in shown[0] if "control/reference" in line and "control/blank" in line]
+    assert sum("100%" in line for line in shown[0]) == len(SHIPPED)
 
 
 @each_page
