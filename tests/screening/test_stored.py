@@ -26,7 +26,8 @@ from limner.store.schema import attempts, calls
 from limner.tables.export import export_rows, write_rows
 from limner.tables.question import describe_question, print_question
 from limner.tables.render import show
-from limner.tables.scores import notes, standing_tables, standings_csv
+from limner.tables.results import Standings
+from limner.tables.scores import notes, standing_tables
 from tests.cli.invoke import limner
 from tests.support import write_exam
 
@@ -173,7 +174,7 @@ def test_exports(gallery: Gallery, tmp_path: Path) -> None:
     table = {row["id"]: row["flags"] for row in csv.DictReader((tmp_path / "rows.csv").open(encoding="utf-8"))}
     assert json.loads(table[first])[0]["text"]
     assert (table[second], table[third]) == ("[]", "")
-    head = next(csv.DictReader(io.StringIO(standings_csv([gallery.standing()]))))
+    head = next(csv.DictReader(io.StringIO(Standings([gallery.standing()], "genexam").to_csv())))
     assert (head["flagged"], head["unscreened"]) == ("1", "1")
 
 

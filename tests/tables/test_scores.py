@@ -14,7 +14,8 @@ from limner.exams import kind
 from limner.scoring import Comparable, Cut, Group, Numbers, Standing
 from limner.scoring.stats import Interval
 from limner.tables.render import show
-from limner.tables.scores import COLUMNS, notes, standing_tables, standings_csv
+from limner.tables.results import Standings
+from limner.tables.scores import COLUMNS, notes, standing_tables
 
 SETUP = {"judge": "judge", "variant": "release", "options": {"reference": "image"}, "templates": "abc"}
 ALL = ("strict", "relaxed", "semantic", "spelling", "readability", "logic")
@@ -196,7 +197,7 @@ def test_notes_only_where_they_matter() -> None:
 def test_csv_holds_every_number() -> None:
     by = {"subject": {"Art, or not": Numbers(2, {"strict": Interval(10.0, 5.0, 15.0, 2)})}}
     unsure = standing("b", None, bounds={"strict": (5.0, 25.0)})
-    rows = list(csv.DictReader(io.StringIO(standings_csv([standing(by=by), unsure]))))
+    rows = list(csv.DictReader(io.StringIO(Standings([standing(by=by), unsure], "genexam").to_csv())))
     assert tuple(rows[0]) == COLUMNS
     assert len(rows) == 2 * len(ALL) + 1
     (part,) = [row for row in rows if row["by"]]

@@ -9,7 +9,6 @@ from ..scoring.compare import MET, Agreement, JudgePair
 from ..scoring.stats import Interval, Measure
 from .evaluators import evaluator_tables
 from .model import MISSING, Cell, Cells, Table, interval_cell, number, simple_table
-from .render.csv import records
 
 COLUMNS = (
     "exam", "reading", "first", "second", "sort", "measure", "n", "value", "low", "high", "reason",
@@ -115,13 +114,8 @@ def _reasons(told: Iterator[tuple[str, str | None]]) -> list[str]:
     return list(dict.fromkeys(f"{who}: {why}" for who, why in told if why))
 
 
-def agreement_csv(found: Agreement) -> str:
-    """One line per number."""
-    return records(COLUMNS, agreement_records(found))
-
-
 def agreement_records(found: Agreement) -> Iterator[dict[str, Any]]:
-    """The same as plain rows."""
+    """One row per number."""
     head = {"exam": found.exam, "reading": found.reading}
     for first, second, sort, measure, each in _numbers(found):
         yield {**head, "first": first, "second": second, "sort": sort, "measure": measure, **each.to_json()}

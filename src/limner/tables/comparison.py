@@ -9,7 +9,6 @@ from typing import Any
 from ..scoring.compare import MET, Across, Comparison, Pair
 from ..scoring.stats import ALPHA
 from .model import BETWEEN, MISSING, Cells, Table, interval_cell, nothing_marked, number, simple_table
-from .render.csv import records
 
 COLUMNS = (
     "exam", "reading", "judge", "score", "by", "category", "row", "painter", "other", "n", "value", "low", "high",
@@ -123,13 +122,8 @@ def _sentence(pair: Pair, found: Comparison) -> str:
     )
 
 
-def comparison_csv(found: Sequence[Comparison]) -> str:
-    """One line per painter and one per pair; `row` says which."""
-    return records(COLUMNS, comparison_records(found))
-
-
 def comparison_records(found: Sequence[Comparison]) -> Iterator[dict[str, Any]]:
-    """The same as plain rows."""
+    """One row per painter and one per pair; `row` says which."""
     for one in found:
         head = {"exam": one.exam, "reading": one.reading, "judge": one.evaluator.judge, "score": one.score.name}
         head |= {"by": one.by or "", "category": one.category or "", "evaluator": one.evaluator.name}
@@ -178,13 +172,8 @@ def across_tables(found: Across) -> list[Table]:
     ]
 
 
-def across_csv(found: Across) -> str:
-    """One line per painter and exam, then one per pair of exams; `row` says which."""
-    return records(ACROSS_COLUMNS, across_records(found))
-
-
 def across_records(found: Across) -> Iterator[dict[str, Any]]:
-    """The same as plain rows."""
+    """One row per painter and exam, then one per pair of exams; `row` says which."""
     for column in found.columns:
         for painter in found.painters:
             head = {"row": "painter", "exam": column.exam, "judge": column.judge, "score": column.score.name}

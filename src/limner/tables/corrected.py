@@ -13,7 +13,6 @@ from ..scoring import Standing, columns
 from ..scoring.corrected import Corrected
 from ..scoring.stats.prediction_powered import HumanInterval
 from .model import Cell, Cells, Table, interval_cell, score_cell, simple_table
-from .render.csv import records
 
 COLUMNS = (
     "exam", "reading", "painter", "strategy", "judge", "evaluator", "study", "method", "against", "score", "value",
@@ -98,13 +97,8 @@ def _verdict(told: HumanInterval | None) -> str:
     return "not settled"
 
 
-def corrected_csv(rows: Sequence[Standing]) -> str:
-    """One line per number."""
-    return records(COLUMNS, corrected_records(rows))
-
-
 def corrected_records(rows: Sequence[Standing]) -> Iterator[dict[str, Any]]:
-    """The same as plain rows."""
+    """One row per number."""
     for row, each in corrections(rows):
         head = {key: getattr(row, key) for key in ("exam", "reading", "painter", "strategy", "judge")}
         head |= {"evaluator": row.evaluator.name, "study": each.study}

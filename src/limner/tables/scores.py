@@ -11,7 +11,6 @@ from ..exams import kind
 from ..scoring import FLAGGED, Numbers, Standing, columns
 from ..scoring.stats import LEAST
 from .model import MISSING, Cells, Table, nothing_marked, score_cell, simple_table
-from .render.csv import records
 
 COLUMNS = (
     "exam", "reading", "painter", "strategy", "judge", "by", "category", "n", "coverage", "score", "value", "low",
@@ -164,13 +163,8 @@ def _breakdown(standing: Standing, tag: str, protocol: Protocol[Any], scores: Se
     return simple_table(title, [tag, "n", *(DECIDED if abstains else []), *(names or ["value"])], rows)
 
 
-def standings_csv(standings: Sequence[Standing]) -> str:
-    """One line per number, on the questions that painters are compared on."""
-    return records(COLUMNS, standing_records(standings))
-
-
 def standing_records(standings: Sequence[Standing]) -> Iterator[dict[str, Any]]:
-    """The same as plain rows."""
+    """One row per number, on the questions that painters are compared on."""
     for row in standings:
         head = {key: getattr(row, key) for key in HEAD} | {"evaluator": row.evaluator.name}
         views = [("", "", row.numbers)]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, Literal
+from typing import Literal
 
-from ...calls import Fault
-from ...core.images import BadImage
 from ...core.training import plain
 from ..base import Bench, BuildItem, BuildStep, Dropped
-from .images import ImagesSettings, all_found, kept
+from .images import ImagesSettings, all_found, body_of, kept
 
 
 class FoundPicturesSettings(ImagesSettings):
@@ -37,9 +35,8 @@ async def found_pictures(items: Sequence[BuildItem], bench: Bench) -> AsyncItera
             words.setdefault(plain(str(one.body.get(field, ""))), []).append(one)
     taken: set[str] = set()
     for number, found in enumerate(all_found(how)):
-        about = dict(found.about)
         name = found.file.stem if found.file is not None else ""
-        asked = ids.get(name) or words.get(plain(about.get("keyword", "") or name), [])
+        asked = ids.get(name) or words.get(plain(found.about.get("keyword", "") or name), [])
         free = [one for one in asked if one.id not in taken]
         if not free:
             why = "a prompt has one picture already" if asked else "no prompt for this picture"
@@ -47,18 +44,12 @@ async def found_pictures(items: Sequence[BuildItem], bench: Bench) -> AsyncItera
             continue
         try:
             sha256 = await kept(found, bench)
-        except (BadImage, OSError) as error:
-            yield f"found-{number}", Dropped("not a picture", f"{found.origin}: {error}")
-            continue
-        except Fault as fault:
-            yield f"found-{number}", Dropped("not found", f"{found.origin}: {fault.detail}")
+        except Dropped as dropped:
+            yield f"found-{number}", dropped
             continue
         item = free[0]
         taken.add(item.id)
-        text = about.pop("text", "")[: how.text_limit]
-        source = {"origin": found.origin, **({"url": found.link} if found.link else {})}
-        body: dict[str, Any] = {"image": sha256, "source_text": text, "licence": about.pop("licence", how.licence)}
-        yield BuildItem(item.id, {**item.body, **body, "origin": how.origin, "source": source | about})
+        yield BuildItem(item.id, {**item.body, **body_of(found, sha256, how), "origin": how.origin})
 
 
 STEP = BuildStep("found-pictures", "takes pictures that were found for prompts", FoundPicturesSettings,

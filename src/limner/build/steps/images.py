@@ -57,23 +57,17 @@ async def images(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[Buil
         name = hashlib.sha256(found.origin.encode()).hexdigest()[:ID]
         try:
             sha256 = await kept(found, bench)
-        except (BadImage, OSError) as error:
-            yield f"bad-{name}", Dropped("not a picture", f"{found.origin}: {error}")
-            continue
-        except Fault as fault:
-            yield f"bad-{name}", Dropped("not found", f"{found.origin}: {fault.detail}")
+        except Dropped as dropped:
+            yield f"bad-{name}", dropped
             continue
         if sha256[:ID] in there:
             yield f"same-{name}", Dropped("exact duplicate", f"{found.origin}: as {there[sha256[:ID]]}")
             continue
         there[sha256[:ID]] = found.origin
-        about = dict(found.about)
-        text = about.pop("text", "")[: how.text_limit]
-        source = {"origin": found.origin, **({"url": found.link} if found.link else {})}
-        body: dict[str, Any] = {"image": sha256, "source_text": text, "licence": about.pop("licence", how.licence)}
-        if prompt := about.pop("prompt", ""):
+        body = body_of(found, sha256, how)
+        if prompt := body["source"].pop("prompt", ""):
             body["free_prompt"] = prompt
-        yield BuildItem(sha256[:ID], body | {"source": source | about})
+        yield BuildItem(sha256[:ID], body)
 
 
 def all_found(how: ImagesSettings) -> Iterator[Found]:
@@ -84,14 +78,30 @@ def all_found(how: ImagesSettings) -> Iterator[Found]:
         yield from from_table(table)
 
 
+def body_of(found: Found, sha256: str, how: ImagesSettings) -> dict[str, Any]:
+    """What an item has of a picture: its hash, the text beside it, its licence, and in ``source`` all else."""
+    about = dict(found.about)
+    text = about.pop("text", "")[: how.text_limit]
+    licence = about.pop("licence", how.licence)
+    source = {"origin": found.origin, **({"url": found.link} if found.link else {})}
+    return {"image": sha256, "source_text": text, "licence": licence, "source": source | about}
+
+
 async def kept(found: Found, bench: Bench) -> str:
     """Put the picture into the store; returns its hash.
 
     Raises:
-        BadImage: It is none.
-        OSError: Its file cannot be read.
-        Fault: Its link leads to none.
+        Dropped: It is none, or cannot be had.
     """
+    try:
+        return await _put(found, bench)
+    except (BadImage, OSError) as error:
+        raise Dropped("not a picture", f"{found.origin}: {error}") from error
+    except Fault as fault:
+        raise Dropped("not found", f"{found.origin}: {fault.detail}") from fault
+
+
+async def _put(found: Found, bench: Bench) -> str:
     if found.link is not None and found.data is None and found.file is None:
         return await _fetched(found.link, bench)
     data = found.data
