@@ -4,7 +4,7 @@
 (() => {
   const { html, Name, Mark, Choice, Check, Pane, ZoomButtons, Keys } = L;
   const { MET, WHAT, NEAR } = L.two;
-  const { useState, useEffect, useMemo } = preactHooks;
+  const { useState, useEffect, useLayoutEffect, useMemo } = preactHooks;
   const PART = 30;
 
   const signed = (value, digits) =>
@@ -222,7 +222,7 @@
     const [beside, setBeside] = useState(true);
     const sorts = found ? found.sorts : [];
     const layered = L.useLayers(key, sorts);
-    useEffect(() => {
+    useLayoutEffect(() => {
       const keys = (event) => {
         if (L.typing(event) || L.viewerKey(event, look) || event.ctrlKey || event.metaKey || event.altKey) return;
         if (event.shiftKey && event.key.startsWith("Arrow")) return;
