@@ -40,6 +40,7 @@ def asked(name: str, marked: Marked) -> Any:
     return getattr(limner, name)("genexam", store=marked.store, **CALLS[name][1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["scores", "compare", pytest.param("agree", marks=pytest.mark.slow)])
 def test_the_numbers_are_the_terminals(judged: Marked, name: str) -> None:
     words = [*CALLS[name][0], "--store", str(judged.store), "--format"]
@@ -183,6 +184,7 @@ class Tags(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
 
 
+@pytest.mark.slow
 def test_hostile_names_stay_text(judged: Marked, tmp_path: Path) -> None:
     """A painter, a prompt and a reason may hold anything: in a notebook they are words."""
     place = tmp_path / "copy"

@@ -335,6 +335,7 @@ def test_a_call_cancelled_at_whatever_moment_leaves_no_reservation(
     assert stages == {"before", "in flight", "answered", "ended"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("concurrency", [1, 7, 64])
 def test_the_service_never_charges_more_than_the_limit(store: Store, seed: int, concurrency: int) -> None:

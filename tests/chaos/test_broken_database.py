@@ -98,6 +98,7 @@ def corrupt(database: Path, table: str) -> None:
         file.write(b"\xa5" * PAGE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["drawings", "markings", "calls"])
 @pytest.mark.parametrize("command", ["scores", "show", "export", "report", "mark", "draw"])
 def test_a_corrupt_page_is_told_in_one_message(world: ExamRun, table: str, command: str) -> None:

@@ -65,6 +65,7 @@ def leave_log(folder: Path, *, index: bool) -> None:
         (folder / "limner.db-shm").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", READS, ids=lambda words: words[0])
 def test_a_store_on_a_readonly_mount_is_read(world: ExamRun, words: tuple[str, ...]) -> None:
     before = limner(*words, "--store", "store").out if words[0] != "report" else None

@@ -32,6 +32,7 @@ def judged(tmp_path: Path) -> tuple[Path, list[str]]:
     return tmp_path / "store", judges
 
 
+@pytest.mark.slow
 def test_as_json(judged: tuple[Path, list[str]]) -> None:
     store, judges = judged
     found = limner("agree", "genexam", "--store", store, "--format", "json").json()
@@ -48,6 +49,7 @@ def test_as_json(judged: tuple[Path, list[str]]) -> None:
     assert found["alpha"]["all"]["nominal"]["value"] < 1
 
 
+@pytest.mark.slow
 def test_only_these_judges(judged: tuple[Path, list[str]]) -> None:
     store, judges = judged
     for words in (("--judges", f"{judges[0]},{judges[2]}"), ("--judge", judges[0], "--judge", judges[2])):

@@ -67,6 +67,7 @@ def test_a_dry_run_says_whether_a_budget_can_be_kept(small_exam: SmallExam) -> N
     assert "can cost with this size" in limner(*big).out
 
 
+@pytest.mark.slow
 def test_the_doctor_tells_which_models_go() -> None:
     said = limner("doctor", code=None).out
     assert "openai/o3 will be gone on 2026-12-11" in said

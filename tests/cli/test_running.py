@@ -222,6 +222,7 @@ def spoil(exam: SmallExam) -> Path:
     return exam.data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("given", "code", "said"), WRONG.values(), ids=WRONG)
 def test_mistakes_are_named_and_leave_nothing_behind(
     small_exam: SmallExam, given: Callable[[SmallExam], list[str]], code: int, said: str

@@ -57,6 +57,7 @@ def test_a_store_without_this_exam(here: Path) -> None:
     assert "GPT-4o" in said.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "start"),
     [
@@ -117,6 +118,7 @@ def stored(*words: str) -> list[dict[str, str]]:
     return [row for row in csv.DictReader(io.StringIO(out)) if row["source"] == "store"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "n"),
     [
@@ -142,6 +144,7 @@ def test_who_cuts_the_questions_is_the_first_line_after_the_caption(uneven: Path
     assert "disagree" in limner("table", "genexam:table2", "--on", "all", "--common", code=2).err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

@@ -31,6 +31,7 @@ def test_every_way_of_asking_comes_to_the_same_setup(to_read: Path, monkeypatch:
             assert ids.setup(found) == row["id"]
 
 
+@pytest.mark.slow
 def test_newer_prompts_change_the_wordings_hash_and_nothing_else(
     to_read: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

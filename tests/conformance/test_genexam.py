@@ -146,6 +146,7 @@ def test_hundreds_of_verdict_sets_over_the_released_annotations(released: Path) 
     check_pure(released, range(240), share=8)
 
 
+@pytest.mark.slow
 def test_marking_the_sample(tmp_path: Path, drawings: Path) -> None:
     sets = {f"painter-{seed}": verdicts(released_rows(SAMPLE), seed) for seed in range(20)}
     store = mark("sample/genexam", sets, tmp_path, drawings)

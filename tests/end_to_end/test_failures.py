@@ -99,6 +99,7 @@ def test_images_that_are_all_broken_are_never_marked(
     assert len(references) == QUESTIONS  # And nothing else.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", ["judge", "painter"])
 @pytest.mark.parametrize("fault", ["http_401", "http_402", "http_429_quota"])
 def test_a_refused_key_or_an_empty_purse_stops_the_run_with_one_message(
@@ -135,6 +136,7 @@ def test_a_wrong_key_in_a_process_of_its_own(
     assert judge.counts()["answered"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["refusal", "content_policy", "http_403"])
 def test_refusals_of_the_judge_are_kept_as_such(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, fault: str
@@ -171,6 +173,7 @@ def test_refusals_of_the_painter_are_kept_as_such(
     assert standing()["n"] == QUESTIONS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", ["judge", "painter"])
 def test_a_service_that_hangs_is_given_up_in_time(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, side: str

@@ -51,6 +51,7 @@ def stopped(said: Said, limit: float) -> None:
     assert told[0].endswith("run again with a higher --budget to go on")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "concurrency"),
     [
@@ -146,6 +147,7 @@ def test_the_painter_s_bill_never_passes_the_budget(
     assert limit / 3 < bill <= limit + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "faults",
     [
@@ -171,6 +173,7 @@ def test_images_whose_links_lead_nowhere_count_too(
     assert spent["dollars"] == pytest.approx(made * 0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("service", ["dashscope", "bfl"])
 @pytest.mark.parametrize(
     "faults", [{"link:expired": 1.0}, {"submit:lost": 0.5}, {"poll:gone": 0.5}, {"link:junk": 1.0}]

@@ -79,6 +79,7 @@ def test_what_an_own_folder_lacks_comes_from_the_wording_chosen(two: Kind[Any], 
     assert prompts.text("mark-release") == GENEXAM.load_prompts().text("mark-release")
 
 
+@pytest.mark.slow
 @given(st.text(max_size=14))
 def test_a_word_is_a_wording_or_is_refused(word: str) -> None:
     there = wordings(GENEXAM)

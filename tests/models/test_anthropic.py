@@ -82,6 +82,7 @@ def test_what_is_sent_and_what_it_costs(store: Store) -> None:
     }
 
 
+@pytest.mark.slow
 def test_anthropics_own_client_asks_the_same_and_reads_the_same(store: Store) -> None:
     """It sends the key as a bearer, and asks for a newer version, which takes no temperature; both stay as they are."""
     package = sdk("anthropic", "anthropic")

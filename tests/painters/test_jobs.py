@@ -242,6 +242,7 @@ def test_a_link_to_no_image_is_a_fault(server: JobServer, store: Store, spec: st
     assert not list(Path(store.blobs.root).rglob("*.*"))
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("seed", [3, 4])
 def test_every_job_is_paid_once_through_a_storm(server: JobServer, store: Store, spec: str, seed: int) -> None:
@@ -255,6 +256,7 @@ def test_every_job_is_paid_once_through_a_storm(server: JobServer, store: Store,
     assert paid(server) == [1] * 20
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("at", [2, 4])
 def test_a_process_killed_while_polling_is_taken_over_without_paying_again(

@@ -107,6 +107,7 @@ def test_aibenchs_figure_6a(aibench: Store, matplotlib: None, tmp_path: Path) ->
     plot("by-judge", ["aibench"], tmp_path / "a.png", PlotChoice(store=aibench))
 
 
+@pytest.mark.slow
 def test_drawn_at_both_widths(mmmg: Store, aibench: Store, matplotlib: None, tmp_path: Path) -> None:
     for exam, store in (("mmmg", mmmg), ("aibench", aibench)):
         for width in ("single", "double"):

@@ -91,6 +91,7 @@ def test_nine_painters(name: str, filled: dict[str, Store]) -> None:
         assert faults(name, frame, width) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cost", *JUDGED])
 def test_costs_and_judges(name: str, judged: Store) -> None:
     judges = () if name in JUDGED else ("openai/gpt-5",)

@@ -17,6 +17,7 @@ from tests.tables import synthetic
 JUDGES = ("openai/gpt-5", "gemini/gemini-2.5-pro")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SHIPPED)
 def test_every_exam_has_painters_by_judges(kind: str, tmp_path: Path, matplotlib: None) -> None:
     with Store(tmp_path / "s") as store:

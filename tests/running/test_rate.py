@@ -99,6 +99,7 @@ def test_wiscore_is_kept_with_its_parts(drawn: Path, monkeypatch: pytest.MonkeyP
         assert len(rows) == 4 * 4
 
 
+@pytest.mark.slow
 def test_the_arena_asks_in_both_orders(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with service(drawn, lambda _: '{"reason": "so", "choice": "first"}', monkeypatch) as seen:
         limner("rate", "genexam", "--as", "arena", "--judge", MODEL)

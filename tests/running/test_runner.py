@@ -125,6 +125,7 @@ def test_a_run_draws_marks_and_is_not_made_again(world: World) -> None:
     assert (code, closing["done"], closing["stored"], closing["spent"], world.asked()) == (0, 0, 8, 0, 0)
 
 
+@pytest.mark.slow
 def test_a_missing_file_is_missing_and_no_zero(world: World) -> None:
     gone = world.exam.drawing(world.exam.ids[1])
     data = gone.read_bytes()
@@ -369,6 +370,7 @@ def test_no_more_requests_are_in_flight_than_allowed(world: World) -> None:
     assert world.chat.counts()["max_in_flight"] == 3
 
 
+@pytest.mark.slow
 def test_ctrl_c_finishes_what_is_in_flight_and_the_rest_comes_later(tmp_path: Path, world: World) -> None:
     process = Gated(*world.words, "--concurrency", "2", cwd=tmp_path)
     try:
@@ -410,6 +412,7 @@ def test_a_second_signal_quits_at_once_and_the_next_run_goes_on(tmp_path: Path, 
     assert world.scores() == world.expected()
 
 
+@pytest.mark.slow
 def test_the_key_is_nowhere_but_in_the_request(tmp_path: Path, world: World) -> None:
     write_settings(world.folder, world.chat.base_url, key=True)
     said = b""

@@ -146,6 +146,7 @@ class Paid(Brush):
         return 0.02, "price list"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("word", "options"),
     [

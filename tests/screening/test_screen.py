@@ -110,6 +110,7 @@ WAYS: dict[str, Callable[[str], list[TextLine]]] = {
 SPLIT: dict[str, Callable[[str], list[TextLine]]] = {"under": broken, "beside": beside, "across": across}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_how_it_is_written_makes_no_difference(way: str) -> None:
     """Russian left aside where it would be turned into figures or other scripts."""

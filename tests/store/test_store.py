@@ -152,6 +152,7 @@ def test_a_database_password_is_never_shown(url: str) -> None:
     assert "hush-hush" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_several_processes_may_make_one_store_at_once(tmp_path: Path) -> None:
     assert race(str(tmp_path / str(n)) for n in range(25)) == ("", "")
 

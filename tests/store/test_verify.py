@@ -45,6 +45,7 @@ def blob(store: Store, number: int = 0) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_store_that_is_whole(drawn: Store) -> None:
     reports = list(check(drawn))
     assert states(reports) == dict.fromkeys(PARTS, "ok")

@@ -50,6 +50,7 @@ def two(tmp_path: Path) -> Any:
         yield one, two
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 @pytest.mark.parametrize("design", EACH)
 def test_what_is_exported_comes_in_elsewhere_the_same(two: Any, tmp_path: Path, design: str, form: str) -> None:

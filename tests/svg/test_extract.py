@@ -98,6 +98,7 @@ def test_prose_around_a_fence_does_not_matter(prose: str) -> None:
     assert extract(f"{prose}\n```svg\n{ONE}\n```\n{prose}") == ONE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["<svg '", "<svg>", "<svg></svg>", "<!--", "<svg a", "```\n", "<think>", "</think>"])
 def test_long_replies_take_no_more_than_their_length(piece: str) -> None:
     before = time.process_time()

@@ -48,6 +48,7 @@ def values(standing: dict[str, Any]) -> dict[str, float]:
     return {name: round(interval["value"], 4) for name, interval in standing["scores"].items()}
 
 
+@pytest.mark.slow
 def test_all_commands(folder: Path) -> None:
     drawn = ["--painter", "mine=folder/drawings"]
     judged = ["--judge", "replay/replies.jsonl"]

@@ -37,6 +37,7 @@ def logged(out: Path) -> list[float]:
     return [json.loads(line)["loss"] for line in (out / "loss.jsonl").read_text("utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_cached_and_uncached_encodings_give_one_loss(data: Path, tmp_path: Path) -> None:
     first = made(data, tmp_path / "a").train()
     files = list((tmp_path / "cache").rglob("*.safetensors"))
@@ -46,6 +47,7 @@ def test_cached_and_uncached_encodings_give_one_loss(data: Path, tmp_path: Path)
     assert logged(tmp_path / "a") == first
 
 
+@pytest.mark.slow
 def test_computing_twice_changes_no_loss(data: Path, tmp_path: Path) -> None:
     plain = made(data, tmp_path / "a", replace(SHORT, steps=2)).train()
     assert made(data, tmp_path / "b", replace(SHORT, steps=2, recompute=0.5)).train() == pytest.approx(plain, rel=1e-5)
@@ -80,6 +82,7 @@ def test_killed_it_goes_on_to_the_same_curve(data: Path, tmp_path: Path) -> None
     assert len(ends[0]) == len(ends[1])
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_another_training_is_refused(data: Path, tmp_path: Path) -> None:
     made(data, tmp_path / "out", replace(SHORT, steps=1)).train()
     with pytest.raises(UsageError, match="a checkpoint of another base, samples or settings"):
@@ -141,6 +144,7 @@ def test_four_pictures_are_learnt_and_drawn(data: Path, tmp_path: Path) -> None:
     assert [int(np.argmin(row)) for row in far] == [0, 1, 2, 3], far
 
 
+@pytest.mark.slow
 def test_samples_of_several_shapes_train_together(tmp_path: Path) -> None:
     from PIL import Image
 

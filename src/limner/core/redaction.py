@@ -16,8 +16,10 @@ LEAST_TOLD = 6
 """Characters of the shortest secret that the settings tell: shorter ones stand in ordinary words."""
 HIDDEN = "***"
 _LIKE_A_KEY = re.compile(r"KEY(_|$)|TOKEN(_|$)|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
-_LOGIN = re.compile(r"(?<=://)[^/\s@]+:[^/\s@]+(?=@)")
-_MASKED = re.compile(r"[\w.-]*\*{3,}[\w-]*")
+# What others say may be long: nothing here looks at a character more than a few times.
+_LOGIN = re.compile(r"(?<=://)[^/\s@:]*+:[^/\s@]++(?=@)")
+_MASKED = re.compile(r"[\w.-]++(?:\*{3,}[\w-]*+)?|\*{3,}[\w-]*+")
+"""Every word, for a masked one is known by its end alone."""
 _named: set[str] = set()
 _parts: set[str] = set()
 
@@ -51,7 +53,7 @@ def without_key(text: str, key: str | None) -> str:
     """A text without the key, whole or with its middle masked."""
     if key:
         text = text.replace(key, HIDDEN)
-    return _MASKED.sub(HIDDEN, text)
+    return _MASKED.sub(lambda word: HIDDEN if HIDDEN in word[0] else word[0], text) if HIDDEN in text else text
 
 
 def redacted(text: str) -> str:

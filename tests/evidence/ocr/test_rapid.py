@@ -132,6 +132,7 @@ def test_reading_is_silent() -> None:
     assert (done.stdout, done.stderr) == ("", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "expected"), REFERENCES.items())
 def test_references_are_read(ocr: RapidOcr, name: str, expected: set[str]) -> None:
     with Image.open(shared("data", "genexam", "images", f"{name}.png")) as image:

@@ -293,6 +293,7 @@ def dashscope() -> Iterator[JobServer]:
         yield server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "limit"), [("wan2.6-t2i", "2,100"), ("qwen-image", "800")])
 def test_method_texts_go_whole_to_services_that_cut_them(
     tmp_path: Path, dashscope: JobServer, monkeypatch: pytest.MonkeyPatch, model: str, limit: str

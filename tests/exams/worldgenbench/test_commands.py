@@ -67,6 +67,7 @@ def test_replayed_replies_through_all_commands(replies: str) -> None:
     assert rows[QUESTIONS[1].id]["scores"] == {"checklist": pytest.approx(shares[1])}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("explain", ["false", "true"])
 def test_a_chat_model_is_shown_rules_picture_and_checklist(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat: ChatServer, explain: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -30,7 +31,8 @@ def room_for(most: int, seen: list[int]) -> Callable[[Placed], Iterator[Found]]:
     return batch
 
 
-@pytest.mark.slow
+# A collection walks over all that the other tests keep in memory.
+@patch("limner.painters.batched.memory.gc.collect", lambda: 0)
 @given(count=st.integers(0, 40), most=st.integers(1, 40))
 def test_every_item_is_drawn_once_whatever_fits(count: int, most: int) -> None:
     seen: list[int] = []

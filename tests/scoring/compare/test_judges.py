@@ -98,6 +98,7 @@ def test_two_ways_of_asking_one_judge(store: Store) -> None:
     assert [rater.name for rater in agreement(desk, variant="single").raters] == ["judge · single"]
 
 
+@pytest.mark.slow
 def test_the_same_marks_agree_in_everything(store: Store) -> None:
     desk = Desk(store, "sample/genexam")
     for judge in ("a", "b", "c"):

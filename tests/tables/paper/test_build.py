@@ -44,6 +44,7 @@ def made(filled: dict[str, Store], key: str, **choice: Any) -> Table:
     return _MADE[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [key for key in KEYS if key not in {*WITH_PEOPLE, OF_A_BUILD}])
 def test_every_table_has_rows_of_the_store(filled: dict[str, Store], key: str) -> None:
     table = made(filled, key)
@@ -56,6 +57,7 @@ def test_every_table_has_rows_of_the_store(filled: dict[str, Store], key: str) -
         assert all(len(line.cells) == len(sheet.columns) for line in sheet.rows())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["fepbench:table4", "genexam:table3a", "genexam:table3b", "genexam:table5"])
 def test_without_people_there_is_nothing_of_the_store(filled: dict[str, Store], key: str) -> None:
     assert own(made(filled, key)) == []

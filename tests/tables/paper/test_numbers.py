@@ -75,6 +75,7 @@ def strict(body: Body, marks: Marks) -> float:
     return 100.0 * all(value == (1 if name.startswith("point/") else 2) for name, value in marks.items())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("painter", ["openai/gpt-image-1", "gemini/gemini-3-pro-image-preview", "BAGEL"])
 def test_genexam(filled: dict[str, Store], painter: str) -> None:
     store = filled["genexam"]

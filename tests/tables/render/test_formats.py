@@ -66,6 +66,7 @@ def read_html(text: str) -> Reader:
     return reader
 
 
+@pytest.mark.slow
 @each
 def test_html_is_well_formed_and_every_row_is_as_wide(table: Table) -> None:
     for text in (html.fragment(table), html.page(table)):
