@@ -84,7 +84,7 @@ def measure(count: int, seed: int = 1) -> Table:
         ("way", "ms a graph", "times exact"),
         tuple((name, took, took / ms["exact"]) for name, took in ms.items()),
         {"exact ms": ms["exact"], "networkx ms": ms["networkx"]},
-        f"{len(found)} graphs of {min(sizes)} to {max(sizes)} nodes and edges, {len(small)} of them for the full search. "
+        f"{len(found)} graphs of {min(sizes)} to {max(sizes)} nodes and edges, {len(small)} for the full search. "
         f"The first value overshoots in {share:.0%} of the graphs, by {max(over)} edits at most.",
     )
 
