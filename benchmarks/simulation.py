@@ -1,10 +1,8 @@
-"""A run of many machines in virtual time: the real runner, journal, limits and store; services and machines are made up.
+"""A run of many machines in virtual time: the real runner, journal, limits and store, with made-up services.
 
-    python -m benchmarks.simulation
-
-What a case assumes stands in ``plan.toml``. A service answers after a time drawn from a seeded distribution and refuses
-what is over its limit; a machine's event loop and cores, and the database, do one thing after the other and take as long
-as was measured (``results.json``). Everything else, and above all the order in which things happen, is the runner's.
+A service answers after a time drawn from a seeded distribution and refuses what is over its limit; a machine's event
+loop and cores, and the database, do one thing after the other and take as long as they are said to. Everything else,
+and above all the order in which things happen, is the runner's.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from unittest import mock
 
 from PIL import Image
 
-from benchmarks.virtual_time import Server, TimedStore, VirtualLoop, run_virtually
+from benchmarks.virtual_time import Server, TimedStore, run_virtually
 from limner import exams
 from limner.calls import Attempt, Calls, Fault, Limits, Request, Result
 from limner.core.exam import Exam
@@ -294,8 +292,3 @@ def run_really(case: Case) -> Outcome:
     """The same case by the real clock, with real threads; what the machine takes is then what it takes."""
     with tempfile.TemporaryDirectory(prefix="limner-") as folder, Store(Path(folder) / "store") as store:
         return asyncio.run(carry_out(replace(case, costs=Costs()), store))
-
-
-def is_virtual(loop: asyncio.AbstractEventLoop) -> bool:
-    """Whether time jumps in a loop."""
-    return isinstance(loop, VirtualLoop)
