@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 FILE = Path(__file__).with_name("list.toml")
 
@@ -36,6 +37,7 @@ class Benchmark:
         about: What it measures, as the page says it.
         by_name: Whether it runs only when it is named, because it takes long or needs a GPU.
         page: Where its table stands: a page of the documentation.
+        how: How its numbers come about, which the page says beside them.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Benchmark:
     about: str = ""
     by_name: bool = False
     page: str = "speed"
+    how: Literal["measured", "simulated", "worked out", "assumed"] = "measured"
     aims: tuple[Aim, ...] = ()
 
 

@@ -34,20 +34,28 @@ def _verdict(aim: Aim, value: float | None) -> tuple[str, str]:
 
 def section(one: Benchmark, result: Result) -> str:
     """A benchmark under its title: what it measures, its table, and when and where it was measured."""
-    parts = [f"### {one.title}", one.about.strip(), f"`python -m benchmarks {one.name}` measures it."]
+    parts = [f"### {one.title}", one.about.strip()]
     if result.day is None:
-        parts.append(f"Not measured yet{': ' + result.skipped if result.skipped else ''}.")
+        parts.append(f"Not {one.how} yet{': ' + result.skipped if result.skipped else ''}.")
     else:
         parts += [markdown(result.columns, result.rows), result.note]
-        later = f" Not measured again since: {result.skipped}." if result.skipped else ""
-        parts.append(f"Measured on {result.day}: {result.machine}.{later}")
+        later = f" Not done again since: {result.skipped}." if result.skipped else ""
+        place = f": {result.machine}" if one.how == "measured" else ""
+        parts.append(f"*{one.how.capitalize()}* on {result.day}{place}.{later}")
+    parts.append(f"`python -m benchmarks {one.name}` does it again.")
     return "\n\n".join(part for part in parts if part)
 
 
 def render(page: str, words: str, known: Sequence[Benchmark], found: Mapping[str, Result]) -> str:
-    """The words of a page with its measured parts made anew: aims on the page of speed, tables on each."""
-    here = [one for one in known if one.page == page]
-    parts = {"benchmarks": "\n\n".join(section(one, found.get(one.name, Result())) for one in here)}
+    """The words of a page with its measured parts made anew.
+
+    A benchmark stands in the place that the page has for it, else in that for all others. Aims stand on the page of
+    speed.
+    """
+    here = {one.name: section(one, found.get(one.name, Result())) for one in known if one.page == page}
+    parts = {name: text for name, text in here.items() if f"<!-- {name} -->" in words}
+    if rest := [text for name, text in here.items() if name not in parts]:
+        parts["benchmarks"] = "\n\n".join(rest)
     if page == "speed":
         parts["aims"] = aims(known, found)
     return written(words, parts)

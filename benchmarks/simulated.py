@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks.assumed import assumed, plan_file
-from benchmarks.results import load
+from benchmarks.results import figures_of
 from benchmarks.simulation import Case, Costs, Outcome, ServiceSettings, simulate
 from benchmarks.table import CannotRun, Cell, Table, told
 
@@ -20,18 +20,20 @@ def cases(stages: Mapping[str, float]) -> list[Case]:
     found = []
     for row in plan_file()["case"]:
         database = row.get("database", "SQLite")
-        if f"{database} write ms" not in stages:
-            raise CannotRun(f"no writes to {database} are measured here; run: python -m benchmarks stages")
         painter, judge = (
             ServiceSettings(assumed(f"{who}_s"), assumed("spread"), row.get(f"{who}_per_minute"), row.get("told", True))
             for who in ("painter", "judge")
         )
+        try:
+            alone, together = stages[f"{database} write ms"], stages[f"{database} writes together ms"]
+        except KeyError as error:
+            raise CannotRun(f"no writes to {database} are measured yet; run: python -m benchmarks stages") from error
         costs = Costs(
             draw_loop_s=(stages["draw ms"] + stages["keep ms"]) / 1000,
             mark_loop_s=stages["mark ms"] / 1000,
             prepare_s=2 * stages["prepare ms"] / 1000,
-            write_s=stages[f"{database} writes together ms"] / 1000,
-            commit_s=stages[f"{database} write ms"] / 1000,
+            write_s=together / 1000,
+            commit_s=alone / 1000,
         )
         given: dict[str, Any] = {name: row[name] for name in ("machines", "in_flight", "shared") if name in row}
         case = Case(row["name"], row["drawings"], painter, judge, **given, cores=int(assumed("cores")), costs=costs)
@@ -52,13 +54,7 @@ def narrowest(outcome: Outcome) -> str:
 
 def rows(quick: bool = False) -> Table:
     """All cases; figures have by case what the plan is worked out from."""
-    stages = load()["stages"].figures if "stages" in load() else {}
-    if quick:
-        some = ("draw ms", "keep ms", "mark ms", "prepare ms")
-        some += tuple(f"{name} {what} ms" for name in ("SQLite", "PostgreSQL") for what in ("write", "writes together"))
-        stages = dict.fromkeys(some, 1.0)
-    if "draw ms" not in stages:
-        raise CannotRun("the stages are not measured yet; run: python -m benchmarks stages")
+    stages = figures_of("stages", quick)
     chosen = [replace(one, drawings=20, in_flight=8) for one in cases(stages)[:3]] if quick else cases(stages)
     made: list[tuple[Cell, ...]] = []
     figures = {}
