@@ -65,11 +65,11 @@ def run(chosen: list[Benchmark], quick: bool) -> bool:
         if quick:
             continue
         # After each of them, so that nothing is lost when a later one is interrupted.
-        known = results.load()
+        known = results.load(results.FILE)
         was = known.get(one.name)
         known[one.name] = results.measured(found, busy) if isinstance(found, Table) else results.skipped(was, found)
-        results.save(known)
-        page.update(benchmarks(), known)
+        results.save(known, results.FILE)
+        page.update(benchmarks(), known, page.DOCS)
     return fine
 
 
@@ -97,7 +97,7 @@ def main(words: list[str] | None = None) -> int:
         run_here(given.names[0], given.quick, given.into)
         return 0
     if given.write:
-        page.update(list(known.values()), results.load())
+        page.update(list(known.values()), results.load(results.FILE), page.DOCS)
         return 0
     chosen = [known[name] for name in given.names] or [one for one in known.values() if not one.by_name]
     return 0 if run(chosen, given.quick) else 3

@@ -83,7 +83,7 @@ def figures_of(name: str, quick: bool = False) -> Mapping[str, float]:
     """
     if quick:
         return defaultdict(lambda: 1.0)
-    found = load().get(name, Result())
+    found = load(FILE).get(name, Result())
     if found.day is None:
         raise CannotRun(f"{name} has not run yet; run: python -m benchmarks {name}")
     return found.figures

@@ -35,7 +35,7 @@ def cases(stages: Mapping[str, float]) -> list[Case]:
             write_s=together / 1000,
             commit_s=alone / 1000,
         )
-        given: dict[str, Any] = {name: row[name] for name in ("machines", "in_flight", "shared") if name in row}
+        given: dict[str, Any] = {name: row[name] for name in ("machines", "in_flight", "sharing") if name in row}
         case = Case(row["name"], row["drawings"], painter, judge, **given, cores=int(assumed("cores")), costs=costs)
         found.append(case)
     return found

@@ -15,13 +15,14 @@ import tempfile
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from unittest import mock
 
 from PIL import Image
 
-from benchmarks.virtual_time import Server, TimedStore, run_virtually
+from benchmarks.virtual_time import SHARED, Server, TimedStore, run_virtually
 from limner import exams
 from limner.calls import Attempt, Calls, Fault, Limits, Request, Result
 from limner.core.exam import Exam
@@ -71,7 +72,8 @@ class Case:
     """What is simulated.
 
     Attributes:
-        shared: Whether all machines are given the same questions, or each a part of its own.
+        sharing: How machines share the questions: each has a part of its own, or all have all of them, and go through
+            them in one order (as `limner run` does) or each in an order of its own (as `limner work` does).
         bound: Dollars set aside for each call; with `purse`, the limit of a purse that all machines share.
     """
 
@@ -82,7 +84,7 @@ class Case:
     machines: int = 1
     in_flight: int = 64
     cores: int = 2
-    shared: bool = False
+    sharing: Literal["parts", "one order", "own orders"] = "parts"
     costs: Costs = Costs()
     bound: float = 0.0
     purse: float | None = None
@@ -95,7 +97,7 @@ class Outcome:
 
     Attributes:
         seconds: From the start to the end of the last machine, in virtual time.
-        half: When half of the drawings were marked.
+        finished: When each marking was there.
         refused: Calls that a service turned down for its limit.
         busy: By what could be the narrowest place, the share of the time it was busy.
     """
@@ -224,7 +226,7 @@ def plans(case: Case, painter: Service, judge: Service, machines: list[Machine])
     }
     found = []
     for n, machine in enumerate(machines):
-        part = exam if case.shared else replace(exam, questions=exam.questions[n :: case.machines])
+        part = replace(exam, questions=exam.questions[n :: case.machines]) if case.sharing == "parts" else exam
         painters = [FakePainter(painter, machine, buffer.getvalue(), case.bound)]
         purse = {} if case.purse is None else {"budget": case.purse, "purse": "all"}
         found.append(
@@ -252,7 +254,8 @@ async def carry_out(case: Case, store: Store) -> Outcome:
     loop = asyncio.get_running_loop()
     services = [Service(one, case.seed, name) for one, name in ((case.painter, "painter"), (case.judge, "judge"))]
     machines = [Machine(case.cores, case.costs) for _ in range(case.machines)]
-    runners = [Runner(plan, store) for plan in plans(case, *services, machines)]
+    kind: type[Runner] = import_module(SHARED).SharedRunner if case.sharing == "own orders" else Runner
+    runners = [kind(plan, store) for plan in plans(case, *services, machines)]
     began = loop.time()
     ended = await asyncio.gather(*(run_here(runner) for runner in runners))
     seconds = loop.time() - began

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any, TypeVar
 from unittest import mock
@@ -28,6 +29,8 @@ from limner.store import Store
 from limner.store.writer import Writer
 
 T = TypeVar("T")
+SHARED = "limner.running.shared"
+"""Has the runner of those who share a plan."""
 START = 1_800_000_000.0
 """The time of day when a simulation begins, in seconds since 1970."""
 
@@ -163,14 +166,18 @@ def _pass_on(done: Future[T], later: Future[T]) -> None:
 
 @contextmanager
 def clock_of(loop: asyncio.AbstractEventLoop, seed: int) -> Iterator[None]:
-    """The journal, its limits and its leases go by the loop's clock, and back-off by a seeded chance."""
+    """The journal, its limits and its leases go by the loop's clock; back-off and orders by a seeded chance."""
     ours = SimpleNamespace(monotonic=loop.time, perf_counter=loop.time)
     of_day = SimpleNamespace(time=lambda: START + loop.time(), monotonic=time.monotonic, sleep=time.sleep)
     with ExitStack() as patches:
         for module in ("calls.journal", "calls.rate_limit", "running.steps"):
             patches.enter_context(mock.patch(f"limner.{module}.time", ours))
         patches.enter_context(mock.patch("limner.store.store.time", of_day))
-        patches.enter_context(mock.patch("limner.calls.journal.random", random.Random(seed)))
+        chance = random.Random(seed)
+        patches.enter_context(mock.patch("limner.calls.journal.random", chance))
+        if find_spec(SHARED) is not None:
+            own = SimpleNamespace(SystemRandom=lambda: random.Random(chance.random()))
+            patches.enter_context(mock.patch(f"{SHARED}.random", own))
         yield
 
 
