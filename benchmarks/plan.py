@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ HOUR_S = 3600.0
 PROVIDERS = Path(settings_module.__file__).with_name("providers.toml")
 
 
+@cache
 def price(painter: str, judge: str) -> tuple[float, float]:
     """Dollars for one drawing and for one marking by Limner's own estimate of GenExam's sample."""
     with tempfile.TemporaryDirectory(prefix="limner-") as place, Store(Path(place) / "store") as store:

@@ -37,6 +37,8 @@ from limner.store import Store
 
 SAMPLE = "sample/genexam"
 MINUTE_S = 60.0
+EXACT_S = 1e-6
+"""Times are sums of fractions: by so much a minute may seem too short."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ class Service:
         """
         loop = asyncio.get_running_loop()
         self.calls += 1
-        while self._minute and self._minute[0] <= loop.time() - MINUTE_S:
+        while self._minute and self._minute[0] + MINUTE_S <= loop.time() + EXACT_S:
             self._minute.popleft()
         limit = self.settings.per_minute
         if limit is not None and len(self._minute) >= limit:

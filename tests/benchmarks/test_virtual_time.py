@@ -25,9 +25,7 @@ def test_a_day_passes_at_once_and_in_order() -> None:
         await asyncio.gather(one("late", DAY), one("soon", 0.001), one("later", DAY + 0.001))
         return seen
 
-    began = time.monotonic()
     assert run_virtually(work) == (["soon", "late", "later"], pytest.approx(DAY + 0.001))
-    assert time.monotonic() - began < 60
 
 
 def test_work_of_a_thread_is_done_before_time_goes_on() -> None:
