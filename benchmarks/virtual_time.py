@@ -73,7 +73,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Seconds since the loop was made, as they pass in it."""
         return self._jumps.now
 
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Any, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
         """Do it at once, in this thread: it takes no time here."""
         future = self.create_future()
         try:
@@ -82,7 +84,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             future.set_exception(error)
         return future
 
-    def call_soon_threadsafe(self, callback: Callable[..., Any], *args: Any, context: Any = None) -> asyncio.Handle:
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., Any], *args: Any, context: Any = None
+    ) -> asyncio.Handle:
         """As in every loop, but other threads are noticed."""
         self.foreign += threading.get_ident() != self._home
         return super().call_soon_threadsafe(callback, *args, context=context)
