@@ -42,7 +42,7 @@ def section(one: Benchmark, result: Result) -> str:
         later = f" Not done again since: {result.skipped}." if result.skipped else ""
         place = f": {result.machine}" if one.how == "measured" else ""
         parts.append(f"*{one.how.capitalize()}* on {result.day}{place}.{later}")
-    parts.append(f"`python -m benchmarks {one.name}` does it again.")
+    parts.append(f"`python -m benchmarks {one.name}` runs it.")
     return "\n\n".join(part for part in parts if part)
 
 

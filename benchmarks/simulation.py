@@ -257,7 +257,7 @@ async def carry_out(case: Case, store: Store) -> Outcome:
     services = [Service(one, case.seed, name) for one, name in ((case.painter, "painter"), (case.judge, "judge"))]
     machines = [Machine(case.cores, case.costs) for _ in range(case.machines)]
     kind: type[Runner] = import_module(SHARED).SharedRunner if case.sharing == "own orders" else Runner
-    runners = [kind(plan, store) for plan in plans(case, *services, machines)]
+    runners = [kind(plan, store) for plan in plans(case, services[0], services[1], machines)]
     began = loop.time()
     ended = await asyncio.gather(*(run_here(runner) for runner in runners))
     seconds = loop.time() - began

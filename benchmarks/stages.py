@@ -213,7 +213,7 @@ def picture_stages(count: int) -> dict[str, float]:
 
 def score_stage(questions: int, painters: int = 5) -> dict[str, float]:
     """CPU and memory of scores, from what a store four times as large takes more."""
-    cpu, memory, sizes = [], [], (questions, 4 * questions)
+    cpu, memory, sizes = list[float](), list[int](), (questions, 4 * questions)
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="limner-") as place, Store(Path(place) / "store") as store:
             synthetic.fill(store, "genexam", painters=painters, questions=size, images=False)
