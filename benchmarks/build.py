@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
-import resource
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +20,8 @@ from typing import Any, ClassVar
 from PIL import Image, ImageDraw
 from tests.build.damage import COPIES, ENGLISH, FOREIGN, LOW, MARKS, jpeg, labelled, padded, png, resized
 
+from benchmarks.table import Cell, Table, peak_mib
+from benchmarks.table import told as told_table
 from limner.build.engine import Spending
 from limner.build.languages import foreign
 from limner.build.near import distance, first_of_each, picture_hashes
@@ -48,8 +49,9 @@ def drawn(number: int) -> Image.Image:
     return image
 
 
-def near(many: int) -> None:
+def near(many: int) -> Table:
     """A build over so many pictures, one in ten of them a near-duplicate, as far as its filters need no OCR."""
+    made: list[tuple[Cell, ...]] = []
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "pictures"
         folder.mkdir()
@@ -63,8 +65,8 @@ def near(many: int) -> None:
         hashed = time.perf_counter() - began
         found = first_of_each([(str(n), one) for n, one in enumerate(hashes)], DuplicatesSettings().bits)
         indexed = time.perf_counter() - began - hashed
-        print(f"near-duplicates alone, two threads: hashes {hashed:.1f} s, index {indexed:.2f} s, {len(found)} found")
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        made += [("hashes alone, two threads", hashed, many, many), ("index alone", indexed, many, many - len(found))]
+        before = peak_mib()
         with Store(Path(place) / "store") as store:
             settings = [f'images.folders=["{folder}"]', "keywords.per_topic=0", 'taxonomy.subjects=["Music"]']
             builder = new_build(store, "many", "exam", settings=settings)
@@ -73,10 +75,20 @@ def near(many: int) -> None:
                 began = time.perf_counter()
                 builder.run(Spending(), until)
                 count = builder.look(until)[0][-1]
-                took = time.perf_counter() - began
-                print(f"{until}: {took:.1f} s, {count.arrived} in, {count.kept} out, {dict(count.dropped)}")
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        print(f"memory: {peak / 1024:.0f} MiB at most, {(peak - before) / 1024:.0f} MiB more than before")
+                made.append((f"step `{until}`", time.perf_counter() - began, count.arrived, count.kept))
+    figures = {"found": float(len(found)), "peak mib": peak_mib()}
+    note = f"{len(found)} of {(many + 9) // 10} copies are found. At most {figures['peak mib']:.0f} MiB in memory, "
+    return Table(
+        ("what", "seconds", "pictures in", "out"),
+        tuple(made),
+        figures,
+        note + f"{figures['peak mib'] - before:.0f} of them for the build.",
+    )
+
+
+def rows(quick: bool = False) -> Table:
+    """A thousand pictures."""
+    return near(30 if quick else 1000)
 
 
 class _Nobody:
@@ -160,6 +172,6 @@ if __name__ == "__main__":
     parser.add_argument("--ocr", type=int, default=0, help="so many pictures for the filters that read text")
     given = parser.parse_args()
     if given.what == "near":
-        near(given.many)
+        print(told_table(near(given.many)))
     else:
         filters(given.references, given.ocr)

@@ -18,6 +18,7 @@ from typing import Any
 
 import networkx as nx
 
+from benchmarks.table import Table, told
 from limner.exams.mmmg import exact, graph
 from limner.exams.mmmg.data import LEVELS
 
@@ -57,12 +58,9 @@ def timed(work: Callable[[Any], object], items: Sequence[Any]) -> float:
     return (time.perf_counter() - start) * 1000 / len(items)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--count", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    found = cases(given.count, given.seed)
+def measure(count: int, seed: int = 1) -> Table:
+    """Every way on the same graphs."""
+    found = cases(count, seed)
     whole = [(dict.fromkeys(e, True), dict.fromkeys(d, True)) for e, d in found]
     references = [exact.resolve(tuple(e), tuple(d)) for e, d in found]
     answers = [(r, list(e.values()), list(d.values())) for r, (e, d) in zip(references, found, strict=True)]
@@ -80,14 +78,28 @@ def main() -> None:
     if small:
         ms["networkx full"] = timed(lambda pair: nx.graph_edit_distance(*pair), small)
     sizes = [a.size for a, _ in built]
-    print(
-        f"{len(found)} graphs of {min(sizes)} to {max(sizes)} nodes and edges, {len(small)} of them for the full search"
-    )
-    for name, took in ms.items():
-        print(f"{name:14} {took:9.4f} ms a graph   {took / ms['exact']:8.0f} times exact")
     over = [graph.distance(a, b) - (a.size - b.size) for a, b in built]
     share = sum(map(bool, over)) / len(over)
-    print(f"the first value overshoots in {share:.0%} of the graphs, by {max(over)} edits at most")
+    return Table(
+        ("way", "ms a graph", "times exact"),
+        tuple((name, took, took / ms["exact"]) for name, took in ms.items()),
+        {"exact ms": ms["exact"], "networkx ms": ms["networkx"]},
+        f"{len(found)} graphs of {min(sizes)} to {max(sizes)} nodes and edges, {len(small)} for the full search. "
+        f"The first value overshoots in {share:.0%} of the graphs, by {max(over)} edits at most.",
+    )
+
+
+def rows(quick: bool = False) -> Table:
+    """As many graphs as take a few seconds."""
+    return measure(30 if quick else 1000)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    print(told(measure(given.count, given.seed)))
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from PIL import Image
 from benchmarks.material import diagram
 from benchmarks.regions_model import make
 from benchmarks.regions_port import Port
+from benchmarks.table import CannotRun, Table
 from limner.core.evidence import TextLine
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.evidence.regions.base import Box, Regions, merge_regions
@@ -104,6 +105,26 @@ def table(ways: list[Way], count: int) -> Iterator[str]:
                 (*speed, way.passed / count, regions / count, off / count), (3, 2, 3, 3, 0, 1, 1), strict=True
             )
         )
+
+
+def rows(quick: bool = False) -> Table:
+    """Masks alone on a GPU, as the page on regions has it; quick: a tiny model on whatever there is."""
+    if not quick and not torch.cuda.is_available():
+        raise CannotRun("no GPU here")
+    device, count = "cuda" if torch.cuda.is_available() else "cpu", 1 if quick else 8
+    settings = MaskSettings(points=4) if quick else RELEASE
+    images = [diagram(f"regions{n}").resize((256, 256) if quick else (1024, 1024)) for n in range(count)]
+    model = make(quick)
+    ways = [released(model, images, settings, device, ocr=False)[0]]
+    for precision in ("float32",) if quick else ("float32", "bfloat16"):
+        for compiled in (False,) if quick else (False, True):
+            how = {"device": device, "precision": precision, "batch": BATCH[precision], "compiled": compiled}
+            ways.append(limner(model, images, settings, how, ocr=False))
+    made = tuple((way.name, count / way.seconds, ways[0].seconds / way.seconds) for way in ways)
+    figures = {"seconds an image": min(way.seconds for way in ways[1:]) / count}
+    place = torch.cuda.get_device_name() if device == "cuda" else "no GPU"
+    note = f"{count} images of {images[0].width} pixels, random weights, no OCR; {place}, torch {torch.__version__}."
+    return Table(("way", "images a second", "ratio"), made, figures, note)
 
 
 def main() -> None:

@@ -7,11 +7,11 @@ docstring, its modules from the folder, and the walks from `tools.walk`.
 from __future__ import annotations
 
 import ast
-import re
 import textwrap
 import tomllib
 from pathlib import Path
 
+from tools.pages import written
 from tools.size import PACKAGE
 from tools.walk import report
 
@@ -65,16 +65,6 @@ def parts(walks: str) -> dict[str, str]:
     chain = " > ".join(SIBLINGS.join(layer).replace(" ", "\0") for layer in law())
     lines = "\n".join(textwrap.wrap(chain, WIDTH, break_on_hyphens=False)).replace("\0", " ")
     return {"tree": f"```\n{tree()}\n```", "law": f"```\n{lines}\n```", "walks": walks}
-
-
-def written(page: str, found: dict[str, str]) -> str:
-    """The page with these parts in their places."""
-    for name, text in found.items():
-        marked = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        page, count = marked.subn(lambda match, text=text: match[1] + text + "\n" + match[2], page)  # type: ignore[misc]
-        if count != 1:
-            raise ValueError(f"{PAGE.name} has {count} places for {name}; it needs one")
-    return page
 
 
 if __name__ == "__main__":

@@ -40,6 +40,10 @@ class PostgresServer:
         url: A store in a fresh database; images go to a temporary folder.
     """
 
+    def __init__(self, durable: bool = False) -> None:
+        """`durable`: what is committed is on the disk, as real servers have it."""
+        self._fsync = "on" if durable else "off"
+
     def __enter__(self) -> Self:
         pytest.importorskip("psycopg", reason="the driver comes with limner[postgres]")
         initdb, control = _tool("initdb"), _tool("pg_ctl")
@@ -69,7 +73,7 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        options = f"-c listen_addresses='' -k {self._folder} -c fsync=off"
+        options = f"-c listen_addresses='' -k {self._folder} -c fsync={self._fsync}"
         self._ctl("-o", options, "-l", str(self._folder / "log"), "start")
 
     def stop(self, mode: str = "fast") -> None:

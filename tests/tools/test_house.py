@@ -7,7 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from tools.house import PAGE, ROOT, law, parts, written
+from tools.house import PAGE, ROOT, law, parts
+from tools.pages import written
 from tools.size import modules
 from tools.walk import by_room
 

@@ -1,0 +1,128 @@
+"""``python -m benchmarks``: which are run, what is kept of them, and what becomes of one that cannot run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from benchmarks.table import CannotRun, Table
+
+from benchmarks import __main__ as program
+from benchmarks import listing, page, results
+
+LIST = """
+[[benchmark]]
+name = "cheap"
+title = "A cheap one"
+  [[benchmark.aim]]
+  figure = "ms"
+  words = "Its milliseconds"
+  at_most = 2
+
+[[benchmark]]
+name = "heavy"
+title = "A heavy one"
+by_name = true
+"""
+PAGE = "# Speed\n<!-- aims -->\n<!-- end -->\n<!-- benchmarks -->\n<!-- end -->\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "list.toml").write_text(LIST)
+    (tmp_path / "speed.md").write_text(PAGE)
+    monkeypatch.setattr(listing, "FILE", tmp_path / "list.toml")
+    monkeypatch.setattr(results, "FILE", tmp_path / "results.json")
+    monkeypatch.setattr(page, "DOCS", tmp_path)
+    monkeypatch.setattr(program, "busy_share", lambda: 0.0)
+    return tmp_path
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, found: dict[str, Table | str]) -> list[str]:
+    asked: list[str] = []
+
+    def instead(name: str, quick: bool) -> Table | str:
+        asked.append(name)
+        return found[name]
+
+    monkeypatch.setattr(program, "run_apart", instead)
+    return asked
+
+
+def test_cheap_ones_run_unasked_and_heavy_ones_by_name(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table(("way", "ms"), (("a", 1.5),), {"ms": 1.5})
+    asked = answers(monkeypatch, {"cheap": table, "heavy": table})
+    assert program.main([]) == 0
+    assert asked == ["cheap"]
+    told = (place / "speed.md").read_text()
+    assert "| Its milliseconds | at most 2 | 1.50 | yes |" in told
+    assert "Not measured yet." in told
+    assert program.main(["heavy"]) == 0
+    assert asked == ["cheap", "heavy"]
+    assert "Not measured yet" not in (place / "speed.md").read_text()
+    kept = results.load(results.FILE)
+    assert kept["cheap"].rows == (("a", 1.5),)
+    assert kept["cheap"].machine.endswith("quiet")
+
+
+def test_one_that_cannot_run_keeps_its_rows(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers(monkeypatch, {"cheap": Table(("way", "ms"), (("a", 1.5),), {"ms": 1.5})})
+    program.main([])
+    before = results.load(results.FILE)["cheap"]
+    answers(monkeypatch, {"cheap": "no GPU here"})
+    assert program.main([]) == 3
+    after = results.load(results.FILE)["cheap"]
+    assert (after.rows, after.day, after.skipped) == (before.rows, before.day, "no GPU here")
+    told = (place / "speed.md").read_text()
+    assert "Not done again since: no GPU here." in told
+    assert "| a | 1.50 |" in told
+
+
+def test_quick_runs_keep_nothing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers(monkeypatch, {"cheap": Table(("way",), (("a",),))})
+    assert program.main(["--quick"]) == 0
+    assert (place / "speed.md").read_text() == PAGE
+    assert not results.FILE.exists()
+
+
+def test_pages_can_be_written_without_a_run(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = answers(monkeypatch, {})
+    results.save({"cheap": results.measured(Table(("way",), (("kept",),)), 0.9)}, results.FILE)
+    assert program.main(["--write"]) == 0
+    assert asked == []
+    told = (place / "speed.md").read_text()
+    assert "| kept |" in told
+    assert "not quiet: 90% of it busy with other work" in told
+
+
+def test_an_unknown_name_is_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        program.main(["none"])
+    assert ended.value.code == 2
+    assert "no benchmark none; there are: cheap, heavy" in capsys.readouterr().err
+
+
+def test_what_a_benchmark_says_comes_back_from_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("benchmarks.pretended")
+
+    def rows(quick: bool = False) -> Table:
+        raise CannotRun("no GPU here")
+
+    module.rows = rows  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "benchmarks.pretended", module)
+    program.run_here("pretended", True, tmp_path / "found.json")
+    assert (tmp_path / "found.json").read_text() == '{"skipped": "no GPU here"}'
+    from benchmarks import assumed
+
+    assert program.run_apart("assumed", quick=True) == assumed.rows()
+
+
+def test_an_aim_needs_a_bound_and_a_name_is_used_once(place: Path) -> None:
+    (place / "list.toml").write_text(LIST.replace("at_most = 2", ""))
+    with pytest.raises(ValueError, match="need at_least or at_most"):
+        listing.benchmarks()
+    (place / "list.toml").write_text(LIST + LIST)
+    with pytest.raises(ValueError, match="has cheap, heavy twice"):
+        listing.benchmarks()

@@ -1,0 +1,88 @@
+"""The tables of the documentation are those that benchmarks wrote, and say when and where."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from benchmarks.listing import Aim, Benchmark, benchmarks
+from benchmarks.page import DOCS, aims, render, section
+from benchmarks.results import FILE, Result, load, machine
+from benchmarks.table import Table, markdown, shown
+from tools.pages import part
+
+ROWS = Result(("way", "ms"), (("quick", 1.234),), {"ms": 1.234}, "Once.", "2026-11-16", "2 cores, Python 3; quiet")
+ONE = Benchmark("one", "One thing", "What it is.", aims=(Aim("ms", "Its milliseconds", at_most=2),))
+
+
+@pytest.mark.parametrize("name", sorted({one.page for one in benchmarks()}))
+def test_pages_have_what_the_last_run_stored(name: str) -> None:
+    """Where this fails, run ``python -m benchmarks --write``."""
+    words = (DOCS / f"{name}.md").read_text("utf-8")
+    assert render(name, words, benchmarks(), load(FILE)) == words
+
+
+def test_every_benchmark_and_every_figure_of_an_aim_is_there() -> None:
+    known, stored = benchmarks(), load(FILE)
+    assert stored.keys() <= {one.name for one in known}
+    for one in known:
+        source = (FILE.parent / f"{one.name}.py").read_text("utf-8")
+        assert one.name == "marking" or "\ndef rows(quick: bool = False) -> Table:\n" in source, one.name
+        missing = [aim.figure for aim in one.aims if aim.figure not in stored.get(one.name, Result()).figures]
+        assert not missing or one.name not in stored or stored[one.name].day is None, (one.name, missing)
+
+
+def test_nothing_of_the_machine_is_told_that_names_it() -> None:
+    words = r"\d+ cores? \(\w+\), \w+, Python [\w.+]+; (quiet|not quiet: \d+% of it busy with other work)"
+    assert re.fullmatch(words, machine(0.0))
+    for name, one in load(FILE).items():
+        assert one.day is None or re.fullmatch(words, one.machine), name
+    text = FILE.read_text("utf-8") if FILE.exists() else ""
+    text += "".join((DOCS / f"{name}.md").read_text("utf-8") for name in ("speed", "plan-a-million"))
+    assert not re.search(r"(?<!\w)/(tmp|home|root|work)/", text)
+
+
+def test_a_section_has_the_table_the_day_and_the_machine() -> None:
+    told = section(ONE, ROWS)
+    assert "| quick | 1.23 |" in told
+    assert "*Measured* on 2026-11-16: 2 cores, Python 3; quiet." in told
+    simulated = section(Benchmark("one", "One", how="simulated"), ROWS)
+    assert "*Simulated* on 2026-11-16." in simulated
+
+
+def test_what_cannot_run_keeps_its_rows_and_says_so() -> None:
+    from benchmarks.results import skipped
+
+    told = section(ONE, skipped(ROWS, "no GPU here"))
+    assert "| quick | 1.23 |" in told
+    assert "Measured* on 2026-11-16" in told
+    assert "Not done again since: no GPU here." in told
+    assert "Not measured yet: no GPU here." in section(ONE, skipped(None, "no GPU here"))
+
+
+def test_aims_stand_beside_what_was_measured() -> None:
+    worse = Result(figures={"ms": 2.5})
+    assert "| Its milliseconds | at most 2 | 1.23 | yes |" in aims([ONE], {"one": ROWS})
+    assert "| Its milliseconds | at most 2 | 2.50 | **no** |" in aims([ONE], {"one": worse})
+    assert "| Its milliseconds | at most 2 | not measured yet |  |" in aims([ONE], {})
+
+
+def test_a_benchmark_stands_in_its_own_place_or_with_the_others() -> None:
+    two = Benchmark("two", "Another", page="speed")
+    words = "a\n<!-- aims -->\n<!-- end -->\n<!-- two -->\nold\n<!-- end -->\n<!-- benchmarks -->\n<!-- end -->\nz\n"
+    found = render("speed", words, [ONE, two], {"one": ROWS})
+    assert part(found, "two").startswith("### Another")
+    assert part(found, "benchmarks") == section(ONE, ROWS)
+    assert "old" not in found
+    assert render("speed", found, [ONE, two], {"one": ROWS}) == found
+    with pytest.raises(ValueError, match="0 places for benchmarks"):
+        render("speed", "nothing here", [ONE], {})
+
+
+def test_numbers_are_shown_with_three_digits() -> None:
+    assert [shown(one) for one in (0.001234, 0.1234, 1.234, 12.34, 1234.5, 12345, 0.0, None, "a|b")] == [
+        "0.00123", "0.123", "1.23", "12.3", "1,234", "12,345", "0", "", "a\\|b",
+    ]  # fmt: skip
+    assert markdown(("a", "b"), (("x", 1),)).splitlines()[1] == "| --- | --: |"
+    with pytest.raises(ValueError, match="1 cells under 2 heads"):
+        Table(("a", "b"), ((1,),))
