@@ -162,9 +162,11 @@ def _carry_out(
 
 
 def _stopped(store: Store, plan: StoredPlan, error: LimnerError, progress: Progress) -> WorkedPlan:
-    end_plan(store, plan, OPEN, None, str(error))
-    code = error.exit_code if isinstance(error, BudgetReached) else FAILED
-    return WorkedPlan(plan, "stopped", code, str(error), progress)
+    why, code = str(error), FAILED
+    if isinstance(error, BudgetReached):
+        why, code = f"{why}, or queue the run again with a higher --budget", error.exit_code
+    end_plan(store, plan, OPEN, None, why)
+    return WorkedPlan(plan, "stopped", code, why, progress)
 
 
 def _result(progress: Progress) -> dict[str, Any]:
