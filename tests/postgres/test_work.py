@@ -15,7 +15,7 @@ from limner.calls.purse import read_purses
 from limner.store import Store
 from limner.store.records import load_drawings, load_markings
 from limner.store.schema import attempts, calls
-from tests.compat.own_settings import write_toml
+from tests.end_to_end.shop import write_toml
 from tests.fakes import ChatServer
 from tests.fakes.images_client import ImageServer
 from tests.support import Gated, run_limner, write_exam
@@ -95,11 +95,11 @@ def test_two_workers_share_a_plan_and_one_is_killed(
         assert QUESTIONS <= counts["total"] <= QUESTIONS + gone
     (kill,) = chat.counts()["killed_in_flight"]
     assert "error" not in kill
-    # Both made calls, and the killed one's were taken over.
-    assert {row.pid for row in made} == {killed.pid, other.pid}
+    # What the killed one had begun was taken over.
+    assert {row.pid for row in made} <= {killed.pid, other.pid}
 
     # The budget was one: what both paid, and what nobody knows at its bound, stands in one purse.
     paid = sum(row.cost for row in tried if row.fault is None)
     assert purse.spent >= paid > QUESTIONS * PRICE
-    assert (purse.reserved, len({one.pid for one in purse.by})) == (0, 2)
+    assert (purse.reserved, {one.pid for one in purse.by}) == (0, {killed.pid, other.pid})
     assert purse.spent - paid == pytest.approx(sum(one.at_bound for one in purse.by), abs=1e-6)

@@ -19,9 +19,8 @@ STORES=${STORES:-$PWD/limner-shards}    # on the shared file system
 TARGET=${TARGET:-$PWD/limner-store}     # where all of it is brought together
 SCRATCH=${SLURM_TMPDIR:-${TMPDIR:-/tmp}}  # a disk of the machine's own: SQLite is not safe on a network file system
 
-run() { # Your run. The budget is for each shard: all of them may spend SHARDS times as much.
-    limner run genexam --data "$PWD/data" --painter openai/gpt-image-1 --judge openai/gpt-6-sol --budget 5 "$@"
-}
+# Your run. The budget is for each shard: all of them together may spend SHARDS times as much.
+RUN=(limner run genexam --data "$PWD/data" --painter openai/gpt-image-1 --judge openai/gpt-6-sol --budget 5)
 
 # From here on nothing needs to be changed.
 set -uo pipefail
@@ -41,9 +40,9 @@ shard() {
     mkdir -p "$STORES" "$SCRATCH"
     if [ ! -d "$kept" ] && [ -d "$old" ]; then mv "$new" "$kept"; fi # ended within save, when the copy was whole
     if [ -d "$kept" ]; then cp -a "$kept" "$local" || exit 1; fi
-    run --store "$local" --shard "$1/$SHARDS" &
+    "${RUN[@]}" --store "$local" --shard "$1/$SHARDS" &
     child=$!
-    trap 'signalled=1; kill -TERM "$child"' TERM INT # the time is nearly up: what is in flight is finished and stored
+    trap 'signalled=1; echo "asked to stop: what is in flight is finished and stored"; kill -TERM "$child"' TERM INT
     signalled=1
     while [ "$signalled" ]; do
         signalled=
