@@ -44,7 +44,7 @@ def test_two_workers_share_a_plan_and_one_is_killed(
     write_toml(tmp_path, {**services, "models.studio/judge": priced, "painters.easel/brush": {"image_price": PRICE}})
     chat.configure(seed=SEED, latency_s=[0.02, 0.08])
 
-    words = ["run", own, "--painter", "easel/brush", "--judge", "studio/judge", "--store", postgres]
+    words = ["run", str(own), "--painter", "easel/brush", "--judge", "studio/judge", "--store", postgres]
     said = run_limner(
         *words, "--concurrency", str(CONCURRENCY), "--budget", "40", "--queue", "--json", cwd=tmp_path, timeout=120
     )
@@ -80,7 +80,7 @@ def test_two_workers_share_a_plan_and_one_is_killed(
     # Every drawing and every marking once.
     assert Counter(one.question_id for one in drawn) == Counter(exam.ids)
     assert Counter(one.drawing for one in marked) == Counter(one.id for one in drawn)
-    assert {one.status for one in [*drawn, *marked]} == {"done"}
+    assert {one.status for one in drawn} | {one.status for one in marked} == {"done"}
     assert (Counter(row.kind for row in made)["paint"], {row.status for row in made}) == (QUESTIONS, {"done"})
 
     # The services' own counts: only what the killed worker had in flight was asked for again.

@@ -42,8 +42,8 @@ class Yard:
     store: Store
 
     def queue(self, **how: Any) -> StoredPlan:
-        how = {"painters": [f"mine=folder/{self.exam.drawings}"], "asking": Asking([JUDGE]), "concurrency": 4} | how
-        return queue_plan("genexam", self.store, data=self.exam.data, **how).plan
+        usual: dict[str, Any] = {"painters": [f"mine=folder/{self.exam.drawings}"], "asking": Asking([JUDGE])}
+        return queue_plan("genexam", self.store, data=self.exam.data, **{"concurrency": 4, **usual, **how}).plan
 
     def states(self) -> list[str]:
         return [one.state for one in plan_states(self.store)]
