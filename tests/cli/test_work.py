@@ -39,6 +39,7 @@ def test_a_run_is_queued_shown_carried_out_and_shown() -> None:
     assert (state["state"], state["workers"], state["result"]["done"], state["purse"]) == ("done", [], 4, None)
 
 
+@pytest.mark.slow
 def test_a_plan_is_withdrawn_once() -> None:
     plan = limner(*RUN, "--queue", "--json").json()
     assert (plan["exam"], plan["questions"], plan["drawings"], plan["markings"]) == ("sample/genexam", 2, 2, 2)

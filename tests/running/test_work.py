@@ -102,6 +102,7 @@ def test_the_same_run_queued_again_is_the_same_plan(yard: Yard) -> None:
     assert yard.queue(asking=Asking([JUDGE], {"temperature": 0})).id != plan.id
 
 
+@pytest.mark.slow
 def test_stored_drawings_are_marked_by_a_queued_plan(yard: Yard) -> None:
     yard.queue(asking=Asking())
     work(yard.store)
@@ -127,6 +128,7 @@ def test_failures_are_shown_and_tried_again_once_by_all_workers_together(yard: Y
     assert yard.chat.counts()["total"] == 36
 
 
+@pytest.mark.slow
 def test_an_exam_that_changed_is_refused_with_the_fix(yard: Yard) -> None:
     plan = yard.queue()
     yard.rewrite(2)
@@ -143,6 +145,7 @@ def test_an_exam_that_changed_is_refused_with_the_fix(yard: Yard) -> None:
     assert (yard.states(), work(yard.store)) == (["withdrawn", "done"], [])
 
 
+@pytest.mark.slow
 def test_questions_that_came_to_the_exam_later_change_nothing(yard: Yard) -> None:
     plan = yard.queue()
     file = yard.exam.data / "annotations" / "All_Subjects.jsonl"
@@ -238,6 +241,7 @@ def test_a_budget_needs_prices_when_it_is_queued(yard: Yard) -> None:
     assert yard.count(plans) == 0
 
 
+@pytest.mark.slow
 def test_a_plan_is_withdrawn_while_it_is_worked_on(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attendance, "LOOK_S", 0.01)
     yard.chat.configure(hold=1000)  # Nothing is answered before the next plan.
