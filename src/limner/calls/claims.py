@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..core.faults import RETRIED_NEXT_RUN
+from ..core.faults import OF_A_MACHINE, RETRIED_NEXT_RUN
 from ..core.redaction import without_secrets
 from ..store import Store
 from ..store.schema import attempts, calls
@@ -120,6 +120,7 @@ def claim(
     since: float,
     tried: Collection[str] = (),
     reservation: Reservation | None = None,
+    asked: float | None = None,
 ) -> Callable[[sa.Connection], Claim]:
     """The operation that claims a call, or tells why it need not or cannot be made.
 
@@ -133,6 +134,7 @@ def claim(
         since: Faults settled before this time count as an earlier run's.
         tried: Keys of calls that this very run has tried in vain.
         reservation: What the first attempt sets aside, in the same transaction.
+        asked: Where several share one run: when it was asked for. Only lasting faults from before are tried again.
     """
 
     exam, painter = current()
@@ -142,14 +144,16 @@ def claim(
         if row.status == "done":
             return settled(connection, row)
         if row.status == "failed":
-            again = retry_failed or row.fault in RETRIED_NEXT_RUN
-            if not again or request.key in tried or not _is_earlier(row, since, at):
+            lasting = retry_failed and (asked is None or row.updated < asked)
+            again = lasting or row.fault in RETRIED_NEXT_RUN
+            shared = asked is not None and row.fault in OF_A_MACHINE and _owner(row) != owner
+            if not again or request.key in tried or not (shared or _is_earlier(row, since, at)):
                 return settled(connection, row)
         if row.status == "claimed":
             if row.token == token:
                 # Committed before, though the connection was lost and nobody heard of it.
                 return Claimed(token, row.tries, row.progress)
-            if row.lease_until > at and not Owner(row.host, row.pid, row.process_start).is_dead_here():
+            if row.lease_until > at and not _owner(row).is_dead_here():
                 return Busy()
         return None
 
@@ -200,7 +204,11 @@ def _is_earlier(row: Any, since: float, at: float) -> bool:
     """Whether a fault was settled by an earlier run, also where the clock has been set back since."""
     if row.updated < since or row.updated > at + LEASE_S:
         return True
-    return Owner(row.host, row.pid, row.process_start).is_dead_here()
+    return _owner(row).is_dead_here()
+
+
+def _owner(row: Any) -> Owner:
+    return Owner(row.host, row.pid, row.process_start)
 
 
 def entry(call: str, n: int, token: str, owner: Owner, at: float) -> dict[str, Any]:

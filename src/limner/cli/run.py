@@ -12,6 +12,7 @@ import click
 from . import options, running
 from .rate import rate_command as rate_command
 from .say import say
+from .work import work_command as work_command
 
 
 @click.command("run", cls=options.Sectioned)
@@ -29,6 +30,7 @@ from .say import say
 @running.first_seed
 @running.repeats
 @running.how
+@running.many
 def run_command(exam: str, **given: Any) -> None:
     """Draw what is missing, mark what is unmarked, show the scores. Run it again to resume.
 
@@ -50,6 +52,7 @@ def run_command(exam: str, **given: Any) -> None:
 @running.seeds
 @running.first_seed
 @running.how
+@running.many
 def draw_command(exam: str, **given: Any) -> None:
     """Draw what is missing, without marking. Run it again to resume."""
     sys.exit(running.carry_out(exam, given, draw=True))
@@ -65,6 +68,7 @@ def draw_command(exam: str, **given: Any) -> None:
 @options.selection
 @running.repeats
 @running.how
+@running.many
 def mark_command(exam: str, **given: Any) -> None:
     """Mark stored drawings. Needs only the store; --data is not read. Run it again to resume."""
     sys.exit(running.carry_out(exam, given, draw=False))

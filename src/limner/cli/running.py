@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..painters import FolderPainter
     from ..running.plan import Plan
     from ..running.progress import Progress
+    from ..running.shards import Shard
     from ..store import Store
 
 retry_failed = click.option("--retry-failed", is_flag=True, help="Also retry refusals and unreadable replies.")
@@ -33,6 +34,17 @@ how = options.together(
     retry_failed,
     click.option("--dry-run", is_flag=True, help="Only say what would be done; call and store nothing."),
     click.option("--json", "as_json", is_flag=True, help="End with one JSON object on standard output."),
+)  # fmt: skip
+many = options.together(
+    click.option(
+        "--queue", is_flag=True,
+        help="Store this run in the store and return; `limner work` carries it out, on as many machines as you like.",
+    ),
+    click.option(
+        "--shard", metavar="I/N",
+        help="Only the I-th of N parts, for stores that cannot be shared. Each part has its own --budget. "
+        "`limner merge` brings the stores together.",
+    ),
 )  # fmt: skip
 first_seed = click.option("--seed", type=int, metavar="N", help="Seed of the first drawing; 0, or the preset's.")
 seeds = click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="Drawings per question.")
@@ -53,9 +65,15 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     if "judges" in given and not asking.judges and not asking.preset:
         raise UsageError("name a judge with --judge, such as ocr or openai/gpt-6-sol, or a --preset")
 
+    if given["queue"]:
+        from .work import queue
+
+        return queue(exam, given, asking, draw)
+    shard = make_shard(given)
+
     def make(store: Store) -> Plan:
         how = {name: given[name] for name in ("concurrency", "budget", "purse", "change_purse")}
-        return make_plan(exam, store, given, asking, draw, **how)
+        return make_plan(exam, store, given, asking, draw, shard=shard, **how)
 
     if draw and not given["dry_run"] and not store_exists(given["store"]):
         # A mistake in the words or the data must not leave an empty store behind.
@@ -105,25 +123,39 @@ def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, dr
     """The plan that a command's arguments ask for; `how` goes to `limner.running.plan.Plan`."""
     from .. import api
 
-    return api.plan(
-        exam,
-        store,
-        data=given["data"],
-        painters=given["painters"],
-        asking=asking,
-        selection=options.make_selection(given),
-        painter_options=options.typed(given.get("painter_args", ()), "--painter-arg"),
-        devices=given.get("devices"),
-        strategies=given.get("strategies", ()),
-        strategy_options=options.pairs(given.get("strategy_options", ()), "-S"),
-        measuring=options.make_measuring(given),
-        draw=draw,
-        seeds=given.get("seeds", 1),
-        repeats=given.get("repeats", 1),
-        retry_failed=given["retry_failed"],
+    words = plan_words(given, asking, draw)
+    return api.plan(exam, store, data=given["data"], selection=options.make_selection(given), **words, **how)
+
+
+def plan_words(given: dict[str, Any], asking: Asking, draw: bool) -> dict[str, Any]:
+    """What `limner.api.plan` is told beside the exam and its questions, from a command's arguments."""
+    return {
+        "painters": given["painters"],
+        "asking": asking,
+        "painter_options": options.typed(given.get("painter_args", ()), "--painter-arg"),
+        "devices": given.get("devices"),
+        "strategies": given.get("strategies", ()),
+        "strategy_options": options.pairs(given.get("strategy_options", ()), "-S"),
+        "measuring": options.make_measuring(given),
+        "draw": draw,
+        "seeds": given.get("seeds", 1),
+        "repeats": given.get("repeats", 1),
+        "retry_failed": given["retry_failed"],
         **({} if given.get("seed") is None else {"first_seed": given["seed"]}),
-        **how,
-    )
+    }
+
+
+def make_shard(given: dict[str, Any]) -> Shard | None:
+    """The part of the plan among a command's arguments; says what its budget is."""
+    from ..running.shards import Shard
+
+    if given["shard"] is None:
+        return None
+    shard = Shard.parse(given["shard"])
+    if given["budget"] is not None and shard.n > 1:
+        all_of_them = f"{shard.n} shards may spend ${given['budget'] * shard.n:g} together"
+        say(f"note: --budget {given['budget']:g} is for this shard alone: {all_of_them}", err=True)
+    return shard
 
 
 def _tell(plan: Plan, asking: Asking) -> None:

@@ -24,6 +24,9 @@ PASSING: frozenset[str] = frozenset({"network", "timeout", "rate_limit", "server
 RETRIED_NEXT_RUN: frozenset[str] = PASSING | {"interrupted", "auth", "credits", "missing", "damaged", "probe"}
 """Tried again by the next run without being asked to; the others only by ``--retry-failed``."""
 
+OF_A_MACHINE: frozenset[str] = frozenset({"auth", "missing", "probe"})
+"""These may be another machine's alone, such as a wrong key: who shares a run with it tries them for itself."""
+
 STOPPING: frozenset[str] = frozenset({"auth", "credits"})
 """Every further call to the same service would fail alike: the run stops with one message."""
 

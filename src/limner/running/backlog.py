@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..core.evidence import IMPORTED
@@ -13,8 +14,8 @@ from ..exams import kind
 from ..judges import Judge
 from ..painters import Aspect, Painter, PaintRequest
 from ..store import Store
-from ..store.measurements import known_evidence
-from ..store.records import Drawing, Marking, label, load_drawings, load_markings
+from ..store.measurements import known_evidence, load_evidence
+from ..store.records import Drawing, Marking, drawings_now, label, load_drawings, load_markings, markings_now
 from .plan import Arm, Plan, Slot, marking_id, setup_id, slot_id
 
 
@@ -39,6 +40,18 @@ class Backlog:
         self._markings = {marking.id: marking for marking in stored}
         self._measured = known_evidence(self.store, [probe.evidence for probe in self.plan.probes])
 
+    def look_again(self, slots: Sequence[Slot]) -> list[Slot]:
+        """These slots with what others have put into the store meanwhile."""
+        ids = [self._id(slot) for slot in slots]
+        found = drawings_now(self.store, ids)
+        if self.setups:
+            self._markings |= markings_now(self.store, ids, self.setups)
+        if wanted := {probe.evidence for probe in self.plan.probes}:
+            images = [drawing.image for drawing in found.values() if drawing.image is not None]
+            here = load_evidence(self.store, images)
+            self._measured |= {(one.subject, one.name, one.backend) for one in here if one.name in wanted}
+        return [replace(one, stored=found.get(id)) for one, id in zip(slots, ids, strict=True)]
+
     @property
     def questions(self) -> list[Question[Any]]:
         """The questions of the plan that its drawing options leave in."""
@@ -47,22 +60,30 @@ class Backlog:
     def slots(self) -> Iterator[Slot]:
         """The drawings of the plan, question by question."""
         plan, stored = self.plan, load_drawings(self.store, self.plan.exam.name)
+        here = plan.shard.has if plan.shard is not None else lambda _: True
         if not plan.draw:
             chosen = {question.hash: question for question in self.questions}
             for drawing in stored:
                 wanted = plan.only_painters is None or drawing.painter in plan.only_painters
-                if drawing.question_hash in chosen and wanted:
+                if drawing.question_hash in chosen and wanted and here(drawing.id):
                     yield Slot(chosen[drawing.question_hash], None, drawing.seed, drawing)
             return
         known = {drawing.id: drawing for drawing in stored}
         for question in self.questions:
             for arm in plan.arms:
                 for seed in range(plan.first_seed, plan.first_seed + plan.seeds):
-                    yield Slot(question, arm, seed, known.get(self._slot_id(question, arm, seed)))
+                    if here(id := self._slot_id(question, arm, seed)):
+                        yield Slot(question, arm, seed, known.get(id))
 
     def _slot_id(self, question: Question[Any], arm: Arm, seed: int) -> str:
         options = self.options_of(arm.painter)
         return slot_id(self.plan.exam.name, question.hash, arm.painter.name, arm.strategy.name, options, seed)
+
+    def _id(self, slot: Slot) -> str:
+        if slot.arm is not None:
+            return self._slot_id(slot.question, slot.arm, slot.seed)
+        assert slot.stored is not None
+        return slot.stored.id
 
     def options_of(self, painter: Painter) -> dict[str, Any]:
         """What makes a drawing another one: the painter's options, and the exam's where they are not the usual ones."""
@@ -106,7 +127,7 @@ class Backlog:
         """How often replies were unreadable: the same request must then be sent anew, so it needs another key."""
         if stored is None:
             return 0
-        return stored.rounds + (self.plan.retry_failed and stored.fault == "unreadable")
+        return stored.rounds + (stored.fault == "unreadable" and self._again(stored))
 
     def must_draw(self, slot: Slot) -> bool:
         """Whether a run draws it, or looks at it again."""
@@ -116,7 +137,11 @@ class Backlog:
         """Whether a run makes it: it is not there, or it failed in a way that is tried again."""
         if stored is None:
             return True
-        return stored.status == "failed" and (self.plan.retry_failed or stored.fault in RETRIED_NEXT_RUN)
+        return stored.status == "failed" and (stored.fault in RETRIED_NEXT_RUN or self._again(stored))
+
+    def _again(self, stored: Drawing | Marking) -> bool:
+        """Whether what failed for good is tried again: that is asked for, and nobody has done so since."""
+        return self.plan.retry_failed and (self.plan.since is None or stored.created < self.plan.since)
 
     def must_measure(self, drawing: Drawing, probe: Probe) -> bool:
         """Whether a run measures it: nobody has, or only imported results brought a value and another is wanted."""

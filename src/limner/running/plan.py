@@ -18,6 +18,7 @@ from ..painters.base import FreePainter
 from ..store.records import Drawing
 from ..strategies import DIRECT_STRATEGY, Strategy, known_options, open_strategy
 from ..strategies.base import OpenModel
+from .shards import Shard
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,9 @@ class Plan:
         purse: The purse in the store that this run spends from; see `limner.calls.purse`.
         change_purse: Whether `budget` becomes the purse's limit where it has another.
         limits: What each service allows, by its name.
+        shard: The part of the plan to be run; all of it where there is none.
+        since: With `retry_failed`, only what failed before this time is tried again: all who work on one plan then try
+            it once together. Without it, what failed before the run.
     """
 
     exam: Exam[Any]
@@ -70,6 +74,8 @@ class Plan:
     anew: frozenset[str] = frozenset()
     purse: str | None = None
     change_purse: bool = False
+    shard: Shard | None = None
+    since: float | None = None
 
     @property
     def arms(self) -> Sequence[Arm]:

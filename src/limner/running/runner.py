@@ -72,8 +72,15 @@ class Runner:
             raise self._stop
         return self.progress
 
-    def check(self) -> None:
+    def stop(self) -> None:
+        """Begin nothing more; what is in flight is finished, for it is paid for."""
+        self._stopping.asked = True
+
+    def check(self, keys: bool = True) -> None:
         """Raise early, with nothing called or stored, when the plan cannot be carried out at all.
+
+        Args:
+            keys: Whether everything that it takes must be on this machine.
 
         Raises:
             UsageError: A key is not there, or a budget cannot be kept.
@@ -86,7 +93,7 @@ class Runner:
             raise UsageError("--change-purse: name the purse with --purse")
         for arm in self.plan.arms:
             arm.strategy.fits(arm.painter)
-        for one in self._everyone():
+        for one in self._everyone() if keys else ():
             one.check()
         if limited and (unpriced := self.unpriced()):
             raise UsageError(f"--budget cannot be kept: {'; '.join(unpriced)}")
@@ -122,7 +129,7 @@ class Runner:
         budget = self._budget or Budget(self.plan.budget, self.plan.purse)
         calls = Calls(
             self.store, retry_failed=self.plan.retry_failed, budget=budget, limits=self.plan.limits,
-            concurrency=self.plan.concurrency,
+            concurrency=self.plan.concurrency, asked=self.plan.since,
         )  # fmt: skip
         with self._stopping.signals():
             async with calls, asyncio.TaskGroup() as group:

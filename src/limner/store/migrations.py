@@ -58,6 +58,37 @@ def _people_certificates_builds(connection: sa.Connection) -> None:
             connection.execute(sa.text(statement))
 
 
+def _plans(connection: sa.Connection) -> None:
+    """Runs may be queued: plans, and who works on them."""
+    connection.execute(
+        sa.text(
+            "CREATE TABLE plans (id VARCHAR(64) NOT NULL, exam VARCHAR(200) NOT NULL, status VARCHAR(20) NOT NULL, "
+            "body JSON NOT NULL, made JSON NOT NULL, result JSON, detail TEXT, queued FLOAT NOT NULL, "
+            "updated FLOAT NOT NULL, PRIMARY KEY (id), FOREIGN KEY(exam) REFERENCES exams (name))"
+        )
+    )
+    connection.execute(
+        sa.text(
+            "CREATE TABLE plan_workers (token VARCHAR(32) NOT NULL, plan VARCHAR(64) NOT NULL, host TEXT NOT NULL, "
+            "pid INTEGER NOT NULL, process_start FLOAT NOT NULL, lease_until FLOAT NOT NULL, settled INTEGER NOT NULL, "
+            "total INTEGER NOT NULL, created FLOAT NOT NULL, PRIMARY KEY (token), "
+            "FOREIGN KEY(plan) REFERENCES plans (id))"
+        )
+    )
+    connection.execute(sa.text("CREATE INDEX plan_workers_by_plan ON plan_workers (plan)"))
+
+
+STEPS_6: tuple[Callable[[sa.Connection], None], ...] = (
+    _plans,
+)  # fmt: skip
+
+
+def _version_6(connection: sa.Connection) -> None:
+    """Past one machine."""
+    for step in STEPS_6:
+        step(connection)
+
+
 # A migration is plain SQL that both databases understand, and never uses the tables of `schema`: those are the newest
 # version's. What it adds stands in `schema` too, a new column as the last of its table.
 MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
@@ -65,6 +96,7 @@ MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
     3: _doubted_usage,
     4: _purses,
     5: _people_certificates_builds,
+    6: _version_6,
 }
 """The version a migration leads to -> the migration, from the version before."""
 

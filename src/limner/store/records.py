@@ -233,6 +233,17 @@ def load_markings(store: Store, exam: str, setups: Iterable[str] | None = None) 
             yield Marking(**row._mapping)
 
 
+def drawings_now(store: Store, ids: Iterable[str]) -> dict[str, Drawing]:
+    """The drawings of these ids that there are by now."""
+    return {row.id: Drawing(**row._mapping) for row in store.rows(sa.select(drawings), drawings.c.id, ids)}
+
+
+def markings_now(store: Store, ids: Iterable[str], setups: Iterable[str]) -> dict[str, Marking]:
+    """The markings of these drawings under these setups that there are by now, by their ids."""
+    query = sa.select(markings).where(markings.c.setup.in_(sorted(setups)))
+    return {row.id: Marking(**row._mapping) for row in store.rows(query, markings.c.drawing, ids)}
+
+
 def marking_setups(store: Store, exam: str) -> set[str]:
     """The ids of the setups under which drawings of the exam are marked."""
     with store.reading() as connection:
