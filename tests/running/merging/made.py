@@ -29,7 +29,7 @@ Dump = dict[str, dict[tuple[Any, ...], dict[str, Any]]]
 def make_whole(place: Path | str) -> Store:
     """A store with something of everything."""
     store = Store(place)
-    fill(store, "genexam", questions=4, painters=3)
+    fill(store, "genexam", questions=3, painters=2)
     make_study(store, raters=["anna", "ben"], changes={"raters": 2, "attention": 0, "repeats": 0.0})
     answer(store)
     drawings, setup = list(load_drawings(store, "genexam")), next(iter(load_setups(store)))
