@@ -107,7 +107,8 @@ def claimed(store: Store, lease: float, key: str = "c" * 64, **who: Any) -> str:
     owner = this_process()
     at = now() - 500
     by = {"host": owner.host, "pid": owner.pid, "process_start": owner.start, "token": "t" * 32} | who
-    row = {"key": key, "kind": "chat", "target": "service/model", "request": {}, "exam": None, "painter": None}
+    body = {"body": {"n": 7}, "repeat": 0, "round": 0}
+    row = {"key": key, "kind": "chat", "target": "service/model", "request": body, "exam": None, "painter": None}
     state = {"status": "claimed", "lease_until": now() + lease, "tries": 0, "created": at, "updated": at, **by}
 
     def write(connection: sa.Connection) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from ...core.errors import LostImage
 from ...core.images import SUFFIXES
 from ...store import Store
+from ...store.blobs import AT_ONCE
 
-AT_ONCE = 8
 NAME = re.compile(rf"[0-9a-f]{{2}}/([0-9a-f]{{64}})\.({'|'.join(SUFFIXES.values())})")
 
 
@@ -44,30 +43,17 @@ def copy_images(target: Store, source: Store, there: set[str], *, dry_run: bool 
         there.update(lacking)
         return copied
 
-    def one(sha256: str) -> str:
-        try:
-            target.blobs.put(source.blobs.get(sha256))
-        except LostImage as error:
-            return str(error)
-        return ""
-
-    for sha256, why in _together(one, lacking):
-        if why:
-            copied.lost[sha256] = why
-        else:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        writing: deque[Future[object]] = deque()
+        for sha256, data in source.blobs.each(lacking):
+            if isinstance(data, LostImage):
+                copied.lost[sha256] = str(data)
+                continue
             copied.new += 1
             there.add(sha256)
+            writing.append(pool.submit(target.blobs.put, data))
+            if len(writing) > AT_ONCE:  # No more than these lie in memory.
+                writing.popleft().result()
+        for one in writing:
+            one.result()
     return copied
-
-
-def _together(do: Callable[[str], str], items: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Several at a time, and never many more than are waited for."""
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        waiting: deque[tuple[str, Future[str]]] = deque()
-        for item in items:
-            waiting.append((item, pool.submit(do, item)))
-            if len(waiting) >= 2 * AT_ONCE:
-                first, future = waiting.popleft()
-                yield first, future.result()
-        for last, future in waiting:
-            yield last, future.result()
