@@ -104,6 +104,8 @@ class Store:
     def reading(self) -> Iterator[sa.Connection]:
         """A connection for reading one consistent state."""
         with self._telling("read"), waited(self._readers.connect) as connection:
+            if self.file is None:  # A file's readers see one state anyway.
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 
     def rows(self, query: sa.Select[Any], column: sa.ColumnElement[Any], values: Iterable[str]) -> list[Any]:

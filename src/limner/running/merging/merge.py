@@ -155,7 +155,6 @@ def _rows(target: Store, name: str, sources: Sequence[Store], *, keep: bool, kee
         _alone(writing)
         for source in sources:
             with source.reading() as reading:
-                _steady(reading)
                 brought = bring(target, writing, source, reading)
             report.sources.append(SourceReport(source.url, brought, CopiedImages()))
             report.contradictions += brought.contradictions
@@ -192,8 +191,3 @@ def _alone(writing: sa.Connection) -> None:
         names = ", ".join(table.name for table in metadata.sorted_tables)
         writing.exec_driver_sql(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
 
-
-def _steady(reading: sa.Connection) -> None:
-    """All is read of one moment, whoever writes to the source meanwhile."""
-    if reading.dialect.name == "postgresql":
-        reading.execution_options(isolation_level="REPEATABLE READ")
