@@ -100,25 +100,25 @@ TOLD = ("drawings", "markings", "calls", "ratings", "comparisons", "certificates
 
 def _tell_source(source: SourceReport) -> None:
     rows, images = source.rows, source.images
-    new = [f"{rows.new[name]:,} {name}" for name in TOLD if rows.new[name]]
+    new = [f"{name} {rows.new[name]:,}" for name in TOLD if rows.new[name]]
     if rest := sum(count for name, count in rows.new.items() if name not in TOLD):
-        new.append(f"{rest:,} other rows")
+        new.append(f"other rows {rest:,}")
     if images.new:
-        new.append(f"{images.new:,} images")
+        new.append(f"images {images.new:,}")
     words = [f"new: {', '.join(new) or 'nothing'}"]
     if rows.dollars:
         words.append(f"spent for it: ${rows.dollars:,.4f}")
     if changed := sum(rows.changed.values()):
-        words.append(f"{changed:,} rows brought up to date")
+        words.append(f"rows brought up to date: {changed:,}")
     say(f"{source.source}: {'; '.join(words)}")
     if rows.flying:
         who = ", ".join(sorted(set(rows.flying.values())))
-        say(f"  {len(rows.flying):,} calls in flight ({who}) are left out: merge again when that has ended")
+        say(f"  calls in flight, left out: {len(rows.flying):,} ({who}); merge again when that has ended")
     if rows.twice:
-        say(f"  {len(rows.twice):,} calls were answered in two stores: both answers are kept, the earlier stands")
+        say(f"  calls with two different answers: {len(rows.twice):,}; both are kept, the earlier stands")
         _list(rows.twice)
     if images.lost:
-        say(f"  {len(images.lost):,} images are lost: `limner verify --repair --store {source.source}` looks for them")
+        say(f"  images lost: {len(images.lost):,}; `limner verify --repair --store {source.source}` looks for them")
         _list(list(images.lost.values()))
 
 

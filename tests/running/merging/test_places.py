@@ -82,8 +82,8 @@ def test_two_machines_have_done_what_one_would_have(
         api.run("genexam", store=name, selection=Selection(ids=tuple(ids)), **how)
     assert chat.counts()["total"] == 2 * asked + 1
     said = limner("merge", "all", "one", "two")
-    assert "one: new: 4 drawings, 4 markings, 4 calls, 6 questions" in said.out
-    assert "two: new: 2 drawings, 2 markings, 2 calls" in said.out
+    assert "one: new: drawings 4, markings 4, calls 4, questions 6" in said.out
+    assert "two: new: drawings 2, markings 2, calls 2" in said.out
     assert limner("merge", "all", "two", "one").out.splitlines()[-1] == "all: everything was there"
     found = []
     for name in ("whole", "all"):

@@ -190,4 +190,3 @@ def _alone(writing: sa.Connection) -> None:
     if writing.dialect.name == "postgresql":
         names = ", ".join(table.name for table in metadata.sorted_tables)
         writing.exec_driver_sql(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
-
