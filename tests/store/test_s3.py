@@ -17,6 +17,7 @@ pytest.importorskip("obstore", reason="buckets come with limner[s3]")
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(s3, "RETRIES", 3)
+    monkeypatch.setattr(s3, "BACKOFF_S", 0.01)
 
 
 @pytest.fixture

@@ -172,7 +172,7 @@ def claim(
         tries = row.tries
         if row.status == "claimed":
             # The dead process may have been charged: its try is counted, at a cost nobody knows.
-            lost = lost_attempt(row._mapping, at)
+            lost = lost_attempt(dict(row._mapping), at)
             tries = lost["n"]
             connection.execute(attempts.insert().values(lost))
             count_lost(connection, request.key)

@@ -30,6 +30,8 @@ MARK = ".limner"
 RETRIES = 8
 RETRY_S = 90.0
 """A service that fails (5xx) or cannot be reached is asked so often, for so long."""
+BACKOFF_S = 0.1
+"""The first pause between two tries; the next are longer."""
 ATTEMPT_S = 60.0
 CONNECT_S = 10.0
 ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([^?#@]*))?")
@@ -95,7 +97,7 @@ class BucketFiles:
             raise StoreError(f"{self.root}: {error}; install it with: pip install 'limner[s3]'") from error
         endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
         region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or REGION
-        backoff = {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=10), "base": 2}
+        backoff = {"init_backoff": timedelta(seconds=BACKOFF_S), "max_backoff": timedelta(seconds=10), "base": 2}
         how = {
             "max_retries": RETRIES, "retry_timeout": timedelta(seconds=RETRY_S), "backoff": backoff,
         }  # fmt: skip

@@ -121,6 +121,7 @@ def claimed(store: Store, lease: float, key: str = "c" * 64, **who: Any) -> str:
     return key
 
 
+@pytest.mark.slow
 def test_calls_in_flight_are_told_and_come_with_the_next_merge(tmp_path: Path) -> None:
     source, target = str(tmp_path / "source"), str(tmp_path / "target")
     with Store(source) as store:
@@ -162,6 +163,7 @@ def test_what_a_dead_process_had_begun_counts_as_when_it_is_taken_over(tmp_path:
         assert dump(store)["calls"][(key,)]["status"] == "claimed"  # Sources are only read.
 
 
+@pytest.mark.slow
 def test_what_belongs_to_no_process_stays_in_its_store(tmp_path: Path) -> None:
     """Such as a call that was handed in with others and is waited for."""
     source, target = str(tmp_path / "source"), str(tmp_path / "target")
@@ -172,6 +174,7 @@ def test_what_belongs_to_no_process_stays_in_its_store(tmp_path: Path) -> None:
     assert (report.whole, report.sources[0].rows.flying) == (False, {key: "submitted"})
 
 
+@pytest.mark.slow
 def test_a_result_reaches_a_target_whose_own_process_is_gone(tmp_path: Path) -> None:
     source, target = str(tmp_path / "source"), str(tmp_path / "target")
     request = Request("chat", "service/model", {"n": 7})

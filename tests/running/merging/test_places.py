@@ -69,6 +69,7 @@ def _exam(name: str) -> dict[str, object]:
     return {"name": name, "kind": "genexam", "created": now()}
 
 
+@pytest.mark.slow
 def test_two_machines_have_done_what_one_would_have(
     tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

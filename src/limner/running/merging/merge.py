@@ -6,17 +6,19 @@ the same command again goes on from there. Sources are only read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DataError, IntegrityError
 
 from ...core.errors import NoStore, StoreError, UsageError
 from ...store import Store, version_at
-from ...store.open import open_or_empty
 from ...store.schema import VERSION, metadata
 from ...store.store import shown
 from ...store.verify import wanted_images
@@ -85,7 +87,7 @@ def merge(target: str, sources: Sequence[str], *, dry_run: bool = False, keep_ea
     _check(target, sources, dry_run)
     with ExitStack() as stack:
         opened = [stack.enter_context(Store(source, create=False)) for source in sources]
-        with open_or_empty(target) as trial:
+        with _trial(target) as trial:
             report = _rows(trial, shown(target), opened, keep=False)
             there = images_of(trial)
             refused = bool(report.contradictions) and not keep_earlier
@@ -94,6 +96,7 @@ def merge(target: str, sources: Sequence[str], *, dry_run: bool = False, keep_ea
                 return report
         with Store(target) as written:
             _images(written, opened, report, there, dry_run=False)
+            report.written = any(one.images.new for one in report.sources)
             if all(one.rows.idle for one in report.sources):
                 return report
             copied = [one.images for one in report.sources]
@@ -102,6 +105,17 @@ def merge(target: str, sources: Sequence[str], *, dry_run: bool = False, keep_ea
             for one, images in zip(report.sources, copied, strict=True):
                 one.images = images
     return report
+
+
+@contextmanager
+def _trial(target: str) -> Iterator[Store]:
+    """The target, or where there is none an empty store that leaves nothing behind; not even tables on a server."""
+    if version_at(target) is not None:
+        with Store(target) as found:
+            yield found
+        return
+    with tempfile.TemporaryDirectory(prefix="limner-") as folder, Store(folder) as empty:
+        yield empty
 
 
 def _check(target: str, sources: Sequence[str], dry_run: bool) -> None:
@@ -128,10 +142,6 @@ def _same_version(url: str, found: int) -> None:
 
 def _place(url: str) -> str:
     """The same for the same store, however it is written."""
-    from pathlib import Path
-
-    from sqlalchemy.engine import make_url
-
     if "://" not in url:
         return str(Path(url).resolve() / "limner.db")
     parsed = make_url(url)
