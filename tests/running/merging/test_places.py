@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,7 +77,7 @@ def test_two_machines_have_done_what_one_would_have(
     monkeypatch.chdir(tmp_path)
     exam = write_exam(tmp_path, 6)
     write_settings(tmp_path, chat.base_url)
-    how = {"data": exam.data, "painters": [f"mine=folder/{exam.drawings}"], "judges": [JUDGE]}
+    how: dict[str, Any] = {"data": exam.data, "painters": [f"mine=folder/{exam.drawings}"], "judges": [JUDGE]}
     api.run("genexam", store="whole", **how)
     asked = chat.counts()["total"]
     for name, ids in (("one", exam.ids[:4]), ("two", exam.ids[3:])):  # One question was asked on both.
