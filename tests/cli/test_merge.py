@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from operator import methodcaller
 from pathlib import Path
 
 import pytest
@@ -16,17 +16,17 @@ from tests.support import picture
 
 
 @pytest.fixture(autouse=True)
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two stores with a drawing each of the same slot, and calls."""
     monkeypatch.chdir(tmp_path)
     for n, name in enumerate(("one", "two")):
         with Store(name) as store:
-            store.write(lambda c, store=store: store.insert_new(c, exams, {"name": "e", "kind": "x", "created": 1.0}))
+            exam = exams.insert().values(name="e", kind="x", created=1.0)
+            store.write(methodcaller("execute", exam))
             image, _ = store.blobs.put(picture(n))
             drawing = Drawing("d", "e", "q", "h", "mine", "folder/x", "direct", 0, "done", image=image, created=2.0 + n)
             save_drawing(store, drawing).result()
             spend(store, [n])
-    return
 
 
 def test_contradictions_are_listed_and_the_earlier_may_stand() -> None:

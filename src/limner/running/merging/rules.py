@@ -52,6 +52,9 @@ RENAME = "export it from one of the stores and bring it in under another name"
 
 RULES: dict[str, Rule] = {
     "meta": OWN,
+    "plans": OWN,
+    "plan_workers": OWN,
+    "batches": OWN,
     "exams": Rule(same=("kind",), fix="run one of the two exams under another name"),
     "questions": Rule(same=("id", "body", "reference"), united=("subsets",)),
     "drawings": Rule(
