@@ -13,7 +13,10 @@ import sqlalchemy as sa
 
 from limner.store import Store
 from limner.store.schema import meta
+from tests.store.places import PLACES
 
+pytestmark = pytest.mark.parametrize("place", PLACES[:2], indirect=True)
+"""Wherever images are: the writer has nothing to do with them."""
 Rows = list[tuple[str, str]]
 
 
