@@ -20,6 +20,9 @@ PLACES = [
 FOLDER = pytest.mark.parametrize("place", ["folder"], indirect=True)
 """For what is said of SQLite alone."""
 
+NO_BUCKET = pytest.mark.parametrize("place", PLACES[:2], indirect=True)
+"""For what has nothing to do with images."""
+
 
 def fresh_place(request: pytest.FixtureRequest, kind: str, folder: Path, database: str = "suite") -> str:
     """The URL of an empty store of this kind."""

@@ -13,10 +13,9 @@ import sqlalchemy as sa
 
 from limner.store import Store
 from limner.store.schema import meta
-from tests.store.places import PLACES
+from tests.store.places import NO_BUCKET
 
-pytestmark = pytest.mark.parametrize("place", PLACES[:2], indirect=True)
-"""Wherever images are: the writer has nothing to do with them."""
+pytestmark = NO_BUCKET
 Rows = list[tuple[str, str]]
 
 
