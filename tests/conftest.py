@@ -59,6 +59,24 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a fresh database on a PostgreSQL server, one for the session; images go to a temporary folder."""
+    from tests.postgres.server import PostgresServer
+
+    with PostgresServer() as server:
+        yield server.url
+
+
+@pytest.fixture(scope="session")
+def bucket() -> Iterator[str]:
+    """The address of an empty bucket on an S3-compatible server, one for the session."""
+    from tests.s3 import s3_server
+
+    with s3_server() as address:
+        yield address
+
+
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test may reach a real service by a key that happens to be set."""

@@ -12,6 +12,7 @@ from limner import doctor
 from limner.doctor import REGISTRIES, Check, examine, is_network
 from limner.store import Store, version_at
 from limner.store.schema import VERSION
+from tests.s3 import FailingBucket, told
 from tests.store.versions import make_version_1
 
 Part = namedtuple("Part", "mountpoint fstype")
@@ -119,3 +120,15 @@ def test_a_check_that_breaks_is_a_finding(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("shutil.disk_usage", broken)
     assert found(tmp_path)["disk"] == Check("disk", "bad", "PermissionError: no way in")
+
+
+def test_a_bucket_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("obstore", reason="buckets come with limner[s3]")
+    url = f"sqlite:///{tmp_path}/results.db?blobs=s3://some-bucket"
+    with FailingBucket() as bucket, told(bucket.url):
+        Store(url).close()
+        assert doctor._store(url).state == "ok"
+        bucket.plan = [403]
+        check = next(check for check in examine(url) if check.name == "store")
+    assert (check.state, "the keys in the environment may not use it" in check.detail) == ("bad", True)
+    assert doctor._folder(url) == tmp_path

@@ -76,7 +76,7 @@ def _python() -> Check:
 def _folder(store: str) -> Path | None:
     """The nearest existing folder of a store that lies in files."""
     if store.startswith("sqlite:///"):
-        path = Path(store.removeprefix("sqlite:///")).parent
+        path = Path(store.removeprefix("sqlite:///").partition("?")[0]).parent
     elif "://" in store:
         return None
     else:
@@ -108,6 +108,7 @@ def _store(store: str) -> Check:
             if report.defects:
                 more = f"`limner verify --store {name}` says more"
                 return Check("store", "bad", f"{name} is damaged: {report.defects[0].detail[:300]}; {more}")
+        opened.blobs.check()
         ways = len(load_setups(opened))
     return Check("store", "ok", f"{name} opens; version {version}; ways of asking judges in it: {ways}")
 

@@ -10,9 +10,6 @@ import pytest
 from tests.compat import runs
 from tests.fakes.images_client import ImageServer
 from tests.fakes.studio import StudioServer
-from tests.postgres.conftest import postgres
-
-__all__ = ["postgres"]
 
 
 @pytest.fixture(scope="session")

@@ -49,7 +49,7 @@ from tests.compat.own_settings import own, unused
 from tests.compat.runs import RUNS, SEED, STORE, Run
 from tests.fakes.images_client import ImageServer
 from tests.fakes.studio import StudioServer
-from tests.postgres.conftest import postgres
+from tests.postgres.server import PostgresServer
 from tests.running.test_import_results import result
 from tests.support import Gated, picture, write_exam
 
@@ -145,10 +145,9 @@ def compact(source: Path, target: Path) -> None:
 
 @contextmanager
 def server() -> Iterator[str]:
-    """A database server of our own; see `tests.postgres.conftest`."""
-    started: Iterator[str] = postgres.__wrapped__()  # type: ignore[attr-defined]
-    yield next(started)
-    next(started, None)
+    """A database server of our own."""
+    with PostgresServer() as started:
+        yield started.url
 
 
 def dump(store: Path, file: Path) -> None:

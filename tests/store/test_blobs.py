@@ -12,26 +12,26 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from limner.core.errors import DamagedImage, StoreError
+from limner.core.errors import DamagedImage, LostImage, StoreError
 from limner.core.images import SUFFIXES, BadImage
 from limner.store import Blobs
 from tests.support import picture
 
 
-@pytest.fixture(params=["folder", "memory"])
+@pytest.fixture(params=["folder", "memory", pytest.param("s3", marks=pytest.mark.slow)])
 def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Blobs]:
     if request.param == "folder":
         yield Blobs(str(tmp_path / "blobs"))
+        return
+    if request.param == "s3":
+        yield Blobs(f"{request.getfixturevalue('bucket')}/{tmp_path.name}")
         return
     yield Blobs(f"memory://{tmp_path.name}/blobs")
     fsspec.filesystem("memory").store.clear()
 
 
 def files(blobs: Blobs) -> list[str]:
-    fs, root = fsspec.core.url_to_fs(blobs.root)
-    if not fs.exists(root):
-        return []
-    return sorted(str(name).removeprefix(str(root)).lstrip("/") for name in fs.find(root))
+    return [name for name, _ in blobs.names()]
 
 
 @pytest.mark.parametrize(("kind", "suffix"), SUFFIXES.items())
@@ -64,13 +64,32 @@ def test_a_lost_image_is_named(blobs: Blobs) -> None:
 @pytest.mark.parametrize("harm", [b"", picture(1)[:-3], picture(2), b"something else"])
 def test_an_image_with_other_bytes_than_its_hash_names_is_not_given_out(blobs: Blobs, harm: bytes) -> None:
     sha256, _ = blobs.put(picture(1))
-    fs, root = fsspec.core.url_to_fs(blobs.root)
-    fs.pipe_file(f"{root}/{sha256[:2]}/{sha256}.png", harm)
+    blobs._files.write(f"{sha256[:2]}/{sha256}.png", harm)
     with pytest.raises(DamagedImage, match=rf"image {sha256} is damaged: .*limner verify --repair"):
         blobs.get(sha256)
     # Storing it again mends it.
     assert blobs.put(picture(1))[0] == sha256
     assert blobs.get(sha256) == picture(1)
+
+
+def test_many_are_read_in_their_order_and_the_lost_among_them_are_told(blobs: Blobs) -> None:
+    names = [blobs.put(picture(n))[0] for n in range(20)]
+    wanted = [*names[:7], "abc123", *names[7:]]
+    found = list(blobs.each(wanted))
+    assert [sha256 for sha256, _ in found] == wanted
+    assert isinstance(found[7][1], LostImage)
+    assert [data for _, data in found if not isinstance(data, LostImage)] == [picture(n) for n in range(20)]
+
+
+def test_a_file_is_set_aside_or_removed(blobs: Blobs) -> None:
+    blobs.check()
+    for n in range(3):
+        blobs.put(picture(n))
+    first, second, third = files(blobs)
+    blobs.set_aside(first)
+    blobs.remove(second)
+    assert files(blobs) == [third]
+    assert blobs._files.read(f"orphans/{first.rpartition('/')[2]}")
 
 
 def test_many_writers_of_one_image(blobs: Blobs) -> None:

@@ -18,6 +18,9 @@ from limner.store.ratings import (
 )
 from limner.store.records import Drawing, evaluator_kinds, save_drawing, save_setup
 from limner.store.schema import exams
+from tests.store.places import NO_BUCKET
+
+pytestmark = NO_BUCKET
 
 
 def prepare(store: Store) -> None:

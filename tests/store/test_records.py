@@ -29,6 +29,7 @@ from limner.store.records import (
     save_marking,
     save_setup,
 )
+from tests.store.places import NO_BUCKET
 from tests.support import SmallExam, picture
 
 
@@ -76,6 +77,7 @@ def test_a_reference_that_is_no_image_is_named(store: Store, small_exam: SmallEx
         add_exam(store, whole)
 
 
+@NO_BUCKET
 def test_more_questions_than_one_statement_takes(store: Store, make_exam: Callable[[int], SmallExam]) -> None:
     small = make_exam(2)
     whole = read(small.data)
@@ -108,6 +110,7 @@ def test_a_marking_of_a_replaced_image_is_left_out(store: Store, small_exam: Sma
     assert list(load_drawings(store, "genexam", "nobody")) == []
 
 
+@NO_BUCKET
 def test_replies_of_many_calls(store: Store, tmp_path: Path) -> None:
     async def run() -> list[str]:
         async with Calls(store) as calls:

@@ -13,9 +13,11 @@ import sqlalchemy as sa
 from limner.core.errors import LimnerError, StoreError, UsageError
 from limner.store import Store
 from limner.store.schema import exams, meta
+from tests.store.places import FOLDER
 from tests.store.versions import race
 
 
+@FOLDER
 def test_every_connection_has_the_pragmas(store: Store) -> None:
     for engine in (store._readers, store._writers):
         for connection in [engine.raw_connection() for _ in range(2)]:
@@ -25,6 +27,7 @@ def test_every_connection_has_the_pragmas(store: Store) -> None:
             assert found == ["wal", 1, 1, 60_000]  # 1 is NORMAL: a commit survives the process.
 
 
+@FOLDER
 def test_writes_begin_at_once_and_reads_do_not(store: Store) -> None:
     begun: list[str] = []
     for engine in (store._readers, store._writers):

@@ -13,12 +13,16 @@ import sqlalchemy as sa
 
 from limner.store import Store
 from limner.store.schema import meta
+from tests.store.places import NO_BUCKET
 
+pytestmark = NO_BUCKET
 Rows = list[tuple[str, str]]
 
 
 def put(key: str, value: str = "v") -> Any:
-    return lambda connection: connection.execute(meta.insert().values(key=key, value=value)).rowcount
+    counted = {"preserve_rowcount": True}  # Not every driver counts the rows of an insert unasked.
+    insert = meta.insert().values(key=key, value=value)
+    return lambda connection: connection.execute(insert, execution_options=counted).rowcount
 
 
 def rows(store: Store) -> Rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -176,10 +176,9 @@ def claim(
         tries = row.tries
         if row.status == "claimed":
             # The dead process may have been charged: its try is counted, at a cost nobody knows.
-            tries += 1
-            lost = {"call": request.key, "n": tries, "started": row.updated, "seconds": max(0.0, at - row.updated)}
-            why = {"fault": "interrupted", "detail": f"process {row.pid} on {row.host} ended during the call"}
-            connection.execute(attempts.insert().values(lost | why))
+            lost = lost_attempt(dict(row._mapping), at)
+            tries = lost["n"]
+            connection.execute(attempts.insert().values(lost))
             count_lost(connection, request.key)
         connection.execute(calls.update().where(calls.c.key == request.key).values(ours | {"tries": tries}))
         return Claimed(token, tries, row.progress), True
@@ -198,6 +197,13 @@ def claim(
         return found
 
     return operation
+
+
+def lost_attempt(call: Mapping[str, Any], at: float) -> dict[str, Any]:
+    """The attempt of a claim whose process is gone, as it stands in the journal; `at` is when that was seen."""
+    lost = {"call": call["key"], "n": call["tries"] + 1, "started": call["updated"]}
+    why = {"fault": "interrupted", "detail": f"process {call['pid']} on {call['host']} ended during the call"}
+    return lost | {"seconds": max(0.0, at - call["updated"])} | why
 
 
 def _is_earlier(row: Any, since: float, at: float) -> bool:

@@ -64,6 +64,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Store": {
         "verify": "Check a store: its database, every image against its hash, orphans.",
+        "merge": "Bring stores together: nothing lost, nothing doubled.",
     },
     "First steps": {
         "demo": "Run the bundled samples offline, with controls.",

@@ -1,21 +1,21 @@
-"""Images by content: ``ab/<sha256>.ext`` under any folder or object store that fsspec knows."""
+"""Images by content: ``ab/<sha256>.ext`` in a folder, in a bucket of S3, or in whatever else fsspec knows."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
-from typing import Any
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from ..core.errors import DamagedImage, LostImage, StoreError
 from ..core.images import SUFFIXES, ImageInfo, inspect
+from .files import open_files
 from .trouble import unwritable
 
 SET_ASIDE = "orphans"
 """The folder among the blobs for images that nothing in the database names."""
+AT_ONCE = 8
+"""So many images are read at a time where many are."""
 
 
 class Blobs:
@@ -23,7 +23,7 @@ class Blobs:
 
     def __init__(self, root: str) -> None:
         self.root = root
-        self._local = Path(root) if "://" not in root else None
+        self._files = open_files(root)
 
     def put(self, data: bytes) -> tuple[str, ImageInfo]:
         """Store an image; storing it again is free, and mends a copy that was damaged. Returns its hash and header.
@@ -36,11 +36,7 @@ class Blobs:
         sha256 = hashlib.sha256(data).hexdigest()
         name = f"{sha256[:2]}/{sha256}.{info.suffix}"
         try:
-            if self._local is not None:
-                _put_local(self._local / name, data)
-            else:
-                fs, root = self._remote()
-                fs.pipe_file(f"{root}/{name}", data)
+            self._files.write(name, data)
         except OSError as error:
             raise StoreError(unwritable(self.root, error)) from error
         return sha256, info
@@ -57,7 +53,7 @@ class Blobs:
         for suffix in SUFFIXES.values():
             name = f"{sha256[:2]}/{sha256}.{suffix}"
             try:
-                data = self._read(name)
+                data = self._files.read(name)
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -68,53 +64,41 @@ class Blobs:
             kind, why = DamagedImage, f"is damaged: {name} under {self.root} has {len(data):,} bytes of another hash"
         raise kind(f"image {sha256} {why}; `limner verify --repair` looks for it elsewhere")
 
+    def each(self, hashes: Iterable[str]) -> Iterator[tuple[str, bytes | LostImage]]:
+        """Many images in their order, several read at a time; what cannot be had comes as its error."""
+
+        def one(sha256: str) -> bytes | LostImage:
+            try:
+                return self.get(sha256)
+            except LostImage as error:
+                return error
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            ahead: deque[tuple[str, Future[bytes | LostImage]]] = deque()
+            for sha256 in hashes:
+                ahead.append((sha256, pool.submit(one, sha256)))
+                if len(ahead) > AT_ONCE:
+                    first, future = ahead.popleft()
+                    yield first, future.result()
+            for last, future in ahead:
+                yield last, future.result()
+
+    def check(self) -> None:
+        """Raise early, before anything is paid for, where images could not be stored.
+
+        Raises:
+            StoreError: The place is not there or cannot be written to.
+        """
+        self._files.check()
+
     def names(self) -> Iterator[tuple[str, float]]:
         """Every file there is, by its name below the root, with when it was changed; those set aside are left out."""
-        fs, root = self._remote()
-        if not fs.exists(root):
-            return
-        for path, about in sorted(fs.find(root, detail=True).items()):
-            name = str(path).removeprefix(root).lstrip("/")
-            changed = about.get("mtime") or about.get("LastModified") or about.get("created") or 0.0
-            if not name.startswith(f"{SET_ASIDE}/"):
-                yield name, changed if isinstance(changed, int | float) else changed.timestamp()
+        return ((name, at) for name, at in self._files.names() if not name.startswith(f"{SET_ASIDE}/"))
 
     def set_aside(self, name: str) -> None:
         """Move a file out of the way, to `SET_ASIDE`."""
-        fs, root = self._remote()
-        fs.makedirs(f"{root}/{SET_ASIDE}", exist_ok=True)
-        fs.mv(f"{root}/{name}", f"{root}/{SET_ASIDE}/{name.rpartition('/')[2]}")
+        self._files.move(name, f"{SET_ASIDE}/{name.rpartition('/')[2]}")
 
     def remove(self, name: str) -> None:
         """Delete a file."""
-        fs, root = self._remote()
-        fs.rm_file(f"{root}/{name}")
-
-    def _read(self, name: str) -> bytes:
-        if self._local is not None:
-            return (self._local / name).read_bytes()
-        fs, root = self._remote()
-        return bytes(fs.cat_file(f"{root}/{name}"))
-
-    def _remote(self) -> tuple[Any, str]:
-        import fsspec
-
-        fs, root = fsspec.core.url_to_fs(self.root)
-        return fs, str(root).rstrip("/")
-
-
-def _put_local(path: Path, data: bytes) -> None:
-    with suppress(OSError):
-        if path.read_bytes() == data:
-            return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        self._files.remove(name)

@@ -133,6 +133,7 @@ def add_exam(store: Store, exam: Exam[Any]) -> None:
     Raises:
         StoreError: The name is taken by an exam of another kind.
     """
+    store.blobs.check()
     rows = []
     for position, question in enumerate(exam.questions):
         reference = question.reference

@@ -39,7 +39,8 @@ class Store:
     """Opens a store by URL.
 
     ``FOLDER`` holds ``limner.db`` and ``blobs/``; ``sqlite:///FILE.db`` keeps its images in ``FILE.blobs/``;
-    ``postgresql://…?blobs=FOLDER_OR_URL`` keeps them where it says.
+    ``postgresql://…?blobs=FOLDER_OR_URL`` keeps them where it says, and so does ``sqlite:///FILE.db?blobs=…``.
+    A bucket is ``blobs=s3://BUCKET/PREFIX``; see `s3`.
 
     Attributes:
         readonly: Whether it is a file that can only be read here.
@@ -103,6 +104,8 @@ class Store:
     def reading(self) -> Iterator[sa.Connection]:
         """A connection for reading one consistent state."""
         with self._telling("read"), waited(self._readers.connect) as connection:
+            if self.file is None:  # A file's readers see one state anyway.
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 
     def rows(self, query: sa.Select[Any], column: sa.ColumnElement[Any], values: Iterable[str]) -> list[Any]:
@@ -233,7 +236,8 @@ def _places(url: str) -> tuple[sa.URL, str]:
     if backend == "sqlite":
         if not parsed.database or parsed.database == ":memory:":
             raise UsageError("--store: a store must be a file, because runs resume from it")
-        return parsed, str(Path(parsed.database).with_suffix(".blobs"))
+        place = parsed.query.get("blobs") or str(Path(parsed.database).with_suffix(".blobs"))
+        return parsed.difference_update_query(["blobs"]), str(place)
     if backend != "postgresql":
         raise UsageError(f"--store {shown(url)}: SQLite and PostgreSQL are known, not {backend}")
     blobs = parsed.query.get("blobs")

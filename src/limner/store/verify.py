@@ -155,11 +155,9 @@ def wanted_images(store: Store) -> dict[str, list[str]]:
 def check_images(store: Store) -> PartReport:
     """Whether every image is there, with the bytes that its hash names."""
     wanted, found = wanted_images(store), []
-    for image, owners in wanted.items():
-        try:
-            store.blobs.get(image)
-        except LostImage as error:
-            found.append(Defect(image, f"{owners[0]}: {error}"))
+    for image, data in store.blobs.each(wanted):
+        if isinstance(data, LostImage):
+            found.append(Defect(image, f"{wanted[image][0]}: {data}"))
     return PartReport("images", len(wanted), tuple(found))
 
 

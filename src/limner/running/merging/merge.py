@@ -1,0 +1,202 @@
+"""Stores merged into one: tried first, then images, then every row in one transaction.
+
+Whatever ends it, the target has all rows of all sources or none of them; images that came before do no harm, and
+the same command again goes on from there. Sources are only read.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DataError, IntegrityError
+
+from ...core.errors import NoStore, StoreError, UsageError
+from ...store import Store, version_at
+from ...store.schema import VERSION, metadata
+from ...store.store import shown
+from ...store.verify import wanted_images
+from .images import CopiedImages, copy_images, images_of
+from .rules import Contradiction
+from .tables import Brought, bring
+
+
+@dataclass
+class SourceReport:
+    """What became of one source: its rows, and its images."""
+
+    source: str
+    rows: Brought
+    images: CopiedImages
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        rows = self.rows
+        return {
+            "source": self.source, "new": dict(rows.new), "changed": dict(rows.changed), "same": dict(rows.same),
+            "dollars": rows.dollars, "in_flight": rows.flying, "answered_twice": rows.twice,
+            "images": {"new": self.images.new, "same": self.images.same, "lost": self.images.lost},
+        }  # fmt: skip
+
+
+@dataclass
+class MergeReport:
+    """What a merge did, or would do.
+
+    Attributes:
+        written: Whether the target was changed.
+        contradictions: Rows that cannot both be right; unless the earlier is asked for, nothing is written then.
+    """
+
+    target: str
+    sources: list[SourceReport]
+    written: bool = False
+    contradictions: list[Contradiction] = field(default_factory=list)
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything came along."""
+        return not any(one.rows.flying or one.images.lost for one in self.sources)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        wrong = [vars(one) | {"columns": list(one.columns)} for one in self.contradictions]
+        sources = [one.to_json() for one in self.sources]
+        return {"target": self.target, "written": self.written, "sources": sources, "contradictions": wrong}
+
+
+def merge(target: str, sources: Sequence[str], *, dry_run: bool = False, keep_earlier: bool = False) -> MergeReport:
+    """Bring stores together.
+
+    Args:
+        target: Where everything goes; made where there is none.
+        sources: The stores to bring along; they are only read.
+        dry_run: Only say what would be done.
+        keep_earlier: Where rows contradict each other, let the earlier stand instead of writing nothing.
+
+    Raises:
+        StoreError: There is no store, or one of another version.
+        UsageError: The same store twice.
+    """
+    _check(target, sources, dry_run)
+    with ExitStack() as stack:
+        opened = [stack.enter_context(Store(source, create=False)) for source in sources]
+        with _trial(target) as trial:
+            report = _rows(trial, shown(target), opened, keep=False)
+            there = images_of(trial)
+            refused = bool(report.contradictions) and not keep_earlier
+            if dry_run or refused:
+                _images(trial, opened, report, there, dry_run=True)
+                return report
+        with Store(target) as written:
+            _images(written, opened, report, there, dry_run=False)
+            report.written = any(one.images.new for one in report.sources)
+            if all(one.rows.idle for one in report.sources):
+                return report
+            copied = [one.images for one in report.sources]
+            # Looked at again within the transaction: the target may have changed while images were copied.
+            report = _rows(written, shown(target), opened, keep=True, keep_earlier=keep_earlier)
+            for one, images in zip(report.sources, copied, strict=True):
+                one.images = images
+    return report
+
+
+@contextmanager
+def _trial(target: str) -> Iterator[Store]:
+    """The target, or where there is none an empty store that leaves nothing behind; not even tables on a server."""
+    if version_at(target) is not None:
+        with Store(target) as found:
+            yield found
+        return
+    with tempfile.TemporaryDirectory(prefix="limner-") as folder, Store(folder) as empty:
+        yield empty
+
+
+def _check(target: str, sources: Sequence[str], dry_run: bool) -> None:
+    places = [_place(url) for url in (target, *sources)]
+    for n, place in enumerate(places):
+        if place in places[:n]:
+            raise UsageError(f"{shown((target, *sources)[n])} is named twice; a store cannot be merged with itself")
+    for url in sources:
+        found = version_at(url)
+        if found is None:
+            raise NoStore(f"no store at {shown(url)}; name the folder or URL that `--store` had")
+        _same_version(url, found)
+    if dry_run and (found := version_at(target)) is not None:
+        _same_version(target, found)
+
+
+def _same_version(url: str, found: int) -> None:
+    if found < VERSION:
+        raise StoreError(
+            f"the store {shown(url)} has version {found}, and a merge only reads it; bring it to version {VERSION} "
+            f"first: limner verify --store {shown(url)}"
+        )
+
+
+def _place(url: str) -> str:
+    """The same for the same store, however it is written."""
+    if "://" not in url:
+        return str(Path(url).resolve() / "limner.db")
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return str(Path(str(parsed.database)).resolve())
+    return parsed.set(drivername="postgresql").difference_update_query(["blobs"]).render_as_string()
+
+
+class _Undone(Exception):
+    """Ends a transaction without its changes."""
+
+    def __init__(self, report: MergeReport) -> None:
+        self.report = report
+
+
+def _rows(target: Store, name: str, sources: Sequence[Store], *, keep: bool, keep_earlier: bool = False) -> MergeReport:
+    """Bring all rows in one transaction, and keep it only if asked to and if nothing contradicts itself."""
+
+    def operation(writing: sa.Connection) -> MergeReport:
+        report = MergeReport(name, [])
+        _alone(writing)
+        for source in sources:
+            with source.reading() as reading:
+                brought = bring(target, writing, source, reading)
+            report.sources.append(SourceReport(source.url, brought, CopiedImages()))
+            report.contradictions += brought.contradictions
+        if not keep or (report.contradictions and not keep_earlier):
+            raise _Undone(report)
+        report.written = True
+        return report
+
+    try:
+        return target.write(operation)
+    except _Undone as undone:
+        return undone.report
+    except (IntegrityError, DataError) as error:
+        cause = " ".join(str(error.orig).split())
+        looked = ", ".join(f"limner verify --store {source.url}" for source in sources)
+        raise StoreError(
+            f"{name}: a row cannot be brought along: {cause}; nothing was written. Look with {looked}"
+        ) from error
+
+
+def _images(target: Store, sources: Sequence[Store], report: MergeReport, there: set[str], *, dry_run: bool) -> None:
+    for source, one in zip(sources, report.sources, strict=True):
+        one.images = copy_images(target, source, there, dry_run=dry_run)
+        for image, owners in wanted_images(source).items():
+            if image not in there:
+                one.images.lost.setdefault(image, f"{owners[0]}: image {image} is not among its blobs")
+    for one in report.sources:  # What one source lacks another may have.
+        one.images.lost = {image: why for image, why in one.images.lost.items() if image not in there}
+
+
+def _alone(writing: sa.Connection) -> None:
+    """Runs that write to the target wait until the rows are in; SQLite has one writer anyway."""
+    if writing.dialect.name == "postgresql":
+        names = ", ".join(table.name for table in metadata.sorted_tables)
+        writing.exec_driver_sql(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")

@@ -1,0 +1,257 @@
+"""Merged stores have what one store would have had: nothing lost, nothing doubled, in whatever order."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from limner.core.errors import NoStore, StoreError, UsageError
+from limner.running.merging import RULES, merge
+from limner.running.repair import verify
+from limner.running.spending import spent
+from limner.store import Store, version_at
+from limner.store.records import load_drawings
+from limner.store.schema import drawings, markings, metadata
+from tests.running.merging.made import dump, images, make_whole, split, standings
+from tests.store.versions import look, make_version_1, rows
+from tests.support import picture
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with make_whole(tmp_path_factory.mktemp("whole")) as store:
+        yield store
+
+
+def urls(stores: list[Store]) -> list[str]:
+    for store in stores:
+        store.close()
+    return [str(store.file.parent) for store in stores if store.file is not None]
+
+
+def bytes_of(folder: str) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(Path(folder).rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_every_table_has_a_rule_and_every_rule_is_of_columns_that_are_there(whole: Store) -> None:
+    assert set(metadata.tables) <= set(RULES)
+    assert all(not RULES[name].travels for name in RULES.keys() - metadata.tables.keys())
+    for name, rule in RULES.items():
+        if rule.travels and not rule.journal:
+            columns = set(metadata.tables[name].columns.keys())
+            assert {*rule.same, rule.by, *rule.united, *rule.sums} <= columns, name
+            assert not rule.final or "status" in columns
+    assert sum(bool(found) for found in dump(whole).values()) >= 22  # The tests here are about all of version 5.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_parts_become_the_whole_in_any_order(whole: Store, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    parts = urls(split(whole, 3, chance, tmp_path))
+    before = [bytes_of(part) for part in parts]
+    wanted = dump(whole)
+    orders = list(itertools.permutations(parts))
+    for n, order in enumerate(chance.sample(orders, 2)):
+        target = str(tmp_path / f"target{n}")
+        report = merge(target, order)
+        assert (report.contradictions, report.written, report.whole) == ([], True, True)
+        with Store(target) as merged:
+            assert dump(merged) == wanted
+            assert images(merged) == images(whole)
+            assert standings(merged) == standings(whole)
+            assert spent(merged) == spent(whole)
+            assert {part.state for part in verify(merged)} == {"ok"}
+        there = bytes_of(target)
+        again = merge(target, order[::-1])
+        assert (again.written, [dict(one.rows.new) for one in again.sources]) == (False, [{}] * 3)
+        assert bytes_of(target) == there
+    assert [bytes_of(part) for part in parts] == before
+
+
+@pytest.mark.slow
+def test_a_dry_run_says_the_same_and_leaves_nothing(whole: Store, tmp_path: Path) -> None:
+    parts = urls(split(whole, 2, random.Random(1), tmp_path))
+    target = tmp_path / "target"
+    told = merge(str(target), parts, dry_run=True)
+    assert not target.exists()
+    done = merge(str(target), parts)
+    assert told.to_json() | {"written": True} == done.to_json()
+    there = bytes_of(str(target))
+    assert merge(str(target), parts, dry_run=True).written is False
+    assert bytes_of(str(target)) == there
+
+
+def two(whole: Store, tmp_path: Path) -> tuple[str, str]:
+    """A copy of the whole, and another one."""
+    copies = (str(tmp_path / "one"), str(tmp_path / "other"))
+    for copy in copies:
+        shutil.copytree(place(whole), copy, ignore=shutil.ignore_patterns("*-wal", "*-shm"))
+    return copies
+
+
+def place(store: Store) -> str:
+    """The folder of a store, its database all in one file."""
+    assert store.file is not None
+    store.write(lambda _: None)
+    with sqlite3.connect(store.file) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return str(store.file.parent)
+
+
+def change(url: str, statement: sa.Update) -> None:
+    with Store(url) as store:
+        assert store.write(lambda connection: connection.execute(statement).rowcount) == 1
+
+
+@pytest.mark.slow
+def test_what_contradicts_is_told_and_nothing_is_written(whole: Store, tmp_path: Path) -> None:
+    one, other = two(whole, tmp_path)
+    drawing = next(row for row in load_drawings(whole, "genexam") if row.status == "done")
+    with Store(other) as store:
+        image, _ = store.blobs.put(picture(77))
+    mine = drawings.c.id == drawing.id
+    change(other, drawings.update().where(mine).values(image=image, created=drawing.created + 5))
+    for target, source in ((one, other), (other, one), (str(tmp_path / "new"), one)):
+        before = bytes_of(target) if Path(target).exists() else None
+        report = merge(target, [source, other] if target.endswith("new") else [source])
+        (wrong,) = report.contradictions
+        assert (wrong.table, wrong.id, wrong.columns) == ("drawings", drawing.id, ("image",))
+        assert "name the painter otherwise" in str(wrong)
+        assert wrong.source in str(wrong)
+        assert report.written is False
+        assert (bytes_of(target) if Path(target).exists() else None) == before
+    # Asked for, the earlier stands, wherever it is.
+    for target, source in ((one, other), (other, one)):
+        assert merge(target, [source], keep_earlier=True).contradictions != []
+    with Store(one) as merged, Store(other) as turned:
+        assert dump(merged) == dump(turned) == dump(whole)
+        assert merged.blobs.get(image) == picture(77)  # The other's image is not lost.
+
+
+@pytest.mark.slow
+def test_a_result_takes_the_place_of_a_fault_in_either_direction(whole: Store, tmp_path: Path) -> None:
+    one, other = two(whole, tmp_path)
+    with Store(one) as store, store.reading() as connection:
+        marking = connection.execute(sa.select(markings).where(markings.c.status == "done")).first()
+    assert marking is not None
+    lost = {"status": "failed", "fault": "network", "detail": "gone", "created": marking.created + 9, "marks": None}
+    change(one, markings.update().where(markings.c.id == marking.id).values(**lost))
+    source = bytes_of(one)
+    assert merge(other, [one]).written is False
+    assert merge(one, [other]).sources[0].rows.changed == {"markings": 1}
+    assert bytes_of(one) != source
+    with Store(one) as merged:
+        assert dump(merged) == dump(whole)
+
+
+def test_an_older_store_is_refused_with_what_to_do_and_left_alone(whole: Store, tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    old = str(tmp_path / "old")
+    make_version_1(old)
+    before = look(old, rows)
+    with pytest.raises(
+        StoreError, match=rf"{old} has version 1, and a merge only reads it.*limner verify --store {old}"
+    ):
+        merge(str(tmp_path / "target"), [old])
+    assert (look(old, rows), version_at(old)) == (before, 1)
+    assert not (tmp_path / "target").exists()
+    Store(old).close()
+    assert merge(str(tmp_path / "target"), [old]).written
+
+
+def test_no_store_and_the_same_store(whole: Store, tmp_path: Path) -> None:
+    with pytest.raises(NoStore, match=r"no store at .*nothing"):
+        merge(str(tmp_path / "target"), [str(tmp_path / "nothing")])
+    one, _ = two(whole, tmp_path)
+    for same in (one, f"{one}/.", f"sqlite:///{one}/limner.db"):
+        with pytest.raises(UsageError, match="is named twice"):
+            merge(one, [same])
+
+
+@pytest.mark.slow
+def test_an_image_that_is_lost_in_one_store_comes_from_another(whole: Store, tmp_path: Path) -> None:
+    one, other = two(whole, tmp_path)
+    (lost, *_) = sorted(images(whole))
+    for store in (one, other):
+        (Path(store) / "blobs" / lost).unlink()
+    report = merge(str(tmp_path / "first"), [one])
+    assert (report.whole, list(report.sources[0].images.lost)) == (False, [lost[3:67]])
+    (Path(other) / "blobs" / lost).write_bytes(b"damaged")
+    assert not merge(str(tmp_path / "second"), [one, other]).whole
+    assert merge(str(tmp_path / "third"), [one, other, place(whole)]).whole
+    with Store(tmp_path / "third") as merged:
+        assert images(merged) == images(whole)
+
+
+KILL = """
+import json, os, signal, sys
+import sqlalchemy as sa
+from limner.running.merging import merge
+
+steps = last = 0
+
+def step(*_):
+    global steps
+    steps += 1
+    if steps == last:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(lambda event, _: step() if event in ("sqlite3.connect", "os.rename") else None)
+for event in ("before_cursor_execute", "commit"):
+    sa.event.listen(sa.Engine, event, step)
+sources, targets, count = json.loads(sys.argv[1])
+ends = []
+for n, target in enumerate(targets):
+    last = 0 if n == 0 else max(1, total * n // (count + 1))
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        merge(target, sources)
+        os.write(write, str(steps).encode())
+        os._exit(0)
+    ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    if n == 0:
+        total = int(os.read(read, 20))
+print(json.dumps(ends))
+"""
+
+
+@pytest.mark.slow
+def test_killed_anywhere_the_target_has_all_rows_or_none_and_the_same_again_ends_it(
+    whole: Store, tmp_path: Path
+) -> None:
+    parts, points = urls(split(whole, 2, random.Random(3), tmp_path)), 6
+    before, wanted = [bytes_of(part) for part in parts], dump(whole)
+    targets = [str(tmp_path / f"killed{n}") for n in range(points + 1)]
+    # The first is not killed, and says how many steps there are.
+    command = [sys.executable, "-c", KILL, json.dumps([parts, targets, points])]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (ended.returncode, json.loads(ended.stdout)) == (0, [0] + [-9] * points), ended.stderr
+    halves = 0
+    for target in targets[1:]:
+        if Path(target).exists():
+            with Store(target) as killed:
+                found = dump(killed)
+                assert found == wanted or not any(rows for name, rows in found.items() if name != "meta")
+                halves += bool(images(killed)) and not found["drawings"]
+        assert merge(target, parts).whole
+        with Store(target) as merged:
+            assert (dump(merged), images(merged)) == (wanted, images(whole))
+    assert halves > 0
+    assert [bytes_of(part) for part in parts] == before

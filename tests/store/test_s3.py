@@ -1,0 +1,113 @@
+"""Images in a bucket: what fails for a moment is asked again, what fails for good is told with what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from limner.core.errors import DamagedImage, LostImage, StoreError, UsageError
+from limner.store import Blobs, Store, s3
+from tests.s3 import KEY, SECRET, FailingBucket, told
+from tests.support import picture
+
+pytest.importorskip("obstore", reason="buckets come with limner[s3]")
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(s3, "RETRIES", 3)
+    monkeypatch.setattr(s3, "BACKOFF_S", 0.01)
+
+
+@pytest.fixture
+def bucket() -> Iterator[FailingBucket]:
+    with FailingBucket() as bucket, told(bucket.url):
+        yield bucket
+
+
+def test_a_service_that_fails_for_a_moment_is_asked_again(bucket: FailingBucket) -> None:
+    blobs = Blobs("s3://some-bucket/prefix")
+    bucket.plan = [404, 503, 500, 200]
+    sha256, _ = blobs.put(picture(1))
+    assert bucket.asked == ["HEAD", "PUT", "PUT", "PUT"]
+    assert bucket.objects == {f"/some-bucket/prefix/{sha256[:2]}/{sha256}.png": picture(1)}
+    bucket.plan = [502, 200]
+    assert blobs.get(sha256) == picture(1)
+
+
+def test_a_reply_that_is_cut_is_asked_for_again_or_told(bucket: FailingBucket) -> None:
+    blobs = Blobs("s3://some-bucket")
+    sha256, _ = blobs.put(picture(1))
+    bucket.plan = [0]
+    assert blobs.get(sha256) == picture(1)
+    bucket.plan = [0] * 20
+    with pytest.raises(StoreError, match="cannot be reached or fails"):
+        blobs.get(sha256)
+
+
+def test_a_service_that_stays_broken_is_told(bucket: FailingBucket) -> None:
+    bucket.plan = [500] * 20
+    with pytest.raises(StoreError, match=r"s3://some-bucket: the service .* fails: .*AWS_ENDPOINT_URL.*same command"):
+        Blobs("s3://some-bucket").put(picture(1))
+    assert bucket.asked == ["HEAD"] * 4
+
+
+def test_keys_that_may_not_are_told_and_not_asked_again(bucket: FailingBucket) -> None:
+    bucket.plan = [403] * 20
+    with pytest.raises(
+        StoreError, match="the keys in the environment may not use it; they need s3:GetObject"
+    ) as caught:
+        Blobs("s3://some-bucket").get("ab" * 32)
+    # Not one image that is lost: none can be had.
+    assert not isinstance(caught.value, LostImage)
+    assert bucket.asked == ["GET"]
+
+
+def test_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    with told("http://127.0.0.1:1"), pytest.raises(StoreError, match="s3://some-bucket: the service cannot be reached"):
+        Blobs("s3://some-bucket").check()
+
+
+def test_without_keys_nobody_is_asked(bucket: FailingBucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    with pytest.raises(StoreError, match="AWS_ACCESS_KEY_ID not set; keys come from the environment alone"):
+        Blobs("s3://some-bucket").check()
+    assert bucket.asked == []
+
+
+def test_an_object_with_other_bytes_is_not_given_out(bucket: FailingBucket) -> None:
+    blobs = Blobs("s3://some-bucket")
+    sha256, _ = blobs.put(picture(1))
+    (name,) = bucket.objects
+    bucket.objects[name] = picture(1)[:-3]
+    with pytest.raises(DamagedImage, match="is damaged"):
+        blobs.get(sha256)
+    assert blobs.put(picture(1))[0] == sha256
+    assert blobs.get(sha256) == picture(1)
+
+
+@pytest.mark.parametrize(
+    "root", ["s3://me:hush-hush@some-bucket", "s3://some-bucket?secret=hush-hush", "s3://", "s3://B"]
+)
+def test_an_address_is_a_bucket_and_a_prefix_and_never_a_key(root: str) -> None:
+    with pytest.raises(UsageError, match="keys come from the environment") as caught:
+        Blobs(root)
+    assert "hush" not in str(caught.value)
+
+
+def test_keys_are_in_no_message(bucket: FailingBucket) -> None:
+    bucket.plan = [403, 400, *[500] * 20]
+    for _ in range(3):
+        with pytest.raises(StoreError) as caught:
+            Blobs("s3://some-bucket").put(picture(1))
+        assert KEY not in str(caught.value)
+        assert SECRET not in str(caught.value)
+
+
+def test_a_store_of_sqlite_may_have_its_images_in_a_bucket(bucket: FailingBucket, tmp_path: object) -> None:
+    url = f"sqlite:///{tmp_path}/results.db?blobs=s3://some-bucket/mine"
+    with Store(url) as store:
+        sha256, _ = store.blobs.put(picture(3))
+        assert store.blobs.root == "s3://some-bucket/mine"
+    assert list(bucket.objects) == [f"/some-bucket/mine/{sha256[:2]}/{sha256}.png"]
