@@ -58,6 +58,26 @@ def _people_certificates_builds(connection: sa.Connection) -> None:
             connection.execute(sa.text(statement))
 
 
+def _batches(connection: sa.Connection) -> None:
+    """Calls may be handed in together: batches, and which one a call went with."""
+    connection.execute(
+        sa.text(
+            "CREATE TABLE batches (id VARCHAR(32) NOT NULL, service TEXT NOT NULL, endpoint TEXT NOT NULL, "
+            "model TEXT NOT NULL, status VARCHAR(20) NOT NULL, remote TEXT, file TEXT, calls INTEGER NOT NULL, "
+            "bound FLOAT, detail TEXT, host TEXT, pid INTEGER, process_start FLOAT, lease_until FLOAT, "
+            "created FLOAT NOT NULL, updated FLOAT NOT NULL, PRIMARY KEY (id))"
+        )
+    )
+    connection.execute(sa.text("CREATE INDEX batches_by_status ON batches (status)"))
+    connection.execute(sa.text("ALTER TABLE calls ADD COLUMN batch VARCHAR(32)"))
+    connection.execute(sa.text("CREATE INDEX calls_by_batch ON calls (batch)"))
+
+
+def _past_one_machine(connection: sa.Connection) -> None:
+    """What the step to version 6 brings."""
+    _batches(connection)
+
+
 # A migration is plain SQL that both databases understand, and never uses the tables of `schema`: those are the newest
 # version's. What it adds stands in `schema` too, a new column as the last of its table.
 MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
@@ -65,6 +85,7 @@ MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
     3: _doubted_usage,
     4: _purses,
     5: _people_certificates_builds,
+    6: _past_one_machine,
 }
 """The version a migration leads to -> the migration, from the version before."""
 
