@@ -9,7 +9,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..core.faults import Fault
+from ..core.settings import Provider
 from ..store import now
+from ..store.schema import calls as table
 from .batches import Ended
 from .claims import LOOK, Busy, Claim, Claimed, Settled, Short, Submitted, claim, known_claim
 from .journal import Attempt, Calls, Outcome, Perform, Result
@@ -40,6 +42,7 @@ class BatchCalls(Calls):
         queued: What is to be handed in, by key.
         waiting: How to read the replies to calls that a service has, by key.
         batches: The ids of the batches these stand in.
+        providers: The services of all calls so far that can go with a batch.
         busy: How many calls other processes are making.
     """
 
@@ -48,6 +51,8 @@ class BatchCalls(Calls):
         self.queued: dict[str, QueuedCall] = {}
         self.waiting: dict[str, BatchRow] = {}
         self.batches: set[str] = set()
+        self._batch_of: dict[str, str] = {}
+        self.providers: dict[str, Provider] = {}
         self.busy = 0
         self._set_aside: dict[str, float] = {}
         self._paid_now: dict[str, Ended] = {}
@@ -58,6 +63,7 @@ class BatchCalls(Calls):
     ) -> Outcome:
         if row is None:
             return await super()._do(request, perform, bound, tokens, None)
+        self.providers[row.lane.service] = row.provider
         found = await asyncio.to_thread(self._look, request)
         if isinstance(found, Settled):
             return self._known(request, found)
@@ -79,10 +85,14 @@ class BatchCalls(Calls):
 
     def _adopt(self, key: str, row: BatchRow, batch: str) -> None:
         """Wait for a call that an earlier process, or this one, has handed in."""
-        self.waiting[key] = row
+        self.waiting[key], self._batch_of[key] = row, batch
         self.batches.add(batch)
         if key not in self._set_aside:
             self._set_aside[key] = self.budget.hold(row.bound)
+
+    def waiting_in(self, batch: str) -> list[str]:
+        """The keys of the calls that this run waits for in a batch."""
+        return [key for key in self.waiting if self._batch_of.get(key) == batch]
 
     def _known(self, request: Request, settled: Settled) -> Outcome:
         # Who asked is charged when it hears of the result, for nobody was charged when that came.
@@ -111,16 +121,14 @@ class BatchCalls(Calls):
         def operation(connection: sa.Connection) -> Claim:
             found = claiming(connection)
             if isinstance(found, Claimed):
-                from ..store.schema import calls
-
-                mine = calls.update().where(calls.c.key == call.key, calls.c.token == batch)
+                mine = table.update().where(table.c.key == call.key, table.c.token == batch)
                 connection.execute(mine.values(progress=kept))
             return found
 
         found = await self.store.awrite(operation)
         if isinstance(found, Claimed):
             self._set_aside[call.key] = set_aside
-            self.waiting[call.key] = call.row
+            self.waiting[call.key], self._batch_of[call.key] = call.row, batch
             self.batches.add(batch)
         else:
             self.budget.settle(set_aside, 0.0)

@@ -199,7 +199,7 @@ def read_batches(store: Store, ids: Iterable[str] | None = None, *, only_open: b
     for row in rows:
         owner = Owner(row.host, row.pid, row.process_start)
         orphaned = owner.is_dead_here() or (row.lease_until or 0.0) < at
-        told = {name: getattr(row, name) for name in BatchState.__dataclass_fields__ if name not in ("waiting", "orphaned")}
+        told = {name: getattr(row, name) for name in BatchState.__dataclass_fields__ if name in row._fields}
         found.append(BatchState(**told, waiting=waiting.get(row.id, 0), orphaned=orphaned))
     return found
 

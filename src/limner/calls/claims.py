@@ -216,10 +216,8 @@ def known_claim(
         return Claimed(row.token, row.tries, row.progress)
     if row.status == "submitted":
         return Submitted(str(row.batch))
-    if row.status == "claimed":
-        if row.lease_until > at and not Owner(row.host, row.pid, row.process_start).is_dead_here():
-            return Busy()
-    return None
+    alive = row.status == "claimed" and row.lease_until > at
+    return Busy() if alive and not Owner(row.host, row.pid, row.process_start).is_dead_here() else None
 
 
 def _is_earlier(row: Any, since: float, at: float) -> bool:

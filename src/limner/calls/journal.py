@@ -110,7 +110,7 @@ class Calls:
         )
         self._limits = limits or {}
         self._rate_limits: dict[str, RateLimit] = {}
-        self._owner = this_process()
+        self.owner = self._owner = this_process()
         self._flying: dict[str, asyncio.Task[Outcome]] = {}
         self._held: dict[str, str] = {}
         self._tried: set[str] = set()

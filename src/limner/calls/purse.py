@@ -157,7 +157,8 @@ def wait_or_stop(store: Store, reservation: Reservation, target: str) -> None:
 def _flying(connection: sa.Connection, purse: str) -> Iterable[tuple[Owner, float, bool, bool]]:
     """What is set aside: by whom, how much, whether it may yet be settled, and whether a batch has it."""
     whose = (calls.c.key == reservations.c.call) & (calls.c.token == reservations.c.token)
-    query = sa.select(reservations, calls.c.lease_until, calls.c.status).select_from(reservations.join(calls, whose, isouter=True))
+    joined = reservations.join(calls, whose, isouter=True)
+    query = sa.select(reservations, calls.c.lease_until, calls.c.status).select_from(joined)
     at, dead = now(), dict[Owner, bool]()
     for row in connection.execute(query.where(reservations.c.purse == purse, reservations.c.counted.is_(None))):
         owner = Owner(row.host, row.pid, row.process_start)

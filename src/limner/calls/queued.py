@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..core.errors import LimnerError
 from ..core.faults import Fault
+from ..core.settings import Provider
 
 if TYPE_CHECKING:
     from .journal import Result
@@ -39,6 +40,7 @@ class BatchRow:
     """How one call goes with a batch.
 
     Attributes:
+        provider: The service, by its settings.
         line: Makes the request's body as a batch has it, and what is kept beside the call to read its reply by.
         read: What a reply says, by what was kept. Raises a `Fault` where it says nothing of use.
         fault: The fault behind an error's status and body.
@@ -46,6 +48,7 @@ class BatchRow:
     """
 
     lane: BatchLane
+    provider: Provider
     line: Callable[[], Awaitable[tuple[dict[str, Any], dict[str, Any]]]]
     read: Callable[[dict[str, Any], dict[str, Any]], Awaitable[Result]]
     fault: Callable[[int, dict[str, Any]], Fault]

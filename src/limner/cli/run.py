@@ -29,6 +29,7 @@ from .say import say
 @running.first_seed
 @running.repeats
 @running.how
+@running.batch
 def run_command(exam: str, **given: Any) -> None:
     """Draw what is missing, mark what is unmarked, show the scores. Run it again to resume.
 
@@ -50,6 +51,7 @@ def run_command(exam: str, **given: Any) -> None:
 @running.seeds
 @running.first_seed
 @running.how
+@running.batch
 def draw_command(exam: str, **given: Any) -> None:
     """Draw what is missing, without marking. Run it again to resume."""
     sys.exit(running.carry_out(exam, given, draw=True))
@@ -65,6 +67,7 @@ def draw_command(exam: str, **given: Any) -> None:
 @options.selection
 @running.repeats
 @running.how
+@running.batch
 def mark_command(exam: str, **given: Any) -> None:
     """Mark stored drawings. Needs only the store; --data is not read. Run it again to resume."""
     sys.exit(running.carry_out(exam, given, draw=False))

@@ -39,6 +39,10 @@ class Backlog:
         self._markings = {marking.id: marking for marking in stored}
         self._measured = known_evidence(self.store, [probe.evidence for probe in self.plan.probes])
 
+    def remember(self, marking: Marking) -> None:
+        """A marking is made now."""
+        self._markings[marking.id] = marking
+
     @property
     def questions(self) -> list[Question[Any]]:
         """The questions of the plan that its drawing options leave in."""

@@ -49,6 +49,8 @@ class Plan:
         purse: The purse in the store that this run spends from; see `limner.calls.purse`.
         change_purse: Whether `budget` becomes the purse's limit where it has another.
         limits: What each service allows, by its name.
+        batch: Whether calls go with batches, at less than the usual price.
+        batch_wait: Seconds to wait for them at most; without end by default.
     """
 
     exam: Exam[Any]
@@ -70,6 +72,8 @@ class Plan:
     anew: frozenset[str] = frozenset()
     purse: str | None = None
     change_purse: bool = False
+    batch: bool = False
+    batch_wait: float | None = None
 
     @property
     def arms(self) -> Sequence[Arm]:

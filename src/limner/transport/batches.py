@@ -15,6 +15,15 @@ REFUSED = frozenset({"auth", "credits", "refusal", "bad_request", "rate_limit"})
 """Kinds of fault by which a service has not taken a batch; after any other it may have."""
 
 
+CHAT_ENDPOINT, DRAW_ENDPOINT, EDIT_ENDPOINT = "/v1/chat/completions", "/v1/images/generations", "/v1/images/edits"
+GEMINI_ENDPOINT = "batchGenerateContent"
+
+
+def no_batches(name: str) -> str:
+    """What is said of a model whose service has no batches that Limner speaks to."""
+    return f"{name} takes no batches: leave --batch out, or draw and mark apart, each with or without it"
+
+
 @dataclass(frozen=True)
 class RemoteBatch:
     """A batch as its service tells of it.

@@ -6,10 +6,12 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import IO, Any
+from urllib.parse import urlsplit
 
 import httpx2
 
 from ..calls import PASSING, Fault, Kind
+from ..core.addresses import bare, lead_on
 from ..core.json_text import parse_json
 from ..core.redaction import redacted, without_secrets
 from .http import CONNECT_S, client
@@ -17,6 +19,8 @@ from .kinds import error_message, kind_of, retry_after
 
 TRIES = 6
 """How often at most a file is asked for before that is given up."""
+PIECE = 8 * 2**20
+"""So many bytes of a file are sent at a time."""
 MOST_BYTES = 64 * 2**30
 LINE_BYTES = 2**28
 """The most that one line may have: a result with its image."""
@@ -90,3 +94,51 @@ def _body(content: bytes) -> Any:
         return without_secrets(parse_json(content))
     except ValueError:
         return {"message": redacted(content.decode("utf-8", "replace"))[:300]}
+
+
+async def upload_in_pieces(
+    url: str, headers: Mapping[str, str], told: dict[str, Any], file: IO[bytes], size: int, media: str
+) -> dict[str, Any]:
+    """Bring a file to a service piece by piece, as Google takes them; what it says of the whole file.
+
+    Raises:
+        Fault: It was not taken.
+    """
+    start = {
+        "X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start",
+        "X-Goog-Upload-Header-Content-Length": str(size), "X-Goog-Upload-Header-Content-Type": media,
+    }  # fmt: skip
+    reply = await _sent(url, {**headers, **start}, json=told)
+    place = lead_on(url, reply.headers.get("x-goog-upload-url", ""))
+    if urlsplit(place)[:2] != urlsplit(url)[:2]:
+        raise Fault("server", f"the service sends files on to {bare(place)}, where Limner does not follow")
+    file.seek(0)
+    offset = 0
+    while True:
+        piece = await asyncio.to_thread(file.read, PIECE)
+        last = offset + len(piece) >= size
+        how = {"X-Goog-Upload-Command": "upload, finalize" if last else "upload", "X-Goog-Upload-Offset": str(offset)}
+        reply = await _sent(place, {**headers, **how}, content=piece)
+        offset += len(piece)
+        if last:
+            found = without_secrets(parse_json(reply.content))
+            if not isinstance(found, dict) or not isinstance(found.get("file"), dict):
+                raise Fault("server", "the service says nothing of the file it was given")
+            return found
+
+
+async def _sent(url: str, headers: Mapping[str, str], **sent: Any) -> httpx2.Response:
+    """The reply to one request of an upload."""
+    limit = httpx2.Timeout(600.0, connect=CONNECT_S)
+    try:
+        reply = await client(asyncio.get_running_loop()).post(url, headers=dict(headers), timeout=limit, **sent)
+    except httpx2.TimeoutException as error:
+        raise Fault("timeout", f"the file was not taken in time ({type(error).__name__})") from error
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise Fault("network", redacted(f"{type(error).__name__}: {error}")) from error
+    if reply.status_code != 200:
+        body = _body(reply.content[: 2**16])
+        wait = retry_after(reply.headers.get("retry-after"))
+        kind = kind_of(reply.status_code, body)
+        raise Fault(kind, f"{reply.status_code}: {error_message(body)}", retry_after=wait)
+    return reply
