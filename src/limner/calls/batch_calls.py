@@ -59,7 +59,7 @@ class BatchCalls(Calls):
         self._failed: dict[str, int] = {}
 
     async def _do(
-        self, request: Request, perform: Perform, bound: float | None, tokens: int, row: BatchRow | None
+        self, request: Request, perform: Perform, bound: float | None, tokens: int, row: BatchRow | None = None
     ) -> Outcome:
         if row is None:
             return await super()._do(request, perform, bound, tokens, None)

@@ -193,7 +193,7 @@ def read_batches(store: Store, ids: Iterable[str] | None = None, *, only_open: b
     mine = (calls.c.batch == batches.c.id) & (calls.c.token == batches.c.id) & (calls.c.status == "submitted")
     counts = sa.select(batches.c.id, sa.func.count()).select_from(batches.join(calls, mine)).group_by(batches.c.id)
     with store.reading() as connection:
-        waiting = dict(connection.execute(counts).tuples().all())
+        waiting = {row[0]: int(row[1]) for row in connection.execute(counts)}
         rows = connection.execute(query).all()
     at, found = now(), list[BatchState]()
     for row in rows:

@@ -155,7 +155,7 @@ class Calls:
         return await asyncio.shield(task)
 
     async def _do(
-        self, request: Request, perform: Perform, bound: float | None, tokens: int, row: BatchRow | None
+        self, request: Request, perform: Perform, bound: float | None, tokens: int, row: BatchRow | None = None
     ) -> Outcome:
         pause, purse = 0.05, self.budget.purse
         reservation = Reservation(purse, bound) if purse is not None and bound else None

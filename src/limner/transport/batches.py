@@ -101,5 +101,4 @@ def open_batches(name: str, provider: Provider) -> BatchService:
 
     if provider.batch is None:
         raise UsageError(f"{name} has no batches that Limner knows of; leave --batch out")
-    kinds = {"openai": OpenAIBatches, "gemini": GeminiBatches}
-    return kinds[provider.batch.shape](provider)
+    return OpenAIBatches(provider) if provider.batch.shape == "openai" else GeminiBatches(provider)

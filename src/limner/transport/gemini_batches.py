@@ -93,7 +93,7 @@ class GeminiBatches:
         stats, fault = meta.get("batchStats") or {}, None
         if status == "failed":
             error = told.get("error") or {}
-            http, word = CODES.get(error.get("code"), (400, "FAILED"))
+            http, word = CODES.get(error.get("code", 3), (400, "FAILED"))
             said = f"the batch failed: {word}: {error_message(error)}"[:500]
             fault = Fault("rate_limit" if http == 429 else "bad_request", said, result={"error": error})
         answered = stats.get("successfulRequestCount")
