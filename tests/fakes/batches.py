@@ -217,7 +217,9 @@ class Batches(Service[BatchPlan]):
                 or fate == "400"
             ):
                 return 400, error("Invalid batch: no such file or endpoint.", "invalid_request_error")
-            held = self._take("openai", endpoint, body["metadata"].get("limner", ""), body["input_file_id"], data)
+            held = self._take(
+                "openai", endpoint, (body.get("metadata") or {}).get("limner", ""), body["input_file_id"], data
+            )
             if fate in ("500_after", "drop_after"):
                 return 500, ERRORS["http_500"][1]
             return 200, self._told(held)

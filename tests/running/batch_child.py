@@ -1,4 +1,4 @@
-"""Runs the command line in processes that start in no time, to be killed: forked from one that has loaded everything."""
+"""Runs the command line in processes that start in no time, to be killed: forks of one that has loaded it."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def test_bytes_split_a_wave_and_what_fits_nowhere_fails(place: Place) -> None:
     assert len(sizes) > 1
     place.server.reset()
     place.configure(bytes=1000)
-    code, body, err = place.run("--judge-arg", "seed=2")
+    code, body, _err = place.run("--judge-arg", "seed=2")
     assert (code, body["failures"]) == (3, {"bad_request": QUESTIONS})
     assert place.server.bill()["batches"] == []
 
@@ -201,7 +201,7 @@ def test_money_is_set_aside_at_half_the_bound_and_waves_fit_into_it(place: Place
 
 def test_a_purse_holds_what_is_submitted_until_it_is_settled(place: Place) -> None:
     plan(place, looks=2)
-    code, body, err = place.run("--budget", "5", "--purse", "p", "--batch-wait", "0")
+    code, body, _err = place.run("--budget", "5", "--purse", "p", "--batch-wait", "0")
     assert (code, body["submitted"], body["spent"]) == (3, QUESTIONS, 0)
 
     def state() -> Any:
@@ -233,7 +233,7 @@ def test_batches_are_shown_and_cancelled(place: Place) -> None:
     table = place.limner(["batches", "--store", "store"])[1]
     assert shown[0]["id"][:8] in table
     assert f"{shown[0]['bound']:.4f}" in table
-    code, out, err = place.limner(["batches", "--store", "store", "--cancel", shown[0]["id"][:6], "--json"])
+    code, _out, err = place.limner(["batches", "--store", "store", "--cancel", shown[0]["id"][:6], "--json"])
     assert code == 0
     assert "is asked to stop it" in err
     code, body, _ = place.run()
@@ -269,17 +269,20 @@ def test_a_service_without_batches_is_refused(place: Place, monkeypatch: pytest.
     assert not (place.root / "store").exists()
 
 
-def test_images_are_drawn_and_edited_at_half_price(place: Place) -> None:
-    code, body, err = place.run(painter=PAINTER, judge=None)
-    assert (code, body["done"]) == (0, QUESTIONS)
-    assert body["spent"] == pytest.approx(QUESTIONS * 0.02)
-    paid_once(place.server, QUESTIONS)
+@pytest.mark.parametrize("painter", [PAINTER, DRAWER])
+def test_images_are_drawn_and_edited_at_half_price(place: Place, painter: str) -> None:
+    code, body, err = place.run("--strategy", "edit", "-S", "edit=plain", painter=painter, judge=None)
+    assert (code, body["done"]) == (0, QUESTIONS), err
+    assert body["spent"] == pytest.approx(2 * QUESTIONS * 0.02)
+    paid_once(place.server, 2 * QUESTIONS)
+    ways = {"/v1/images/generations", "/v1/images/edits"} if painter == PAINTER else {"batchGenerateContent"}
+    assert {row.endpoint for row in place.rows("batches")} == ways
 
 
 def test_a_strategy_of_several_rounds_gets_on_by_a_wave_each(place: Place) -> None:
     words = ["--strategy", "best-of-2", "-S", f"chooser={JUDGE}"]
     plan(place, reply=json.dumps({"ranking": ["A", "B"], "reason": "neat"}))
-    code, body, err = place.run(*words, painter=PAINTER, judge=None)
+    code, body, _err = place.run(*words, painter=PAINTER, judge=None)
     assert (code, body["done"]) == (0, QUESTIONS)
     # Two drawings each, and then both orders of choosing at once.
     assert place.server.bill()["batches"] == [2 * QUESTIONS, 2 * QUESTIONS]
@@ -291,7 +294,7 @@ def test_a_strategy_of_several_rounds_gets_on_by_a_wave_each(place: Place) -> No
 def test_gemini_draws_and_marks_with_batches(place: Place, inline: int) -> None:
     place.configure(inline_bytes=inline)
     plan(place, rows={"http_500": 0.3}, breaks=1, page=1, malformed_until_turn=1)
-    code, body, err = place.run(painter=DRAWER, judge=GEMINI)
+    code, body, _err = place.run(painter=DRAWER, judge=GEMINI)
     assert (code, body["done"]) == (0, 2 * QUESTIONS)
     paid_once(place.server, 3 * QUESTIONS)
     bill = place.server.bill()
