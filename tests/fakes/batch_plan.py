@@ -35,7 +35,7 @@ class BatchPlan(Plan):
 
     known_faults: ClassVar[frozenset[str]] = frozenset({"http_500"})
 
-    looks: int = 1
+    looks: int = 2
     rows: dict[str, float] = field(default_factory=dict)
     row_tries: int = 1
     fates: list[str] = field(default_factory=list)

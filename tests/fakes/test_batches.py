@@ -34,6 +34,7 @@ def chat(text: str) -> dict[str, Any]:
 def test_openai(service: BatchServer) -> None:
     package = sdk("openai", "openai")
     service.reset()
+    service.configure(looks=1)
     client = package.OpenAI(base_url=service.base_url, api_key="none", max_retries=0)
     file = client.files.create(
         file=("in.jsonl", lines(chat(PROMPT), chat("Hello.")), "application/jsonl"), purpose="batch"
@@ -57,6 +58,7 @@ def test_openai(service: BatchServer) -> None:
 def test_openai_cancels_and_edits_by_json(service: BatchServer) -> None:
     package = sdk("openai", "openai")
     service.reset()
+    service.configure(looks=1)
     client = package.OpenAI(base_url=service.base_url, api_key="none", max_retries=0)
     edit = {"model": "gpt-image-1", "prompt": "A leaf.", "n": 1, "images": [{"image_url": data_url(picture(1))}]}
     data = lines(edit, {**edit, "prompt": "A tree."}, url="/v1/images/edits")
@@ -74,6 +76,7 @@ def test_openai_cancels_and_edits_by_json(service: BatchServer) -> None:
 def test_google(service: BatchServer) -> None:
     package = sdk("google.genai", "google-genai")
     service.reset()
+    service.configure(looks=1)
     root = service.gemini_url.removesuffix("/v1beta")
     client = package.Client(api_key="none", http_options={"base_url": root, "api_version": "v1beta"})
     contents = [{"role": "user", "parts": [{"text": "Hello."}]}]

@@ -91,9 +91,10 @@ class ChatModel:
         return await calls.do(request, perform, bound=bound, tokens=sent, row=row)
 
     def unbatched(self) -> str | None:
-        """Why its calls cannot go with a batch, or None; one without a key is a server of one's own, asked at once."""
+        """Why its calls cannot go with a batch, or None; one without key and price is asked at once."""
         if self.provider.batch is None:
-            return no_batches(self.name) if self.provider.key_env is not None else None
+            paid = self.provider.key_env is not None or self.price(1, 1)
+            return no_batches(self.name) if paid else None
         return unsayable(self.name, self._args) if self.provider.batch.shape == "gemini" else None
 
     def _row(self, messages: list[dict[str, Any]], extra: dict[str, Any], bound: float | None) -> BatchRow | None:

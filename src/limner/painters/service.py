@@ -244,9 +244,10 @@ class ApiPainter(ABC):
         return Painting(data, sent, (outcome.key,), price, {"body": body} | cut)
 
     def unbatched(self) -> str | None:
-        """Why its calls cannot go with a batch, or None; one without a key is a server of one's own, asked at once."""
+        """Why its calls cannot go with a batch, or None; one without key and price is asked at once."""
         batched = self.provider.batch is not None and self.batch_endpoint(edits=False) is not None
-        return None if batched or self.provider.key_env is None else no_batches(self.target)
+        paid = self.provider.key_env is not None or self.bound
+        return no_batches(self.target) if paid and not batched else None
 
     def batch_endpoint(self, *, edits: bool) -> str | None:
         """What a batch is asked to do with its calls; None for a wire format that has no batches."""

@@ -7,6 +7,7 @@ round with each wave.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -54,6 +55,8 @@ class BatchRunner(Runner):
     async def _fill_all(self, slots: Sequence[Any], calls: Calls, group: asyncio.TaskGroup) -> None:
         assert isinstance(calls, BatchCalls)
         wave = Wave(calls, lambda: self._over)
+        wait = self.plan.batch_wait
+        until = None if wait is None else time.monotonic() + wait
         while slots:
             self._waiting, calls.busy = [], 0
             await super()._fill_all(slots, calls, group)
@@ -61,7 +64,7 @@ class BatchRunner(Runner):
             if not slots or self._over:
                 break
             try:
-                if not await wave.settle(self.plan.batch_wait):
+                if not await wave.settle(until):
                     break
             except Exception as error:
                 self._stopping.asked, self._stop = True, self._stop or error

@@ -24,7 +24,7 @@ from ..calls.journal import TRIES, back_off
 from ..calls.purse import wait_or_stop
 from ..calls.queued import BatchLane
 from ..calls.reservations import Reservation
-from ..core.errors import StopRun
+from ..core.errors import StopRun, StoreError
 from ..store import now
 from ..transport.batches import REFUSED, BatchService, open_batches
 from .wave_results import settle_results
@@ -69,7 +69,7 @@ class Wave:
         self._untaken = 0
 
     async def settle(self, until: float | None = None) -> bool:
-        """Hand in what is queued and wait for all of it, at most until then; False where something still waits.
+        """Hand in what is queued and wait for all of it, until then at most; False where something still waits.
 
         Raises:
             BudgetReached: Nothing of it fits into the budget, and nothing is on its way that could free some.
@@ -186,10 +186,15 @@ class Wave:
 
     async def _wait(self, until: float | None) -> bool:
         """Ask after all batches until none is left; False where that was given up."""
-        began, n = time.monotonic(), 0
+        n = 0
         while self.calls.batches:
             self.calls.waits.count("batches", len(self.calls.waiting))
-            for batch in await asyncio.to_thread(stored.read_batches, self.store, set(self.calls.batches)):
+            found = await asyncio.to_thread(stored.read_batches, self.store, set(self.calls.batches))
+            if lost := self.calls.batches - {batch.id for batch in found}:
+                raise StoreError(
+                    f"calls of the store {self.store.url} stand in batch {min(lost)}, which it does not have"
+                )
+            for batch in found:
                 if self._stopping():
                     return False
                 await self._look_after(batch)
@@ -199,8 +204,8 @@ class Wave:
             pause = first * min(SLOWEST, 1.5**n)
             n += 1
             if until is not None:
-                pause = min(pause, until - (time.monotonic() - began))
-            if pause <= 0 and until is not None:
+                pause = min(pause, until - time.monotonic())
+            if pause <= 0:
                 return False
             await self._pause(pause)
             if self._stopping():

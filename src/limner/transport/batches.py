@@ -31,14 +31,12 @@ class RemoteBatch:
     Attributes:
         id: What the service calls it.
         status: ``running``, or how it ended: ``completed``, ``expired``, ``cancelled``, ``failed``.
-        answered: How many calls have a result; None where the service does not say.
         fault: Why it failed as a whole.
         told: The service's own object.
     """
 
     id: str
     status: str
-    answered: int | None
     fault: Fault | None
     told: dict[str, Any]
 

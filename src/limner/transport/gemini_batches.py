@@ -90,14 +90,13 @@ class GeminiBatches:
         told = await self._ask("GET", f"/{quote(remote)}")
         meta = told.get("metadata") or {}
         status = ENDS.get(str(meta.get("state")), "running")
-        stats, fault = meta.get("batchStats") or {}, None
+        fault = None
         if status == "failed":
             error = told.get("error") or {}
             http, word = CODES.get(error.get("code", 3), (400, "FAILED"))
             said = f"the batch failed: {word}: {error_message(error)}"[:500]
             fault = Fault("rate_limit" if http == 429 else "bad_request", said, result={"error": error})
-        answered = stats.get("successfulRequestCount")
-        return RemoteBatch(remote, status, None if answered is None else int(answered), fault, told)
+        return RemoteBatch(remote, status, fault, told)
 
     async def replies(self, batch: RemoteBatch) -> AsyncIterator[BatchReply]:
         """See `limner.transport.batches.BatchService`."""

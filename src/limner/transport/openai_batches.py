@@ -76,15 +76,13 @@ class OpenAIBatches:
     async def look(self, remote: str) -> RemoteBatch:
         """See `limner.transport.batches.BatchService`."""
         told = await self._ask("GET", f"/batches/{quote(remote, safe='')}")
-        counts = told.get("request_counts") or {}
         fault = None
         if told.get("status") == "failed":
             errors = (told.get("errors") or {}).get("data") or [{}]
             said = "; ".join(f"{e.get('code')}: {e.get('message')}" for e in errors[:3])
             full = any(word in str(errors).casefold() for word in FULL)
             fault = Fault("rate_limit" if full else "bad_request", f"the batch failed: {said}"[:500], result=told)
-        answered = counts.get("completed")
-        return RemoteBatch(remote, ENDS.get(str(told.get("status")), "running"), answered, fault, told)
+        return RemoteBatch(remote, ENDS.get(str(told.get("status")), "running"), fault, told)
 
     async def replies(self, batch: RemoteBatch) -> AsyncIterator[BatchReply]:
         """See `limner.transport.batches.BatchService`: results first, errors second."""
