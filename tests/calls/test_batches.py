@@ -12,7 +12,7 @@ from limner.calls.batches import (
     DOUBTED,
     RUNNING,
     UNSENT,
-    Ended,
+    RowEnd,
     begin,
     change,
     find_batch,
@@ -75,9 +75,9 @@ def test_what_was_not_sent_is_free_again_with_its_money(handed: Store) -> None:
 def test_every_call_is_settled_once(handed: Store) -> None:
     done, failed, reopened = (request.key for request in CALLS)
     ends = [
-        Ended(done, "done", {"text": "yes"}, 0.5),
-        Ended(failed, "failed", fault=Fault("refusal", "no")),
-        Ended(reopened, "open", cost=None, fault=Fault("server", "gone", cost=None)),
+        RowEnd(done, "done", {"text": "yes"}, 0.5),
+        RowEnd(failed, "failed", fault=Fault("refusal", "no")),
+        RowEnd(reopened, "open", cost=None, fault=Fault("server", "gone", cost=None)),
     ]
     assert not finish(handed, TAG, "completed")
     assert settle(handed, TAG, ends[:2], None, this_process()) == ends[:2]
@@ -86,7 +86,8 @@ def test_every_call_is_settled_once(handed: Store) -> None:
     assert settle(handed, TAG, ends, None, this_process()) == ends[2:]
     assert finish(handed, TAG, "completed")
     (purse,) = read_purses(handed)
-    assert (purse.spent, purse.reserved) == (pytest.approx(2.5), 0.0)  # What nobody knows counts at its bound.
+    assert purse.reserved == 0.0
+    assert purse.spent == pytest.approx(2.5)  # What nobody knows counts at its bound.
     assert again(handed, CALLS[0]).result == {"text": "yes"}  # type: ignore[attr-defined]
     assert isinstance(again(handed, CALLS[2]), Claimed)
     # What that claim has now is no longer the batch's to settle.

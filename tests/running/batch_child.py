@@ -50,7 +50,15 @@ class Child:
 
     def go(self) -> int:
         """Let it run to its end; its exit code, negative for the signal that ended it."""
+        self.begin()
+        return self.end()
+
+    def begin(self) -> None:
+        """Let it run."""
         self._gate.send("go")
+
+    def end(self) -> int:
+        """Wait for its end; see `go`."""
         self._process.join(ENDS_S)
         if self._process.exitcode is None:
             self._process.kill()

@@ -128,3 +128,15 @@ def test_ctrl_c_leaves_the_batch_and_says_how_to_come_back(place: Place) -> None
     last = Child(forks(), place.root, words)
     assert last.go() == 0, last.said
     paid_once(server, QUESTIONS)
+
+
+def test_two_runs_at_once_hand_nothing_in_twice(place: Place) -> None:
+    words, server, context = command(place, 700), place.server, forks()
+    server.reset()
+    server.configure(seed=SEED, malformed_until_turn=WAVES - 1)
+    both = [Child(context, place.root, words) for _ in range(2)]
+    for process in both:
+        process.begin()
+    assert [process.end() for process in both] == [0, 0], both[0].said
+    paid_once(server, WAVES * QUESTIONS)
+    assert set(server.bill()["handed"].values()) == {1}

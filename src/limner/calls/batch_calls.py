@@ -12,7 +12,7 @@ from ..core.faults import Fault
 from ..core.settings import Provider
 from ..store import now
 from ..store.schema import calls as table
-from .batches import Ended
+from .batches import RowEnd
 from .claims import LOOK, Busy, Claim, Claimed, Settled, Short, Submitted, claim, known_claim
 from .journal import Attempt, Calls, Outcome, Perform, Result
 from .keys import Request, current, purpose
@@ -55,7 +55,7 @@ class BatchCalls(Calls):
         self.providers: dict[str, Provider] = {}
         self.busy = 0
         self._set_aside: dict[str, float] = {}
-        self._paid_now: dict[str, Ended] = {}
+        self._paid_now: dict[str, RowEnd] = {}
         self._failed: dict[str, int] = {}
 
     async def _do(
@@ -66,6 +66,7 @@ class BatchCalls(Calls):
         self.providers[row.lane.service] = row.provider
         found = await asyncio.to_thread(self._look, request)
         if isinstance(found, Settled):
+            self.released([request.key])  # Where another process has settled what this one waited for.
             return self._known(request, found)
         if isinstance(found, Submitted):
             self._adopt(request.key, row, found.batch)
@@ -146,7 +147,7 @@ class BatchCalls(Calls):
         except Fault:
             pass
 
-    def ended(self, ends: list[Ended], new: list[Ended]) -> None:
+    def ended(self, ends: list[RowEnd], new: list[RowEnd]) -> None:
         """Count what calls came to; of `ends`, those that are `new` were not settled before."""
         for end in ends:
             self.waiting.pop(end.key, None)
@@ -161,7 +162,7 @@ class BatchCalls(Calls):
             self._paid_now[end.key] = end
 
     def released(self, keys: list[str]) -> None:
-        """Calls were not taken by the service: nothing is spent on them."""
+        """Calls are no longer waited for: nothing was spent on them, or nothing by this process."""
         for key in keys:
             self.waiting.pop(key, None)
             if (set_aside := self._set_aside.pop(key, None)) is not None:

@@ -66,7 +66,7 @@ class BatchState:
 
 
 @dataclass(frozen=True)
-class Ended:
+class RowEnd:
     """What one call of a batch came to.
 
     Attributes:
@@ -124,7 +124,7 @@ def waiting_calls(store: Store, batch: str) -> dict[str, Any]:
         return {row.key: row for row in connection.execute(query)}
 
 
-def settle(store: Store, batch: str, ended: Iterable[Ended], purse: str | None, owner: Owner) -> list[Ended]:
+def settle(store: Store, batch: str, ended: Iterable[RowEnd], purse: str | None, owner: Owner) -> list[RowEnd]:
     """Store what calls of a batch came to; gives those that were not settled before.
 
     What one has set aside in a purse is counted there, whoever had set it aside; what had nothing set aside is charged
@@ -133,7 +133,7 @@ def settle(store: Store, batch: str, ended: Iterable[Ended], purse: str | None, 
     held = calls.c.token == batch, calls.c.status == "submitted"
     columns = calls.c.tries, calls.c.created, calls.c.updated
 
-    def one(connection: sa.Connection, end: Ended) -> bool:
+    def one(connection: sa.Connection, end: RowEnd) -> bool:
         at = now()
         aside = connection.execute(
             sa.select(reservations).where(reservations.c.call == end.key, reservations.c.token == batch)

@@ -200,7 +200,7 @@ class Wave:
                 await self._look_after(batch)
             if not self.calls.batches:
                 break
-            first = min(service.facts.poll_s for service in self._services.values())
+            first = min(self._service(batch.service).facts.poll_s for batch in found)
             pause = first * min(SLOWEST, 1.5**n)
             n += 1
             if until is not None:
@@ -223,7 +223,7 @@ class Wave:
         elif batch.status not in stored.OPEN:
             # Another process has settled it.
             self.calls.batches.discard(batch.id)
-            self.calls.released(list(self.calls.waiting_in(batch.id)))
+            self.calls.released(self.calls.waiting_in(batch.id))
 
     async def _look_up(self, batch: BatchState) -> None:
         """Find out whether the service has a batch that is in doubt."""
@@ -266,6 +266,7 @@ class Wave:
                 return
             raise self._stopped(batch.service, fault, f"batch {batch.id[:8]} ({batch.remote})") from fault
         self.calls.batches.discard(batch.id)
+        self.calls.released(self.calls.waiting_in(batch.id))
         if whole and batch.file is not None:
             with suppress(Fault):
                 await service.forget(batch.file)
@@ -278,7 +279,7 @@ class Wave:
                 raise
 
     async def _release(self, tag: str, keys: list[str] | None, why: str) -> None:
-        known = list(self.calls.waiting_in(tag)) if keys is None else keys
+        known = self.calls.waiting_in(tag) if keys is None else keys
         await asyncio.to_thread(stored.release, self.store, tag, why)
         self.calls.released(known)
         self.calls.batches.discard(tag)

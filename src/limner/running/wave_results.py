@@ -8,7 +8,7 @@ from typing import Any
 from ..calls import PASSING, Fault
 from ..calls import batches as stored
 from ..calls.batch_calls import BatchCalls
-from ..calls.batches import BatchState, Ended
+from ..calls.batches import BatchState, RowEnd
 from ..calls.queued import BatchReply, BatchRow
 from ..calls.usage import doubt_of
 from ..core.faults import unexpected
@@ -59,13 +59,13 @@ async def settle_results(calls: BatchCalls, service: BatchService, batch: BatchS
     return await asyncio.to_thread(stored.finish, calls.store, batch.id, remote.status, detail)
 
 
-async def _store(calls: BatchCalls, batch: str, ends: list[Ended]) -> None:
+async def _store(calls: BatchCalls, batch: str, ends: list[RowEnd]) -> None:
     if ends:
         new = await asyncio.to_thread(stored.settle, calls.store, batch, ends, calls.budget.purse, calls.owner)
         calls.ended(ends, new)
 
 
-async def _ended(calls: BatchCalls, reply: BatchReply, kept: dict[str, Any] | None) -> Ended:
+async def _ended(calls: BatchCalls, reply: BatchReply, kept: dict[str, Any] | None) -> RowEnd:
     """What one call came to, by its reply."""
     row: BatchRow = calls.waiting[reply.key]
     try:
@@ -79,10 +79,10 @@ async def _ended(calls: BatchCalls, reply: BatchReply, kept: dict[str, Any] | No
     except Exception as error:
         return _failed(calls, reply.key, unexpected(error, (reply.key,)), row.bound)
     doubt = result.doubt or doubt_of(result.cost)
-    return Ended(reply.key, "done", without_secrets(result.payload), row.bound if doubt else result.cost, doubt)
+    return RowEnd(reply.key, "done", without_secrets(result.payload), row.bound if doubt else result.cost, doubt)
 
 
-def _unanswered(calls: BatchCalls, key: str, remote: RemoteBatch) -> Ended:
+def _unanswered(calls: BatchCalls, key: str, remote: RemoteBatch) -> RowEnd:
     """What a call came to that has no result: only one that the service may have made can have cost something."""
     if remote.fault is not None:
         whole = remote.fault
@@ -94,8 +94,8 @@ def _unanswered(calls: BatchCalls, key: str, remote: RemoteBatch) -> Ended:
     return _failed(calls, key, Fault("server", f"batch {remote.id} ended without a word on this call", cost=None), None)
 
 
-def _failed(calls: BatchCalls, key: str, fault: Fault, bound: float | None) -> Ended:
+def _failed(calls: BatchCalls, key: str, fault: Fault, bound: float | None) -> RowEnd:
     doubt = fault.doubt or doubt_of(fault.cost)
     # What passes is asked again with the next batch.
     again = fault.kind in PASSING and not calls.is_last_try(key)
-    return Ended(key, "open" if again else "failed", None, bound if doubt else fault.cost, doubt, fault)
+    return RowEnd(key, "open" if again else "failed", None, bound if doubt else fault.cost, doubt, fault)
