@@ -63,8 +63,9 @@ def test_calls_of_a_batch_are_nobodys_to_take_over(handed: Store) -> None:
 
 
 def test_what_was_not_sent_is_free_again_with_its_money(handed: Store) -> None:
-    release(handed, TAG, "nothing was sent")
-    release(handed, TAG, "nothing was sent")
+    assert not release(handed, TAG, "nothing was sent", DOUBTED)
+    assert release(handed, TAG, "nothing was sent", UNSENT)
+    assert not release(handed, TAG, "nothing was sent", UNSENT)
     (purse,) = read_purses(handed)
     assert (purse.reserved, purse.spent) == (0.0, 0.0)
     assert isinstance(again(handed, CALLS[0]), Claimed)
@@ -98,6 +99,9 @@ def test_a_batch_changes_only_from_what_it_was(handed: Store) -> None:
     assert change(handed, TAG, (UNSENT,), status=DOUBTED, file="f")
     assert not change(handed, TAG, (UNSENT,), status=DOUBTED)
     assert change(handed, TAG, (DOUBTED,), status=RUNNING, remote="batch_1")
+    # Whoever did not find it at the service, a moment ago, does not set its calls free.
+    assert not release(handed, TAG, "not found", DOUBTED)
+    assert waiting_calls(handed, TAG).keys() == {request.key for request in CALLS}
     assert find_batch(handed, "aaaa") == find_batch(handed, "batch_1")
     with pytest.raises(UsageError, match="no batch begins with 'b'"):
         find_batch(handed, "b")

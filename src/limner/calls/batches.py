@@ -98,10 +98,16 @@ def change(store: Store, batch: str, was: Sequence[str], **changes: Any) -> bool
     return bool(store.write(lambda connection: connection.execute(mine.values(**values)).rowcount))
 
 
-def release(store: Store, batch: str, why: str) -> None:
-    """Nothing of a batch was taken by the service: its calls are free, and nothing of the money is spent."""
+def release(store: Store, batch: str, why: str, was: str) -> bool:
+    """Nothing of a batch was taken by the service: its calls are free, and nothing of the money is spent.
 
-    def operation(connection: sa.Connection) -> None:
+    False where it no longer is what it `was`: then another process knows more of it.
+    """
+
+    def operation(connection: sa.Connection) -> bool:
+        found = sa.select(batches.c.status).where(batches.c.id == batch).with_for_update()
+        if connection.scalar(found) != was:
+            return False
         mine = reservations.c.token == batch, reservations.c.counted.is_(None)
         for row in connection.execute(sa.select(reservations).where(*mine)).all():
             Reservation(row.purse, row.bound).release(connection, row.call, batch)
@@ -112,8 +118,9 @@ def release(store: Store, batch: str, why: str) -> None:
         )
         ended = {"status": "released", "detail": why[:DETAIL], "updated": now()}
         connection.execute(batches.update().where(batches.c.id == batch).values(**ended))
+        return True
 
-    store.write(operation)
+    return store.write(operation)
 
 
 def waiting_calls(store: Store, batch: str) -> dict[str, Any]:

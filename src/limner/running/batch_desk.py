@@ -26,7 +26,7 @@ def cancel_batch(store: Store, word: str, settings: Settings) -> str:
     if batch.status == UNSENT:
         if not batch.orphaned:
             raise UsageError(f"batch {batch.id[:8]} is being handed in by a process that runs; stop that first")
-        release(store, batch.id, "its process ended before anything was sent")
+        release(store, batch.id, "its process ended before anything was sent", UNSENT)
         return f"batch {batch.id[:8]}: nothing was sent; its calls are free"
     service = open_batches(batch.service, settings.provider(batch.service))
     try:

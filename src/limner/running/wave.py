@@ -97,6 +97,7 @@ class Wave:
         return short
 
     async def _hand_in_lane(self, lane: BatchLane, calls: list[QueuedCall]) -> list[QueuedCall]:
+        """Hand in the calls of one lane, in as many batches as it takes."""
         facts = self._service(lane.service).facts
         parcel: Parcel | None = None
         short: list[QueuedCall] = []
@@ -153,12 +154,12 @@ class Wave:
         service, tag = self._service(parcel.lane.service), parcel.tag
         with parcel.file:
             if not parcel.keys or self._stopping():
-                await self._release(tag, parcel.keys, "nothing was sent")
+                await self._release(tag, "nothing was sent", UNSENT)
                 return
             try:
                 file = await self._patiently(lambda: service.upload(tag, parcel.file, parcel.size))
             except Fault as fault:
-                await self._release(tag, parcel.keys, f"its file was not taken: {fault.detail}")
+                await self._release(tag, f"its file was not taken: {fault.detail}", UNSENT)
                 raise self._stopped(parcel.lane.service, fault) from fault
             count = {"calls": len(parcel.keys), "bound": parcel.bound}
             # From here on it may be handed in: a process that finds it so looks it up.
@@ -169,7 +170,7 @@ class Wave:
                 remote = await self._create(service, parcel, file)
             except Fault as fault:
                 if fault.kind in REFUSED:
-                    await self._release(tag, parcel.keys, f"it was not taken: {fault.detail}")
+                    await self._release(tag, f"it was not taken: {fault.detail}", DOUBTED)
                     raise self._stopped(parcel.lane.service, fault) from fault
                 return  # Nobody knows: it is looked up while the others are waited for.
             await self._change(tag, (DOUBTED,), status=RUNNING, remote=remote)
@@ -215,7 +216,7 @@ class Wave:
 
     async def _look_after(self, batch: BatchState) -> None:
         if batch.status == UNSENT and (batch.orphaned or batch.id in self._mine):
-            await self._release(batch.id, None, "its process ended before anything was sent")
+            await self._release(batch.id, "its process ended before anything was sent", UNSENT)
         elif batch.status == DOUBTED and (batch.orphaned or batch.id in self._mine):
             await self._look_up(batch)
         elif batch.status == RUNNING:
@@ -242,13 +243,13 @@ class Wave:
                 raise self._stopped(batch.service, fault) from fault
             # It cannot be looked up now, perhaps never: past its time nothing comes of it.
             if now() > batch.created + service.facts.window_s:
-                await self._release(batch.id, None, f"in doubt until it expired: {fault.detail}")
+                await self._release(batch.id, f"in doubt until it expired: {fault.detail}", DOUBTED)
             return
         if remote is not None:
             await self._change(batch.id, (DOUBTED,), status=RUNNING, remote=remote)
 
     async def _not_taken(self, batch: BatchState) -> None:
-        await self._release(batch.id, None, "the service does not have it")
+        await self._release(batch.id, "the service does not have it", DOUBTED)
         self._untaken += 1
         if self._untaken >= TRIES:
             raise StopRun(f"{batch.service} has taken none of {TRIES} batches; nothing was spent on them, try later")
@@ -278,11 +279,10 @@ class Wave:
             if fault.kind != "bad_request":  # Gone already.
                 raise
 
-    async def _release(self, tag: str, keys: list[str] | None, why: str) -> None:
-        known = self.calls.waiting_in(tag) if keys is None else keys
-        await asyncio.to_thread(stored.release, self.store, tag, why)
-        self.calls.released(known)
-        self.calls.batches.discard(tag)
+    async def _release(self, tag: str, why: str, was: str) -> None:
+        if await asyncio.to_thread(stored.release, self.store, tag, why, was):
+            self.calls.released(self.calls.waiting_in(tag))
+            self.calls.batches.discard(tag)
 
     async def _change(self, tag: str, was: tuple[str, ...], **changes: Any) -> bool:
         return await asyncio.to_thread(stored.change, self.store, tag, was, **changes)
