@@ -8,64 +8,35 @@ by now, was not taken. Its file is taken away first, so that nothing can come of
 from __future__ import annotations
 
 import asyncio
-import secrets
-import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
-from typing import IO, Any, TypeVar
 
 from ..calls import PASSING, BudgetReached, Fault
 from ..calls import batches as stored
 from ..calls.batch_calls import BatchCalls, QueuedCall
 from ..calls.batches import DOUBTED, RUNNING, UNSENT, BatchState
-from ..calls.claims import Claimed, Short
-from ..calls.journal import TRIES, back_off
+from ..calls.journal import TRIES
 from ..calls.purse import wait_or_stop
-from ..calls.queued import BatchLane
 from ..calls.reservations import Reservation
 from ..core.errors import StopRun, StoreError
 from ..store import now
-from ..transport.batches import REFUSED, BatchService, open_batches
+from ..transport.batches import BatchService
+from .hand_in import HandIn
+from .wave_desk import WaveDesk
 from .wave_results import settle_results
 
-AT_ONCE = 32
-"""So many calls are written down at a time."""
 SLOWEST = 12.0
 """A batch is never asked after less often than after so many times its first wait."""
-T = TypeVar("T")
-
-
-class Parcel:
-    """The lines of one batch while they are gathered."""
-
-    def __init__(self, tag: str, lane: BatchLane) -> None:
-        self.tag, self.lane = tag, lane
-        self.file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
-        self.keys: list[str] = []
-        self.planned = self.size = 0
-        self.planned_size = 0
-        self.bound: float | None = 0.0
-
-    def has_room(self, calls: int, most: int, size: int) -> bool:
-        """Whether one more line of this size fits."""
-        return self.planned < calls and self.planned_size + size <= most
-
-    def add(self, key: str, line: bytes, bound: float | None) -> None:
-        """Write a call's line."""
-        self.file.write(line)
-        self.keys.append(key)
-        self.size += len(line)
-        self.bound = None if self.bound is None or bound is None else self.bound + bound
 
 
 class Wave:
     """See the module. `stopping` says whether nothing new is to be begun."""
 
     def __init__(self, calls: BatchCalls, stopping: Callable[[], bool]) -> None:
-        self.calls, self.store, self._stopping = calls, calls.store, stopping
-        self._services: dict[str, BatchService] = {}
-        self._mine: set[str] = set()
+        self.calls, self.store = calls, calls.store
+        self._desk = WaveDesk(calls, stopping)
+        self._hand_in = HandIn(self._desk)
         self._untaken = 0
 
     async def settle(self, until: float | None = None) -> bool:
@@ -75,115 +46,14 @@ class Wave:
             BudgetReached: Nothing of it fits into the budget, and nothing is on its way that could free some.
             StopRun: The service takes no batches, for a reason that does not pass.
         """
-        short = await self._hand_in()
+        short = await self._hand_in.everything()
         if not self.calls.batches:
             if short:
                 await self._stop_short(short[0])
             if self.calls.busy:
-                await self._pause(1.0)
-            return not self._stopping()
+                await self._desk.pause(1.0)
+            return not self._desk.stopping()
         return await self._wait(until)
-
-    async def _hand_in(self) -> list[QueuedCall]:
-        """Hand everything in; gives what the money does not reach for now."""
-        queue, self.calls.queued = self.calls.queued, {}
-        lanes: dict[BatchLane, list[QueuedCall]] = {}
-        for call in queue.values():
-            lanes.setdefault(call.row.lane, []).append(call)
-        short: list[QueuedCall] = []
-        for lane, calls in lanes.items():
-            if not self._stopping():
-                short += await self._hand_in_lane(lane, calls)
-        return short
-
-    async def _hand_in_lane(self, lane: BatchLane, calls: list[QueuedCall]) -> list[QueuedCall]:
-        """Hand in the calls of one lane, in as many batches as it takes."""
-        facts = self._service(lane.service).facts
-        parcel: Parcel | None = None
-        short: list[QueuedCall] = []
-        for start in range(0, len(calls), AT_ONCE):
-            if self._stopping():
-                break
-            written = await asyncio.gather(*(self._line(call) for call in calls[start : start + AT_ONCE]))
-            chosen: list[tuple[QueuedCall, bytes, dict[str, Any]]] = []
-            for call, line, kept in filter(None, written):
-                if len(line) > facts.bytes:
-                    wrong = f"the request has {len(line):,} bytes; a batch of {lane.service} takes {facts.bytes:,}"
-                    await self.calls.fail(call, Fault("bad_request", wrong))
-                    continue
-                if parcel is not None and not parcel.has_room(facts.calls, facts.bytes, len(line)):
-                    short += await self._take(parcel, chosen)
-                    chosen = []
-                    await self._submit(parcel)
-                    parcel = None
-                if parcel is None:
-                    parcel = await self._begin(lane)
-                parcel.planned, parcel.planned_size = parcel.planned + 1, parcel.planned_size + len(line)
-                chosen.append((call, line, kept))
-            if parcel is not None:
-                short += await self._take(parcel, chosen)
-        if parcel is not None:
-            await self._submit(parcel)
-        return short
-
-    async def _line(self, call: QueuedCall) -> tuple[QueuedCall, bytes, dict[str, Any]] | None:
-        """A call as it is handed in, and what is kept beside it; None where that is its fault already."""
-        try:
-            body, kept = await call.row.line()
-        except Fault as fault:
-            await self.calls.fail(call, fault)
-            return None
-        return call, self._service(call.row.lane.service).line(call.key, call.row.lane, body), kept
-
-    async def _begin(self, lane: BatchLane) -> Parcel:
-        parcel = Parcel(secrets.token_hex(16), lane)
-        self._mine.add(parcel.tag)
-        await asyncio.to_thread(stored.begin, self.store, parcel.tag, lane, self.calls.owner)
-        return parcel
-
-    async def _take(self, parcel: Parcel, chosen: list[tuple[QueuedCall, bytes, dict[str, Any]]]) -> list[QueuedCall]:
-        """Make calls the parcel's; gives those for which there is no money now."""
-        taken = await asyncio.gather(*(self.calls.take(call, parcel.tag, kept) for call, _, kept in chosen))
-        for (call, line, _), found in zip(chosen, taken, strict=True):
-            if isinstance(found, Claimed):
-                parcel.add(call.key, line, call.row.bound)
-        return [call for (call, _, _), found in zip(chosen, taken, strict=True) if isinstance(found, Short)]
-
-    async def _submit(self, parcel: Parcel) -> None:
-        """Hand one batch in."""
-        service, tag = self._service(parcel.lane.service), parcel.tag
-        with parcel.file:
-            if not parcel.keys or self._stopping():
-                await self._release(tag, "nothing was sent", UNSENT)
-                return
-            try:
-                file = await self._patiently(lambda: service.upload(tag, parcel.file, parcel.size))
-            except Fault as fault:
-                await self._release(tag, f"its file was not taken: {fault.detail}", UNSENT)
-                raise self._stopped(parcel.lane.service, fault) from fault
-            count = {"calls": len(parcel.keys), "bound": parcel.bound}
-            # From here on it may be handed in: a process that finds it so looks it up.
-            if not await self._change(tag, (UNSENT,), status=DOUBTED, file=file, **count):
-                self.calls.released(parcel.keys)
-                return
-            try:
-                remote = await self._create(service, parcel, file)
-            except Fault as fault:
-                if fault.kind in REFUSED:
-                    await self._release(tag, f"it was not taken: {fault.detail}", DOUBTED)
-                    raise self._stopped(parcel.lane.service, fault) from fault
-                return  # Nobody knows: it is looked up while the others are waited for.
-            await self._change(tag, (DOUBTED,), status=RUNNING, remote=remote)
-
-    async def _create(self, service: BatchService, parcel: Parcel, file: str | None) -> str:
-        for n in range(1, TRIES + 1):
-            try:
-                return await service.create(parcel.tag, parcel.lane, file, parcel.file)
-            except Fault as fault:
-                if fault.kind != "rate_limit" or n == TRIES:
-                    raise
-                await self._pause(fault.retry_after or back_off(n))
-        raise AssertionError("the last try either returns or raises")
 
     async def _wait(self, until: float | None) -> bool:
         """Ask after all batches until none is left; False where that was given up."""
@@ -196,28 +66,28 @@ class Wave:
                     f"calls of the store {self.store.url} stand in batch {min(lost)}, which it does not have"
                 )
             for batch in found:
-                if self._stopping():
+                if self._desk.stopping():
                     return False
                 await self._look_after(batch)
             if not self.calls.batches:
                 break
-            first = min(self._service(batch.service).facts.poll_s for batch in found)
+            first = min(self._desk.service(batch.service).facts.poll_s for batch in found)
             pause = first * min(SLOWEST, 1.5**n)
             n += 1
             if until is not None:
                 pause = min(pause, until - time.monotonic())
             if pause <= 0:
                 return False
-            await self._pause(pause)
-            if self._stopping():
+            await self._desk.pause(pause)
+            if self._desk.stopping():
                 return False
         self.calls.waits.count("batches", 0)
-        return not self._stopping()
+        return not self._desk.stopping()
 
     async def _look_after(self, batch: BatchState) -> None:
-        if batch.status == UNSENT and (batch.orphaned or batch.id in self._mine):
-            await self._release(batch.id, "its process ended before anything was sent", UNSENT)
-        elif batch.status == DOUBTED and (batch.orphaned or batch.id in self._mine):
+        if batch.status == UNSENT and (batch.orphaned or batch.id in self._desk.mine):
+            await self._desk.release(batch.id, "its process ended before anything was sent", UNSENT)
+        elif batch.status == DOUBTED and (batch.orphaned or batch.id in self._desk.mine):
             await self._look_up(batch)
         elif batch.status == RUNNING:
             await self._fetch(batch)
@@ -228,7 +98,7 @@ class Wave:
 
     async def _look_up(self, batch: BatchState) -> None:
         """Find out whether the service has a batch that is in doubt."""
-        service = self._service(batch.service)
+        service = self._desk.service(batch.service)
         try:
             remote = await service.find(batch.id, batch.created)
             if remote is None and now() >= batch.updated + service.facts.doubt_s:
@@ -240,23 +110,23 @@ class Wave:
                     return
         except Fault as fault:
             if fault.kind in ("auth", "credits"):
-                raise self._stopped(batch.service, fault) from fault
+                raise self._desk.stopped(batch.service, fault) from fault
             # It cannot be looked up now, perhaps never: past its time nothing comes of it.
             if now() > batch.created + service.facts.window_s:
-                await self._release(batch.id, f"in doubt until it expired: {fault.detail}", DOUBTED)
+                await self._desk.release(batch.id, f"in doubt until it expired: {fault.detail}", DOUBTED)
             return
         if remote is not None:
-            await self._change(batch.id, (DOUBTED,), status=RUNNING, remote=remote)
+            await self._desk.change(batch.id, (DOUBTED,), status=RUNNING, remote=remote)
 
     async def _not_taken(self, batch: BatchState) -> None:
-        await self._release(batch.id, "the service does not have it", DOUBTED)
+        await self._desk.release(batch.id, "the service does not have it", DOUBTED)
         self._untaken += 1
         if self._untaken >= TRIES:
             raise StopRun(f"{batch.service} has taken none of {TRIES} batches; nothing was spent on them, try later")
 
     async def _fetch(self, batch: BatchState) -> None:
         """Settle a batch that has ended."""
-        service = self._service(batch.service)
+        service = self._desk.service(batch.service)
         try:
             remote = await service.look(str(batch.remote))
             if not remote.ended:
@@ -265,7 +135,7 @@ class Wave:
         except Fault as fault:
             if fault.kind in PASSING:
                 return
-            raise self._stopped(batch.service, fault, f"batch {batch.id[:8]} ({batch.remote})") from fault
+            raise self._desk.stopped(batch.service, fault, f"batch {batch.id[:8]} ({batch.remote})") from fault
         self.calls.batches.discard(batch.id)
         self.calls.released(self.calls.waiting_in(batch.id))
         if whole and batch.file is not None:
@@ -279,46 +149,12 @@ class Wave:
             if fault.kind != "bad_request":  # Gone already.
                 raise
 
-    async def _release(self, tag: str, why: str, was: str) -> None:
-        if await asyncio.to_thread(stored.release, self.store, tag, why, was):
-            self.calls.released(self.calls.waiting_in(tag))
-            self.calls.batches.discard(tag)
-
-    async def _change(self, tag: str, was: tuple[str, ...], **changes: Any) -> bool:
-        return await asyncio.to_thread(stored.change, self.store, tag, was, **changes)
-
-    async def _patiently(self, make: Callable[[], Awaitable[T]]) -> T:
-        """What is made, tried again after what passes; only for what costs nothing."""
-        for n in range(1, TRIES + 1):
-            try:
-                return await make()
-            except Fault as fault:
-                if fault.kind not in PASSING or n == TRIES:
-                    raise
-                await asyncio.sleep(fault.retry_after or back_off(n))
-        raise AssertionError("the last try either returns or raises")
-
-    async def _pause(self, seconds: float) -> None:
-        """Wait, unless nothing is to be waited for any longer."""
-        over = time.monotonic() + seconds
-        while (left := over - time.monotonic()) > 0 and not self._stopping():
-            await asyncio.sleep(min(0.1, left))
-
     async def _stop_short(self, call: QueuedCall) -> None:
         """Nothing fits: say so."""
         target, purse, bound = call.request.target, self.calls.budget.purse, call.row.bound
         if purse is not None and bound:
             await asyncio.to_thread(wait_or_stop, self.store, Reservation(purse, bound), target)
-            await self._pause(1.0)
+            await self._desk.pause(1.0)
             return
         self.calls.budget.settle(await self.calls.budget.reserve(bound, target), 0.0)
         raise BudgetReached(f"the budget has no room for a call to {target}")
-
-    def _service(self, name: str) -> BatchService:
-        if name not in self._services:
-            self._services[name] = open_batches(name, self.calls.providers[name])
-        return self._services[name]
-
-    def _stopped(self, service: str, fault: Fault, what: str = "the batch") -> StopRun:
-        told = f"{service}, {what}: {fault.detail} ({fault.kind})"
-        return StopRun(f"{told}; the run stops here, and the same command goes on once this is mended")
