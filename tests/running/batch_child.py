@@ -17,7 +17,7 @@ LOADED = [
     "numpy",
     "PIL.Image",
 ]
-ENDS_S = 60.0
+ENDS_S = 240.0
 
 
 def forks() -> Any:

@@ -81,11 +81,7 @@ def test_kills_that_follow_each_other(place: Place) -> None:
 def test_kills_with_gemini(place: Place, inline: int) -> None:
     place.configure(inline_bytes=inline)
     # With files: begin, bytes, batch, looks, results; without: batch, looks.
-    points = (
-        [(3, "first"), (3, "last"), (2, "first"), (6, "first")]
-        if inline == 0
-        else [(1, "first"), (1, "last"), (3, "first")]
-    )
+    points = [(3, "first"), (3, "last"), (6, "first")] if inline == 0 else [(1, "first"), (1, "last")]
     try:
         for n, (at, takes) in enumerate(points):
             words = command(place, 400 + n + (inline > 0) * 50, judge=GEMINI)
