@@ -1,6 +1,7 @@
 """A chat request in Gemini's own words, and its reply in OpenAI's: batches take the one, everything else the other.
 
-https://ai.google.dev/gemini-api/docs/openai says which argument is which; read 2026-11-16.
+The names are those of Google's Python package google-genai 3.1. What an effort of reasoning stands for is not confirmed
+by a page of Google's.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Gemini's batches: requests in the call that makes the batch, or in a file beside it; results likewise.
 
-https://ai.google.dev/gemini-api/docs/batch-api and .../docs/files; read 2026-11-16.
+Requests, states and uploads are as Google's Python package google-genai 3.1 has them. How the lines of a file of results
+look is not confirmed by a page of Google's.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """OpenAI's batches: a file of requests, a batch made from it, a file of results and one of errors.
 
-https://developers.openai.com/api/docs/guides/batch and the reference of batches and files; read 2026-11-16.
+Requests and the batch object are as OpenAI's Python package 3.49 has them. How the lines of results and errors look, and
+the codes of calls that were not made, is not confirmed by a page of OpenAI's.
 """
 
 from __future__ import annotations
