@@ -1,6 +1,6 @@
 """Gemini's batches: requests in the call that makes the batch, or in a file beside it; results likewise.
 
-Requests, states and uploads are as Google's Python package google-genai 3.1 has them. How the lines of a file of results
+Requests, states and uploads are as Google's Python package google-genai 3.1 has them. How the lines of a result file
 look is not confirmed by a page of Google's.
 """
 

@@ -1,6 +1,6 @@
 """OpenAI's batches: a file of requests, a batch made from it, a file of results and one of errors.
 
-Requests and the batch object are as OpenAI's Python package 3.49 has them. How the lines of results and errors look, and
+Requests and the batch object are as OpenAI's Python package 3.49 has them. How lines of results and errors look, and
 the codes of calls that were not made, is not confirmed by a page of OpenAI's.
 """
 
