@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from tests.fakes.batches import BatchServer
 from tests.fakes.client import ChatServer, Server
 from tests.fakes.images_client import ImageServer
 from tests.fakes.studio import StudioServer
@@ -35,7 +36,12 @@ NOTES = (
     "arithmetic", "walk",
 )  # fmt: skip
 NOTE = re.compile(rf"<!-- ({'|'.join(NOTES)})(?:: (.+))? -->")
-STAND_INS: dict[str, type[Server]] = {"chat": ChatServer, "images": ImageServer, "studio": StudioServer}
+STAND_INS: dict[str, type[Server]] = {
+    "chat": ChatServer,
+    "images": ImageServer,
+    "studio": StudioServer,
+    "batches": BatchServer,
+}
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 SECONDS = 300
 

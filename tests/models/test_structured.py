@@ -211,7 +211,7 @@ def test_the_description_counts_in_what_a_call_can_cost(store: Store, monkeypatc
     """Services charge for it like for any other words."""
     bounds: list[float] = []
 
-    async def do(self: Calls, request: Any, perform: Any, *, bound: float, tokens: int) -> Any:
+    async def do(self: Calls, request: Any, perform: Any, *, bound: float, tokens: int, row: Any = None) -> Any:
         bounds.append(bound)
         raise Fault("refusal", "enough is seen")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..core.exam import Selection
+from ..running.batch import make_runner
 from ..running.progress import Progress
-from ..running.runner import Runner
 from ..running.setup import Asking
 from ..running.setup import make_plan as plan
 from ..store import DEFAULT, Store
@@ -51,11 +51,11 @@ def run(
         asking: Everything about the judges beyond their names; `judges` go before its own.
         watch: Called after every step.
         **how: ``strategies``, ``strategy_options``, ``seeds``, ``repeats``, ``concurrency``, ``retry_failed``,
-            ``draw``; see `plan` and `limner.running.plan.Plan`.
+            ``draw``, ``batch``; see `plan` and `limner.running.plan.Plan`.
     """
     with opened(store, create=True) as found:
         asking = asking or Asking()
         if judges:
             asking = replace(asking, judges=judges)
         made = plan(exam, found, data=data, painters=painters, asking=asking, selection=selection, **how)
-        return Runner(made, found, watch).run()
+        return make_runner(made, found, watch).run()

@@ -60,6 +60,17 @@ class Budget:
         self._flying += 1
         return bound
 
+    def fits(self, bound: float | None) -> bool:
+        """Whether it could be set aside at once."""
+        return self.limit is None or bound is None or self.spent + self.reserved + bound <= self.limit + EXACT
+
+    def hold(self, bound: float | None) -> float:
+        """Set aside what an earlier process has handed in, whether it fits or not; whoever gets it must `settle` it."""
+        if self.limit is not None:
+            self.reserved += bound or 0.0
+            self._flying += 1
+        return bound or 0.0
+
     def settle(self, bound: float, cost: float | None) -> None:
         """Give the reservation back and count the cost; an unknown one counts as its bound.
 

@@ -100,11 +100,18 @@ class Busy:
 
 
 @dataclass(frozen=True)
+class Submitted:
+    """A service has the call in a batch, whoever handed it in: its result is waited for, and it is not made again."""
+
+    batch: str
+
+
+@dataclass(frozen=True)
 class Short:
     """The call is free to be made, but the most it can cost does not fit into the purse now."""
 
 
-Claim = Claimed | Settled | Busy | Short
+Claim = Claimed | Settled | Busy | Submitted | Short
 LOOK = sa.select(calls).where(calls.c.key == sa.bindparam("key_"))
 SELECT = LOOK.with_for_update()
 
@@ -121,6 +128,7 @@ def claim(
     tried: Collection[str] = (),
     reservation: Reservation | None = None,
     asked: float | None = None,
+    batch: str | None = None,
 ) -> Callable[[sa.Connection], Claim]:
     """The operation that claims a call, or tells why it need not or cannot be made.
 
@@ -135,27 +143,15 @@ def claim(
         tried: Keys of calls that this very run has tried in vain.
         reservation: What the first attempt sets aside, in the same transaction.
         asked: Where several share one run: when it was asked for. Only lasting faults from before are tried again.
+        batch: The batch it is handed in with: then the call is the batch's, and no process's to take over.
     """
 
     exam, painter = current()
 
     def known(connection: sa.Connection, row: Any) -> Claim | None:
-        """What a call that stands in the journal is, unless it is to be made."""
-        if row.status == "done":
-            return settled(connection, row)
-        if row.status == "failed":
-            lasting = retry_failed and (asked is None or row.updated < asked)
-            again = lasting or row.fault in RETRIED_NEXT_RUN
-            shared = asked is not None and row.fault in OF_A_MACHINE and _owner(row) != owner
-            if not again or request.key in tried or not (shared or _is_earlier(row, since, at)):
-                return settled(connection, row)
-        if row.status == "claimed":
-            if row.token == token:
-                # Committed before, though the connection was lost and nobody heard of it.
-                return Claimed(token, row.tries, row.progress)
-            if row.lease_until > at and not _owner(row).is_dead_here():
-                return Busy()
-        return None
+        return known_claim(
+            connection, row, token, at, retry_failed=retry_failed, since=since, tried=tried, owner=owner, asked=asked
+        )
 
     def take(connection: sa.Connection) -> tuple[Claim, bool]:
         """The claim, and whether it is made now."""
@@ -163,6 +159,8 @@ def claim(
             "status": "claimed", "host": owner.host, "pid": owner.pid, "process_start": owner.start,
             "token": token, "lease_until": at + LEASE_S, "tries": 0, "updated": at,
         }  # fmt: skip
+        if batch is not None:
+            ours |= {"status": "submitted", "lease_until": None, "batch": batch}
         fresh = {
             "key": request.key, "kind": request.kind, "target": request.target,
             "request": without_secrets({"body": request.body, "repeat": request.repeat, "round": request.round}),
@@ -204,6 +202,36 @@ def lost_attempt(call: Mapping[str, Any], at: float) -> dict[str, Any]:
     lost = {"call": call["key"], "n": call["tries"] + 1, "started": call["updated"]}
     why = {"fault": "interrupted", "detail": f"process {call['pid']} on {call['host']} ended during the call"}
     return lost | {"seconds": max(0.0, at - call["updated"])} | why
+
+
+def known_claim(
+    connection: sa.Connection,
+    row: Any,
+    token: str | None,
+    at: float,
+    *,
+    retry_failed: bool,
+    since: float,
+    tried: Collection[str] = (),
+    owner: Owner | None = None,
+    asked: float | None = None,
+) -> Claim | None:
+    """What a call that stands in the journal is, unless it is to be made; see `claim`."""
+    if row.status == "done":
+        return settled(connection, row)
+    if row.status == "failed":
+        lasting = retry_failed and (asked is None or row.updated < asked)
+        again = lasting or row.fault in RETRIED_NEXT_RUN
+        shared = asked is not None and row.fault in OF_A_MACHINE and _owner(row) != owner
+        if not again or row.key in tried or not (shared or _is_earlier(row, since, at)):
+            return settled(connection, row)
+    if row.status in ("claimed", "submitted") and row.token == token:
+        # Committed before, though the connection was lost and nobody heard of it.
+        return Claimed(row.token, row.tries, row.progress)
+    if row.status == "submitted":
+        return Submitted(str(row.batch))
+    alive = row.status == "claimed" and row.lease_until > at
+    return Busy() if alive and not _owner(row).is_dead_here() else None
 
 
 def _is_earlier(row: Any, since: float, at: float) -> bool:

@@ -21,9 +21,10 @@ from ..store import Store, now
 from ..store.schema import attempts, calls
 from ..store.trouble import changed
 from .budget import Budget
-from .claims import LEASE_S, Busy, Claimed, Settled, Short, claim, entry, this_process
+from .claims import LEASE_S, Claim, Claimed, Settled, Short, Submitted, claim, entry, this_process
 from .keys import Request
 from .purse import wait_or_stop
+from .queued import BatchRow, in_batch
 from .rate_limit import Limits, RateLimit
 from .reservations import Reservation
 from .tally import BUDGET, RETRY, Tally, Waits, current_account
@@ -111,7 +112,7 @@ class Calls:
         )
         self._limits = limits or {}
         self._rate_limits: dict[str, RateLimit] = {}
-        self._owner = this_process()
+        self.owner = self._owner = this_process()
         self._flying: dict[str, asyncio.Task[Outcome]] = {}
         self._held: dict[str, str] = {}
         self._tried: set[str] = set()
@@ -127,7 +128,15 @@ class Calls:
         if self._beat is not None:
             self._beat.cancel()
 
-    async def do(self, request: Request, perform: Perform, *, bound: float | None = 0.0, tokens: int = 0) -> Outcome:
+    async def do(
+        self,
+        request: Request,
+        perform: Perform,
+        *,
+        bound: float | None = 0.0,
+        tokens: int = 0,
+        row: BatchRow | None = None,
+    ) -> Outcome:
         """The stored outcome where there is one; otherwise claim, try, store and return it.
 
         Args:
@@ -135,18 +144,21 @@ class Calls:
             perform: Makes one attempt.
             bound: The most one attempt can cost, in dollars; None when nobody knows.
             tokens: About how many tokens it takes, for services that limit them.
+            row: How it goes with a batch, where it can; see `limner.calls.batch_calls`.
 
         Raises:
             Fault: The call failed, now or (unless it is to be tried again) earlier.
         """
         task = self._flying.get(request.key)
         if task is None:
-            task = asyncio.create_task(self._do(request, perform, bound, tokens))
+            task = asyncio.create_task(self._do(request, perform, bound, tokens, row))
             self._flying[request.key] = task
             task.add_done_callback(lambda _: self._flying.pop(request.key, None))
         return await asyncio.shield(task)
 
-    async def _do(self, request: Request, perform: Perform, bound: float | None, tokens: int) -> Outcome:
+    async def _do(
+        self, request: Request, perform: Perform, bound: float | None, tokens: int, row: BatchRow | None = None
+    ) -> Outcome:
         pause, purse = 0.05, self.budget.purse
         reservation = Reservation(purse, bound) if purse is not None and bound else None
         while True:
@@ -155,6 +167,8 @@ class Calls:
                 held = await self._claim(request, reservation)
                 if isinstance(held, Settled):
                     return self._known(request, held)
+                if isinstance(held, Submitted):
+                    raise Fault("interrupted", in_batch(held.batch), calls=(request.key,))
                 if isinstance(held, Claimed):
                     self._held[request.key] = held.token
                     try:
@@ -170,7 +184,7 @@ class Calls:
             await asyncio.sleep(pause)
             pause = min(1.0, pause * 1.5)
 
-    async def _claim(self, request: Request, reservation: Reservation | None) -> Claimed | Settled | Busy | Short:
+    async def _claim(self, request: Request, reservation: Reservation | None) -> Claim:
         token = secrets.token_hex(16)
         how: dict[str, Any] = {"retry_failed": self.retry_failed, "since": self.since, "tried": self._tried}
         how |= {"reservation": reservation, "asked": self.asked}

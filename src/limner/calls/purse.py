@@ -139,27 +139,34 @@ def wait_or_stop(store: Store, reservation: Reservation, target: str) -> None:
     mine = purses.c.name == reservation.purse
     with store.reading() as connection:
         row = connection.execute(sa.select(purses).where(mine)).one()
-        lost = sum(bound for _, bound, alive in _flying(connection, row.name) if not alive)
+        held = {"processes that ended in flight": 0.0, "calls in batches": 0.0}
+        for _, bound, alive, batched in _flying(connection, row.name):
+            held["calls in batches"] += bound if batched else 0.0
+            held["processes that ended in flight"] += 0.0 if alive else bound
+    lost = sum(held.values())
     if row.spent + lost + reservation.bound <= row.budget + EXACT:
         return
     left = max(0.0, row.budget - row.spent - lost)
-    gone = f" and ${lost:.4f} held for processes that ended in flight" if lost else ""
+    gone = "".join(f" and ${amount:.4f} held for {whom}" for whom, amount in held.items() if amount)
     raise BudgetReached(
         f"purse {row.name!r} reached: ${row.spent:.4f} of ${row.budget:g} spent{gone}, and a call to {target} may cost "
         f"${reservation.bound:.4f} where ${left:.4f} is left; raise it with --budget DOLLARS --change-purse to go on"
     )
 
 
-def _flying(connection: sa.Connection, purse: str) -> Iterable[tuple[Owner, float, bool]]:
-    """What is set aside: by whom, how much, and whether that process may yet settle it."""
+def _flying(connection: sa.Connection, purse: str) -> Iterable[tuple[Owner, float, bool, bool]]:
+    """What is set aside: by whom, how much, whether it may yet be settled, and whether a batch has it."""
     whose = (calls.c.key == reservations.c.call) & (calls.c.token == reservations.c.token)
-    query = sa.select(reservations, calls.c.lease_until).select_from(reservations.join(calls, whose, isouter=True))
+    joined = reservations.join(calls, whose, isouter=True)
+    query = sa.select(reservations, calls.c.lease_until, calls.c.status).select_from(joined)
     at, dead = now(), dict[Owner, bool]()
     for row in connection.execute(query.where(reservations.c.purse == purse, reservations.c.counted.is_(None))):
         owner = Owner(row.host, row.pid, row.process_start)
         if owner not in dead:
             dead[owner] = owner.is_dead_here()
-        yield owner, row.bound, not dead[owner] and (row.lease_until or 0.0) > at
+        # What stands in a batch is settled by whoever fetches its result, whether or not this process lives.
+        batched = row.status == "submitted"
+        yield owner, row.bound, batched or (not dead[owner] and (row.lease_until or 0.0) > at), batched
 
 
 def _state(connection: sa.Connection, row: Any) -> PurseState:
@@ -174,9 +181,9 @@ def _state(connection: sa.Connection, row: Any) -> PurseState:
     )
     sums = {Owner(*found[:3]): found[3:] for found in connection.execute(query)}
     held, lost, alive = dict[Owner, float](), 0.0, set[Owner]()
-    for owner, bound, living in _flying(connection, row.name):
+    for owner, bound, living, batched in _flying(connection, row.name):
         held[owner] = held.get(owner, 0.0) + bound
-        alive |= {owner} if living else set()
+        alive |= {owner} if living and not batched else set()
         lost += 0.0 if living else bound
     by = [
         Holder(

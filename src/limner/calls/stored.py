@@ -9,6 +9,7 @@ from ..store.schema import calls
 from .claims import settled
 from .journal import Calls, Outcome, Perform
 from .keys import Request
+from .queued import BatchRow
 
 
 class NotAsked(Exception):
@@ -18,7 +19,15 @@ class NotAsked(Exception):
 class StoredCalls(Calls):
     """For estimates: gives stored outcomes and makes no call."""
 
-    async def do(self, request: Request, perform: Perform, *, bound: float | None = 0.0, tokens: int = 0) -> Outcome:
+    async def do(
+        self,
+        request: Request,
+        perform: Perform,
+        *,
+        bound: float | None = 0.0,
+        tokens: int = 0,
+        row: BatchRow | None = None,
+    ) -> Outcome:
         """The stored outcome.
 
         Raises:
@@ -26,9 +35,9 @@ class StoredCalls(Calls):
             Fault: The call failed for good.
         """
         with self.store.reading() as connection:
-            row = connection.execute(sa.select(calls).where(calls.c.key == request.key)).one_or_none()
-            if row is None or row.status not in ("done", "failed"):
+            found = connection.execute(sa.select(calls).where(calls.c.key == request.key)).one_or_none()
+            if found is None or found.status not in ("done", "failed"):
                 raise NotAsked
-            if row.status == "failed" and (self.retry_failed or row.fault in RETRIED_NEXT_RUN):
+            if found.status == "failed" and (self.retry_failed or found.fault in RETRIED_NEXT_RUN):
                 raise NotAsked
-            return self._known(request, settled(connection, row))
+            return self._known(request, settled(connection, found))

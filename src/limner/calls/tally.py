@@ -65,6 +65,10 @@ class Waits:
         finally:
             self._counts[reason] -= 1
 
+    def count(self, reason: str, calls: int) -> None:
+        """So many calls wait for this now."""
+        self._counts[reason] = calls
+
     @property
     def now(self) -> dict[str, int]:
         """What calls wait for at this moment, and how many of them."""

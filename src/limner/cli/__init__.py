@@ -44,6 +44,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Cost": {
         "estimate": "Say what a run would still cost.",
         "spend": "Say what was spent, by painter, judge and exam.",
+        "batches": "Show the batches that services have, or cancel one.",
     },
     "Models": {
         "models": "Show what is known of models: dates, prices, successors; refresh it.",

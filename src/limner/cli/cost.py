@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from . import options, running
+from .say import say
 
 
 @click.command("estimate")
@@ -23,6 +24,7 @@ from . import options, running
 @running.first_seed
 @running.repeats
 @running.retry_failed
+@click.option("--batch", is_flag=True, help="What it would cost with --batch.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
     """Say what `limner run` with the same options would still cost; what is already stored costs nothing.
@@ -41,7 +43,7 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
         raise UsageError("name a painter with --painter, or a judge with --judge")
     place = open_or_empty(given["store"]) if draw else open_store(given["store"])
     with place as store:
-        plan = running.make_plan(exam, store, given, asking, draw)
+        plan = running.make_plan(exam, store, given, asking, draw, batch=given["batch"])
         running.tell_models(plan, asking)
         running.tell_older(plan, store)
         found = estimate(plan, store, settings.load())
@@ -85,3 +87,28 @@ def spend_command(by: tuple[str, ...], purse: str | None, store: str, as_json: b
         lambda: [spend_table(store, by, rows)],
         body=lambda: [row.to_json() for row in rows],
     )
+
+
+@click.command("batches")
+@click.option("--all", "every", is_flag=True, help="Also those that have ended.")
+@click.option("--cancel", metavar="ID", help="Ask the service to stop this one; what it has answered is paid for.")
+@options.store
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def batches_command(every: bool, cancel: str | None, store: str, as_json: bool) -> None:
+    """Show the batches that services have: calls handed in with --batch, and the price set aside for them.
+
+    Their results are fetched by the command that handed them in: run it again.
+    """
+    from ..calls.batches import read_batches
+    from ..core import settings
+    from ..running.batch_desk import cancel_batch
+    from ..store.open import open_store
+    from ..tables.costs import batches_table
+    from ..tables.render import show
+
+    with open_store(store) as opened:
+        if cancel is not None:
+            say(cancel_batch(opened, cancel, settings.load()), err=True)
+        found = read_batches(opened, only_open=not every)
+    how = "json" if as_json else "text"
+    show(how, lambda: [batches_table(store, found)], body=lambda: [one.to_json() for one in found])

@@ -31,6 +31,7 @@ from .work import work_command as work_command
 @running.repeats
 @running.how
 @running.many
+@running.batch
 def run_command(exam: str, **given: Any) -> None:
     """Draw what is missing, mark what is unmarked, show the scores. Run it again to resume.
 
@@ -53,6 +54,7 @@ def run_command(exam: str, **given: Any) -> None:
 @running.first_seed
 @running.how
 @running.many
+@running.batch
 def draw_command(exam: str, **given: Any) -> None:
     """Draw what is missing, without marking. Run it again to resume."""
     sys.exit(running.carry_out(exam, given, draw=True))
@@ -69,6 +71,7 @@ def draw_command(exam: str, **given: Any) -> None:
 @running.repeats
 @running.how
 @running.many
+@running.batch
 def mark_command(exam: str, **given: Any) -> None:
     """Mark stored drawings. Needs only the store; --data is not read. Run it again to resume."""
     sys.exit(running.carry_out(exam, given, draw=False))

@@ -46,6 +46,16 @@ many = options.together(
         "`limner merge` brings the stores together.",
     ),
 )  # fmt: skip
+batch = options.together(
+    click.option(
+        "--batch", is_flag=True,
+        help="Hand calls in as batches, at half the price and within a day; run the same command again to fetch them.",
+    ),
+    click.option(
+        "--batch-wait", type=click.FloatRange(0), metavar="HOURS",
+        help="Wait at most so long for batches, 0 not at all; without end by default.",
+    ),
+)  # fmt: skip
 first_seed = click.option("--seed", type=int, metavar="N", help="Seed of the first drawing; 0, or the preset's.")
 seeds = click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="Drawings per question.")
 repeats = click.option("--repeats", default=1, show_default=True, type=click.IntRange(1), help="Markings per drawing.")
@@ -55,37 +65,45 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     """Plan and run; returns the exit code."""
     from .. import api
     from ..core.errors import UsageError
-    from ..running.runner import Runner
+    from ..running.batch import make_runner
     from ..running.setup import usual_reading
     from ..store.open import open_or_empty, open_store, store_exists
 
     asking = options.make_asking(given)
     if draw and not given["painters"] and not given.get("strategies"):
         raise UsageError("name a painter with --painter, such as folder/PATH or control/reference")
+    if given["batch_wait"] is not None and not given["batch"]:
+        raise UsageError("--batch-wait: add --batch")
     if "judges" in given and not asking.judges and not asking.preset:
         raise UsageError("name a judge with --judge, such as ocr or openai/gpt-6-sol, or a --preset")
 
     if given["queue"]:
+        if given["batch"]:
+            raise UsageError(
+                "--batch: not with --queue; the service does the work of a batch, so run it from one machine"
+            )
         from .work import queue
 
         return queue(exam, given, asking, draw)
     shard = make_shard(given)
 
     def make(store: Store) -> Plan:
-        how = {name: given[name] for name in ("concurrency", "budget", "purse", "change_purse")}
+        how = {name: given[name] for name in ("concurrency", "budget", "purse", "change_purse", "batch")}
+        hours = given["batch_wait"]
+        how["batch_wait"] = None if hours is None else hours * 3600
         return make_plan(exam, store, given, asking, draw, shard=shard, **how)
 
     if draw and not given["dry_run"] and not store_exists(given["store"]):
         # A mistake in the words or the data must not leave an empty store behind.
         with open_or_empty(given["store"]) as empty:
-            Runner(make(empty), empty).check()
+            make_runner(make(empty), empty).check()
     place = open_or_empty(given["store"]) if draw and given["dry_run"] else open_store(given["store"], create=draw)
     with place as store:
         plan = make(store)
         _tell(plan, asking)
         tell_models(plan, asking)
         tell_older(plan, store)
-        runner = Runner(plan, store)
+        runner = make_runner(plan, store)
         if given["dry_run"]:
             to_draw, to_mark = runner.backlog.counts()
             counts = {"drawings": to_draw, "markings": to_mark, "questions": len(plan.exam.questions)}
@@ -95,7 +113,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             runner.watch = watch
             progress = runner.run()
         close(given, progress)
-        if plan.judges and not given["as_json"] and not progress.interrupted:
+        if plan.judges and not given["as_json"] and not progress.interrupted and not progress.submitted:
             from ..core.exam import Selection
             from ..tables.render import show
             from ..tables.scores import standing_tables
@@ -116,7 +134,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             show("text", lambda: standing_tables(found, plan.exam.kind))
     if progress.interrupted:
         return 130
-    return 3 if progress.failed else 0
+    return 3 if progress.failed or progress.submitted else 0
 
 
 def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, draw: bool, **how: Any) -> Plan:
@@ -244,6 +262,8 @@ def close(given: dict[str, Any], progress: Progress) -> None:
         "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced, "doubted_calls": progress.doubted,
         "interrupted": progress.interrupted, "store": hidden(str(given["store"])),
     }  # fmt: skip
+    if given.get("batch"):
+        body["submitted"] = progress.submitted
     if given["as_json"]:
         say(json.dumps(body))
         return
@@ -251,5 +271,8 @@ def close(given: dict[str, Any], progress: Progress) -> None:
         say(f"failed: {detail}", err=True)
     if progress.failed > len(progress.details):
         say(f"… and {progress.failed - len(progress.details)} more failures", err=True)
+    if progress.submitted:
+        which = "1 call stands" if progress.submitted == 1 else f"{progress.submitted} calls stand"
+        say(f"{which} in batches: the same command fetches what comes; `limner batches` shows them", err=True)
     if progress.interrupted:
         say("interrupted; run the same command again to go on", err=True)

@@ -33,6 +33,7 @@ class ModelFacts(StrictModel):
         max_output_tokens: The most it writes in one reply, where no argument limits it.
         image_tokens: The most one picture is counted as.
         image_input_price: Dollars per million tokens of pictures sent to an image model, where not `input_price`.
+        batch_share: The part of the price that a call in a batch costs, where that is not what its service says.
     """
 
     maker: str | None = None
@@ -47,6 +48,7 @@ class ModelFacts(StrictModel):
     max_output_tokens: int | None = Field(default=None, gt=0)
     image_tokens: int = Field(default=3000, ge=0)
     image_input_price: float | None = Field(default=None, ge=0)
+    batch_share: float | None = Field(default=None, gt=0, le=1)
     priced_on: str | None = None
     source: str | None = None
 

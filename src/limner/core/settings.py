@@ -21,6 +21,7 @@ from .wire import EditForm, WireFormat
 
 __all__ = [
     "OWN",
+    "BatchFacts",
     "Measures",
     "ModelFacts",
     "PainterFacts",
@@ -41,6 +42,32 @@ DECLARED = {False: "declared", True: "declared-jobs"}
 """The ``image_shape`` of services that ``[painters.NAME]`` describes, by whether they hand out jobs."""
 
 
+class BatchFacts(StrictModel):
+    """What a service says of its batches: calls that are handed in together and come back within a day, for less.
+
+    Attributes:
+        shape: Whose wire format it is.
+        share: The part of the usual price that a call in a batch costs.
+        calls: How many calls one batch takes.
+        bytes: How many bytes its file may have.
+        inline_bytes: Up to so many bytes go without a file, where the service takes them so.
+        window_s: Within so many seconds a batch is answered or expires.
+        poll_s: Seconds before it is asked after for the first time; then less and less often.
+        doubt_s: Seconds after which a batch that was taken is sure to stand in the service's list.
+    """
+
+    shape: Literal["openai", "gemini"]
+    share: float = Field(gt=0, le=1)
+    calls: int = Field(gt=0)
+    bytes: int = Field(gt=0)
+    inline_bytes: int = Field(default=0, ge=0)
+    window_s: float = Field(default=86_400.0, gt=0)
+    poll_s: float = Field(default=10.0, gt=0)
+    doubt_s: float = Field(default=60.0, ge=0)
+    priced_on: str | None = None
+    source: str | None = None
+
+
 class Provider(StrictModel):
     """A service that answers chat requests, draws, or both.
 
@@ -55,6 +82,7 @@ class Provider(StrictModel):
         link_hosts: Hosts that links to finished images may lead to, beside the service's own; ``*.name`` for all
             below a name.
         poll_hosts: Hosts a job may be asked after at, beside the service's own; they get the key.
+        batch: What it says of its batches, where it has some.
     """
 
     base_url: str = Field(pattern=r"^https?://\S+$")
@@ -73,6 +101,7 @@ class Provider(StrictModel):
     tokens_per_minute: float | None = Field(default=None, gt=0)
     link_hosts: tuple[str, ...] = ()
     poll_hosts: tuple[str, ...] = ()
+    batch: BatchFacts | None = None
 
     def model_post_init(self, _context: Any) -> None:
         """Wherever a key comes from, it is to be told to nobody."""
@@ -202,6 +231,14 @@ class Settings(StrictModel):
             return None
         dearer = 0.0 if facts.image_input_price is None else facts.image_input_price - facts.input_price
         return (tokens_in * facts.input_price + of_pictures * dearer + tokens_out * facts.output_price) / 1e6
+
+    def batch_share(self, target: str) -> float | None:
+        """The part of the usual price that a call in a batch costs; None where its service has no batches."""
+        provider = self.providers.get(target.partition("/")[0])
+        if provider is None or provider.batch is None:
+            return None
+        own = self.models.get(target, ModelFacts()).batch_share
+        return provider.batch.share if own is None else own
 
 
 def load(own: Path | None = None) -> Settings:

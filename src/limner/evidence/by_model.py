@@ -53,6 +53,11 @@ class ModelProbe(ABC):
         self._model = model
 
     @property
+    def model(self) -> ChatModel | ReplayModel:
+        """Whom it asks."""
+        return self._model
+
+    @property
     def name(self) -> str:
         """The model with its arguments, and the wording it is asked in."""
         args = "".join(f" {key}={value}" for key, value in sorted(self._model.settings.get("args", {}).items()))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..calls import Calls, Fault
+from ..calls.queued import in_turn
 from ..core.asks import Ask, Text, Variant
 from ..core.errors import Lacking
 from ..core.exam import Question
@@ -80,6 +82,11 @@ class ModelJudge:
         """Its mind, for asks that are not the exam's."""
         return self._model
 
+    @property
+    def reader(self) -> OcrProbe | None:
+        """What reads a drawing's text for it, where it needs that."""
+        return self._probe if self._reads_text else None
+
     async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
         """Every ask in turn; see `limner.judges.base.Judge`."""
         return await self._mark(subject, calls)
@@ -100,7 +107,7 @@ class ModelJudge:
             asks = self._protocol.asks(subject.question, subject.image, evidence, self._variant)
             if not seen:
                 asks = [replace(ask, shown=tuple(p for p in ask.shown if isinstance(p, Text))) for ask in asks]
-            answers = [await self._ask(ask, subject, calls, replies, costs) for ask in asks]
+            answers = await in_turn(partial(self._ask, ask, subject, calls, replies, costs) for ask in asks)
         except Lacking as error:
             raise Fault("missing", str(error)) from error
         cost = None if None in costs else sum(c for c in costs if c is not None)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ..calls import Calls, Fault
+from ..calls.queued import in_turn
 from ..core.asks import Reply
 from ..core.errors import UsageError
 from ..core.marks import Mark
@@ -48,17 +50,20 @@ class Panel:
         """The members' marks as one; a member that fails fails the panel, which is no panel without it."""
         given: dict[str, Sequence[Mark]] = {}
         costs: list[float | None] = []
-        for member in self.members:
-            try:
-                found = await member.mark(subject, calls)
-            except Fault as fault:
-                raise Fault(fault.kind, f"{member.name}: {fault.detail}", calls=fault.calls, cost=fault.cost) from fault
+        results = await in_turn(partial(self._marked_by, member, subject, calls) for member in self.members)
+        for member, found in zip(self.members, results, strict=True):
             marks = found.marks if found.marks is not None else self._read(found, subject, calls)
             given[_apart(member.name, given)] = marks
             costs.append(found.cost)
         criteria = [criterion.id for criterion in self._protocol.criteria(subject.question)]
         together = combined(given, self._facts.rule, self._weights, criteria)
         return JudgeResult((), tuple(together), None if None in costs else sum(cost or 0.0 for cost in costs))
+
+    async def _marked_by(self, member: Judge, subject: Subject, calls: Calls) -> JudgeResult:
+        try:
+            return await member.mark(subject, calls)
+        except Fault as fault:
+            raise Fault(fault.kind, f"{member.name}: {fault.detail}", calls=fault.calls, cost=fault.cost) from fault
 
     def _read(self, found: JudgeResult, subject: Subject, calls: Calls) -> list[Mark]:
         texts = load_replies(calls.store, [key for _, key in found.replies])

@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..calls import Attempt, Bill, Calls, Fault, Kind, Outcome, Request, Result, bill
+from ..calls.queued import BatchLane, BatchRow
 from ..calls.usage import Incredible, billed_cost, told_tokens, told_usage
 from ..core.asks import Part, Picture, Text
 from ..core.faults import picture_faults
 from ..core.images import PreparedImage, Preparer
 from ..core.settings import ModelFacts, Settings
+from ..transport.batches import CHAT_ENDPOINT, GEMINI_ENDPOINT, no_batches
 from ..transport.http import TEXT_REPLY_BYTES, exchange
-from ..transport.kinds import kind_of
+from ..transport.kinds import error_message, kind_of
 from .base import Context
+from .gemini_chat import from_gemini, to_gemini, unsayable
 
 LIMITS = ("max_completion_tokens", "max_tokens")
 """Arguments that limit a reply's length."""
@@ -84,7 +87,39 @@ class ChatModel:
             return await self._send(messages, extra, bound)
 
         request = Request("chat", self.name, body, context.repeat, context.round)
-        return await calls.do(request, perform, bound=bound, tokens=sent)
+        row = self._row(messages, extra, bound)
+        return await calls.do(request, perform, bound=bound, tokens=sent, row=row)
+
+    def unbatched(self) -> str | None:
+        """Why its calls cannot go with a batch, or None; one without key and price is asked at once."""
+        if self.provider.batch is None:
+            paid = self.provider.key_env is not None or self.price(1, 1)
+            return no_batches(self.name) if paid else None
+        return unsayable(self.name, self._args) if self.provider.batch.shape == "gemini" else None
+
+    def _row(self, messages: list[dict[str, Any]], extra: dict[str, Any], bound: float | None) -> BatchRow | None:
+        """How a request goes with a batch; None where it goes with none."""
+        share = self._prices.batch_share(self.name)
+        if share is None or self.provider.batch is None:
+            return None
+        gemini = self.provider.batch.shape == "gemini"
+        most = None if bound is None else bound * share
+
+        async def line() -> tuple[dict[str, Any], dict[str, Any]]:
+            wire, sizes = await self._wired(messages)
+            body = self.request(wire, extra)[2]
+            return (to_gemini(body) if gemini else body), {"images": sizes}
+
+        async def read(reply: dict[str, Any], kept: dict[str, Any]) -> Result:
+            raw = without_nothing(from_gemini(reply) if gemini else reply)
+            return self._read(raw, kept.get("images", []), most, share)
+
+        def fault(status: int, body: dict[str, Any]) -> Fault:
+            return Fault(self.kind(status, body), f"{status}: {error_message(body)}", result=body)
+
+        endpoint = GEMINI_ENDPOINT if gemini else CHAT_ENDPOINT
+        lane = BatchLane(self.name.partition("/")[0], endpoint, self._model)
+        return BatchRow(lane, self.provider, line, read, fault, most)
 
     def _most_tokens(self, messages: list[dict[str, Any]]) -> tuple[int, int | None]:
         """The most tokens the messages can be counted as, and the most the reply can have."""
@@ -99,15 +134,29 @@ class ChatModel:
         return sent, limit * replies if known else None
 
     async def _send(self, messages: list[dict[str, Any]], extra: dict[str, Any], bound: float | None) -> Result:
-        sizes: list[dict[str, Any]] = []
-        wire = [{"role": m["role"], "content": [await self._wire(p, sizes) for p in m["content"]]} for m in messages]
+        wire, sizes = await self._wired(messages)
         url, head, body = self.request(wire, extra)
         how: dict[str, Any] = {"timeout": self.provider.timeout_s, "most": TEXT_REPLY_BYTES, "kinds": self.kind}
         raw = without_nothing(await exchange("POST", url, headers=head, body=body, **how))
+        return self._read(raw, sizes, bound)
+
+    async def _wired(self, messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Messages as they are sent, and the sizes of their pictures."""
+        sizes: list[dict[str, Any]] = []
+        wire = [{"role": m["role"], "content": [await self._wire(p, sizes) for p in m["content"]]} for m in messages]
+        return wire, sizes
+
+    def _read(self, raw: dict[str, Any], sizes: list[dict[str, Any]], bound: float | None, share: float = 1) -> Result:
+        """What a reply says, at this share of the price list's price."""
         try:
-            return self.result(raw, sizes, bill(lambda: self.told_price(raw), bound))
+            return self.result(raw, sizes, bill(lambda: self._shared_price(raw, share), bound))
         except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise Fault("server", f"the reply does not fit the API: {raw}"[:500], cost=None, result=raw) from error
+
+    def _shared_price(self, raw: Mapping[str, Any], share: float) -> float | None:
+        price = self.told_price(raw)
+        # An amount that the service tells is what it is.
+        return price if price is None or billed_cost(told_usage(raw)) is not None else price * share
 
     def request(
         self, messages: list[dict[str, Any]], extra: Mapping[str, Any]

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..calls import PASSING, Attempt, Bill, Calls, Fault, Request, Result, bill
+from ..calls.queued import BatchLane, BatchRow
 from ..calls.usage import told_dollars, told_tokens
 from ..core.addresses import join_path
 from ..core.errors import UsageError
@@ -21,6 +22,8 @@ from ..core.registry import Registry
 from ..core.settings import ModelFacts, PainterFacts, Settings
 from ..store import Blobs
 from ..store.records import PROMPT_CUT
+from ..transport.batches import no_batches
+from ..transport.kinds import error_message, kind_of
 from ..transport.links import fetch
 from .base import Aspect, Painting, PaintRequest, refuse_pictures
 from .image_data import decode_base64
@@ -44,6 +47,7 @@ class ServiceImage:
         upstream_cost: Dollars that come on top of the cost.
         counted: Whether an earlier try has counted what the image cost.
         edited: Whether it was made from pictures.
+        share: The part of the price list's price that it costs.
     """
 
     image: bytes
@@ -57,6 +61,7 @@ class ServiceImage:
     edited: bool = False
     thought_tokens: Any = None
     upstream_cost: Any = None
+    share: float = 1.0
 
 
 class ApiPainter(ABC):
@@ -232,11 +237,53 @@ class ApiPainter(ABC):
                 raise
 
         bound = self._bound(len(request.images))
-        make = partial(calls.do, call, perform, bound=bound)
+        make = partial(calls.do, call, perform, bound=bound, row=self._row(body, bool(request.images), bound))
         outcome, data = await kept_image(make, calls, self._blobs, self.refetch)
         sent = outcome.payload.get("prompt") or request.prompt
         price = outcome.payload.get("price", outcome.cost)
         return Painting(data, sent, (outcome.key,), price, {"body": body} | cut)
+
+    def unbatched(self) -> str | None:
+        """Why its calls cannot go with a batch, or None; one without key and price is asked at once."""
+        batched = self.provider.batch is not None and self.batch_endpoint(edits=False) is not None
+        paid = self.provider.key_env is not None or self.bound
+        return no_batches(self.target) if paid and not batched else None
+
+    def batch_endpoint(self, *, edits: bool) -> str | None:
+        """What a batch is asked to do with its calls; None for a wire format that has no batches."""
+        return None
+
+    async def batch_body(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The body as a batch has it: JSON alone, pictures by their bytes."""
+        raise NotImplementedError
+
+    async def batch_read(self, reply: dict[str, Any], drawn: ServiceImage) -> ServiceImage:
+        """The image in a reply that came with a batch.
+
+        Raises:
+            Fault: There is none, by why.
+        """
+        raise NotImplementedError
+
+    def batch_fault(self, status: int, body: dict[str, Any]) -> Fault:
+        """The fault behind the error of one call of a batch."""
+        return Fault(kind_of(status, body), f"{status}: {error_message(body)}", result=body)
+
+    def _row(self, body: dict[str, Any], edits: bool, bound: float | None) -> BatchRow | None:
+        """How a request goes with a batch; None where it goes with none."""
+        share, endpoint = self._settings.batch_share(self.target), self.batch_endpoint(edits=edits)
+        if share is None or endpoint is None:
+            return None
+
+        async def line() -> tuple[dict[str, Any], dict[str, Any]]:
+            return await self.batch_body(body), {}
+
+        async def read(reply: dict[str, Any], _kept: dict[str, Any]) -> Result:
+            return await self._keep(await self.batch_read(reply, ServiceImage(b"", edited=edits, share=share)))
+
+        lane = BatchLane(self.target.partition("/")[0], endpoint, self.model)
+        most = None if bound is None else bound * share
+        return BatchRow(lane, self.provider, line, read, self.batch_fault, most)
 
     async def refetch(self, payload: Mapping[str, Any]) -> bytes | None:
         """An image once more, by what is stored of the service's reply, where that costs nothing; else None.
@@ -317,12 +364,13 @@ class ApiPainter(ABC):
         if cost is not None:
             return cost + (upstream or 0.0)
         if drew and drawn.edited and self.facts.edit_price is not None:
-            return self.facts.edit_price
+            return self.facts.edit_price * drawn.share
         if drew and self.facts.image_price is not None:
-            return self.facts.image_price
+            return self.facts.image_price * drawn.share
         if sent is None or written is None:
             return None
-        return self._settings.price(self.target, sent, written + (thought or 0), of_pictures=pictures or 0)
+        price = self._settings.price(self.target, sent, written + (thought or 0), of_pictures=pictures or 0)
+        return None if price is None else price * drawn.share
 
 
 def wanted_options(options: Mapping[str, Any], known: frozenset[str], spec: str) -> dict[str, Any]:

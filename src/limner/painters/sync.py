@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..calls import Attempt, Fault, Kind
@@ -78,19 +79,38 @@ class OneReplyPainter(ApiPainter):
         kept = progress.get("reply")
         reply = kept or await self.ask(body)
         raw = without_image_data(reply)
-        try:
-            # An earlier try that asked for the image and lost its link has counted what it cost.
-            where, drawn = self.read(reply, ServiceImage(b"", raw, counted=bool(progress.get("counted"))))
-            linked = where.startswith(LINK)
-        except (AttributeError, LookupError, TypeError) as error:
-            detail = f"the reply does not fit the API: {type(error).__name__}: {error}"[:300]
-            raise Fault("server", detail, cost=None, result=raw) from error
+        # An earlier try that asked for the image and lost its link has counted what it cost.
+        where, drawn, linked = self._found(reply, ServiceImage(b"", raw, counted=bool(progress.get("counted"))))
         if linked:
             if not kept:
                 # The image is drawn and paid: should its link fail, it is followed again before another is asked for.
                 await attempt.save({"reply": raw})
             return await self.follow_link(where, drawn, attempt)
         return self.unpack(where, drawn)
+
+    async def batch_read(self, reply: dict[str, Any], drawn: ServiceImage) -> ServiceImage:
+        """See `limner.painters.service.ApiPainter`: batches are asked for base64, and bring it."""
+        if reply.get("error"):
+            raise self.error(reply)
+        where, drawn, linked = self._found(reply, replace(drawn, raw=without_image_data(reply)))
+        if not linked:
+            return self.unpack(where, drawn)
+        paid = self.bill(drawn)
+        try:
+            return replace(drawn, image=await fetch(where, self.hosts))
+        except Fault as fault:
+            # It is paid for: to ask once more would be to pay once more.
+            detail = f"the batch brought a link in place of an image: {fault.detail}"
+            raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw)) from fault
+
+    def _found(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage, bool]:
+        """What `read` finds, and whether the image is behind a link."""
+        try:
+            where, drawn = self.read(reply, drawn)
+            return where, drawn, where.startswith(LINK)
+        except (AttributeError, LookupError, TypeError) as error:
+            detail = f"the reply does not fit the API: {type(error).__name__}: {error}"[:300]
+            raise Fault("server", detail, cost=None, result=dict(drawn.raw)) from error
 
 
 def error_within(error: Any, raw: dict[str, Any]) -> Fault:

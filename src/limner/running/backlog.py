@@ -52,6 +52,10 @@ class Backlog:
             self._measured |= {(one.subject, one.name, one.backend) for one in here if one.name in wanted}
         return [replace(one, stored=found.get(id)) for one, id in zip(slots, ids, strict=True)]
 
+    def remember(self, marking: Marking) -> None:
+        """A marking is made now."""
+        self._markings[marking.id] = marking
+
     @property
     def questions(self) -> list[Question[Any]]:
         """The questions of the plan that its drawing options leave in."""

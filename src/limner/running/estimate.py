@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..core.asks import Ask, Text
@@ -19,7 +19,7 @@ from ..store import Store
 from ..strategies import DIRECT_STRATEGY
 from .backlog import Backlog
 from .plan import Arm, Plan, setup_id
-from .spending import mean_drawing, mean_marking, mean_use
+from .spending import has_batches, mean_drawing, mean_marking, mean_use
 
 
 @dataclass(frozen=True)
@@ -51,21 +51,27 @@ Markings = dict[tuple[str, tuple[str, ...]], Estimate]
 
 
 def estimate(plan: Plan, store: Store, settings: Settings, known: Markings | None = None) -> list[Estimate]:
-    """One line per painter, named probe and judge, for what the store does not have yet.
+    """One line per painter, named probe and judge, for what the store does not have yet; with `batch`, at its price.
 
     `known` keeps what was worked out, for who estimates many plans on one store that does not change meanwhile.
     """
     known = {} if known is None else known
     backlog = Backlog(plan, store)
     found: list[Estimate] = []
+    share = shares(settings) if plan.batch else usual_price
     slots = list(backlog.missing_drawings())
     for arm in plan.arms:
         prompts = [backlog.request(slot).prompt for slot in slots if slot.arm == arm]
-        each = mean_drawing(store, arm.painter.spec, arm.strategy.name, backlog.options_of(arm.painter))
+        mixed = plan.batch or any(has_batches(store, one) for one in names_of(arm))
+        # What drawings have cost says nothing where some went with a batch and others did not.
+        each = (
+            None if mixed else mean_drawing(store, arm.painter.spec, arm.strategy.name, backlog.options_of(arm.painter))
+        )
         if arm.strategy is DIRECT_STRATEGY:
-            found.append(_by_price(arm.painter.name, "painter", arm.painter, len(prompts), each=each))
+            one = _by_price(arm.painter.name, "painter", arm.painter, len(prompts), each=each)
+            found.append(share(one, arm.painter.spec))
         else:
-            found += _by_strategy(arm, prompts, each, store, settings)
+            found += _by_strategy(arm, prompts, each, store, settings, share)
     measurements = [probe for probe, _ in backlog.missing_evidence()]
     for probe in (one for one in plan.probes if one.evidence in plan.anew or price_of(one)[1] != "free"):
         stored = sum(one is probe for one in measurements)
@@ -75,9 +81,33 @@ def estimate(plan: Plan, store: Store, settings: Settings, known: Markings | Non
         questions = [question for who, question in markings if who is judge]
         key = setup_id(judge.setup), tuple(question.id for question in questions)
         if key not in known:
-            known[key] = marking_cost(judge, questions, store, settings)
+            known[key] = marking_cost(judge, questions, store, settings, batch=plan.batch)
         found.append(known[key])
     return found
+
+
+Share = Callable[[Estimate, str], Estimate]
+"""An estimate at the price that calls to a model have."""
+
+
+def usual_price(one: Estimate, _target: str) -> Estimate:
+    """The same."""
+    return one
+
+
+def shares(settings: Settings) -> Share:
+    """At the price that calls have in a batch, where their service has batches."""
+
+    def at_share(one: Estimate, target: str) -> Estimate:
+        share = settings.batch_share(target)
+        return one if share is None or one.dollars is None else replace(one, dollars=one.dollars * share)
+
+    return at_share
+
+
+def names_of(arm: Arm) -> list[str]:
+    """Whom the calls of an arm go to."""
+    return [arm.painter.spec, *(model.name for model in arm.strategy.models.values())]
 
 
 def total(estimates: Iterable[Estimate]) -> tuple[float, list[str]]:
@@ -108,7 +138,9 @@ def _by_price(
     return Estimate(name, role, steps, calls, 0, 0, None if price is None else price * calls, basis)
 
 
-def marking_cost(judge: Judge, questions: Sequence[Question[Any]], store: Store, settings: Settings) -> Estimate:
+def marking_cost(
+    judge: Judge, questions: Sequence[Question[Any]], store: Store, settings: Settings, *, batch: bool = False
+) -> Estimate:
     """One line for marking a drawing of each of these questions, a question as often as it stands there."""
     if not isinstance(judge, ModelJudge):
         return _by_price(judge.name, "judge", judge, len(questions))
@@ -130,12 +162,13 @@ def marking_cost(judge: Judge, questions: Sequence[Question[Any]], store: Store,
         sent += sum(known[0] if known else ask_tokens(ask) for ask in asks)
         written += sum(known[1] if known else judge.typical_reply(ask) for ask in asks)
     dollars = settings.price(judge.name, round(sent), round(written))
-    each = mean_marking(store, setup_id(judge.setup))
+    each = None if batch or has_batches(store, judge.name) else mean_marking(store, setup_id(judge.setup))
     if dollars is not None and each is not None:
         # Markings asked for in just this way, with what had to be asked again.
         dollars = each * steps
     basis = "stored calls" if known else "rule of thumb"
-    return Estimate(judge.name, "judge", len(questions), calls, round(sent), round(written), dollars, basis)
+    found = Estimate(judge.name, "judge", len(questions), calls, round(sent), round(written), dollars, basis)
+    return shares(settings)(found, judge.name) if batch else found
 
 
 def ask_tokens(ask: Ask) -> float:
@@ -146,7 +179,7 @@ def ask_tokens(ask: Ask) -> float:
 
 
 def _by_strategy(
-    arm: Arm, prompts: Sequence[str], each: float | None, store: Store, settings: Settings
+    arm: Arm, prompts: Sequence[str], each: float | None, store: Store, settings: Settings, share: Share
 ) -> list[Estimate]:
     """One line per painter, editor and model of the strategy, or one for all where such drawings have cost `each`."""
     steps, totals = len(prompts), dict[str, list[float]]()
@@ -162,7 +195,8 @@ def _by_strategy(
     for role, (calls, sent, written, pictures) in totals.items():
         if (painter := painters.get(role)) is not None:
             shown = pictures / calls if calls else 0
-            found.append(_by_price(painter.name, role, painter, steps, round(calls), pictures=shown))
+            one = _by_price(painter.name, role, painter, steps, round(calls), pictures=shown)
+            found.append(share(one, painter.spec))
             continue
         model = arm.strategy.models[role]
         if (known := mean_use(store, model.name)) is not None:
@@ -170,7 +204,7 @@ def _by_strategy(
         tokens = round(sent), round(written)
         dollars = settings.price(model.name, *tokens) if isinstance(model, ChatModel) else 0.0
         basis = "stored calls" if known else "rule of thumb"
-        found.append(Estimate(model.name, role, steps, round(calls), *tokens, dollars, basis))
+        found.append(share(Estimate(model.name, role, steps, round(calls), *tokens, dollars, basis), model.name))
     if each is None or not found:
         return found
     calls, sent, written = (sum(getattr(one, of) for one in found) for of in ("calls", "tokens_in", "tokens_out"))

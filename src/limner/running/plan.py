@@ -53,6 +53,8 @@ class Plan:
         shard: The part of the plan to be run; all of it where there is none.
         since: With `retry_failed`, only what failed before this time is tried again: all who work on one plan then try
             it once together. Without it, what failed before the run.
+        batch: Whether calls go with batches, at less than the usual price.
+        batch_wait: Seconds to wait for them at most; without end by default.
     """
 
     exam: Exam[Any]
@@ -76,6 +78,8 @@ class Plan:
     change_purse: bool = False
     shard: Shard | None = None
     since: float | None = None
+    batch: bool = False
+    batch_wait: float | None = None
 
     @property
     def arms(self) -> Sequence[Arm]:

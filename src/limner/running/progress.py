@@ -21,6 +21,7 @@ class Progress:
 
     Attributes:
         cut: Drawings made now whose prompt the painter did not read to its end.
+        submitted: Calls that stand in batches when a run ends before these are answered.
         waiting: What calls wait for, such as the budget or a service's turn, and how many of them.
         parts: The same for everyone who takes part, by what they do (``draw``, ``measure``, ``mark``) and their name.
             Their numbers are among the whole's.
@@ -38,6 +39,7 @@ class Progress:
     doubted: int = 0
     started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
+    submitted: int = 0
     waiting: Mapping[str, int] = field(default_factory=dict)
     parts: dict[tuple[str, str], Progress] = field(default_factory=dict)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from ..calls import Budget, Calls, Fault, purpose
 from ..calls.purse import check_purse, open_purse
+from ..calls.queued import in_turn
 from ..core.errors import LimnerError, LostImage, UsageError
 from ..core.faults import lost, unexpected
 from ..core.loops import run_to_end
@@ -40,6 +42,8 @@ ACCOUNT_S = 0.25
 
 class Runner:
     """Runs one plan against one store; several that follow each other may share one `budget`."""
+
+    _journal: type[Calls] = Calls
 
     def __init__(
         self,
@@ -125,25 +129,27 @@ class Runner:
         slots = self._slots()
         self.progress.total = len(slots) * (1 + self._steps)
         self._take_part(slots)
-        queue = iter(slots)
         budget = self._budget or Budget(self.plan.budget, self.plan.purse)
-        calls = Calls(
+        calls = self._journal(
             self.store, retry_failed=self.plan.retry_failed, budget=budget, limits=self.plan.limits,
             concurrency=self.plan.concurrency, asked=self.plan.since,
         )  # fmt: skip
         with self._stopping.signals():
             async with calls, asyncio.TaskGroup() as group:
-                workers = [
-                    group.create_task(self._work(queue, calls)) for _ in range(min(self.plan.concurrency, len(slots)))
-                ]
                 beside = group.create_task(self._account_now_and_then(calls))
-                if workers:
-                    await asyncio.wait(workers)
+                await self._fill_all(slots, calls, group)
                 beside.cancel()
         await self.store.awrite(lambda _: None)  # Writes keep their order: after this one all are done.
         if self._late.error is not None:
             raise self._late.error
         self._account(calls)
+
+    async def _fill_all(self, slots: Sequence[Any], calls: Calls, group: asyncio.TaskGroup) -> None:
+        """Fill all slots, so many at a time."""
+        queue = iter(slots)
+        workers = [group.create_task(self._work(queue, calls)) for _ in range(min(self.plan.concurrency, len(slots)))]
+        if workers:
+            await asyncio.wait(workers)
 
     async def _work(self, queue: Iterator[Any], calls: Calls) -> None:
         for slot in queue:
@@ -213,17 +219,23 @@ class Runner:
             if self._over:
                 return
             await self._measure(slot, drawing, probe, calls)
-        for judge, blank, stored in self.backlog.markings(drawing):
-            if self._over:
-                return
-            part = self.progress.part("mark", judge.name)
-            if stored is not None and not self.backlog.must_make(stored):
-                self._count(slot, stored, stored=True, of=part)
-                continue
-            with part.paying():
-                marking = await mark(blank, slot.question, drawing, judge, calls)
-            self._late.add(save_marking(self.store, marking))
-            self._count(slot, marking, of=part)
+        await in_turn(partial(self._mark, slot, drawing, one, calls) for one in self.backlog.markings(drawing))
+
+    async def _mark(
+        self, slot: Any, drawing: Drawing, one: tuple[Judge, Marking, Marking | None], calls: Calls
+    ) -> None:
+        """Make one marking, unless it is there."""
+        if self._over:
+            return
+        judge, blank, stored = one
+        part = self.progress.part("mark", judge.name)
+        if stored is not None and not self.backlog.must_make(stored):
+            self._count(slot, stored, stored=True, of=part)
+            return
+        with part.paying():
+            marking = await mark(blank, slot.question, drawing, judge, calls)
+        self._late.add(save_marking(self.store, marking))
+        self._count(slot, marking, of=part)
 
     def _unfinished(self, drawing: Drawing) -> bool:
         """Whether something of it is still to be measured or marked, for which its image is needed."""

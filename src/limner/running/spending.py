@@ -96,6 +96,13 @@ def mean_use(store: Store, target: str) -> tuple[float, float] | None:
     return (float(sent), float(written)) if count else None
 
 
+def has_batches(store: Store, target: str) -> bool:
+    """Whether calls to `target` went with batches, so that not all were paid for alike."""
+    query = sa.select(calls.c.key).where(calls.c.target == target, calls.c.batch.is_not(None)).limit(1)
+    with store.reading() as connection:
+        return connection.execute(query).first() is not None
+
+
 def mean_marking(store: Store, setup: str) -> float | None:
     """What a marking by this way of asking cost on average, all its turns included; None where that is not known."""
     made_here = markings.c.origin == "run", markings.c.status == "done"

@@ -78,8 +78,24 @@ def _plans(connection: sa.Connection) -> None:
     connection.execute(sa.text("CREATE INDEX plan_workers_by_plan ON plan_workers (plan)"))
 
 
+def _batches(connection: sa.Connection) -> None:
+    """Calls may be handed in together: batches, and which one a call went with."""
+    connection.execute(
+        sa.text(
+            "CREATE TABLE batches (id VARCHAR(32) NOT NULL, service TEXT NOT NULL, endpoint TEXT NOT NULL, "
+            "model TEXT NOT NULL, status VARCHAR(20) NOT NULL, remote TEXT, file TEXT, calls INTEGER NOT NULL, "
+            "bound FLOAT, detail TEXT, host TEXT, pid INTEGER, process_start FLOAT, lease_until FLOAT, "
+            "created FLOAT NOT NULL, updated FLOAT NOT NULL, PRIMARY KEY (id))"
+        )
+    )
+    connection.execute(sa.text("CREATE INDEX batches_by_status ON batches (status)"))
+    connection.execute(sa.text("ALTER TABLE calls ADD COLUMN batch VARCHAR(32)"))
+    connection.execute(sa.text("CREATE INDEX calls_by_batch ON calls (batch)"))
+
+
 STEPS_6: tuple[Callable[[sa.Connection], None], ...] = (
     _plans,
+    _batches,
 )  # fmt: skip
 
 

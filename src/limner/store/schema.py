@@ -144,8 +144,35 @@ calls = Table(
     Column("detail", Text),
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
+    # The batch that it was last handed in with.
+    Column("batch", String(32)),
     Index("calls_by_status", "status"),
     Index("calls_by_target", "kind", "target"),
+    Index("calls_by_batch", "batch"),
+)
+
+# Calls that were handed to a service together. `id` is the tag by which the service's list is searched; the process
+# that hands them in stands here only until the service has them.
+batches = Table(
+    "batches",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("service", Text, nullable=False),
+    Column("endpoint", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("remote", Text),
+    Column("file", Text),
+    Column("calls", Integer, nullable=False),
+    Column("bound", Float),
+    Column("detail", Text),
+    Column("host", Text),
+    Column("pid", Integer),
+    Column("process_start", Float),
+    Column("lease_until", Float),
+    Column("created", Float, nullable=False),
+    Column("updated", Float, nullable=False),
+    Index("batches_by_status", "status"),
 )
 
 attempts = Table(

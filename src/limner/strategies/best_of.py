@@ -6,8 +6,10 @@ import asyncio
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ..calls import Fault
+from ..calls.queued import in_turn
 from ..core.asks import Contract, Part, Picture, Text, Unreadable
 from ..core.errors import UsageError
 from ..core.faults import RETRIED_NEXT_RUN
@@ -66,8 +68,9 @@ async def _listwise(request: PaintRequest, studio: Studio, images: Sequence[str]
     """Ranked once in each order; places are added up, so that standing first or last gains nothing."""
     forth = list(range(len(images)))
     places = [0] * len(images)
-    for order in (forth, forth[::-1]):
-        ranking = await _rank(request, studio, [images[i] for i in order])
+    orders = forth, forth[::-1]
+    rankings = await in_turn(partial(_rank, request, studio, [images[i] for i in order]) for order in orders)
+    for order, ranking in zip(orders, rankings, strict=True):
         for place, letter in enumerate(ranking):
             places[order[letter]] += place
     return places.index(min(places))
@@ -77,8 +80,8 @@ async def _pairwise(request: PaintRequest, studio: Studio, images: Sequence[str]
     """One against the next; a challenger must win in both orders."""
     best = 0
     for other in range(1, len(images)):
-        first = await _rank(request, studio, [images[best], images[other]])
-        second = await _rank(request, studio, [images[other], images[best]])
+        both = [images[best], images[other]], [images[other], images[best]]
+        first, second = await in_turn(partial(_rank, request, studio, pair) for pair in both)
         if first[0] == 1 and second[0] == 0:
             best = other
     return best

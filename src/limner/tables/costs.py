@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..calls.batches import BatchState
 from ..calls.purse import PurseState
 from ..running.estimate import Estimate, total
+from ..running.progress import duration
 from ..running.spending import Spent
+from ..store import now
 from .model import MISSING, Table, simple_table
 
 
@@ -59,6 +62,20 @@ def purse_table(one: PurseState) -> Table:
         held = f"${_dollars(one.lost)} is still set aside by processes that ended during a call"
         notes.append(f"{held}: nobody knows what those cost, so it counts")
     return simple_table(title, heads, rows, notes, names=3)
+
+
+def batches_table(store: str, found: Sequence[BatchState]) -> Table:
+    """A row for every batch."""
+    rows, at = [], now()
+    for one in found:
+        price = "unknown" if one.bound is None else _dollars(one.bound)
+        counts = f"{one.calls or one.waiting:,}", f"{one.waiting:,}"
+        rows.append([one.id[:8], one.service, one.model, *counts, one.status, duration(at - one.created), price])
+    heads = ["id", "service", "model", "calls", "waiting", "status", "age", "at most"]
+    waiting = sum(one.waiting for one in found)
+    notes = [f"{waiting:,} calls wait: the command that handed them in fetches what comes"] if waiting else []
+    notes += [f"{one.id[:8]}: {one.detail}" for one in found if one.detail][:5]
+    return simple_table(f"batches in {store}: {len(found)}", heads, rows, notes, names=3)
 
 
 def _dollars(amount: float) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any
+from typing import IO, Any
 
 import httpx2
 
@@ -38,7 +38,7 @@ class Form:
     """
 
     fields: Mapping[str, str]
-    files: Sequence[tuple[str, tuple[str, bytes, str]]]
+    files: Sequence[tuple[str, tuple[str, bytes | IO[bytes], str]]]
     whole: bool = False
 
     def sent(self) -> dict[str, Any]:

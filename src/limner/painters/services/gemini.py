@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ...calls import Fault, Kind
+from ...transport.batches import GEMINI_ENDPOINT
 from ...transport.kinds import error_message, retry_after
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
@@ -74,6 +75,18 @@ class Gemini(OneReplyPainter):
             parts.append(part)
         sent = {**body, "contents": [{**content, "parts": parts}]}
         return f"/models/{quote(self.model)}:generateContent", {"body": sent}
+
+    def batch_endpoint(self, *, edits: bool) -> str | None:
+        """See `limner.painters.service.ApiPainter`."""
+        return GEMINI_ENDPOINT
+
+    async def batch_body(self, body: dict[str, Any]) -> dict[str, Any]:
+        """See `limner.painters.service.ApiPainter`."""
+        return dict((await self.wire(body))[1]["body"])
+
+    def batch_fault(self, status: int, body: dict[str, Any]) -> Fault:
+        """See `limner.painters.service.ApiPainter`."""
+        return fault_of(super().batch_fault(status, body))
 
     async def ask(self, body: dict[str, Any]) -> dict[str, Any]:
         """See `limner.painters.sync.OneReplyPainter`."""

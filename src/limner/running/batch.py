@@ -1,0 +1,138 @@
+"""Runs a plan wave by wave: what can go with a batch is queued, handed in and waited for; then all of it is run again.
+
+Whatever a batch has settled is then found in the journal, so that strategies and re-asks of several rounds get on by a
+round with each wave.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..calls import Budget, Calls
+from ..calls.batch_calls import BatchCalls
+from ..calls.queued import Queued
+from ..core.errors import UsageError
+from ..evidence.by_model import ModelProbe
+from ..evidence.probe import Probe
+from ..judges import Judge, ModelJudge
+from ..judges.panel import Panel
+from ..models import ChatModel
+from ..painters import Painter
+from ..painters.service import ApiPainter
+from ..store import Store
+from ..store.records import Drawing, Marking
+from .plan import Plan, Slot
+from .progress import Progress
+from .runner import Runner
+from .wave import Wave
+
+
+class BatchRunner(Runner):
+    """See the module. A drawing or marking that waits for a batch is made again in the next wave, and counted once."""
+
+    _journal = BatchCalls
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self._waiting: list[Any] = []
+        self._drawn: dict[str, Drawing] = {}
+        self._counted: set[object] = set()
+
+    def check(self) -> None:
+        """See `Runner`; also refuses whatever would be paid in full.
+
+        Raises:
+            UsageError: A service has no batches.
+        """
+        super().check()
+        if wrong := list(dict.fromkeys(why for one in payers(self.plan) if (why := one.unbatched()) is not None)):
+            raise UsageError(f"--batch: {'; '.join(wrong)}")
+
+    async def _fill_all(self, slots: Sequence[Any], calls: Calls, group: asyncio.TaskGroup) -> None:
+        assert isinstance(calls, BatchCalls)
+        wave = Wave(calls, lambda: self._over)
+        wait = self.plan.batch_wait
+        until = None if wait is None else time.monotonic() + wait
+        while slots:
+            self._waiting, calls.busy = [], 0
+            await super()._fill_all(slots, calls, group)
+            slots = [self._as_drawn(slot) for slot in self._waiting]
+            if not slots or self._over:
+                break
+            try:
+                if not await wave.settle(until):
+                    break
+            except Exception as error:
+                self._stopping.asked, self._stop = True, self._stop or error
+                break
+        calls.waits.count("batches", 0)
+        self.progress.submitted = len(calls.waiting)
+
+    async def _fill(self, slot: Any, calls: Calls) -> None:
+        try:
+            await super()._fill(slot, calls)
+        except Queued:
+            self._waiting.append(slot)
+
+    def _as_drawn(self, slot: Slot) -> Slot:
+        """The slot with what was drawn in it in an earlier wave."""
+        if slot.arm is None:
+            return slot
+        drawn = self._drawn.get(self.backlog.blank_drawing(slot).id)
+        return slot if drawn is None else replace(slot, stored=drawn)
+
+    async def _draw(self, slot: Slot, calls: Calls) -> Drawing:
+        drawing = await super()._draw(slot, calls)
+        self._drawn[drawing.id] = drawing
+        return drawing
+
+    async def _measure(self, slot: Slot, drawing: Drawing, probe: Probe, calls: Calls) -> None:
+        if (drawing.id, probe.evidence) in self._counted:
+            return
+        await super()._measure(slot, drawing, probe, calls)
+        self._counted.add((drawing.id, probe.evidence))
+
+    def _count(self, slot: Slot, step: Drawing | Marking, stored: bool = False, of: Progress | None = None) -> None:
+        if isinstance(step, Marking) and not stored:
+            self.backlog.remember(step)
+        if step.id not in self._counted:
+            self._counted.add(step.id)
+            super()._count(slot, step, stored, of)
+
+
+def make_runner(
+    plan: Plan, store: Store, watch: Callable[[Progress], None] = lambda _: None, budget: Budget | None = None
+) -> Runner:
+    """What carries a plan out: call by call, or with batches."""
+    return (BatchRunner if plan.batch else Runner)(plan, store, watch, budget)
+
+
+def payers(plan: Plan) -> Iterator[ChatModel | ApiPainter]:
+    """Every model and painter of a plan that is behind a service."""
+    for arm in plan.arms:
+        painters: list[Painter | None] = [arm.painter, arm.strategy.editor]
+        yield from (one for one in painters if isinstance(one, ApiPainter))
+        yield from (one for one in arm.strategy.models.values() if isinstance(one, ChatModel))
+    for judge in plan.judges:
+        yield from _minds(judge)
+    for probe in plan.probes:
+        yield from _mind(probe)
+
+
+def _minds(judge: Judge) -> Iterator[ChatModel]:
+    if isinstance(judge, Panel):
+        for member in judge.members:
+            yield from _minds(member)
+    elif isinstance(judge, ModelJudge):
+        if isinstance(judge.model, ChatModel):
+            yield judge.model
+        yield from _mind(judge.reader)
+
+
+def _mind(probe: object) -> Iterator[ChatModel]:
+    if isinstance(probe, ModelProbe) and isinstance(probe.model, ChatModel):
+        yield probe.model

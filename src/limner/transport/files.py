@@ -1,0 +1,144 @@
+"""Files that a service keeps, brought here piece by piece: what breaks off is gone on with where it broke off."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from ..calls import PASSING, Fault, Kind
+from ..core.addresses import bare, lead_on
+from ..core.json_text import parse_json
+from ..core.redaction import redacted, without_secrets
+from .http import CONNECT_S, client
+from .kinds import error_message, kind_of, retry_after
+
+TRIES = 6
+"""How often at most a file is asked for before that is given up."""
+PIECE = 8 * 2**20
+"""So many bytes of a file are sent at a time."""
+MOST_BYTES = 64 * 2**30
+LINE_BYTES = 2**28
+"""The most that one line may have: a result with its image."""
+
+
+async def fetched_lines(
+    url: str, headers: Mapping[str, str], kinds: Callable[[int, Any], Kind] = kind_of
+) -> AsyncIterator[dict[str, Any]]:
+    """The JSON objects that stand in a file, line by line, however the file comes.
+
+    Raises:
+        Fault: It does not come whole, or is no such file.
+    """
+    with tempfile.TemporaryFile() as file:
+        for n in range(1, TRIES + 1):
+            try:
+                await _fetch(url, headers, file, kinds)
+                break
+            except Fault as fault:
+                if n == TRIES or fault.kind not in PASSING:
+                    raise
+                await asyncio.sleep(fault.retry_after or min(5.0, 0.1 * 2**n))
+        file.seek(0)
+        while line := file.readline(LINE_BYTES):
+            if not line.strip():
+                continue
+            try:
+                found = without_secrets(parse_json(line))
+            except ValueError as error:
+                raise Fault("server", f"a line of the results is not JSON: {line[:100]!r}", cost=None) from error
+            if isinstance(found, dict):
+                yield found
+
+
+async def _fetch(url: str, headers: Mapping[str, str], file: IO[bytes], kinds: Callable[[int, Any], Kind]) -> None:
+    """Add to a file what is missing of it."""
+    have = file.seek(0, 2)
+    asked = dict(headers) | {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+    limit = httpx2.Timeout(600.0, connect=CONNECT_S)
+    try:
+        async with client(asyncio.get_running_loop()).stream("GET", url, headers=asked, timeout=limit) as reply:
+            status = reply.status_code
+            if status == 416 and have:
+                return  # There is nothing beyond what is here.
+            if status not in (200, 206):
+                content = await reply.aread()
+                body = _body(content[: 2**16])
+                wait = retry_after(reply.headers.get("retry-after"))
+                raise Fault(kinds(status, body), f"{status}: {error_message(body)}", retry_after=wait)
+            if status == 200 and have:
+                file.seek(0)
+                file.truncate()
+                have = 0
+            length = reply.headers.get("content-length")
+            came = 0
+            async for piece in reply.aiter_raw():
+                came += len(piece)
+                if have + came > MOST_BYTES:
+                    raise Fault("unreadable", f"the results are over {MOST_BYTES:,} bytes", cost=None)
+                await asyncio.to_thread(file.write, piece)
+            if length is not None and length.isdecimal() and came < int(length):
+                raise Fault("network", f"the file broke off after {have + came} bytes")
+    except httpx2.TimeoutException as error:
+        raise Fault("timeout", f"the file did not come ({type(error).__name__})") from error
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise Fault("network", redacted(f"{type(error).__name__}: {error}")) from error
+
+
+def _body(content: bytes) -> Any:
+    try:
+        return without_secrets(parse_json(content))
+    except ValueError:
+        return {"message": redacted(content.decode("utf-8", "replace"))[:300]}
+
+
+async def upload_in_pieces(
+    url: str, headers: Mapping[str, str], told: dict[str, Any], file: IO[bytes], size: int, media: str
+) -> dict[str, Any]:
+    """Bring a file to a service piece by piece, as Google takes them; what it says of the whole file.
+
+    Raises:
+        Fault: It was not taken.
+    """
+    start = {
+        "X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start",
+        "X-Goog-Upload-Header-Content-Length": str(size), "X-Goog-Upload-Header-Content-Type": media,
+    }  # fmt: skip
+    reply = await _sent(url, {**headers, **start}, json=told)
+    place = lead_on(url, reply.headers.get("x-goog-upload-url", ""))
+    if urlsplit(place)[:2] != urlsplit(url)[:2]:
+        raise Fault("server", f"the service sends files on to {bare(place)}, where Limner does not follow")
+    file.seek(0)
+    offset = 0
+    while True:
+        piece = await asyncio.to_thread(file.read, PIECE)
+        last = offset + len(piece) >= size
+        how = {"X-Goog-Upload-Command": "upload, finalize" if last else "upload", "X-Goog-Upload-Offset": str(offset)}
+        reply = await _sent(place, {**headers, **how}, content=piece)
+        offset += len(piece)
+        if last:
+            found = without_secrets(parse_json(reply.content))
+            if not isinstance(found, dict) or not isinstance(found.get("file"), dict):
+                raise Fault("server", "the service says nothing of the file it was given")
+            return found
+
+
+async def _sent(url: str, headers: Mapping[str, str], **sent: Any) -> httpx2.Response:
+    """The reply to one request of an upload."""
+    limit = httpx2.Timeout(600.0, connect=CONNECT_S)
+    try:
+        reply = await client(asyncio.get_running_loop()).post(url, headers=dict(headers), timeout=limit, **sent)
+    except httpx2.TimeoutException as error:
+        raise Fault("timeout", f"the file was not taken in time ({type(error).__name__})") from error
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise Fault("network", redacted(f"{type(error).__name__}: {error}")) from error
+    if reply.status_code != 200:
+        body = _body(reply.content[: 2**16])
+        wait = retry_after(reply.headers.get("retry-after"))
+        kind = kind_of(reply.status_code, body)
+        raise Fault(kind, f"{reply.status_code}: {error_message(body)}", retry_after=wait)
+    return reply

@@ -1,0 +1,72 @@
+"""Runs the command line in processes that start in no time, to be killed: forks of one that has loaded it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+LOADED = [
+    "limner.api",
+    "limner.cli.run",
+    "limner.running.batch",
+    "limner.transport.openai_batches",
+    "numpy",
+    "PIL.Image",
+]
+ENDS_S = 240.0
+
+
+def forks() -> Any:
+    """Where processes come from."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([*LOADED, __name__])
+    return context
+
+
+def _run(gate: Connection, root: str, words: Sequence[str]) -> None:
+    os.chdir(root)
+    with open("out.txt", "w") as out:
+        os.dup2(out.fileno(), 1)
+        os.dup2(out.fileno(), 2)
+    gate.recv()
+    from limner.cli import limner
+
+    limner.main(list(words), standalone_mode=False)
+
+
+class Child:
+    """One process, which waits for a word before it begins."""
+
+    def __init__(self, context: Any, root: Path, words: Sequence[str]) -> None:
+        self._gate, other = context.Pipe()
+        self._process = context.Process(target=_run, args=(other, str(root), list(words)))
+        self._process.start()
+        self._root = root
+        self.pid: int = self._process.pid
+
+    def go(self) -> int:
+        """Let it run to its end; its exit code, negative for the signal that ended it."""
+        self.begin()
+        return self.end()
+
+    def begin(self) -> None:
+        """Let it run."""
+        self._gate.send("go")
+
+    def end(self) -> int:
+        """Wait for its end; see `go`."""
+        self._process.join(ENDS_S)
+        if self._process.exitcode is None:
+            self._process.kill()
+            self._process.join()
+            raise AssertionError(f"it does not end:\n{self.said}")
+        return int(self._process.exitcode)
+
+    @property
+    def said(self) -> str:
+        """What it has written."""
+        return (self._root / "out.txt").read_text()

@@ -1,0 +1,337 @@
+"""Runs with batches against the fake services, whose own bill says what was paid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner import api
+from limner.calls.purse import read_purses
+from limner.store import Store
+from tests.fakes.batches import BatchServer
+from tests.running.batch_support import DRAWER, GEMINI, JUDGE, PAINTER, Place, make_place, paid_once
+
+pytestmark = pytest.mark.slow
+
+SEED = 3
+QUESTIONS = 6
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[BatchServer]:
+    with BatchServer() as server:
+        yield server
+
+
+@pytest.fixture
+def place(tmp_path: Path, service: BatchServer) -> Place:
+    service.reset()
+    service.configure(seed=SEED)
+    return make_place(tmp_path, service, QUESTIONS)
+
+
+def plan(place: Place, **more: Any) -> None:
+    place.server.configure(seed=SEED, **more)
+
+
+def test_replies_that_cannot_be_read_are_asked_again_wave_by_wave_at_half_price(place: Place) -> None:
+    plan(place, malformed_until_turn=1, looks=3, page=1)
+    code, body, _ = place.run()
+    assert (code, body["done"], body["failed"], body["submitted"]) == (0, 2 * QUESTIONS, 0, 0)
+    paid_once(place.server, 2 * QUESTIONS)
+    assert place.server.bill()["batches"] == [QUESTIONS, QUESTIONS]
+    # The price by the replies' own tokens, halved.
+    usage = [row.result["raw"]["usage"] for row in place.rows("attempts")]
+    full = sum(use["prompt_tokens"] * 2.0 + use["completion_tokens"] * 8.0 for use in usage) / 1e6
+    assert body["spent"] == pytest.approx(full / 2, abs=1e-6)
+    assert sum(row.cost for row in place.rows("attempts")) == pytest.approx(full / 2)
+    assert {row.status for row in place.rows("batches")} == {"completed"}
+    # All files that were brought are taken away again; the results' are the service's own.
+    assert place.server.bill()["files"] == 2
+    assert place.run()[1]["stored"] == 2 * QUESTIONS
+    assert len(place.server.bill()["batches"]) == 2
+
+
+def test_the_marks_are_those_of_a_run_without_batches(place: Place, tmp_path: Path) -> None:
+    from tests.fakes import ChatServer
+
+    place.run()
+    other = tmp_path / "other"
+    other.mkdir()
+    with ChatServer(seed=SEED) as chat:
+        settings = (place.root / "limner.toml").read_text().replace(place.server.base_url, chat.base_url)
+        words = [word for word in place.words() if word != "--batch"]
+        words[words.index("store")] = "plain"
+        (place.root / "limner.toml").write_text(settings)
+        assert place.limner(words)[0] == 0
+
+    def scores(name: str) -> list[Any]:
+        with Store(place.root / name) as store:
+            _, (group,) = api.groups("genexam", store=store)
+            return [(entry.question.id, dict(entry.scores)) for entry in group.entries]
+
+    assert scores("store") == scores("plain")
+
+
+def test_failed_and_expired_rows_go_with_the_next_batch(place: Place) -> None:
+    plan(place, rows={"http_500": 0.3, "http_429": 0.2, "expired": 0.3})
+    code, body, _ = place.run()
+    assert (code, body["failed"]) == (0, 0)
+    paid_once(place.server, QUESTIONS)
+    faults = [row.fault for row in place.rows("attempts") if row.fault]
+    assert {"timeout"} < set(faults) <= {"server", "rate_limit", "timeout"}
+    assert all(row.cost == 0.0 for row in place.rows("attempts") if row.fault)
+    assert {row.status for row in place.rows("batches")} == {"expired", "completed"}
+
+
+def test_a_row_that_always_fails_is_given_up_and_tried_by_the_next_run(place: Place) -> None:
+    plan(place, rows={"http_500": 1.0}, row_tries=99)
+    code, body, _ = place.run()
+    assert (code, body["failures"]) == (3, {"server": QUESTIONS})
+    assert len(place.server.bill()["batches"]) == 5
+    plan(place)
+    assert place.run()[0] == 0
+    paid_once(place.server, QUESTIONS)
+
+
+def test_a_refused_row_is_asked_again_only_when_that_is_wished(place: Place) -> None:
+    plan(place, rows={"moderation": 1.0})
+    code, body, _ = place.run()
+    assert (code, body["failures"]) == (3, {"refusal": QUESTIONS})
+    assert place.run()[1]["failures"] == {"refusal": QUESTIONS}
+    assert len(place.server.bill()["batches"]) == 1
+    assert place.run("--retry-failed")[0] == 0
+    paid_once(place.server, QUESTIONS)
+
+
+def test_a_row_without_a_word_counts_at_its_bound(place: Place) -> None:
+    plan(place, rows={"missing": 0.5})
+    code, body, _ = place.run("--budget", "5")
+    lost = [row for row in place.rows("attempts") if row.fault]
+    assert (code, {row.fault for row in lost}, {row.cost for row in lost}) == (0, {"server"}, {None})
+    assert body["unpriced_calls"] == len(lost) > 0
+
+
+@pytest.mark.parametrize(("code", "status"), [("token_limit_exceeded", 0), ("invalid_json_line", 3)])
+def test_a_batch_that_fails_as_a_whole(place: Place, code: str, status: int) -> None:
+    plan(place, invalid=1, invalid_code=code)
+    found, body, _ = place.run()
+    assert (found, body["failed"]) == (status, 0 if status == 0 else QUESTIONS)
+    assert body["spent"] > 0 if status == 0 else body["spent"] == 0
+    if status:
+        assert place.run("--retry-failed")[0] == 0
+    paid_once(place.server, QUESTIONS)
+
+
+@pytest.mark.parametrize("fate", ["500_before", "500_after", "drop_before", "drop_after", "429"])
+def test_a_submission_in_doubt_is_looked_up(place: Place, fate: str) -> None:
+    plan(place, fates=[fate], lag=1, page=1)
+    code, _, _ = place.run()
+    assert code == 0
+    paid_once(place.server, QUESTIONS)
+    assert set(place.server.bill()["handed"].values()) == {1}
+    taken = "after" in fate or fate == "429"
+    assert [row.status for row in place.rows("batches")] == (["completed"] if taken else ["released", "completed"])
+
+
+def test_a_service_that_refuses_the_batch_ends_the_run_and_nothing_is_held(place: Place) -> None:
+    plan(place, fates=["400"])
+    code, _, err = place.run("--budget", "5", "--purse", "p")
+    assert code == 1
+    assert "no such file or endpoint" in err
+    assert {row.status for row in place.rows("calls")} == {"open"}
+    with Store(place.root / "store") as store:
+        (purse,) = read_purses(store)
+    assert (purse.spent, purse.reserved) == (0.0, 0.0)
+    assert place.run("--purse", "p")[0] == 0
+
+
+def test_without_a_list_a_submission_in_doubt_waits_for_its_expiry(place: Place) -> None:
+    place.configure(window_s=1.0)
+    plan(place, fates=["500_before"], listed=False)
+    code, _, _ = place.run()
+    assert code == 0
+    first, second = place.rows("batches")
+    assert (first.status, second.status) == ("released", "completed")
+    assert "in doubt until it expired" in first.detail
+    assert second.created - first.created >= 1.0
+    paid_once(place.server, QUESTIONS)
+
+
+def test_limits_of_count_and_bytes_split_a_wave(place: Place) -> None:
+    place.configure(calls=4)
+    plan(place, most_calls=4, breaks=2)
+    assert place.run()[0] == 0
+    assert place.server.bill()["batches"] == [4, 2]
+    assert place.server.bill()["broken"] == 2  # Files that came in pieces came whole.
+    paid_once(place.server, QUESTIONS)
+
+
+def test_bytes_split_a_wave_and_what_fits_nowhere_fails(place: Place) -> None:
+    place.configure(bytes=20_000)
+    plan(place, most_bytes=20_000)
+    assert place.run()[0] == 0
+    sizes = place.server.bill()["batches"]
+    assert sum(sizes) == QUESTIONS
+    assert len(sizes) > 1
+    place.server.reset()
+    place.configure(bytes=1000)
+    code, body, _err = place.run("--judge-arg", "seed=2")
+    assert (code, body["failures"]) == (3, {"bad_request": QUESTIONS})
+    assert place.server.bill()["batches"] == []
+
+
+def test_money_is_set_aside_at_half_the_bound_and_waves_fit_into_it(place: Place) -> None:
+    place.run("--batch-wait", "0")
+    (batch,) = place.rows("batches")
+    each = batch.bound / QUESTIONS
+    assert place.run()[0] == 0
+    plan(place)
+    code, body, _ = place.run("--judge-arg", "seed=7", "--budget", str(each * 2.5))
+    assert (code, body["failed"]) == (0, 0)
+    assert all(size <= 3 for size in place.server.bill()["batches"][1:])
+    code, _, err = place.run("--judge-arg", "seed=8", "--budget", str(each * 0.5))
+    assert code == 4
+    assert "budget reached" in err
+
+
+def test_a_purse_holds_what_is_submitted_until_it_is_settled(place: Place) -> None:
+    plan(place, looks=2)
+    code, body, _err = place.run("--budget", "5", "--purse", "p", "--batch-wait", "0")
+    assert (code, body["submitted"], body["spent"]) == (3, QUESTIONS, 0)
+
+    def state() -> Any:
+        with Store(place.root / "store") as store:
+            return read_purses(store)[0]
+
+    held = state()
+    (batch,) = place.rows("batches")
+    assert held.reserved == pytest.approx(batch.bound)
+    assert (held.spent, held.lost) == (0.0, 0.0)
+    assert {(row.status, row.lease_until, row.batch) for row in place.rows("calls")} == {("submitted", None, batch.id)}
+    code, body, _ = place.run("--purse", "p")
+    after = state()
+    assert (code, after.reserved) == (0, 0.0)
+    assert after.spent == pytest.approx(body["spent"], abs=1e-5)
+    assert 0 < after.spent < batch.bound
+    paid_once(place.server, QUESTIONS)
+
+
+def test_batches_are_shown_and_cancelled(place: Place) -> None:
+    plan(place, looks=10**6)
+    code, _, err = place.limner([word for word in place.words("--batch-wait", "0") if word != "--json"])
+    assert code == 3
+    assert f"{QUESTIONS} calls stand in batches: the same command fetches what comes" in err
+    shown = json.loads(place.limner(["batches", "--store", "store", "--json"])[1])
+    assert [(one["service"], one["model"], one["calls"], one["status"]) for one in shown] == [
+        ("fake", "judge", QUESTIONS, "submitted")
+    ]
+    table = place.limner(["batches", "--store", "store"])[1]
+    assert shown[0]["id"][:8] in table
+    assert f"{shown[0]['bound']:.4f}" in table
+    code, _out, err = place.limner(["batches", "--store", "store", "--cancel", shown[0]["id"][:6], "--json"])
+    assert code == 0
+    assert "is asked to stop it" in err
+    code, body, _ = place.run()
+    assert (code, body["failures"]) == (3, {"interrupted": QUESTIONS // 2})
+    assert sum(place.server.bill()["paid"].values()) == QUESTIONS // 2
+    assert json.loads(place.limner(["batches", "--store", "store", "--json"])[1]) == []
+    plan(place)
+    assert place.run()[0] == 0
+    paid_once(place.server, QUESTIONS)
+    code, _, err = place.limner(["batches", "--store", "store", "--cancel", shown[0]["id"]])
+    assert (code, err) == (2, f"batch {shown[0]['id'][:8]} has ended: cancelled")
+    assert place.limner(["batches", "--store", "store", "--cancel", "nothing"])[0] == 2
+
+
+def test_a_run_without_batches_leaves_what_stands_in_one(place: Place) -> None:
+    plan(place, looks=2)
+    place.run("--batch-wait", "0")
+    code, out, _ = place.limner([word for word in place.words() if word != "--batch"])
+    assert (code, json.loads(out)["failures"]) == (3, {"interrupted": QUESTIONS})
+    assert place.run()[0] == 0
+    paid_once(place.server, QUESTIONS)
+
+
+def test_a_service_without_batches_is_refused(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_API_KEY", "sk-none")
+    for who in ({"judge": "plain/judge"}, {"painter": "plain/gpt-image-1", "judge": None}):
+        code, _, err = place.run(**who)
+        assert code == 2
+        assert "takes no batches: leave --batch out" in err
+    # A price says that it is paid for, though it needs no key.
+    monkeypatch.delenv("FAKE_API_KEY")
+    settings = place.root / "limner.toml"
+    settings.write_text(settings.read_text().replace('key_env = "FAKE_API_KEY"', ""))
+    code, _, err = place.run(judge="plain/judge")
+    assert (code, "takes no batches" in err) == (2, True)
+    code, _, err = place.run("--judge-arg", "logit_bias=1", judge=GEMINI)
+    assert (code, err) == (2, f"--batch: {GEMINI} takes no logit_bias in a batch: leave it out, or leave --batch out")
+    assert place.server.counts()["total"] == 0
+    assert not (place.root / "store").exists()
+
+
+@pytest.mark.parametrize("painter", [PAINTER, DRAWER])
+def test_images_are_drawn_and_edited_at_half_price(place: Place, painter: str) -> None:
+    code, body, err = place.run("--strategy", "edit", "-S", "edit=plain", painter=painter, judge=None)
+    assert (code, body["done"]) == (0, QUESTIONS), err
+    assert body["spent"] == pytest.approx(2 * QUESTIONS * 0.02)
+    paid_once(place.server, 2 * QUESTIONS)
+    ways = {"/v1/images/generations", "/v1/images/edits"} if painter == PAINTER else {"batchGenerateContent"}
+    assert {row.endpoint for row in place.rows("batches")} == ways
+
+
+def test_a_strategy_of_several_rounds_gets_on_by_a_wave_each(place: Place) -> None:
+    words = ["--strategy", "best-of-2", "-S", f"chooser={JUDGE}"]
+    plan(place, reply=json.dumps({"ranking": ["A", "B"], "reason": "neat"}))
+    code, body, _err = place.run(*words, painter=PAINTER, judge=None)
+    assert (code, body["done"]) == (0, QUESTIONS)
+    # Two drawings each, and then both orders of choosing at once.
+    assert place.server.bill()["batches"] == [2 * QUESTIONS, 2 * QUESTIONS]
+    assert set(place.server.bill()["paid"].values()) == {1}
+    assert len(place.server.bill()["paid"]) == 4 * QUESTIONS
+
+
+@pytest.mark.parametrize("inline", [10**7, 0])
+def test_gemini_draws_and_marks_with_batches(place: Place, inline: int) -> None:
+    place.configure(inline_bytes=inline)
+    plan(place, rows={"http_500": 0.3}, breaks=1, page=1, malformed_until_turn=1)
+    code, body, _err = place.run(painter=DRAWER, judge=GEMINI)
+    assert (code, body["done"]) == (0, 2 * QUESTIONS)
+    paid_once(place.server, 3 * QUESTIONS)
+    bill = place.server.bill()
+    assert bill["inline"] == (len(bill["batches"]) if inline else 0)
+    painted = [row.cost for row in place.rows("attempts") if row.fault is None and "image" in row.result]
+    assert painted == pytest.approx([0.02] * QUESTIONS)
+
+
+@pytest.mark.parametrize("fate", ["500_after", "drop_before", "drop_after"])
+def test_geminis_submission_in_doubt_is_looked_up_by_its_name(place: Place, fate: str) -> None:
+    place.configure(inline_bytes=10**7)
+    plan(place, fates=[fate], page=1)
+    assert place.run(judge=GEMINI)[0] == 0
+    paid_once(place.server, QUESTIONS)
+    assert set(place.server.bill()["handed"].values()) == {1}
+
+
+def test_an_estimate_knows_the_batch_price(place: Place) -> None:
+    words = ["estimate", *place.words()[1:-1]]
+
+    def dollars(*more: str) -> list[float]:
+        code, out, err = place.limner([*words, *more])
+        assert code == 0, err
+        return [one["dollars"] for one in json.loads(out)["steps"]]
+
+    full, half = dollars(), dollars("--batch")
+    assert full[-1] > 0
+    assert half == pytest.approx([one / 2 for one in full])
+    place.run()
+    # What went with a batch does not make later calls cheaper.
+    words[words.index("--data") : words.index("--data")] = ["--repeats", "2"]
+    full, half = dollars(), dollars("--batch")
+    assert full[-1] > 0
+    assert half == pytest.approx([one / 2 for one in full])
