@@ -166,7 +166,8 @@ class ActorHost:
                 yield packed_answer(found, self._most)
         except (WorkerDeath, WorkerUnfit, ValueError) as error:
             yield packed_error(error)
-        yield joined({"end": True, "alive": self._process.alive})
+        else:
+            yield joined({"end": True, "alive": self._process.alive})
 
     def unload(self) -> None:
         """End the child, where there is one."""
@@ -177,5 +178,6 @@ class ActorHost:
 
 def modules_path() -> list[str]:
     """Where a child finds modules: as this process, but for what Ray has put there for itself."""
-    ray = os.path.dirname(os.path.abspath(getattr(sys.modules.get("ray"), "__file__", None) or ""))
-    return [place for place in sys.path if not os.path.abspath(place).startswith(ray + os.sep)]
+    file = getattr(sys.modules.get("ray"), "__file__", None)
+    own = os.path.dirname(file) + os.sep if file else "\0"
+    return [place for place in sys.path if not os.path.abspath(place).startswith(own)]

@@ -1,7 +1,7 @@
 """How a worker is made, what it learns of this process's environment, and what becomes of its jobs.
 
-A job ends with a result, or in one of three ways to fail; one whose machine is lost has not ended. Of the environment a worker gets what is listed here, and
-never a key.
+A job ends with a result, or in one of three ways to fail; one whose machine is lost has not ended. Of the environment a
+worker gets what is listed here, and never a key.
 """
 
 from __future__ import annotations
