@@ -9,6 +9,7 @@ import click
 
 from . import options
 from .bars import shown as shown
+from .cluster import on_cluster
 from .say import say
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ how = options.together(
     retry_failed,
     click.option("--dry-run", is_flag=True, help="Only say what would be done; call and store nothing."),
     click.option("--json", "as_json", is_flag=True, help="End with one JSON object on standard output."),
+    on_cluster,
 )  # fmt: skip
 first_seed = click.option("--seed", type=int, metavar="N", help="Seed of the first drawing; 0, or the preset's.")
 seeds = click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="Drawings per question.")

@@ -18,9 +18,11 @@ from importlib import import_module
 from typing import Any
 
 from ..core.errors import UsageError
+from ..core.images import Preparer
 from ..core.redaction import redacted
 from .hosts import Room, standing_on
 from .pool import close_pools
+from .preparing import prepare_by_worker
 from .ray_actor import ActorHost, differences, parted, this_limner
 from .ray_room import LOOK_S, ActorRoom, last_words, lost_as_such
 from .recipe import Recipe, WorkerLost, WorkerUnfit
@@ -216,8 +218,10 @@ def cluster(address: str, gpus: Sequence[str] = (), workers: int | None = None) 
     found = RayCluster(ray, shares, workers)
     try:
         with standing_on(found):
+            Preparer.elsewhere = prepare_by_worker
             yield found
     finally:
+        Preparer.elsewhere = None
         found.leave()
         _await_threads()
         ray.shutdown()
