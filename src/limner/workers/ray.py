@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+import socket
 import threading
 import time
 from collections import Counter
@@ -31,6 +32,8 @@ GONE_S = 120.0
 """Seconds that may pass while no node of the cluster could ever have room."""
 END_S = 10.0
 """Seconds that threads have to see that the cluster was left."""
+CONNECT_S = 10.0
+"""Seconds that a cluster has to be heard of."""
 STARTS = 5
 """So many actors in a row that are lost before they stand, and no further one is tried."""
 
@@ -238,6 +241,7 @@ def _connected(address: str) -> Any:
         raise UsageError("--ray needs Ray: pip install 'limner[ray]'") from error
     if ray.is_initialized():
         raise UsageError("--ray: this process uses Ray already: shut that down first")
+    _check_there(ray, address)
     kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with _quiet_entry(ray):
@@ -245,13 +249,25 @@ def _connected(address: str) -> Any:
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
         with suppress(Exception):
             ray.shutdown()
-        why = last_words(error)
-        raise UsageError(f"--ray {address}: no cluster is there ({why}); start one with `ray start --head`") from error
+        raise UsageError(f"--ray {address}: it cannot be joined: {last_words(error)}") from error
     finally:
         if threading.current_thread() is threading.main_thread():
             for number, handler in kept.items():
                 signal.signal(number, handler)
     return ray
+
+
+def _check_there(ray: Any, address: str) -> None:
+    """Fail at once where nothing listens: Ray itself would try for many minutes."""
+    known = (os.environ.get("RAY_ADDRESS") or ray._private.utils.read_ray_address()) if address == "auto" else address
+    host, _, port = (known or "").rpartition(":")
+    told = f"--ray {address}: no cluster is there; start one with `ray start --head --disable-usage-stats`"
+    if not host or not port.isdecimal():
+        raise UsageError(told)
+    try:
+        socket.create_connection((host, int(port)), CONNECT_S).close()
+    except OSError as error:
+        raise UsageError(f"{told} ({known}: {error})") from error
 
 
 @contextmanager
