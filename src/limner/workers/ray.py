@@ -52,6 +52,8 @@ class RayCluster:
         self._actor = ray.remote(ActorHost)
         self._usual = 1.0 if any(self._capacity("GPU", 1.0)) else 0.0
         self._lock = threading.Lock()
+        self._quiet = threading.Condition(self._lock)
+        self._calling = 0
         self._waiting: Counter[str] = Counter()
         self._rooms: set[ActorRoom] = set()
         self.left = False
@@ -93,38 +95,60 @@ class RayCluster:
         Raises:
             WorkerUnfit: No node has what it needs, or not the same Limner as here.
         """
-        name, amount = self._need(recipe)
         for _ in range(STARTS):
-            if self.left:
-                raise WorkerUnfit("the cluster was left")
-            need = {"num_gpus": amount, "num_cpus": 0} if name == "GPU" else {"num_cpus": amount}
-            actor = self._actor.options(**need, max_restarts=0, scheduling_strategy="SPREAD").remote()
-            room = ActorRoom(self.ray, actor, recipe, args, self._forget)
-            with self._lock:
-                self._rooms.add(room)
-            try:
-                told = self._await(actor.look.remote(), recipe, wanted)
-                if told is not None:
-                    return self._same(room, told)
-                room.leave()
-                return None
-            except WorkerLost:
-                room.leave()
-            except BaseException:
-                room.leave()
-                raise
+            with suppress(WorkerLost), self.calling():
+                return self._enter(recipe, args, wanted)
         raise WorkerUnfit(f"{STARTS} actors in a row were lost before they stood", loading=True)
 
+    def _enter(self, recipe: Recipe, args: Mapping[str, Any], wanted: Callable[[], bool]) -> Room | None:
+        name, amount = self._need(recipe)
+        need = {"num_gpus": amount, "num_cpus": 0} if name == "GPU" else {"num_cpus": amount}
+        actor = self._actor.options(**need, max_restarts=0, scheduling_strategy="SPREAD").remote()
+        room = ActorRoom(self, actor, recipe, args)
+        with self._lock:
+            self._rooms.add(room)
+        try:
+            told = self._await(actor.look.remote(), recipe, wanted)
+            if told is not None:
+                return self._same(room, told)
+        except BaseException:
+            room.leave()
+            raise
+        room.leave()
+        return None
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """While a thread asks Ray, which does not bear that once it is shut down.
+
+        Raises:
+            WorkerUnfit: The cluster was left.
+        """
+        with self._lock:
+            if self.left:
+                raise WorkerUnfit("the cluster was left")
+            self._calling += 1
+        try:
+            yield
+        finally:
+            with self._quiet:
+                self._calling -= 1
+                self._quiet.notify_all()
+
     def leave(self) -> None:
-        """End all that stands there for this process."""
-        self.left = True
+        """End all that stands there for this process, and wait until no thread asks Ray any more."""
+        with self._lock:
+            self.left = True
         close_pools(self)
         with self._lock:
             rooms = list(self._rooms)
         for room in rooms:
             room.leave()
+        with self._quiet:
+            self._quiet.wait_for(lambda: not self._calling, END_S)
 
-    def _forget(self, room: ActorRoom) -> None:
+    def forget(self, room: ActorRoom) -> None:
+        """Hold it no longer."""
         with self._lock:
             self._rooms.discard(room)
 
@@ -226,7 +250,6 @@ def cluster(address: str, gpus: Sequence[str] = (), workers: int | None = None) 
     finally:
         Preparer.elsewhere = None
         found.leave()
-        _await_threads()
         ray.shutdown()
 
 
@@ -280,11 +303,3 @@ def _quiet_entry(ray: Any) -> Iterator[None]:
         yield
     finally:
         utils.get_entrypoint_name = usual
-
-
-def _await_threads() -> None:
-    """Until no thread of a pool asks Ray any more, which does not bear that once it is shut down."""
-    end = time.monotonic() + END_S
-    for thread in threading.enumerate():
-        if thread.name == "limner-worker":
-            thread.join(max(0.0, end - time.monotonic()))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.redaction import redacted
 from . import frames
 from .hosts import Worker
 from .ray_actor import Answer, packed_recipe, read_answer
 from .recipe import JobFailure, JobResult, Recipe, WorkerLost, WorkerUnfit
+
+if TYPE_CHECKING:
+    from .ray import RayCluster
 
 LOOK_S = 1.0
 """How often one who waits for a node looks whether that is still wanted."""
@@ -22,10 +25,8 @@ SLACK_S = 120.0
 class ActorRoom:
     """An actor that stands on a node, in which one worker after another is started."""
 
-    def __init__(
-        self, ray: Any, actor: Any, recipe: Recipe, args: Mapping[str, Any], left: Callable[[ActorRoom], None]
-    ) -> None:
-        self.ray, self.actor, self.recipe, self.args, self._left = ray, actor, recipe, args, left
+    def __init__(self, cluster: RayCluster, actor: Any, recipe: Recipe, args: Mapping[str, Any]) -> None:
+        self.cluster, self.actor, self.recipe, self.args = cluster, actor, recipe, args
         self.alive = True
 
     def start(self) -> Worker:
@@ -33,18 +34,19 @@ class ActorRoom:
         return ActorWorker(self)
 
     def leave(self) -> None:
-        """End the actor, and its child with it."""
-        self.alive = False
-        with suppress(Exception):
-            self.ray.kill(self.actor)
-        self._left(self)
+        """End the actor, and its child with it; once, for the cluster may have been left since."""
+        if self.alive:
+            self.alive = False
+            with suppress(Exception):
+                self.cluster.ray.kill(self.actor)
+            self.cluster.forget(self)
 
 
 class ActorWorker:
     """The near end of a worker in an actor: asked like a process of this machine, with the same errors."""
 
     def __init__(self, room: ActorRoom) -> None:
-        self._room, self._ray, self._actor, self._most = room, room.ray, room.actor, room.recipe.most
+        self._room, self._ray, self._actor, self._most = room, room.cluster.ray, room.actor, room.recipe.most
         self._usable = False
         self._jobs = 0
 
@@ -56,7 +58,8 @@ class ActorWorker:
     def load(self) -> None:
         """Wait until its child is ready; see `limner.workers.process.Process`."""
         recipe = self._room.recipe
-        self._heard(self._get(self._actor.load.remote(packed_recipe(recipe, self._room.args)), recipe.start_s))
+        setup = packed_recipe(recipe, self._room.args)
+        self._heard(self._get(self._begin(self._actor.load, setup), recipe.start_s))
 
     def ask(
         self, given: Mapping[str, Any], bodies: Sequence[bytes], seconds: float, items: Sequence[Any] | None = None
@@ -69,7 +72,7 @@ class ActorWorker:
         self._jobs += 1
         job = {"job": self._jobs, "given": dict(given)} | ({} if items is None else {"items": items})
         frame = b"".join(frames.packed(job, bodies))
-        answers = self._actor.ask.options(num_returns="streaming").remote(frame, seconds)
+        answers = self._begin(self._actor.ask.options(num_returns="streaming"), frame, seconds)
         while (found := self._heard(self._get(answers, seconds))) is not None:
             yield found
 
@@ -87,6 +90,10 @@ class ActorWorker:
         found, self._usable = read_answer(data, self._most)
         return found
 
+    def _begin(self, method: Any, *given: bytes | float) -> Any:
+        with self._gone():
+            return method.remote(*given)
+
     def _get(self, source: Any, seconds: float) -> bytes:
         """The next answer; nodes keep time themselves, so that one who is far too late is lost."""
         end = time.monotonic() + seconds + SLACK_S
@@ -100,7 +107,7 @@ class ActorWorker:
     @contextmanager
     def _gone(self) -> Iterator[None]:
         try:
-            with lost_as_such(self._ray):
+            with self._room.cluster.calling(), lost_as_such(self._ray):
                 yield
         except WorkerLost:
             self._room.leave()
