@@ -18,7 +18,7 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-from benchmarks.table import CannotRun, Clock, Table, markdown
+from benchmarks.table import CannotRun, Clock, Table, told
 from limner.core.fonts import font
 from limner.core.images import encode_png
 from limner.evidence.probe import OcrProbe
@@ -101,4 +101,4 @@ def rows(quick: bool = False, count: int = IMAGES) -> Table:
 
 
 if __name__ == "__main__":
-    print(markdown(rows(count=int(sys.argv[1]) if len(sys.argv) > 1 else IMAGES)))
+    print(told(rows(count=int(sys.argv[1]) if len(sys.argv) > 1 else IMAGES)))

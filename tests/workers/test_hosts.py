@@ -10,7 +10,8 @@ import pytest
 
 from limner.workers import JobFailure, JobResult, Pool, Recipe, WorkerDeath, WorkerLost, WorkerUnfit, hosts, pool_of
 from limner.workers.hosts import ThisMachine, standing_on
-from limner.workers.pool import LOSSES, close_pools
+from limner.workers.pool import LOSSES
+from limner.workers.pools import close_pools
 
 LONG = 60.0
 

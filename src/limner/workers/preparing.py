@@ -7,7 +7,7 @@ import base64
 from collections.abc import Callable
 
 from ..core.images import MAX_BYTES, BadImage, ImageForm, PreparedImage, prepare
-from .pool import pool_of
+from .pools import pool_of
 from .recipe import JobFailure, Recipe, WorkerDeath, WorkerUnfit
 
 SECONDS = 120.0

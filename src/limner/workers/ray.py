@@ -22,7 +22,7 @@ from ..core.errors import UsageError
 from ..core.images import Preparer
 from ..core.redaction import redacted
 from .hosts import Room, standing_on
-from .pool import close_pools
+from .pools import close_pools
 from .preparing import prepare_by_worker
 from .ray_actor import ActorHost, differences, parted, this_limner
 from .ray_room import LOOK_S, ActorRoom, last_words, lost_as_such
