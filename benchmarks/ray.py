@@ -24,7 +24,7 @@ from limner.core.images import encode_png
 from limner.evidence.probe import OcrProbe
 from limner.workers import Pool
 from limner.workers.hosts import Hosts, ThisMachine
-from limner.workers.ray import RayCluster, cluster
+from limner.workers.ray import cluster
 
 IMAGES = 60
 SECONDS = 300.0
@@ -82,7 +82,6 @@ def rows(quick: bool = False, count: int = IMAGES) -> Table:
         for n in (1, 2):
             # Joined anew for each: no actor of the one is left when the other is measured.
             with cluster(address) as there:
-                assert isinstance(there, RayCluster)
                 took["actors", n] = seconds_of(images, n, there)
     if any(found != took["processes", 1][1] for _, found in took.values()):
         raise AssertionError("the ways have not read the same")

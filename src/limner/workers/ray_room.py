@@ -14,7 +14,7 @@ from .ray_actor import Answer, packed_recipe, read_answer
 from .recipe import JobFailure, JobResult, Recipe, WorkerLost, WorkerUnfit
 
 if TYPE_CHECKING:
-    from .ray import RayCluster
+    from .ray_cluster import RayCluster
 
 LOOK_S = 1.0
 """How often one who waits for a node looks whether that is still wanted."""
