@@ -69,7 +69,8 @@ class Nodes:
     def two(self) -> None:
         """Have a second node, if it was lost before."""
         if self._second is None:
-            self._second = self._cluster.add_node(**self._how)
+            self._second = self._cluster.add_node(wait=False, **self._how)
+            self._cluster.wait_for_nodes(LONG)
 
     def lose(self) -> None:
         """The second node goes with all that stands on it, as when its power fails."""
