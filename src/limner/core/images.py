@@ -7,11 +7,11 @@ import base64
 import io
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -255,7 +255,13 @@ _Wanted = tuple[str, int | None, ImageForm]
 
 
 class Preparer:
-    """Prepares each image once per size; holds at most `limit` bytes of results."""
+    """Prepares each image once per size; holds at most `limit` bytes of results.
+
+    Attributes:
+        elsewhere: What prepares images in place of this process, as `prepare` does; set where workers stand elsewhere.
+    """
+
+    elsewhere: ClassVar[Callable[[bytes, int | None, ImageForm], Awaitable[PreparedImage]] | None] = None
 
     def __init__(self, load: Callable[[str], bytes], limit: int = 256 * 2**20) -> None:
         self._load, self._limit = load, limit
@@ -271,13 +277,16 @@ class Preparer:
             self._kept.move_to_end(key)
             return self._kept[key]
         if key not in self._flying:
-            task = asyncio.ensure_future(asyncio.to_thread(self._make, *key))
+            task = asyncio.ensure_future(self._make(*key))
             self._flying[key] = task
             task.add_done_callback(lambda done: self._keep(key, done))
         return await asyncio.shield(self._flying[key])
 
-    def _make(self, sha256: str, max_side: int | None, form: ImageForm) -> PreparedImage:
-        return prepare(self._load(sha256), max_side, form)
+    async def _make(self, sha256: str, max_side: int | None, form: ImageForm) -> PreparedImage:
+        there = Preparer.elsewhere
+        if there is not None:
+            return await there(await asyncio.to_thread(self._load, sha256), max_side, form)
+        return await asyncio.to_thread(lambda: prepare(self._load(sha256), max_side, form))
 
     def _keep(self, key: _Wanted, done: asyncio.Future[PreparedImage]) -> None:
         self._flying.pop(key, None)

@@ -53,6 +53,7 @@ class UniPercept(LocalProbe):
         recipe = Recipe(
             "unipercept", f"{script}:rater", json.dumps(args, sort_keys=True),
             python=None if python is None else _program(python), workers=1, start_s=LOAD_S, single=False,
+            gpu=device != "cpu",
         )  # fmt: skip
         super().__init__("aesthetics", "", recipe, seconds)
 

@@ -1,7 +1,9 @@
 """Workers: killable processes for everything that may crash, hang or lie, one kind for all who need them."""
 
-from .pool import Pool, once, pool_of
-from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit, cores, environment
+from .hosts import hosts
+from .pool import Pool
+from .pools import once, pool_of
+from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerLost, WorkerUnfit, cores, environment
 
 __all__ = [
     "JobFailure",
@@ -9,9 +11,11 @@ __all__ = [
     "Pool",
     "Recipe",
     "WorkerDeath",
+    "WorkerLost",
     "WorkerUnfit",
     "cores",
     "environment",
+    "hosts",
     "once",
     "pool_of",
 ]

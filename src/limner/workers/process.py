@@ -37,12 +37,16 @@ class Process:
     Args:
         recipe: How it is made.
         args: Arguments of the factory on top of the recipe's, such as a device.
+        path: Where it finds modules; by default where this process does.
     """
 
-    def __init__(self, recipe: Recipe, args: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, recipe: Recipe, args: Mapping[str, Any] | None = None, path: Sequence[str] | None = None
+    ) -> None:
         if _ending.is_set():
             raise WorkerDeath("this process is ending", loading=True)
         self._recipe, self._args = recipe, {**json.loads(recipe.args), **(args or {})}
+        self._path = list(sys.path if path is None else path)
         flags = ("-I", "-S") if recipe.isolated else ()
         env = {} if recipe.isolated else environment(recipe.variables, single=recipe.single)
         # A session of its own: Ctrl-C is for the process that asks, and whatever a worker starts ends with it.
@@ -71,7 +75,7 @@ class Process:
             WorkerDeath: It died on the way, or took too long.
         """
         # Another Python has its own modules, and one that is isolated has none.
-        path = None if self._recipe.python or self._recipe.isolated else sys.path
+        path = None if self._recipe.python or self._recipe.isolated else self._path
         setup: dict[str, Any] = {"factory": self._recipe.factory, "args": self._args, "path": path}
         setup |= {"most": self._recipe.most, "once": self._recipe.isolated}
         end = time.monotonic() + self._recipe.start_s

@@ -1,7 +1,7 @@
 """How a worker is made, what it learns of this process's environment, and what becomes of its jobs.
 
-A job ends with a result, or in one of three ways to fail. Of the environment a worker gets what is listed here, and
-never a key.
+A job ends with a result, or in one of three ways to fail; one whose machine is lost has not ended. Of the environment a
+worker gets what is listed here, and never a key.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ class Recipe:
         isolated: Whether it gets no environment, no modules but the standard library's, and is to do one job.
         most: Bytes of all that one answer may bring beside its JSON.
         careful: Whether deaths at work count like those while loading: too many in a row, and no further one is tried.
+        gpu: Whether it computes on a GPU where there is one; a cluster then gives it a share of one.
     """
 
     label: str
@@ -81,6 +82,7 @@ class Recipe:
     isolated: bool = False
     most: int = 0
     careful: bool = False
+    gpu: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,10 @@ class WorkerDeath(Exception):
     ) -> None:
         super().__init__(said)
         self.loading, self.late, self.code, self.heard = loading, late, code, heard
+
+
+class WorkerLost(Exception):
+    """A worker that is gone with the machine it stood on; that says nothing of its jobs, which others can do."""
 
 
 class WorkerUnfit(Exception):

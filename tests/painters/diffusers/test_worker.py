@@ -63,7 +63,7 @@ def test_the_worker_draws_what_the_pipeline_draws_and_comes_back_when_killed(poo
         Pipeline.open(PipelineSetup(str(pipeline("sd3")), dtype="float32", device="cpu")).draw(how, items[:1])
     )
     assert drawn.pixels == here.pixels
-    (process,) = pool._processes
+    (process,) = pool._workers
     worker = psutil.Process(process._process.pid)
     os.kill(worker.pid, signal.SIGKILL)
     with suppress(WorkerDeath):  # It may have been seen to be gone before it was asked.

@@ -95,7 +95,10 @@ class LocalMetric:
         self.kind, self.weights, self.options = kind, weights, dict(options)
         args = {name: value for name, value in self.options.items() if name != "reference"}
         given = json.dumps({**kind.fixed, **args, "weights": str(weights.resolve())}, sort_keys=True)
-        self._recipe = Recipe(kind.name, f"{WORKER}:{kind.factory}", given, workers=1, start_s=LOAD_S, single=False)
+        self._recipe = Recipe(
+            kind.name, f"{WORKER}:{kind.factory}", given, workers=1, start_s=LOAD_S, single=False,
+            gpu=options.get("device") != "cpu",
+        )  # fmt: skip
 
     def check(self) -> None:
         """Raise early where weights or packages are missing."""

@@ -10,7 +10,7 @@ from ...calls import Calls, digest
 from ...core.evidence import TextLine
 from ...core.images import decode
 from ...core.prices import price_of
-from ...workers import Recipe, cores
+from ...workers import Recipe, WorkerUnfit, cores
 from ..probe import Finding, LocalProbe, Probe
 from . import open_counter
 
@@ -32,8 +32,9 @@ class RegionsProbe(LocalProbe):
         light = word == "classical"
         args = json.dumps({"word": word, "options": dict(options)}, sort_keys=True)
         recipe = Recipe(
-            word, "limner.evidence.regions.probe:counter", args, workers=cores() if light else 1, single=light
-        )
+            word, "limner.evidence.regions.probe:counter", args, workers=cores() if light else 1, single=light,
+            gpu=word.startswith("sam2.1") and options.get("device") != "cpu",
+        )  # fmt: skip
         super().__init__("regions", "", recipe, seconds)
 
     @property
@@ -61,7 +62,7 @@ class RegionsProbe(LocalProbe):
     async def measure(self, image: bytes, calls: Calls) -> Finding:
         """See `limner.evidence.probe.Probe`."""
         read = await self._ocr.measure(image, calls)
-        found, call = await self.ask(image, calls, lines=read.value)
+        found, call = await self.ask(image, calls, lines=read.value, named=self._counter.name)
         return Finding(found["count"], self.name, call)
 
 
@@ -69,7 +70,12 @@ def counter(word: str, options: dict[str, Any]) -> Callable[..., dict[str, Any]]
     """What a worker counts with."""
     made = open_counter(word, **options)
 
-    def count(data: bytes, lines: list[dict[str, Any]]) -> dict[str, Any]:
+    def count(data: bytes, lines: list[dict[str, Any]], named: str) -> dict[str, Any]:
+        if made.name != named:
+            # Another machine may have other devices; its counts must not go by a name that is not theirs.
+            raise WorkerUnfit(
+                f"it counts as {made.name} there, not as {named}: say device= and precision= with --regions"
+            )
         return made.count(decode(data), [TextLine.from_json(line) for line in lines]).to_json()
 
     return count

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...calls import Fault, Kind
 from ...core.errors import UsageError
 from ...core.images import MAX_PIXELS
-from ...workers import JobFailure, JobResult, Pool, Recipe, WorkerDeath, WorkerUnfit
+from ...workers import JobFailure, JobResult, Pool, Recipe, WorkerDeath, WorkerUnfit, hosts
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -76,9 +76,9 @@ def open_workers(
     """The workers of a painter, one on each device; they stay until the painter goes."""
     recipe = Recipe(
         label, factory, json.dumps(load, sort_keys=True), start_s=LOAD_S, single=False, variables=env,
-        most=3 * MAX_PIXELS, careful=True,
+        most=3 * MAX_PIXELS, careful=True, gpu="cpu" not in devices,
     )  # fmt: skip
-    return pool(recipe, [{"device": device} for device in devices], batch_size, idle_s=None)
+    return pool(recipe, [{"device": device} for device in hosts().devices(label, devices)], batch_size, idle_s=None)
 
 
 def submit(pool: Pool, how: DataclassInstance, item: DrawItem, seconds: float) -> Future[JobResult]:

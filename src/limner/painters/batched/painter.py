@@ -6,7 +6,7 @@ import asyncio
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -17,7 +17,7 @@ from ...core.faults import picture_faults
 from ...core.images import encode_png
 from ...store import Blobs
 from ...store.records import PROMPT_CUT
-from ...workers import JobFailure, Pool, WorkerDeath, WorkerUnfit
+from ...workers import JobFailure, Pool, WorkerDeath, WorkerUnfit, hosts
 from ..base import FreePainter, Painting, PaintRequest
 from ..kept import kept_image
 from . import jobs
@@ -39,7 +39,8 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
         packages: What must be installed for it.
 
     Args:
-        gathered: How many drawings are made at once on all devices together.
+        batch_size: How many drawings are made at once on one device.
+        devices: Where workers run, one on each.
         timeout_s: Seconds one drawing may take.
         pool: What makes the workers.
     """
@@ -47,10 +48,18 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
     packages: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
-        self, name: str, spec: str, blobs: Blobs, gathered: int, timeout_s: float, pool: Callable[..., Pool] = Pool
+        self,
+        name: str,
+        spec: str,
+        blobs: Blobs,
+        batch_size: int,
+        devices: Sequence[str | None],
+        timeout_s: float,
+        pool: Callable[..., Pool] = Pool,
     ) -> None:
         self.name, self.spec, self._blobs = name, spec, blobs
-        self._ahead, self._timeout_s, self._make_pool = AHEAD * gathered, timeout_s, pool
+        workers = len(hosts().devices(spec.partition("/")[0], devices))
+        self._ahead, self._timeout_s, self._make_pool = AHEAD * batch_size * workers, timeout_s, pool
         self._lock = threading.Lock()
         self._found: W | None = None
         self._pool: Pool | None = None

@@ -39,7 +39,7 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
         facts = facts or PainterFacts()
         self._place = spec.removeprefix("diffusers/")
         self._chosen = chosen = options.parse(given, spec)
-        super().__init__(name, spec, blobs, chosen.batch_size * len(chosen.devices), chosen.timeout_s, pool)
+        super().__init__(name, spec, blobs, chosen.batch_size, chosen.devices, chosen.timeout_s, pool)
         self.options = self._chosen.drawing
         self.group = facts.prompt_group or "open"
         # A folder's weights may be trained on between two runs; the journal answers while they are the same.

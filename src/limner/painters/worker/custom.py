@@ -49,7 +49,7 @@ class WorkerPainter(BatchPainter[tuple[weights.ModelWeights, ...]]):
         self._factory, self._source = find_factory(spec)
         own = {key: value for key, value in given.items() if readers.ALIASES.get(key, key) in (*EXECUTION, *SIZES)}
         self._chosen = chosen = readers.parse(own, spec)
-        super().__init__(name, spec, blobs, chosen.batch_size * len(chosen.devices), chosen.timeout_s, pool)
+        super().__init__(name, spec, blobs, chosen.batch_size, chosen.devices, chosen.timeout_s, pool)
         self._passed = {key: value for key, value in given.items() if key not in (*own, *OWN)}
         self._places = _places(given.get("weights", []), spec)
         self.edits = _flag(given.get("edits", False), spec)

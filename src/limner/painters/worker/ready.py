@@ -89,7 +89,7 @@ class TransformersPainter(BatchPainter[AdaptedModel]):
         facts = facts or PainterFacts()
         self._place = spec.removeprefix("transformers/")
         self._chosen = chosen = readers.parse(given, spec, READERS)
-        super().__init__(name, spec, blobs, chosen.batch_size * len(chosen.devices), chosen.timeout_s, pool)
+        super().__init__(name, spec, blobs, chosen.batch_size, chosen.devices, chosen.timeout_s, pool)
         self.options = chosen.drawing
         self.group = facts.prompt_group or "open"
         self.changeable = weights.is_here(self._place)

@@ -1,0 +1,183 @@
+"""What stands on a node of a Ray cluster: an actor with one child of ours, and what the two ends say to each other.
+
+Only bytes pass between driver and actor, and they are our frames: nothing of a job is pickled. The child gets the same
+stripped environment as on one machine, made of the node's own variables; none of the driver's travel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import io
+import json
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ..core.redaction import redacted
+from . import frames
+from .frames import BadFrame
+from .process import Process
+from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit
+
+PACKAGE = Path(__file__).resolve().parents[1]
+EXTRAS = ("gpu", "metrics", "embed", "sentences", "quantize")
+"""Whose packages decide what a worker makes of an image, as those of the core do."""
+THREADS = "OMP_NUM_THREADS"
+Answer = tuple[int | None, JobResult | JobFailure]
+
+
+def joined(header: Mapping[str, Any], bodies: Sequence[bytes] = (), most: int = frames.BODIES) -> bytes:
+    """A frame in one piece."""
+    return b"".join(frames.packed(dict(header), bodies, most))
+
+
+def parted(data: bytes, most: int = frames.BODIES) -> tuple[dict[str, Any], list[bytes]]:
+    """A frame's header and bodies.
+
+    Raises:
+        BadFrame: It is none.
+    """
+    found = frames.read(io.BytesIO(data).read, most)
+    if found is None:
+        raise BadFrame("half a frame")
+    return found
+
+
+def packed_recipe(recipe: Recipe, args: Mapping[str, Any]) -> bytes:
+    """How a worker is made, with where this end stands, so that paths mean the same on the node."""
+    return joined({"recipe": asdict(recipe), "args": dict(args), "package": str(PACKAGE), "folder": os.getcwd()})
+
+
+def packed_answer(found: Answer, most: int) -> bytes:
+    """What became of one item."""
+    place, what = found
+    if isinstance(what, JobFailure):
+        return joined({"place": place, "fault": what.kind, "detail": what.detail})
+    # The value is as long as a header may be: it goes beside this one.
+    value = json.dumps(what.value).encode()
+    return joined({"place": place}, [value, *what.bodies], most + frames.HEADER)
+
+
+def packed_error(error: Exception) -> bytes:
+    """Why a worker gave no answer, with all that is known of it."""
+    known = {name: getattr(error, name) for name in ("loading", "late", "code", "heard") if hasattr(error, name)}
+    return joined({"error": type(error).__name__, "said": str(error), **known})
+
+
+def read_answer(data: bytes, most: int) -> tuple[Answer | None, bool]:
+    """What `packed_answer` said, or None at the end of a job; and whether the worker can be asked again.
+
+    Raises:
+        WorkerDeath: As on one machine.
+        WorkerUnfit: The same.
+        BadFrame: It is no frame, or the job itself was too long.
+    """
+    header, bodies = parted(data, most + frames.HEADER)
+    # A node knows its own keys, and this end those of its own environment.
+    told = {name: redacted(str(header[name])) for name in ("said", "detail", "heard") if header.get(name)}
+    if "error" in header:
+        said, loading = told.get("said", ""), bool(header.get("loading"))
+        if header["error"] == "WorkerUnfit":
+            raise WorkerUnfit(said, loading=loading)
+        if header["error"] == "WorkerDeath":
+            late, code, heard = bool(header.get("late")), header.get("code"), told.get("heard", "")
+            raise WorkerDeath(said, loading=loading, late=late, code=code, heard=heard)
+        raise BadFrame(said)
+    if "end" in header:
+        return None, bool(header["alive"])
+    if "fault" in header:
+        return (header["place"], JobFailure(str(header["fault"]), told.get("detail", ""))), True
+    return (header["place"], JobResult(json.loads(bodies[0]), tuple(bodies[1:]))), True
+
+
+@lru_cache(1)
+def this_limner() -> str:
+    """Everything that decides what a worker makes of an image, as JSON: Limner's own code, and what it builds on."""
+    root = hashlib.sha256()
+    for file in sorted(PACKAGE.rglob("*.py")):
+        root.update(str(file.relative_to(PACKAGE)).encode() + b"\0" + file.read_bytes() + b"\0")
+    versions = {"Python": ".".join(platform.python_version_tuple()[:2]), "Limner's code": root.hexdigest()[:12]}
+    for line in importlib.metadata.requires("limner") or ():
+        name, extra = re.split(r"[^\w.-]", line, maxsplit=1)[0], re.search(r"extra == .(\w+)", line)
+        if extra is None or extra[1] in EXTRAS:
+            with suppress(importlib.metadata.PackageNotFoundError):
+                versions[name] = importlib.metadata.version(name)
+    return json.dumps(versions, sort_keys=True)
+
+
+def differences(here: str, there: str) -> list[str]:
+    """What a node has in another version; what it lacks is told by whatever needs it."""
+    ours, theirs = json.loads(here), json.loads(there)
+    return [f"{name} {theirs[name]}, here {ours[name]}" for name in ours if theirs.get(name, ours[name]) != ours[name]]
+
+
+class ActorHost:
+    """The actor: keeps one child of ours, asks it under its time limit, and ends it, as a thread of a pool does.
+
+    Where the actor is ended, however that happens, the pipe to its child closes and the child's guard ends it.
+    """
+
+    def __init__(self) -> None:
+        self._process: Process | None = None
+        self._most = 0
+        # Ray sets it by the CPUs asked for; a worker that may use all cores is to find it as the node was started.
+        with suppress(OSError):
+            if f"{THREADS}=".encode() not in Path("/proc/self/environ").read_bytes():
+                os.environ.pop(THREADS, None)
+
+    def look(self) -> bytes:
+        """Which Limner stands here, and where."""
+        return joined({"limner": this_limner(), "node": platform.node()})
+
+    def load(self, data: bytes) -> bytes:
+        """Start a fresh child, and wait until it is ready."""
+        setup, _ = parted(data)
+        self.unload()
+        with suppress(OSError):
+            os.chdir(setup["folder"])
+        fields = setup["recipe"]
+        fields["variables"] = tuple(fields["variables"])
+        if fields["factory"].startswith(setup["package"] + os.sep):
+            fields["factory"] = str(PACKAGE) + fields["factory"].removeprefix(setup["package"])
+        recipe = Recipe(**fields)
+        self._most = recipe.most
+        try:
+            self._process = Process(recipe, setup["args"], modules_path())
+            self._process.load()
+        except (WorkerDeath, WorkerUnfit) as error:
+            self.unload()
+            return packed_error(error)
+        return joined({"end": True, "alive": True})
+
+    def ask(self, data: bytes, seconds: float) -> Iterator[bytes]:
+        """Give the child one job; yields what becomes of its items, each when it is done."""
+        assert self._process is not None
+        job, bodies = parted(data)
+        try:
+            for found in self._process.ask(job["given"], bodies, seconds, job.get("items")):
+                yield packed_answer(found, self._most)
+        except (WorkerDeath, WorkerUnfit, ValueError) as error:
+            yield packed_error(error)
+        else:
+            yield joined({"end": True, "alive": self._process.alive})
+
+    def unload(self) -> None:
+        """End the child, where there is one."""
+        if self._process is not None:
+            self._process.stop()
+            self._process = None
+
+
+def modules_path() -> list[str]:
+    """Where a child finds modules: as this process, but for what Ray has put there for itself."""
+    file = getattr(sys.modules.get("ray"), "__file__", None)
+    own = os.path.dirname(file) + os.sep if file else "\0"
+    return [place for place in sys.path if not os.path.abspath(place).startswith(own)]

@@ -1,0 +1,104 @@
+"""What driver and actor say to each other: frames, the same errors as on one machine, and no keys."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner.workers import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit
+from limner.workers.frames import BadFrame
+from limner.workers.ray_actor import (
+    PACKAGE,
+    ActorHost,
+    differences,
+    joined,
+    packed_answer,
+    packed_error,
+    packed_recipe,
+    parted,
+    read_answer,
+    this_limner,
+)
+
+CANARY = "sk-canary-0123456789abcdef"
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.none() | st.integers(0, 9), plain, st.lists(st.binary(max_size=20), max_size=3))
+def test_results_come_as_they_went(place: int | None, value: Any, bodies: list[bytes]) -> None:
+    found, alive = read_answer(packed_answer((place, JobResult(value, tuple(bodies))), 60), 60)
+    assert found == (place, JobResult(value, tuple(bodies)))
+    assert alive
+
+
+@given(st.text(), st.text(alphabet="abc ", max_size=20))
+def test_failures_come_as_they_went(kind: str, detail: str) -> None:
+    found, _ = read_answer(packed_answer((1, JobFailure(kind, detail)), 0), 0)
+    assert found is not None
+    assert isinstance(found[1], JobFailure)
+    assert (found[0], found[1].kind, found[1].detail) == (1, kind, detail)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        WorkerDeath("its worker died (exit code 3)", loading=True, code=3, heard="words"),
+        WorkerDeath("no result within 1 s", late=True),
+        WorkerUnfit("no weights", loading=True),
+        BadFrame("too long"),
+    ],
+)
+def test_errors_come_as_they_went(error: Exception) -> None:
+    with pytest.raises(type(error)) as found:
+        read_answer(packed_error(error), 0)
+    assert (str(found.value), vars(found.value)) == (str(error), vars(error))
+
+
+@given(st.binary(max_size=200))
+def test_what_is_no_frame_is_said_to_be_none(data: bytes) -> None:
+    with pytest.raises(BadFrame):
+        parted(data)
+    with pytest.raises(BadFrame):
+        parted(joined({"place": 1}, [b"abc"])[:-1])
+
+
+def test_keys_of_this_end_are_not_told_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    death = packed_error(WorkerDeath(f"said {CANARY}", heard=f"heard {CANARY}"))
+    failure = packed_answer((0, JobFailure("error", f"401 for {CANARY}")), 0)
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    with pytest.raises(WorkerDeath) as found:
+        read_answer(death, 0)
+    assert (str(found.value), found.value.heard) == ("said ***", "heard ***")
+    answer, _ = read_answer(failure, 0)
+    assert str(answer and answer[1]) == "401 for ***"
+
+
+def test_an_actor_keeps_one_child_and_finds_what_is_in_the_package() -> None:
+    """A factory in Limner's own folder is the node's own, wherever that lies."""
+    host = ActorHost()
+    recipe = Recipe("length", str(PACKAGE / "workers" / "child.py:load"), json.dumps({"factory": "builtins:len"}))
+    setup, _ = parted(packed_recipe(recipe, {}))
+    moved = {**setup["recipe"], "factory": "/elsewhere/limner/workers/child.py:load"}
+    with pytest.raises(WorkerUnfit, match="FileNotFoundError"):
+        read_answer(host.load(joined({**setup, "recipe": moved})), 0)
+    assert read_answer(host.load(joined({**setup, "recipe": moved, "package": "/elsewhere/limner"})), 0) == (None, True)
+    answers = [read_answer(frame, 0) for frame in host.ask(joined({"job": 1, "given": {}}, [b"abc"]), 60.0)]
+    assert answers == [((0, JobResult(3)), True), (None, True)]
+    host.unload()
+
+
+def test_a_node_with_another_limner_is_known() -> None:
+    here = json.loads(this_limner())
+    assert {"Python", "Limner's code", "Pillow", "numpy", "onnxruntime", "rapidocr"} <= here.keys()
+    assert "pytest" not in here
+    assert differences(this_limner(), this_limner()) == []
+    there = {name: version for name, version in here.items() if name != "numpy"} | {"Pillow": "1.0"}
+    assert differences(this_limner(), json.dumps(there)) == [f"Pillow 1.0, here {here['Pillow']}"]
