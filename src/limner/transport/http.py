@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
+from urllib.request import getproxies
 
 import httpx2
 
@@ -20,6 +21,7 @@ from ..core.images import MAX_BYTES
 from ..core.json_text import TooComplex, parse_json
 from ..core.redaction import redacted, without_secrets
 from .bounded import ENCODINGS, BadPacking, TooLarge, read_bounded
+from .connections import Transport
 from .kinds import error_message, kind_of, retry_after
 
 CONNECT_S = 30.0
@@ -54,8 +56,11 @@ def client(_loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
     limits = httpx2.Limits(max_connections=512, max_keepalive_connections=128)
     # A cookie would be a key that one service gave and that goes along to whatever else is on its host.
     none = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
-    packing = {"Accept-Encoding": ENCODINGS}
-    return httpx2.AsyncClient(limits=limits, follow_redirects=False, headers=packing, cookies=none)
+    how: dict[str, Any] = {"headers": {"Accept-Encoding": ENCODINGS}, "cookies": none, "follow_redirects": False}
+    context = httpx2.create_ssl_context()
+    # Where all goes through a proxy, the client's own transport knows how.
+    mounts = {} if getproxies().get("all") else {"all://": Transport(context, limits)}
+    return httpx2.AsyncClient(limits=limits, verify=context, mounts=mounts, **how)
 
 
 async def exchange(
