@@ -20,6 +20,7 @@ from ..core.addresses import bare, lead_on
 from ..core.images import MAX_BYTES
 from ..core.json_text import TooComplex, parse_json
 from ..core.redaction import redacted, without_secrets
+from .bodies import json_bytes
 from .bounded import ENCODINGS, BadPacking, TooLarge, read_bounded
 from .connections import Transport
 from .kinds import error_message, kind_of, retry_after
@@ -91,10 +92,16 @@ async def exchange(
             service may have charged.
     """
     limit = httpx2.Timeout(timeout, connect=CONNECT_S)
-    sent: dict[str, Any] = {"json": body} if form is None else form.sent()
+    head = dict(headers)
+    if form is not None:
+        sent = form.sent()
+    elif body is None:
+        sent = {}
+    else:
+        sent, head = {"content": json_bytes(body)}, {"Content-Type": "application/json", **head}
     open_client = client(asyncio.get_running_loop())
     try:
-        async with open_client.stream(method, url, headers=dict(headers), timeout=limit, **sent) as reply:
+        async with open_client.stream(method, url, headers=head, timeout=limit, **sent) as reply:
             if 300 <= reply.status_code < 400:
                 raise redirected(reply)
             status, wait = reply.status_code, retry_after(reply.headers.get("retry-after"))
