@@ -6,7 +6,7 @@ import asyncio
 import base64
 import io
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -151,8 +151,8 @@ def _decode(data: bytes) -> tuple[Image, bool]:
     try:
         with _room(info), Image.open(io.BytesIO(data), formats=list(SUFFIXES)) as opened:
             opened.load()
-            upright = ImageOps.exif_transpose(opened)
             turned = opened.getexif().get(ORIENTATION) in range(2, 9)
+            upright = ImageOps.exif_transpose(opened) if turned else opened
             same = not turned and not getattr(opened, "is_animated", False) and _opaque(opened)
             return flatten(upright), same and opened.mode in ("RGB", "RGBA", "L", "LA", "P", "1")
     except Exception as error:  # Broken metadata raises almost anything.
@@ -265,6 +265,7 @@ class Preparer:
         self._load, self._limit = load, limit
         self._kept: OrderedDict[_Wanted, PreparedImage] = OrderedDict()
         self._flying: dict[_Wanted, asyncio.Future[PreparedImage]] = {}
+        self._counts: Counter[str] = Counter()
         self._bytes = 0
         self.prepared = 0
 
@@ -280,6 +281,10 @@ class Preparer:
             task.add_done_callback(lambda done: self._keep(key, done))
         return await asyncio.shield(self._flying[key])
 
+    def has(self, sha256: str) -> bool:
+        """Whether the image is at hand in some form, so that its bytes were whole when they were read."""
+        return sha256 in self._counts
+
     def _make(self, sha256: str, max_side: int | None, form: ImageForm) -> PreparedImage:
         return prepare(self._load(sha256), max_side, form)
 
@@ -289,7 +294,11 @@ class Preparer:
             return
         self.prepared += 1
         self._kept[key] = done.result()
+        self._counts[key[0]] += 1
         self._bytes += len(done.result().url)
         while self._bytes > self._limit and len(self._kept) > 1:
-            _, old = self._kept.popitem(last=False)
+            (sha256, *_), old = self._kept.popitem(last=False)
             self._bytes -= len(old.url)
+            self._counts[sha256] -= 1
+            if not self._counts[sha256]:
+                del self._counts[sha256]

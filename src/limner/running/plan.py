@@ -9,6 +9,7 @@ from typing import Any
 from ..calls import Calls, Fault, Limits, digest
 from ..core.errors import UsageError
 from ..core.exam import Exam, Question
+from ..core.images import Preparer
 from ..core.settings import parse_value
 from ..evidence.probe import Probe
 from ..judges import Judge
@@ -49,6 +50,7 @@ class Plan:
         purse: The purse in the store that this run spends from; see `limner.calls.purse`.
         change_purse: Whether `budget` becomes the purse's limit where it has another.
         limits: What each service allows, by its name.
+        images: Prepares the pictures that everyone sends; what one has sent is at hand for the next.
     """
 
     exam: Exam[Any]
@@ -70,6 +72,7 @@ class Plan:
     anew: frozenset[str] = frozenset()
     purse: str | None = None
     change_purse: bool = False
+    images: Preparer | None = None
 
     @property
     def arms(self) -> Sequence[Arm]:
