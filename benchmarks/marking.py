@@ -153,9 +153,10 @@ async def _prepare(plan: Any, store: Any) -> None:
 
 def release(folder: Path, base_url: str, in_flight: int, painters: int = 1, judges: int = 1) -> Clock:
     """A process per call in flight; every call prepares both its images."""
+    # Imported once, before the processes are made.
     import PIL.JpegImagePlugin
-    import PIL.PngImagePlugin
-    import requests  # noqa: F401 (all are imported once, before the processes are made)
+    import PIL.PngImagePlugin  # noqa: F401
+    import requests  # noqa: F401
 
     rows = [(base_url, *row) for _ in range(judges) for row in exam(folder, painters)]
     with Clock() as clock, multiprocessing.get_context("fork").Pool(in_flight) as pool:
