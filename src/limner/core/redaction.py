@@ -42,7 +42,7 @@ def secrets(environ: Mapping[str, str] | None = None) -> list[str]:
     return _found(os.environ if environ is None else environ)
 
 
-_last: tuple[dict[Any, Any], int, int, tuple[str, ...]] | None = None
+_last: tuple[dict[Any, Any], set[str], set[str], tuple[str, ...]] | None = None
 
 
 def _known() -> tuple[str, ...]:
@@ -53,8 +53,8 @@ def _known() -> tuple[str, ...]:
     if plain is None:
         return tuple(secrets())
     last = _last
-    if last is None or last[0] != plain or last[1:3] != (len(_named), len(_parts)):
-        _last = last = dict(plain), len(_named), len(_parts), tuple(secrets())
+    if last is None or last[:3] != (plain, _named, _parts):
+        _last = last = dict(plain), set(_named), set(_parts), tuple(secrets())
     return last[3]
 
 
