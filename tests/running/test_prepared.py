@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,13 @@ from tests.fakes import ChatServer
 from tests.support import SmallExam, picture, write_settings
 
 PAINTERS = 4
+DRAWING = picture(0, size=(900, 400))
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def exam(make_exam: Callable[[int], SmallExam]) -> SmallExam:
+    return make_exam(2)
 
 
 @pytest.fixture
@@ -31,9 +38,9 @@ def drawn(
     for painter in range(PAINTERS):
         folder = tmp_path / f"by-{painter}"
         folder.mkdir()
-        for number, id in enumerate(small_exam.ids):
+        for number, id in enumerate(exam.ids):
             (folder / f"{id}.png").write_bytes(picture(100 * painter + number, size=(900, 400)))
-        api.run("genexam", data=small_exam.data, painters=[f"p{painter}=folder/{folder}"], store=store)
+        api.run("genexam", data=exam.data, painters=[f"p{painter}=folder/{folder}"], store=store)
     return store
 
 
@@ -65,13 +72,13 @@ def formats(store: Store) -> set[str]:
 
 
 def test_each_image_is_prepared_once_for_four_painters_and_two_judges(
-    drawn: Store, chat: ChatServer, monkeypatch: pytest.MonkeyPatch, small_exam: SmallExam
+    drawn: Store, chat: ChatServer, monkeypatch: pytest.MonkeyPatch, exam: SmallExam
 ) -> None:
-    # Room for the pictures of one question and no more: questions come one after the other.
-    made = mark(drawn, monkeypatch, limit=6 * 12_000)
+    # There is room for two drawings and no more: all who drew a question come one after the other.
+    made = mark(drawn, monkeypatch, limit=2 * len(images.prepare(DRAWING, 768).url))
     assert set(Counter(made).values()) == {1}
-    assert len(made) == len(small_exam.ids) * (PAINTERS + 1)
-    assert len(chat.requests()) == len(small_exam.ids) * PAINTERS * 2
+    assert len(made) == len(exam.ids) * (PAINTERS + 1)
+    assert len(chat.requests()) == len(exam.ids) * PAINTERS * 2
     assert formats(drawn) == {"jpeg"}
 
 
