@@ -29,9 +29,7 @@ def exam(make_exam: Callable[[int], SmallExam]) -> SmallExam:
 
 
 @pytest.fixture
-def drawn(
-    store: Store, small_exam: SmallExam, chat: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Store:
+def drawn(store: Store, exam: SmallExam, chat: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store with the drawings of four painters, drawn one after the other."""
     monkeypatch.chdir(tmp_path)
     write_settings(tmp_path, chat.base_url)

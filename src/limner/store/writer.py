@@ -106,18 +106,18 @@ def _tell(told: Sequence[tuple[Waiting, Any, BaseException | None]]) -> None:
         if isinstance(one[0], asyncio.Future):
             loops.setdefault(one[0].get_loop(), []).append(one)
         else:
-            _end(one)
+            _end([one])
     for loop, those in loops.items():
         # A loop that is closed has nobody who waits.
         with suppress(RuntimeError):
-            loop.call_soon_threadsafe(lambda those=those: [_end(one) for one in those])
+            loop.call_soon_threadsafe(_end, those)
 
 
-def _end(one: tuple[Waiting, Any, BaseException | None]) -> None:
-    waiting, result, error = one
-    if waiting.done():
-        return  # Cancelled meanwhile.
-    if error is None:
-        waiting.set_result(result)
-    else:
-        waiting.set_exception(error)
+def _end(told: Sequence[tuple[Waiting, Any, BaseException | None]]) -> None:
+    for waiting, result, error in told:
+        if waiting.done():
+            continue  # Cancelled meanwhile.
+        if error is None:
+            waiting.set_result(result)
+        else:
+            waiting.set_exception(error)
