@@ -453,8 +453,8 @@ def as_released(data: bytes, max_side: int) -> bytes:
     image = ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")
     longer = max(image.size)
     if longer > max_side:
-        size = tuple(int(side * max_side / longer) for side in image.size)
-        image = image.resize(size, Image.Resampling.LANCZOS)
+        width, height = (int(side * max_side / longer) for side in image.size)
+        image = image.resize((width, height), Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
     image.save(buffer, format="JPEG")
     return buffer.getvalue()
@@ -471,7 +471,8 @@ def noisy(size: tuple[int, int]) -> Image.Image:
 )
 def test_an_image_is_prepared_byte_for_byte_as_by_the_release(size: tuple[int, int], how: dict[str, Any]) -> None:
     buffer = io.BytesIO()
-    noisy(size).save(buffer, **how, **({"exif": turned_exif(6)} if how["format"] == "JPEG" else {}))
+    more: dict[str, Any] = {"exif": turned_exif(6)} if how["format"] == "JPEG" else {}
+    noisy(size).save(buffer, **how, **more)
     for side in (48, 768):
         assert prepare(buffer.getvalue(), side).parts == ("image/jpeg", as_released(buffer.getvalue(), side))
 

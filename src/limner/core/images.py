@@ -226,7 +226,7 @@ class PreparedImage:
 ImageForm = Literal["jpeg", "native", "quick-jpeg", "quick-native"]
 """How an image is prepared, as it stands in the keys of calls."""
 QUICK = "quick-"
-QUICK_GAP = 2.0
+QUICK_GAP = 1.25
 """The quick way begins with the nearest size that is at least so many times the one wanted."""
 
 
@@ -253,9 +253,9 @@ def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> Prep
         from PIL import Image
 
         assert max_side is not None
-        size = tuple(max(1, int(side * max_side / longer)) for side in (info.width, info.height))
+        width, height = (max(1, int(side * max_side / longer)) for side in (info.width, info.height))
         filter = Image.Resampling.HAMMING if quick else Image.Resampling.LANCZOS
-        image = image.resize(size, filter, reducing_gap=QUICK_GAP if quick else None)
+        image = image.resize((width, height), filter, reducing_gap=QUICK_GAP if quick else None)
     if native:
         return _url(encode_png(image, 1 if quick else -1), "image/png", image)
     if max(image.size) > MAX_JPEG_SIDE:
