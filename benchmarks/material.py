@@ -14,16 +14,21 @@ POINTS = 7
 SIDE = 1024
 
 
-def make(folder: Path, count: int) -> None:
-    """Write `count` questions in GenExam's layout, with references, and as many drawings."""
-    done = folder / f"made-{count}"
+def drawn_by(painter: int) -> str:
+    """The folder with the drawings of a painter, counted from nought."""
+    return f"drawings-{painter + 1}" if painter else "drawings"
+
+
+def make(folder: Path, count: int, painters: int = 1) -> None:
+    """Write `count` questions in GenExam's layout, with references, and as many drawings of each painter."""
+    done = folder / (f"made-{count}x{painters}" if painters > 1 else f"made-{count}")
     if done.exists():
         return
     (folder / "annotations").mkdir(parents=True, exist_ok=True)
     rows = []
     for number in range(count):
         name = f"Bench_{number}"
-        for kind in ("images", "drawings"):
+        for kind in ("images", *(drawn_by(painter) for painter in range(painters))):
             path = folder / kind / f"{name}.png"
             path.parent.mkdir(exist_ok=True)
             if not path.exists():

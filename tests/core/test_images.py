@@ -14,10 +14,11 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageOps
 
 from limner.core import images
 from limner.core.images import (
@@ -445,3 +446,69 @@ def test_one_impatient_caller_does_not_stop_the_others() -> None:
 def test_pictures_of_tests_differ_also_as_they_are_sent() -> None:
     urls = {hashlib.sha256(prepare(picture(n), None).url.encode()).hexdigest() for n in range(400)}
     assert len(urls) == 400
+
+
+def as_released(data: bytes, max_side: int) -> bytes:
+    """The JPEG that the release of GenExam makes, step by step and with no thought of speed."""
+    image = ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")
+    longer = max(image.size)
+    if longer > max_side:
+        width, height = (int(side * max_side / longer) for side in image.size)
+        image = image.resize((width, height), Image.Resampling.LANCZOS)
+    buffer = io.BytesIO()
+    image.save(buffer, format="JPEG")
+    return buffer.getvalue()
+
+
+def noisy(size: tuple[int, int]) -> Image.Image:
+    """A picture of which every pixel counts."""
+    return Image.effect_noise(size, 90).convert("RGB")
+
+
+@pytest.mark.parametrize("size", [(96, 64), (64, 200), (31, 17), (768, 48)])
+@pytest.mark.parametrize(
+    "how", [{"format": "PNG"}, {"format": "JPEG", "quality": 95}, {"format": "WEBP"}, {"format": "BMP"}]
+)
+def test_an_image_is_prepared_byte_for_byte_as_by_the_release(size: tuple[int, int], how: dict[str, Any]) -> None:
+    buffer = io.BytesIO()
+    more: dict[str, Any] = {"exif": turned_exif(6)} if how["format"] == "JPEG" else {}
+    noisy(size).save(buffer, **how, **more)
+    for side in (48, 768):
+        assert prepare(buffer.getvalue(), side).parts == ("image/jpeg", as_released(buffer.getvalue(), side))
+
+
+def turned_exif(orientation: int) -> Image.Exif:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    return exif
+
+
+@pytest.mark.parametrize("format", ["PNG", "JPEG"])
+def test_the_quick_way_gives_the_same_picture_in_other_bytes(format: str) -> None:
+    smooth = Image.linear_gradient("L").resize((900, 600)).convert("RGB")
+    smooth.paste("black", (105, 57, 403, 301))  # Edges between pixels of the smaller picture.
+    buffer = io.BytesIO()
+    smooth.save(buffer, format=format)
+    data = buffer.getvalue()
+    forms: tuple[tuple[images.ImageForm, images.ImageForm], ...] = (("jpeg", "quick-jpeg"), ("native", "quick-native"))
+    for form, other in forms:
+        exact, quick = prepare(data, 100, form), prepare(data, 100, other)
+        assert (quick.width, quick.height) == (exact.width, exact.height) == (100, 66)
+        assert quick.parts[0] == exact.parts[0]
+        assert quick.url != exact.url
+        ours, theirs = (np.asarray(decode(one.parts[1]), dtype=float) for one in (quick, exact))
+        assert np.abs(ours - theirs).mean() < 3
+        assert prepare(data, None, other) == prepare(data, None, form)  # There is nothing to scale.
+
+
+def test_an_image_that_is_at_hand_is_known_to_be_until_it_is_driven_out() -> None:
+    shelf = Shelf(1, 2, 3)
+    preparer = Preparer(shelf, limit=2 * len(prepare(shelf.data["1"], None).url) + 10)
+
+    async def run() -> None:
+        for n in "123":
+            await preparer.get(n, None)
+
+    assert not preparer.has("1")
+    asyncio.run(run())
+    assert [preparer.has(n) for n in "123"] == [False, True, True]

@@ -129,6 +129,42 @@ def test_a_cancelled_wait_stops_neither_the_write_nor_the_writer(store: Store) -
     assert [key for key, _ in rows(store)] == ["a", "b", "c", "d"]
 
 
+def test_an_event_loop_is_woken_once_for_all_that_wait_in_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    woken: list[Any] = []
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        usual = loop.call_soon_threadsafe
+
+        def wake(*given: Any, **more: Any) -> Any:
+            woken.append(given)
+            return usual(*given, **more)
+
+        monkeypatch.setattr(loop, "call_soon_threadsafe", wake)
+        gate = Gate(store)
+        waits = [asyncio.create_task(store.awrite(put(f"{n}"))) for n in range(9)]
+        await asyncio.sleep(0)
+        gate.open()
+        assert await asyncio.gather(*waits) == [1] * 9
+
+    asyncio.run(run())
+    assert len(woken) == 1
+
+
+def test_who_waits_in_an_event_loop_is_told_of_a_failure(store: Store) -> None:
+    def broken(_connection: sa.Connection) -> None:
+        raise ZeroDivisionError
+
+    async def run() -> list[Any]:
+        gate = Gate(store)
+        waits = [asyncio.create_task(store.awrite(one)) for one in (put("a"), broken, put("b"))]
+        await asyncio.sleep(0)
+        gate.open()
+        return await asyncio.gather(*waits, return_exceptions=True)
+
+    assert [type(one) for one in asyncio.run(run())] == [int, ZeroDivisionError, int]
+
+
 def test_closing_finishes_what_is_queued(store: Store) -> None:
     futures = [store.submit(put(f"{n:03}")) for n in range(300)]
     store.close()

@@ -11,7 +11,7 @@ import math
 import re
 
 from .asks import Unreadable
-from .json_text import MAX_DEPTH
+from .json_text import MAX_DEPTH, check_depth
 
 MAX_DIGITS = 500
 
@@ -53,11 +53,30 @@ class Reader:
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.keyed = text, 0, False
+        # Escapes may hold halves of surrogate pairs, of which the quick reading would not tell.
+        self._plain = "\\u" not in text and (text.isascii() or _SURROGATE.search(text) is None)
 
     def read(self, start: int) -> object:
         """The value that starts at `start`; raises `Unreadable`, or `Ended` when the text stops inside it."""
         self.at, self.keyed = start, False
-        return self._value(0)
+        return self._strict(start) or self._value(0)
+
+    def _strict(self, start: int) -> object:
+        """The value where it is strict JSON and means the same here; otherwise None, and the place is unchanged.
+
+        Tried until it fails once: a text with many beginnings is still read in linear time.
+        """
+        if not self._plain:
+            return None
+        try:
+            value, end = _DECODER.raw_decode(self.text, start)
+            check_depth(value)
+        except (ValueError, OverflowError, RecursionError):
+            self._plain = False
+            return None
+        if value:
+            self.at, self.keyed = end, True
+        return value
 
     def _value(self, depth: int) -> object:
         mark = self._peek()
@@ -149,6 +168,26 @@ class Reader:
         if self.at == len(self.text):
             raise Ended
         return self.text[self.at]
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+def _finite(word: str) -> float | int:
+    """A number within the bounds."""
+    if len(word) > MAX_DIGITS:
+        raise ValueError("too many digits")
+    value = int(word) if word.lstrip("-").isdigit() else float(word)
+    if not math.isfinite(value):
+        raise ValueError("too large")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_int=_finite, parse_constant=_finite)
 
 
 def _unescape(match: re.Match[str]) -> str:

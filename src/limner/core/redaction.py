@@ -41,7 +41,26 @@ def is_key(variable: str) -> bool:
 
 def secrets(environ: Mapping[str, str] | None = None) -> list[str]:
     """The keys that this process knows, the longest first."""
-    given = os.environ if environ is None else environ
+    return _found(os.environ if environ is None else environ)
+
+
+_last: tuple[dict[Any, Any], set[str], set[str], tuple[str, ...]] | None = None
+
+
+def _known() -> tuple[str, ...]:
+    """The same, found anew only when the environment or what is named has changed: it is asked at every step."""
+    global _last
+    # As the environment itself keeps it: to read each variable takes fifty times as long.
+    plain: dict[Any, Any] | None = getattr(os.environ, "_data", None)
+    if plain is None:
+        return tuple(secrets())
+    last = _last
+    if last is None or last[:3] != (plain, _named, _parts):
+        _last = last = dict(plain), set(_named), set(_parts), tuple(secrets())
+    return last[3]
+
+
+def _found(given: Mapping[str, str]) -> list[str]:
     found = {value for value in _parts if len(value) >= LEAST_TOLD}
     for name, value in given.items():
         if is_key(name) and len(value.strip()) >= (LEAST_TOLD if name in _named else LEAST):
@@ -58,7 +77,7 @@ def without_key(text: str, key: str | None) -> str:
 
 def redacted(text: str) -> str:
     """A message without any key this process knows, and without the logins in addresses; masked words go too."""
-    return without_key(_LOGIN.sub(HIDDEN, _without(text, tuple(secrets()))), None)
+    return without_key(_LOGIN.sub(HIDDEN, _without(text, _known())), None)
 
 
 def without_secrets(value: Any) -> Any:
@@ -67,7 +86,7 @@ def without_secrets(value: Any) -> Any:
     Args:
         value: Plain JSON, or one text.
     """
-    known = tuple(secrets())
+    known = _known()
     return _walked(value, known) if known else value
 
 

@@ -79,6 +79,7 @@ class Provider(StrictModel):
         structured: What it takes as a description of a reply's shape.
         image_input: Whether its models see pictures, and its painters start from them.
         max_image_side: The longer side of the largest picture it takes.
+        quick_images: Whether pictures are scaled down the quick way; see `limner.core.images.prepare`.
         link_hosts: Hosts that links to finished images may lead to, beside the service's own; ``*.name`` for all
             below a name.
         poll_hosts: Hosts a job may be asked after at, beside the service's own; they get the key.
@@ -97,6 +98,7 @@ class Provider(StrictModel):
     structured: Literal["none", "json_object", "json_schema"] = "none"
     image_input: bool = True
     max_image_side: int | None = None
+    quick_images: bool = False
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
     link_hosts: tuple[str, ...] = ()
@@ -202,6 +204,11 @@ class Settings(StrictModel):
             shape = {"image_shape": DECLARED["poll" in row]}
             data["providers"][name] = shape | dict(data["providers"].get(name) or {}) | of_provider
         return data | ({"wires": wires, "usual": usual} if wires else {})
+
+    def with_exact_images(self) -> Settings:
+        """The same, with no pictures prepared the quick way."""
+        exact = {name: one.model_copy(update={"quick_images": False}) for name, one in self.providers.items()}
+        return self.model_copy(update={"providers": exact})
 
     def painter(self, target: str) -> PainterFacts:
         """What is known of a painter, by its own name first and by its service's second."""

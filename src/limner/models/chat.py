@@ -11,8 +11,8 @@ from ..calls.queued import BatchLane, BatchRow
 from ..calls.usage import Incredible, billed_cost, told_tokens, told_usage
 from ..core.asks import Part, Picture, Text
 from ..core.faults import picture_faults
-from ..core.images import PreparedImage, Preparer
-from ..core.settings import ModelFacts, Settings
+from ..core.images import QUICK, PreparedImage, Preparer
+from ..core.settings import ModelFacts, Provider, Settings
 from ..transport.batches import CHAT_ENDPOINT, GEMINI_ENDPOINT, no_batches
 from ..transport.http import TEXT_REPLY_BYTES, exchange
 from ..transport.kinds import error_message, kind_of
@@ -30,6 +30,8 @@ class ChatModel:
         self.name = f"{provider}/{model}"
         self.settings: dict[str, Any] = {"model": model, "args": args}
         self.provider = settings.provider(provider)
+        if self.provider.quick_images:
+            self.settings["images"] = "quick"
         self._model, self._args, self._prices, self._images = model, args, settings, images
         self._shapeless = False
 
@@ -57,9 +59,7 @@ class ChatModel:
         messages: list[dict[str, Any]] = []
         if context.system is not None:
             messages.append({"role": "system", "content": [{"type": "text", "text": context.system}]})
-        messages.append(
-            {"role": "user", "content": [_keyed_part(part, self.provider.max_image_side) for part in shown]}
-        )
+        messages.append({"role": "user", "content": [_keyed_part(part, self.provider) for part in shown]})
         for reply, wrong in said:
             messages.append({"role": "assistant", "content": [{"type": "text", "text": reply}]})
             messages.append({"role": "user", "content": [{"type": "text", "text": wrong}]})
@@ -234,16 +234,18 @@ def _text(content: Any) -> str:
     return str(content or "").encode("utf-8", "replace").decode()
 
 
-def _keyed_part(part: Part, limit: int | None) -> dict[str, Any]:
+def _keyed_part(part: Part, provider: Provider) -> dict[str, Any]:
     """The part as it stands in the key: pictures by hash and preparation."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     assert isinstance(part, Picture)
     native = part.max_side is None
     plain: dict[str, Any] = {"type": "image", "sha256": part.sha256, "format": "native" if native else "jpeg"}
-    side = limit if native else part.max_side
+    side = provider.max_image_side if native else part.max_side
     if side is not None:
         plain["max_side"] = side
+        if provider.quick_images:
+            plain["format"] = QUICK + plain["format"]
     if part.detail is not None:
         plain["detail"] = part.detail
     return plain

@@ -66,11 +66,14 @@ class Backlog:
         plan, stored = self.plan, load_drawings(self.store, self.plan.exam.name)
         here = plan.shard.has if plan.shard is not None else lambda _: True
         if not plan.draw:
-            chosen = {question.hash: question for question in self.questions}
+            chosen: dict[str, list[Drawing]] = {question.hash: [] for question in self.questions}
             for drawing in stored:
                 wanted = plan.only_painters is None or drawing.painter in plan.only_painters
                 if drawing.question_hash in chosen and wanted and here(drawing.id):
-                    yield Slot(chosen[drawing.question_hash], None, drawing.seed, drawing)
+                    chosen[drawing.question_hash].append(drawing)
+            # Question by question here too: what is prepared of one is at hand for all who drew it.
+            for question in self.questions:
+                yield from (Slot(question, None, drawing.seed, drawing) for drawing in chosen[question.hash])
             return
         known = {drawing.id: drawing for drawing in stored}
         for question in self.questions:

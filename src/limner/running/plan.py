@@ -9,6 +9,7 @@ from typing import Any
 from ..calls import Calls, Fault, Limits, digest
 from ..core.errors import UsageError
 from ..core.exam import Exam, Question
+from ..core.images import Preparer
 from ..core.settings import parse_value
 from ..evidence.probe import Probe
 from ..judges import Judge
@@ -55,6 +56,7 @@ class Plan:
             it once together. Without it, what failed before the run.
         batch: Whether calls go with batches, at less than the usual price.
         batch_wait: Seconds to wait for them at most; without end by default.
+        images: Prepares the pictures that everyone sends; what one has sent is at hand for the next.
     """
 
     exam: Exam[Any]
@@ -80,6 +82,7 @@ class Plan:
     since: float | None = None
     batch: bool = False
     batch_wait: float | None = None
+    images: Preparer | None = None
 
     @property
     def arms(self) -> Sequence[Arm]:

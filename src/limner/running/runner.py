@@ -245,7 +245,9 @@ class Runner:
         return not measured or any(self.backlog.must_make(stored) for _, _, stored in self.backlog.markings(drawing))
 
     async def _whole(self, drawing: Drawing) -> bool:
-        """Whether its image is in the store as it was, or has come back for nothing."""
+        """Whether its image is in the store as it was, or has come back for nothing; at hand, it is not looked for."""
+        if self.plan.images is not None and self.plan.images.has(str(drawing.image)) and not self.plan.probes:
+            return True
         try:
             await asyncio.to_thread(self.store.blobs.get, str(drawing.image))
         except LostImage:

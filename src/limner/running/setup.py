@@ -106,6 +106,9 @@ def make_plan(
     preset = kind.preset(asking.preset)
     asking, how["options"] = _split(asking, kind, preset)
     how.setdefault("first_seed", preset.get("seed", 0))
+    if preset:
+        # A preset asks as the authors did: with the very bytes that their release sends.
+        known = known.with_exact_images()
 
     def open_one(word: str, own: Mapping[str, Any]) -> Painter:
         own = with_devices(word, own, devices)
@@ -125,14 +128,15 @@ def make_plan(
     chosen = whole.select(selection or Selection(), kind.protocol.breakdowns)
     if not chosen.questions:
         raise UsageError("no question is selected")
-    judges = _judges(named, kind, asking, preset, store, known, ocr)
+    judges = _judges(named, kind, asking, preset, store, known, ocr, images)
     if painters and not draw:
         how["only_painters"] = known_painters(store, named.name, [name_and_spec(word)[0] for word in painters])
     if judges or measuring is not None:
         wanted, protocol = measuring or Measuring(), kind.protocol
         how["probes"] = open_probes(protocol.needs, protocol.uses, wanted, known, images)
         how["anew"] = wanted.named | {*wanted.probes}
-    return Plan(chosen, judges=judges, whole=whole, draw=draw, limits=service_limits(known), **how)
+    how |= {"limits": service_limits(known), "images": images}
+    return Plan(chosen, judges=judges, whole=whole, draw=draw, **how)
 
 
 def service_limits(known: settings.Settings) -> dict[str, Limits]:
@@ -166,12 +170,13 @@ def _judges(
     store: Store,
     known: settings.Settings,
     ocr: OcrProbe,
+    images: Preparer,
 ) -> list[Judge]:
     specs = asking.judges or ([preset["judge"]] if "judge" in preset else [])
     wording, rules = split_wording(asking.wording)
     options = {**preset.get("options", {}), **asking.options}
     variant = make_variant(kind, asking.variant or preset.get("variant"), options, asking.prompts, wording)
-    args, images = {**preset.get("judge_args", {}), **asking.args}, Preparer(store.blobs.get)
+    args = {**preset.get("judge_args", {}), **asking.args}
 
     def weigh(source: str, members: Sequence[Judge]) -> Sequence[float]:
         return panel_weights(source, members, store, exam.name, kind)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import sqlite3
@@ -72,11 +71,14 @@ class Store:
 
     def submit(self, operation: Callable[[sa.Connection], T]) -> Future[T]:
         """Queue a write; returns a `concurrent.futures.Future` that ends after the commit."""
+        return self._only_writer().submit(operation)
+
+    def _only_writer(self) -> Writer:
         if self.readonly:
             raise StoreError(f"the store {self.url} {READ_ONLY}")
         if self._writer is None:
             self._writer = Writer(self._writers, self.check_same)
-        return self._writer.submit(operation)
+        return self._writer
 
     def check_same(self) -> None:
         """Whether its file is still the one that was opened.
@@ -97,7 +99,7 @@ class Store:
     async def awrite(self, operation: Callable[[sa.Connection], T]) -> T:
         """Write without holding up the event loop; goes on after the commit."""
         with self._telling("written"):
-            result: T = await asyncio.wrap_future(self.submit(operation))
+            result: T = await self._only_writer().write(operation)
         return result
 
     @contextmanager

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -14,7 +17,12 @@ from .outage import waited
 
 T = TypeVar("T")
 Operation = Callable[[Connection], Any]
+Waiting = Future[Any] | asyncio.Future[Any]
+"""Whoever waits for a commit, in a thread or in an event loop."""
+Queued = tuple[Operation, Waiting]
 MOST = 256
+GATHER_S = 0.002
+"""So long a transaction waits for others to join it where the last one was shared: each costs as much as a write."""
 
 
 class Writer:
@@ -26,7 +34,8 @@ class Writer:
     def __init__(self, engine: Engine, check: Callable[[], None] = lambda: None) -> None:
         """`check` raises when the database is no longer the one that was opened; asked before and after a commit."""
         self._engine, self._check = engine, check
-        self._queue: queue.SimpleQueue[tuple[Operation, Future[Any]] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
+        self._shared = False
         self._thread = threading.Thread(target=self._loop, name="limner-writer", daemon=True)
         self._thread.start()
 
@@ -38,6 +47,12 @@ class Writer:
         self._queue.put((operation, future))
         return future
 
+    async def write(self, operation: Callable[[Connection], T]) -> T:
+        """Queue an operation and go on after the commit it is part of; it is written also where nobody waits for it."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._queue.put((operation, future))
+        return await future
+
     def close(self) -> None:
         """Finish what is queued and end the thread."""
         self._queue.put(None)
@@ -46,6 +61,8 @@ class Writer:
     def _loop(self) -> None:
         while (first := self._queue.get()) is not None:
             batch, more = [first], True
+            if self._shared:
+                time.sleep(GATHER_S)
             while more and len(batch) < MOST:
                 try:
                     item = self._queue.get_nowait()
@@ -55,24 +72,24 @@ class Writer:
                     more = False
                 else:
                     batch.append(item)
+            self._shared = len(batch) > 1
             self._commit(batch)
             if not more:
                 return
 
-    def _commit(self, batch: list[tuple[Operation, Future[Any]]]) -> None:
+    def _commit(self, batch: list[Queued]) -> None:
         try:
             # Operations can be done twice: whether a connection was lost before or after the commit is not known.
             results = waited(lambda: self._together([operation for operation, _ in batch]))
         except BaseException as error:
             if len(batch) == 1:
-                batch[0][1].set_exception(error)
+                _tell([(batch[0][1], None, error)])
                 return
             # One of them failed and all are undone: alone, only that one fails.
             for one in batch:
                 self._commit([one])
             return
-        for (_, future), result in zip(batch, results, strict=True):
-            future.set_result(result)
+        _tell([(waiting, result, None) for (_, waiting), result in zip(batch, results, strict=True)])
 
     def _together(self, operations: list[Operation]) -> list[Any]:
         self._check()
@@ -80,3 +97,27 @@ class Writer:
             results = [operation(connection) for operation in operations]
         self._check()  # Nothing is given out as stored that went into a file which nobody can find again.
         return results
+
+
+def _tell(told: Sequence[tuple[Waiting, Any, BaseException | None]]) -> None:
+    """Tell everyone what has become of their write; an event loop is woken once for all that wait in it."""
+    loops: dict[asyncio.AbstractEventLoop, list[tuple[Waiting, Any, BaseException | None]]] = {}
+    for one in told:
+        if isinstance(one[0], asyncio.Future):
+            loops.setdefault(one[0].get_loop(), []).append(one)
+        else:
+            _end([one])
+    for loop, those in loops.items():
+        # A loop that is closed has nobody who waits.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_end, those)
+
+
+def _end(told: Sequence[tuple[Waiting, Any, BaseException | None]]) -> None:
+    for waiting, result, error in told:
+        if waiting.done():
+            continue  # Cancelled meanwhile.
+        if error is None:
+            waiting.set_result(result)
+        else:
+            waiting.set_exception(error)

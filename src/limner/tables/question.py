@@ -77,10 +77,10 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
 
 def small_pictures(body: Mapping[str, Any], store: Store) -> dict[str, str]:
     """The question's reference and drawings as small data URLs, by hash; what cannot be shown is left out."""
-    found = {}
+    found: dict[str, str] = {}
     for sha256 in filter(None, [body["reference"], *(drawing["image"] for drawing in body["drawings"])]):
         with suppress(StoreError, BadImage, LostImage):
-            found[sha256] = prepare(store.blobs.get(sha256), SMALL, "native").url
+            found[sha256] = str(prepare(store.blobs.get(sha256), SMALL, "native").url)
     return found
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import IO, Any
+from urllib.request import getproxies
 
 import httpx2
 
@@ -19,7 +20,9 @@ from ..core.addresses import bare, lead_on
 from ..core.images import MAX_BYTES
 from ..core.json_text import TooComplex, parse_json
 from ..core.redaction import redacted, without_secrets
+from .bodies import json_bytes
 from .bounded import ENCODINGS, BadPacking, TooLarge, read_bounded
+from .connections import Transport
 from .kinds import error_message, kind_of, retry_after
 
 CONNECT_S = 30.0
@@ -54,8 +57,11 @@ def client(_loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
     limits = httpx2.Limits(max_connections=512, max_keepalive_connections=128)
     # A cookie would be a key that one service gave and that goes along to whatever else is on its host.
     none = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
-    packing = {"Accept-Encoding": ENCODINGS}
-    return httpx2.AsyncClient(limits=limits, follow_redirects=False, headers=packing, cookies=none)
+    how: dict[str, Any] = {"headers": {"Accept-Encoding": ENCODINGS}, "cookies": none, "follow_redirects": False}
+    context = httpx2.create_ssl_context()
+    # Where all goes through a proxy, the client's own transport knows how.
+    mounts = {} if getproxies().get("all") else {"all://": Transport(context, limits)}
+    return httpx2.AsyncClient(limits=limits, verify=context, mounts=mounts, **how)
 
 
 async def exchange(
@@ -86,10 +92,16 @@ async def exchange(
             service may have charged.
     """
     limit = httpx2.Timeout(timeout, connect=CONNECT_S)
-    sent: dict[str, Any] = {"json": body} if form is None else form.sent()
+    head = dict(headers)
+    if form is not None:
+        sent = form.sent()
+    elif body is None:
+        sent = {}
+    else:
+        sent, head = {"content": json_bytes(body)}, {"Content-Type": "application/json", **head}
     open_client = client(asyncio.get_running_loop())
     try:
-        async with open_client.stream(method, url, headers=dict(headers), timeout=limit, **sent) as reply:
+        async with open_client.stream(method, url, headers=head, timeout=limit, **sent) as reply:
             if 300 <= reply.status_code < 400:
                 raise redirected(reply)
             status, wait = reply.status_code, retry_after(reply.headers.get("retry-after"))
