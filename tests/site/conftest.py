@@ -48,7 +48,7 @@ class Site:
 def _pictures_are_made_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Except where the processes that make them are what is tested."""
     if not request.module.__name__.endswith("test_pictures"):
-        monkeypatch.setattr(pictures, "BATCH", MANY)
+        monkeypatch.setattr(pictures, "FEW", MANY)
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +67,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 def _built(folder: Path) -> Site:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pictures, "BATCH", MANY)
+        patch.setattr(pictures, "FEW", MANY)
         build(folder / "out", store=folder / "store")
     return Site(folder / "out", folder / "store")
 
