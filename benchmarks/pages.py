@@ -70,9 +70,7 @@ def rows(quick: bool = False, questions: int = 200, painters: int = 8) -> Table:
             for page, address in addresses(folder / "site" / "exams" / "genexam").items():
                 found[page] = [ready_ms(browser, address) for _ in range(times)]
             browser.close()
-    note = (
-        f"{questions} questions, {painters} painters, {len(JUDGES)} judges; pages opened {times} times from disk."
-    )
+    note = f"{questions} questions, {painters} painters, {len(JUDGES)} judges; pages opened {times} times from disk."
     body = tuple((page, median(taken), max(taken)) for page, taken in found.items())
     slowest = max(median(taken) for taken in found.values())
     return Table(("page", "median ms until ready", "slowest ms"), body, {"slowest page ms": slowest}, note)

@@ -14,7 +14,7 @@ import limner
 from limner.core.exam import Selection
 from limner.site import build
 from tests.docs.blocks import ROOT
-from tests.site.reading import keys
+from tests.site.reading import keys, parts
 
 PAINTERS = [f"control/{name}" for name in ("reference", "erased", "swapped", "text", "blank")]
 WIDTH = 1100
@@ -40,7 +40,13 @@ def take(browser: Any, site: Path) -> None:
         return page
 
     shoot(opened("sample-genexam", "index.html", "#way=1", 700), "site-leaderboard.png")
-    shoot(opened("sample-genexam", "compare.html", "", 900), "site-compare.png")
+    listed = {
+        one["row"]: one["key"] for one in parts(site / "exams" / "sample-genexam" / "data", "exam")[0]["painters"]
+    }
+    two = f"#a={listed['control/reference']}&b={listed['control/erased']}"
+    page = opened("sample-genexam", "compare.html", two, 1560)
+    page.locator(".glass .frame img").nth(2).wait_for()
+    shoot(page, "site-compare.png")
     question = keys(site / "exams" / "sample-genexam" / "data")["Sample_Biology_1"]
     page = opened("sample-genexam", "question.html", f"#q={question}", 1150)
     page.get_by_label("Text that OCR read").check()
