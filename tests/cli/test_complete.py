@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from limner.tables.paper import known
 from tests.cli.conftest import Marked
 from tests.cli.invoke import limner as command
 from tests.cli.test_start import HEAVY
+from tests.needs import need
 
 SHELLS = {
     "bash": "complete -o nosort -F _limner_completion limner",
@@ -144,46 +146,100 @@ def test_nothing_heavy_is_loaded(marked: Marked) -> None:
     assert not HEAVY & set(json.loads(done.stdout))
 
 
+class Terminal:
+    """A real shell on a terminal of its own, in which Tab is pressed."""
+
+    def __init__(self, command: list[str], folder: Path, **env: str) -> None:
+        self._leader, follower = pty.openpty()
+        self._shell = subprocess.Popen(
+            command, stdin=follower, stdout=follower, stderr=follower, cwd=folder, start_new_session=True,
+            env={"PATH": f"{folder}:{os.environ['PATH']}", "TERM": "dumb", "HOME": str(folder), **env},
+        )  # fmt: skip
+        os.close(follower)
+
+    def until(self, wanted: str) -> str:
+        """What it says until this is said; the shell that falls silent for a minute is told with what it said."""
+        said = ""
+        while wanted not in said:
+            ready, _, _ = select.select([self._leader], [], [], 60)
+            assert ready, f"{wanted!r} was never said, but: {said!r}"
+            said += os.read(self._leader, 4096).decode(errors="replace")
+        return said
+
+    def type(self, keys: str, whole: str) -> str:
+        """Type on an empty line; wait for what Tab makes of it."""
+        os.write(self._leader, b"\x15" + keys.encode())
+        return self.until(whole)
+
+    def close(self) -> None:
+        os.close(self._leader)
+        self._shell.kill()
+        self._shell.wait()
+
+
+def program(folder: Path) -> Path:
+    """``limner`` as a program in a folder."""
+    made = folder / "limner"
+    made.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from limner.cli import main; main()' \"$@\"\n", "utf-8")
+    made.chmod(0o755)
+    return made
+
+
+PRESSED = (
+    ("limner sco\t", "scores "),
+    ("limner run sample/worl\t", "sample/worldgenbench "),
+    ("limner scores genexam --without o\t", "--without one "),
+)
+"""What is typed, and what stands there then."""
+
+
 @pytest.mark.slow
 def test_in_a_real_bash(marked: Marked, tmp_path: Path) -> None:
     """Tab is pressed in bash itself, where a word has colons too."""
     if shutil.which("bash") is None:
         pytest.skip("no bash")
-    path = f"{tmp_path}:{os.environ['PATH']}"
-    program = tmp_path / "limner"
-    program.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from limner.cli import main; main()' \"$@\"\n", "utf-8")
-    program.chmod(0o755)
+    program(tmp_path)
     script = tmp_path / "rc"
     script.write_text(
         "PS1='> '\nbind 'set enable-bracketed-paste off'\neval \"$(limner completion bash)\"\necho ready\n"
     )
-    leader, follower = pty.openpty()
-    env = {"PATH": path, "TERM": "dumb", "HOME": str(tmp_path), "LIMNER_STORE": str(marked.store)}
-    shell = subprocess.Popen(
-        ["bash", "--rcfile", script, "-i"], stdin=follower, stdout=follower, stderr=follower, env=env, cwd=tmp_path,
-        start_new_session=True,
-    )  # fmt: skip
-    os.close(follower)
-
-    def until(wanted: str) -> str:
-        said = ""
-        while wanted not in said:
-            said += os.read(leader, 4096).decode()
-        return said
-
+    shell = Terminal(["bash", "--rcfile", str(script), "-i"], tmp_path, LIMNER_STORE=str(marked.store))
     try:
-        until("ready")
-        for typed, whole in (
-            ("limner sco\t", "scores "),
-            ("limner table genexam:table3\t", "genexam:table3"),
-            ("limner run sample/worl\t", "sample/worldgenbench "),
-            ("limner scores genexam --without o\t", "--without one "),
-        ):
-            os.write(leader, b"\x15" + typed.encode())
-            until(whole)
-        os.write(leader, b"\x15limner table genexam:table3\t\t")
-        assert "table3b" in until("table3b")
+        shell.until("ready")
+        for typed, whole in PRESSED:
+            shell.type(typed, whole)
+        assert "table3b" in shell.type("limner table genexam:table3\t\t", "table3b")
     finally:
-        os.close(leader)
-        shell.kill()
-        shell.wait()
+        shell.close()
+
+
+@pytest.mark.slow
+def test_in_a_real_zsh(marked: Marked, tmp_path: Path) -> None:
+    need("shells", shutil.which("zsh") is not None, "no zsh")
+    program(tmp_path)
+    (tmp_path / ".zshrc").write_text(
+        "PS1='> '\nautoload -Uz compinit && compinit -u -D\neval \"$(limner completion zsh)\"\necho ready\n"
+    )
+    shell = Terminal(["zsh", "-i"], tmp_path, LIMNER_STORE=str(marked.store), ZDOTDIR=str(tmp_path))
+    try:
+        shell.until("ready")
+        for typed, whole in PRESSED:
+            shell.type(typed, whole)
+    finally:
+        shell.close()
+
+
+@pytest.mark.slow
+def test_in_a_real_fish(marked: Marked, tmp_path: Path) -> None:
+    """Fish says itself what it would offer."""
+    need("shells", shutil.which("fish") is not None, "no fish")
+    program(tmp_path)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path), "LIMNER_STORE": str(marked.store)}
+    lines = ("limner sco", "limner run sample/worl", "limner scores genexam --without o", "limner table genexam:table3")
+    asked = "; echo; ".join(f"complete -C '{line}'" for line in lines)
+    done = subprocess.run(
+        ["fish", "-c", f"limner completion fish | source; {asked}"], capture_output=True, text=True, check=True,
+        env=env, cwd=tmp_path, timeout=120,
+    )  # fmt: skip
+    offers = [[line.split("\t")[0] for line in block.splitlines()] for block in done.stdout.split("\n\n")]
+    assert offers == [["scores"], ["sample/worldgenbench"], ["one"], ["genexam:table3a", "genexam:table3b"]]

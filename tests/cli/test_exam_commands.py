@@ -151,7 +151,7 @@ def test_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_demo() -> None:
     said = limner("demo").out
     for name in SHIPPED:
-        assert re.search(rf"^│ {name} +│ 2 │ +\d+% │ +100% │ +\d?\d% │ +\d?\d% │$", said, re.MULTILINE), said
+        assert re.search(rf"^│ {name} +│ 1 │ +\d+% │ +100% │ +\d?\d% │ +\d?\d% │$", said, re.MULTILINE), said
         assert f"\n{name}: " in said
     assert "the right drawing 100%, another question's drawing 0%, a blank sheet 0%." in said
     assert "What this shows" in said

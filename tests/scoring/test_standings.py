@@ -152,8 +152,18 @@ def test_failures_are_counted_never_scored(desk: Desk) -> None:
     assert value(found) == 100
     assert (found.n, found.expected, found.undrawn, found.coverage) == (1, 5, 1, 0.2)
     assert found.failures == {"refusal": 1, "missing": 1, "unmarked": 1}
+    assert (found.failed, found.unmarked) == ({"refusal": 1, "missing": 1}, 1)
     assert found.pessimistic.value("strict") == 20
     assert found.pessimistic.value("relaxed") == 20
+
+
+def test_a_painter_whose_drawings_are_not_marked_yet(desk: Desk) -> None:
+    desk.both("p", 0, RIGHT)
+    desk.both("q", 0, RIGHT)
+    desk.mark(desk.draw("none", 0), fault="refusal")
+    desk.draw("none", 1)
+    found = desk.scores()
+    assert found[0].compared.to_json()["left_out"] == {"none": "1 refusal, 1 not marked"}
 
 
 def test_a_painter_that_is_never_scored(desk: Desk) -> None:

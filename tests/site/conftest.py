@@ -48,7 +48,7 @@ class Site:
 def _pictures_are_made_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Except where the processes that make them are what is tested."""
     if not request.module.__name__.endswith("test_pictures"):
-        monkeypatch.setattr(pictures, "BATCH", MANY)
+        monkeypatch.setattr(pictures, "FEW", MANY)
 
 
 @pytest.fixture(scope="session")
@@ -62,12 +62,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
         )  # fmt: skip
         synthetic.fill(store, "mmmg", painters=3)
         _measure(store)
-    return _built(folder)
+    return built(folder)
 
 
-def _built(folder: Path) -> Site:
+def built(folder: Path) -> Site:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pictures, "BATCH", MANY)
+        patch.setattr(pictures, "FEW", MANY)
         build(folder / "out", store=folder / "store")
     return Site(folder / "out", folder / "store")
 
@@ -94,7 +94,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Site:
     folder = tmp_path_factory.mktemp("odd")
     with Store(folder / "store") as store:
         uneven.fill(store)
-    return _built(folder)
+    return built(folder)
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +103,7 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Site:
     folder = tmp_path_factory.mktemp("evil")
     with Store(folder / "store") as store:
         hostile.fill(store)
-    return _built(folder)
+    return built(folder)
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,15 @@ from typing import Any
 from PIL import Image
 
 import limner
+from limner.core.exam import Selection
 from limner.site import build
 from tests.docs.blocks import ROOT
-from tests.site.reading import keys
+from tests.site.reading import keys, parts
 
 PAINTERS = [f"control/{name}" for name in ("reference", "erased", "swapped", "text", "blank")]
 WIDTH = 1100
+QUESTIONS = 6
+"""Of each sample: enough for intervals."""
 
 
 def shoot(page: Any, name: str) -> None:
@@ -26,7 +29,7 @@ def shoot(page: Any, name: str) -> None:
 
 
 def take(browser: Any, site: Path) -> None:
-    """A leaderboard, a question with what OCR read, and a graph."""
+    """A leaderboard, two painters compared, a question with what OCR read, and a graph."""
 
     def opened(exam: str, file: str, after: str = "", height: int = 760, scheme: Any = "light") -> Any:
         context = browser.new_context(viewport={"width": WIDTH, "height": height}, color_scheme=scheme)
@@ -37,6 +40,13 @@ def take(browser: Any, site: Path) -> None:
         return page
 
     shoot(opened("sample-genexam", "index.html", "#way=1", 700), "site-leaderboard.png")
+    listed = {
+        one["row"]: one["key"] for one in parts(site / "exams" / "sample-genexam" / "data", "exam")[0]["painters"]
+    }
+    two = f"#a={listed['control/reference']}&b={listed['control/erased']}"
+    page = opened("sample-genexam", "compare.html", two, 1560)
+    page.locator(".glass .frame img").nth(2).wait_for()
+    shoot(page, "site-compare.png")
     question = keys(site / "exams" / "sample-genexam" / "data")["Sample_Biology_1"]
     page = opened("sample-genexam", "question.html", f"#q={question}", 1150)
     page.get_by_label("Text that OCR read").check()
@@ -47,19 +57,21 @@ def take(browser: Any, site: Path) -> None:
     page.locator("article.drawing", has_text="control/reference").locator(".look").click()
     page.locator("dialog[open]").wait_for()
     page.locator("dialog").get_by_label("Text that OCR read").check()
-    page.locator("dialog .overlay").wait_for()
+    page.locator("dialog .overlay").first.wait_for()
     page.locator(".closer-picture").evaluate("(one) => one.scrollTo(0, 110)")
     shoot(page, "site-graph.png")
 
 
 def main() -> None:
-    """Run the samples with controls, build the site and take three pictures."""
+    """Run the samples with controls, build the site and take the pictures."""
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as folder:
         with limner.Store(Path(folder) / "store") as store:
-            limner.run("sample/genexam", painters=PAINTERS, judges=["ocr", "ocr/mentions"], store=store)
-            limner.run("sample/mmmg", painters=[PAINTERS[0], *PAINTERS[3:]], judges=["ocr"], store=store)
+            some = Selection(limit=QUESTIONS)
+            judges = ["ocr", "ocr/mentions"]
+            limner.run("sample/genexam", painters=PAINTERS, judges=judges, store=store, selection=some)
+            limner.run("sample/mmmg", painters=[PAINTERS[0], PAINTERS[4]], judges=["ocr"], store=store, selection=some)
         site = Path(folder) / "site"
         build(site, store=Path(folder) / "store")
         with sync_playwright() as play:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.site.conftest import Site
 from tests.site.reading import keys, parts
-from tests.site.visiting import Browser, faint, overflow, unnamed
+from tests.site.visiting import Browser, comes, faint, overflow, unnamed
 
 pytestmark = pytest.mark.slow
 
@@ -86,31 +86,31 @@ def test_a_table_sorts_by_mouse_and_by_keyboard(browser: Browser, site: Site) ->
     assert strict.get_attribute("aria-sort") == "descending"
     painters = column(page, 1)
     page.get_by_role("button", name="Painter").click()
-    assert column(page, 1) == sorted(painters, key=str.casefold)
+    assert comes(page, lambda: column(page, 1) == sorted(painters, key=str.casefold))
     assert strict.get_attribute("aria-sort") == "none"
     relaxed = page.get_by_role("button", name="relaxed")
     relaxed.focus()
     page.keyboard.press("Enter")
-    assert page.locator("th", has_text="relaxed").get_attribute("aria-sort") == "descending"
+    assert comes(page, lambda: page.locator("th", has_text="relaxed").get_attribute("aria-sort") == "descending")
     place = page.locator("thead th").all_inner_texts().index(page.locator("th", has_text="relaxed").inner_text()) + 1
     values = [float(text.split()[0]) for text in column(page, place) if "…" not in text and text != "–"]
     assert values == sorted(values, reverse=True)
     page.keyboard.press("Enter")
-    assert page.locator("th", has_text="relaxed").get_attribute("aria-sort") == "ascending"
+    assert comes(page, lambda: page.locator("th", has_text="relaxed").get_attribute("aria-sort") == "ascending")
 
 
 def test_a_leaderboard_filters_and_its_address_remembers(browser: Browser, site: Site) -> None:
     page = visit(browser, site, "leaderboard")
     everyone = page.locator("tbody tr").count()
     page.get_by_label("Painter", exact=True).fill("GEMINI")
-    assert page.locator("tbody tr").count() < everyone
+    assert comes(page, lambda: page.locator("tbody tr").count() < everyone)
     assert all("gemini" in name for name in column(page, 1))
     page.get_by_label("Painter", exact=True).fill("")
     choice(page, "Strategy").select_option("edit")
-    assert page.locator("tbody tr").count() == everyone // 2
+    assert comes(page, lambda: page.locator("tbody tr").count() == everyone // 2)
     choice(page, "Strategy").select_option("")
     choice(page, "Judge").select_option("1")
-    assert "Judge ocr" in page.locator(".lead").inner_text()
+    assert comes(page, lambda: "Judge ocr" in page.locator(".lead").inner_text())
     choice(page, "Category").select_option(label="easy")
     page.locator("td", has_text="4").first.wait_for()
     again = browser.open(site.folder / "exams/genexam/index.html", page.evaluate("location.hash"))
@@ -124,7 +124,7 @@ def test_places_and_caption_follow_the_column_and_the_address_keeps_order_and_co
 ) -> None:
     page = visit(browser, site, "leaderboard")
     page.get_by_role("button", name="relaxed").click()
-    assert "Ordered by relaxed" in page.locator(".lead").first.inner_text()
+    assert comes(page, lambda: "Ordered by relaxed" in page.locator(".lead").first.inner_text())
     assert "ordered by relaxed" in page.locator("caption").first.text_content()
     places = [text.split()[0].lstrip("=") for text in page.locator("tbody td.place").all_inner_texts()]
     assert [int(place) for place in places] == sorted(int(place) for place in places)
@@ -139,7 +139,7 @@ def test_places_and_caption_follow_the_column_and_the_address_keeps_order_and_co
     assert not any("Coverage" in head for head in heads)
     assert again.locator("th", has_text="relaxed").get_attribute("aria-sort") == "descending"
     again.get_by_role("button", name="Painter").click()
-    assert "Ordered by Painter; places by strict" in again.locator(".lead").first.inner_text()
+    assert comes(again, lambda: "Ordered by Painter; places by strict" in again.locator(".lead").first.inner_text())
 
 
 @pytest.mark.parametrize("width", [1280, 1440])
@@ -191,7 +191,7 @@ def test_a_reader_gets_from_the_first_page_to_a_reason_by_keyboard_alone(browser
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
+    assert comes(page, lambda: page.evaluate("document.activeElement.id") == "main")
     walk("Questions")
     page.keyboard.press("Enter")
     page.wait_for_url("**/questions.html")
@@ -210,7 +210,7 @@ def test_a_reader_gets_from_the_first_page_to_a_reason_by_keyboard_alone(browser
     assert page.locator("#closer-title").inner_text() != first
     page.keyboard.press("Escape")
     page.locator("dialog").wait_for(state="detached")
-    assert "d=" not in page.evaluate("location.hash")
+    assert comes(page, lambda: "d=" not in page.evaluate("location.hash"))
 
 
 def test_a_criterion_opens_to_every_reason(browser: Browser, site: Site) -> None:
@@ -218,10 +218,10 @@ def test_a_criterion_opens_to_every_reason(browser: Browser, site: Site) -> None
     rows = page.locator(".matrix tbody tr")
     count = rows.count()
     rows.first.get_by_role("button").click()
-    assert rows.count() == count + 1
+    assert comes(page, lambda: rows.count() == count + 1)
     assert page.locator(".reasons li").count() == page.locator(".matrix thead th").count() - 1
     rows.first.get_by_role("button").click()
-    assert rows.count() == count
+    assert comes(page, lambda: rows.count() == count)
 
 
 def test_boxes_lie_over_the_picture_where_it_is(browser: Browser, site: Site) -> None:
@@ -232,7 +232,7 @@ def test_boxes_lie_over_the_picture_where_it_is(browser: Browser, site: Site) ->
     page.locator("dialog .overlay .line").first.wait_for()
     assert page.locator("dialog .overlay .line").count() == 2
     page.locator("dialog").get_by_label("regions").check()
-    assert page.locator("dialog .overlay .region").count() == 1
+    assert comes(page, lambda: page.locator("dialog .overlay .region").count() == 1)
     image, overlay = (page.locator(f"dialog .drawn .frame {what}").bounding_box() for what in ("img", "svg"))
     assert all(abs(image[side] - overlay[side]) < 1.5 for side in ("x", "y", "width", "height"))
     assert page.locator("dialog .overlay").get_attribute("viewBox") == "0 0 48 36"
@@ -291,10 +291,10 @@ def test_differences_and_failures_lead_to_their_drawing(browser: Browser, site: 
     page.locator("table").last.locator("tbody a").first.click()
     page.locator("dialog[open]").wait_for()
     choice(page, "Show").select_option("differ")
-    assert page.locator("dialog .badge", has_text="differs").count() > 0
+    assert comes(page, lambda: page.locator("dialog .badge", has_text="differs").count() > 0)
     page = visit(browser, site, "failures")
     choice(page, "Stage").select_option("drawing")
-    assert set(column(page, 4)) == {"refusal"}
+    assert comes(page, lambda: set(column(page, 4)) == {"refusal"})
 
 
 def test_a_painters_page_tells_places_categories_and_faults(browser: Browser, site: Site) -> None:
@@ -305,7 +305,7 @@ def test_a_painters_page_tells_places_categories_and_faults(browser: Browser, si
         assert words in said
     before = column(page, 1)
     choice(page, "All categories by").select_option("difficulty")
-    assert sorted(column(page, 1)) == ["easy", "hard", "medium"] != sorted(before)
+    assert comes(page, lambda: sorted(column(page, 1)) == ["easy", "hard", "medium"] != sorted(before))
     assert page.locator(".fault img").count() > 0
 
 

@@ -9,7 +9,7 @@ import pytest
 from limner.scoring.compare import painters
 from tests.site.conftest import Site
 from tests.site.reading import keys, parts
-from tests.site.visiting import Browser, faint, overflow, unnamed
+from tests.site.visiting import Browser, comes, faint, overflow, unnamed
 
 pytestmark = pytest.mark.slow
 
@@ -97,7 +97,7 @@ def test_keys_lead_on_swap_zoom_and_pan_all_pictures_in_step(browser: Browser, s
     page.keyboard.press("+")
     page.keyboard.press("+")
     page.locator(".glass.near").first.wait_for()
-    assert scales(page) == {"2.25"}
+    assert comes(page, lambda: scales(page) == {"2.25"}), "two presses, of which the first already brings it near"
     middle = page.evaluate(VIEW)
     assert len(middle) == 3
     assert len(set(middle)) == 1
@@ -139,7 +139,7 @@ def test_mouse_and_touch_zoom_where_they_are_and_drag(browser: Browser, site: Si
     at = page.evaluate(point, [x, y])
     page.mouse.dblclick(x, y)
     page.locator(".glass.near").first.wait_for()
-    assert scales(page) == {"3"}
+    assert comes(page, lambda: scales(page) == {"3"})
     assert page.evaluate(point, [x, y]) == pytest.approx(at, abs=0.02)
     before = page.evaluate(VIEW)
     page.mouse.move(x, y)
@@ -162,7 +162,7 @@ def test_mouse_and_touch_zoom_where_they_are_and_drag(browser: Browser, site: Si
     box = page.locator(".glass").first.bounding_box()
     page.evaluate(pinch, [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2])
     page.locator(".glass.near").first.wait_for()
-    assert scales(page) == {"2"}
+    assert comes(page, lambda: scales(page) == {"2"})
 
 
 def test_a_category_and_who_is_better_choose_the_drawings(browser: Browser, site: Site) -> None:
@@ -171,14 +171,14 @@ def test_a_category_and_who_is_better_choose_the_drawings(browser: Browser, site
     name, n = row.locator("th").inner_text(), int(row.locator("td").nth(4).inner_text())
     row.get_by_role("button").click()
     page.locator(".stage [role=status]").first.wait_for()
-    assert choice(page, "subject").input_value() == name
+    assert comes(page, lambda: choice(page, "subject").input_value() == name)
     assert int(page.locator(".stage [role=status]").first.inner_text().split()[-1]) >= n
     choice(page, "subject").select_option("")
     choice(page, "Show").select_option("b")
     better = int(page.locator(".verdict b").nth(2).inner_text())
     page.wait_for_function(f"document.querySelector('.stage [role=status]').innerText.endsWith('of {better}')")
     page.locator("details.box summary").last.click()
-    assert page.locator(".pairlist li").count() == better
+    assert comes(page, lambda: page.locator(".pairlist li").count() == better)
     choice(page, "By").select_option("difficulty")
     page.locator(".wins th.first", has_text="easy").wait_for()
 
@@ -216,11 +216,11 @@ def test_a_drawing_stands_beside_its_reference_and_both_have_their_boxes(browser
     page.locator("dialog .overlay .line").first.wait_for()
     page.keyboard.press("+")
     page.locator("dialog .glass.near").first.wait_for()
-    assert scales(page) == {"1.5"}
+    assert comes(page, lambda: scales(page) == {"1.5"})
     image, overlay = (page.locator(f"dialog .drawn .frame {what}").bounding_box() for what in ("img", "svg"))
     assert all(abs(image[side] - overlay[side]) < 1.5 for side in ("x", "y", "width", "height")), "boxes zoom with it"
     page.get_by_label("Reference beside it").uncheck()
-    assert page.locator("dialog .glass").count() == 1
+    assert comes(page, lambda: page.locator("dialog .glass").count() == 1)
     title = page.locator("#closer-title").inner_text()
     page.keyboard.press("ArrowLeft" if page.get_by_label("Drawing after").is_disabled() else "ArrowRight")
     page.wait_for_function("(old) => document.getElementById('closer-title').innerText !== old", arg=title)

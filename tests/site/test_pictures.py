@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from limner.site.pictures import BATCH, SIDE, Pictures, PictureSpec, place
+from limner.site.pictures import FEW, SIDE, Pictures, PictureSpec, place
 from limner.store import Blobs
 from tests.site.hostile import picture
 
@@ -109,7 +109,7 @@ def test_an_image_that_is_none_or_not_there_is_named_and_the_others_go_on(tmp_pa
 @pytest.mark.slow
 def test_many_are_made_in_processes_of_their_own(tmp_path: Path) -> None:
     store = blobs(tmp_path)
-    images = [store.put(picture(n, (30 + n, 20)))[0] for n in range(BATCH + 5)]
+    images = [store.put(picture(n, (30 + n, 20)))[0] for n in range(FEW + 5)]
     pictures = Pictures(spec(tmp_path), workers=2)
     pictures.make(images)
     assert pictures._pool is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -67,6 +69,16 @@ class Browser:
     def _complain(self, page: Any, what: str) -> None:
         if "net::ERR_ABORTED" not in what:  # A lazy picture that was no longer wanted.
             self.complaints.append(f"{page.url}: {what}")
+
+
+def comes(page: Any, check: Callable[[], bool], seconds: float = 20) -> bool:
+    """Whether something comes true: a page may take a moment to answer a key or a click on a busy machine."""
+    end = time.monotonic() + seconds
+    while not check():
+        if time.monotonic() > end:
+            return False
+        page.wait_for_timeout(50)
+    return True
 
 
 def overflow(page: Any) -> int:

@@ -55,6 +55,19 @@ def test_nothing_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys) == "nothing is marked yet; `limner run` draws and marks\n"
 
 
+def test_not_marked_is_not_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    waiting = standing(failures={"unmarked": 3}, coverage=0.4)
+    out = printed(capsys, waiting)
+    assert "not marked" in out
+    assert "failed" not in out
+    assert "failures" not in out
+    out = printed(capsys, waiting, standing("other", failures={"unmarked": 1, "refusal": 2}))
+    assert "failed" in out
+    assert "not marked" in out
+    assert "2 refusal" in out
+    assert "unmarked" not in out
+
+
 def test_one_painter(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, standing(failures={"missing": 2}, coverage=0.5714))
     assert "exam · judge judge (not examined) · reading careful" in out

@@ -18,8 +18,8 @@ What this shows
   prove, and abstains from the rest. A judge that sees the whole picture decides everything. The tutorial goes on with
   controls that fool examiners, and with your own images: docs/tutorial.md.
 """
-QUESTIONS = 2
-"""Of each exam; reading the words of one picture takes about a second."""
+QUESTIONS = 1
+"""Of each exam; reading the words of one picture takes about a second, twice where words are missing."""
 
 
 @click.command("demo")

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from ..core.errors import UsageError
 from ..core.evaluator import Evaluator, by_evaluator
 from ..core.protocol import Protocol, Score
-from .entries import Entry, Group
+from .entries import UNMARKED, Entry, Group, without_unmarked
 from .parts import MET, deriving, met_parts, score_parts, tops, values_of
 from .stats import Interval, Parts, score_interval, spreads
 from .stats.types import Floats
@@ -178,7 +178,10 @@ class Comparable:
 
 
 def _why(group: Group) -> str:
-    return ", ".join(f"{count} {what}" for what, count in group.failures.items()) or "nothing marked"
+    failures = group.failures
+    told = [f"{count} {what}" for what, count in without_unmarked(failures).items()]
+    told += [f"{failures[UNMARKED]} not marked"] if UNMARKED in failures else []
+    return ", ".join(told) or "nothing marked"
 
 
 def comparable(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> Comparable:

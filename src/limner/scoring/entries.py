@@ -123,7 +123,7 @@ class Group(Evaluated):
 
     @property
     def failures(self) -> dict[str, int]:
-        """What went wrong with drawings that were tried, by kind."""
+        """Drawings without a score, by kind: what went wrong with those that were tried, and those not marked yet."""
         tried = (entry for entry in self.entries if entry.status != NOT_APPLICABLE)
         return dict(Counter(entry.status for entry in tried if not entry.scored))
 
@@ -131,6 +131,11 @@ class Group(Evaluated):
         """The same with some of the questions alone."""
         entries = tuple(entry for entry in self.entries if entry.question.id in ids)
         return replace(self, entries=entries, absent=tuple(q for q in self.absent if q.id in ids))
+
+
+def without_unmarked(failures: Mapping[str, int]) -> dict[str, int]:
+    """What really failed: drawings that are only not marked yet are no failures."""
+    return {what: count for what, count in failures.items() if what != UNMARKED}
 
 
 def sorted_entries(entries: Iterable[Entry]) -> tuple[Entry, ...]:

@@ -15,7 +15,7 @@ from ..evidence.kinds import evidence_names
 from ..store.records import OVERLAP, PROMPT_CUT, row_name
 from .comparable import Comparable, On, comparables
 from .costs import NOT_KNOWN, Costs, costs
-from .entries import NOT_APPLICABLE, Entry, Group
+from .entries import NOT_APPLICABLE, UNMARKED, Entry, Group, without_unmarked
 from .numbers import Numbers, columns, numbers, pessimistic
 from .places import lead, ordered, places
 from .stats import Interval
@@ -98,6 +98,16 @@ class Standing(Evaluated):
     def n(self) -> int:
         """Questions with a score."""
         return self.all.n
+
+    @property
+    def unmarked(self) -> int:
+        """Drawings that nobody has tried to mark; `failures` counts them too, under a name of their own."""
+        return self.failures.get(UNMARKED, 0)
+
+    @property
+    def failed(self) -> Mapping[str, int]:
+        """What went wrong, by kind: `failures` without the drawings that are only not marked yet."""
+        return without_unmarked(self.failures)
 
     @property
     def on(self) -> On:

@@ -18,6 +18,7 @@ from .judge_data import LONGEST, JudgeData, criteria_json
 from .leaderboard import by_json, published, table_json
 from .pages import Provenance, provenance
 from .pages_data import write_differences, write_failures, write_gallery, write_painters, write_questions
+from .people import with_people
 from .pictures import Pictures
 from .private import no_folders, without_folders
 from .views import view
@@ -136,6 +137,8 @@ class ExamData:
             for p in inventory.painters
         ]  # fmt: skip
         body["ways"] = [table_json(table, inventory) for table in judges.tables]
+        if people := with_people(judges.tables, inventory):
+            body["people"] = people
         body["by"] = {tag: list(values) for tag, values in by.items()}
         counts = {"questions": len(inventory.questions), "drawings": len(inventory.slots), "failures": failures}
         return body | {"counts": counts | {"differences": differences}}

@@ -9,7 +9,6 @@ from typing import Any
 from ..core.protocol import Score
 from ..exams.paper import BOARD, PUBLISHED, PublishedScore, rows, rules
 from ..scoring import Numbers, Standing, columns
-from ..scoring.entries import UNMARKED
 from ..scoring.places import Contender, NumbersOf, ordered, places, settled
 from ..scoring.places import lead as leading
 from ..scoring.stats import LEAST, Interval
@@ -90,8 +89,7 @@ def row_json(standing: Standing) -> dict[str, Any]:
     """A row: its numbers on all questions it has, on those common to all, and with what is missing taken as nothing."""
     names = ("n", "expected", "coverage", "cost", "place")
     head = {name: getattr(standing, name) for name in names} | {"remarks": without_folders(standing.remarks)}
-    failures = dict(standing.failures)
-    head |= {"unmarked": failures.pop(UNMARKED, 0), "failures": failures, "costs": standing.costs.to_json()}
+    head |= {"unmarked": standing.unmarked, "failures": dict(standing.failed), "costs": standing.costs.to_json()}
     common = None if standing.common is None else numbers_json(standing.common)
     views = {"all": numbers_json(standing.all), "common": common, "pessimistic": numbers_json(standing.pessimistic)}
     return head | {"views": views}

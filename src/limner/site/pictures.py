@@ -20,6 +20,8 @@ SIDE = 320
 """The longer side of a small picture."""
 BATCH = 32
 """So many pictures are handed to a process at a time."""
+FEW = 4 * BATCH
+"""So many are made before another process would have started and paid for itself."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,8 @@ class Pictures:
                 self.suffixes[image] = self._large.get(image, "")
             else:
                 lacking.append(image)
-        if len(lacking) <= BATCH:
-            self._take(_make(self.spec, lacking))  # Done before another process would have started.
+        if len(lacking) <= FEW:
+            self._take(_make(self.spec, lacking))
             return
         # Threads of the store may hold locks that a forked process would never see let go.
         self._pool = ProcessPoolExecutor(self._workers, mp_context=multiprocessing.get_context("spawn"))

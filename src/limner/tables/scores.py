@@ -54,10 +54,10 @@ def _known(rows: Sequence[Standing], protocol: Protocol[Any]) -> tuple[list[Scor
 def _table(rows: Sequence[Standing], scores: Sequence[Score], told: Sequence[str]) -> Table:
     first = rows[0]
     abstains = any(row.all.bounds for row in rows)
-    failed = any(row.failures for row in rows)
+    failed, unmarked = any(row.failed for row in rows), any(row.unmarked for row in rows)
     placed = any(row.place is not None for row in rows)
     heads = [*(["place"] if placed else []), "painter", "n", "coverage", *(DECIDED if abstains else [])]
-    heads += [score.name for score in scores] + (["failed"] if failed else [])
+    heads += [score.name for score in scores] + (["failed"] if failed else []) + (["not marked"] if unmarked else [])
     body: list[Cells] = []
     for row in rows:
         view = row.numbers
@@ -65,7 +65,9 @@ def _table(rows: Sequence[Standing], scores: Sequence[Score], told: Sequence[str
         cells += [f"{row.coverage:.0%}", *(_decided(view) if abstains else [])]
         cells += [score_cell(view.scores.get(s.name), view.bounds.get(s.name), s.digits) for s in scores]
         if failed:
-            cells.append(", ".join(f"{count} {what}" for what, count in row.failures.items()) or "0")
+            cells.append(", ".join(f"{count} {what}" for what, count in row.failed.items()) or "0")
+        if unmarked:
+            cells.append(str(row.unmarked))
         body.append(cells)
     # Controls stand apart: they are no rivals.
     apart = [n for n in range(1, len(rows)) if rows[n].control and not rows[n - 1].control]
@@ -117,7 +119,7 @@ def _coverage(rows: Sequence[Standing]) -> str:
     said = f"coverage: questions with a score of the {expected} in this exam or selection"
     if any(row.undrawn for row in rows):
         said += "; --subset, --where or --ids select those that were drawn"
-    return said + ("; failures are left out, never zeros" if any(row.failures for row in rows) else "")
+    return said + ("; failures are left out, never zeros" if any(row.failed for row in rows) else "")
 
 
 def _screening(rows: Sequence[Standing]) -> list[str]:

@@ -181,12 +181,14 @@ def test_undo_skip_zoom_and_toggles(chromium: Any, kept: Store, tmp_path: Path) 
         assert list(values(kept).values()) == [3]
         rater.press("9")  # The field it was taken back from is no scale of ten: the key means nothing there.
         rater.press("r")
-        assert page.locator("#reference img").is_visible()
+        page.locator("#reference img").wait_for()
         rater.press("r", "z")
-        assert page.locator("#large").is_visible()
+        page.locator("#large").wait_for()
         before = page.locator("#large img").bounding_box()["width"]
         rater.press("+")
-        assert page.locator("#large img").bounding_box()["width"] != before
+        page.wait_for_function(
+            "(old) => document.querySelector('#large img').getBoundingClientRect().width !== old", arg=before
+        )
         rater.press("Escape")
         rater.press("s")
         page.keyboard.type("I cannot see it")

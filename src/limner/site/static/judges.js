@@ -51,8 +51,35 @@
     { id: "days", name: "When", value: (way) => way.times[0] ?? undefined, cell: (way) => days(way.times) },
   ];
 
+  const WORDS = { accuracy: "marks alike", kappa: "Cohen's kappa", spearman: "order of drawings, Spearman" };
+  const told = ([name, { score, value, low, high, n }]) => {
+    const shown = (x) => (name === "accuracy" ? L.percent(x) : x.toFixed(2));
+    return html`<br /><span class="soft">
+        ${WORDS[name]}${score !== "all" && html` (<${Name}>${score}<//>)`} ${shown(value)}
+        ${low != null && ` [${shown(low)}, ${shown(high)}]`}, n ${n}
+      </span>`;
+  };
+  // Only where a study is there; the same numbers as `limner agree` tells.
+  const withPeople = (people) => {
+    const of = (way) => people.filter((one) => one.way === way.number);
+    const lead = ({ measures: { kappa, spearman, accuracy } }) => (kappa || spearman || accuracy).value;
+    return {
+      id: "people",
+      name: "With people",
+      help: "Agreement with the people of a study on the same drawings, with 95% intervals",
+      value: (way) => of(way).map(lead)[0],
+      cell: (way) =>
+        of(way).length
+          ? of(way).map((one) => html`<div><${Name}>${one.people}<//>${Object.entries(one.measures).map(told)}</div>`)
+          : "–",
+    };
+  };
+
   function Page({ data: [[exam], [differences]] }) {
-    const columns = useMemo(() => COLUMNS, []);
+    const columns = useMemo(
+      () => (exam.people ? [...COLUMNS.slice(0, 2), withPeople(exam.people), ...COLUMNS.slice(2)] : COLUMNS),
+      [],
+    );
     const head = html`<h1>Judges <span class="of"><${Name}>${exam.name}<//></span></h1>`;
     if (!exam.ways.length) return html`${head}<p>Nothing is marked yet.</p>`;
     const { agreement } = differences;

@@ -1,0 +1,88 @@
+"""Milliseconds until the site's pages are ready in Chromium: ``python -m benchmarks.pages``.
+
+A made-up exam is filled into a store and its site built once. Each page is then opened several times from disk, every
+time in a fresh context without a cache; shown are the median and the slowest of the times from the start of the
+navigation until the page says that it is ready.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from tests.site.reading import keys
+from tests.tables import synthetic
+
+from benchmarks.table import CannotRun, Table, told
+from limner.site import build
+from limner.store import Store
+
+TIMES = 7
+JUDGES = ("fake/judge", "ocr")
+
+
+def addresses(home: Path) -> dict[str, str]:
+    """The pages that are opened."""
+    first = next(iter(keys(home / "data").values()))
+    pages = {"leaderboard": "index.html", "compare": "compare.html", "questions": "questions.html"}
+    found = {name: (home / file).as_uri() for name, file in pages.items()}
+    return found | {"question": (home / "question.html").as_uri() + f"#q={first}"}
+
+
+def ready_ms(browser: Any, address: str) -> float:
+    """Milliseconds from the start of the navigation until the page is ready."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    page = context.new_page()
+    # The time is taken in the page itself, when it says that it is ready, not when we hear of it.
+    page.add_init_script(
+        "new MutationObserver(() => { if (document.documentElement.dataset.ready && !window.readyAt) "
+        "window.readyAt = performance.now(); }).observe(document, {attributes: true, subtree: true});"
+    )
+    page.goto(address)
+    page.wait_for_selector("html[data-ready=yes]")
+    page.wait_for_function("window.readyAt > 0")
+    found = float(page.evaluate("window.readyAt"))
+    context.close()
+    return found
+
+
+def rows(quick: bool = False, questions: int = 200, painters: int = 8) -> Table:
+    """Fill, build, open."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError as error:
+        raise CannotRun("pip install 'limner[browser]'") from error
+    if (chromium := shutil.which("chromium")) is None:
+        raise CannotRun("no Chromium here")
+    questions, painters, times = (6, 2, 1) if quick else (questions, painters, TIMES)
+    found = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with Store(folder / "store") as store:
+            synthetic.fill(store, "genexam", painters=painters, questions=questions, images=False, judges=JUDGES)
+        build(folder / "site", store=folder / "store")
+        with sync_playwright() as play:
+            browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+            for page, address in addresses(folder / "site" / "exams" / "genexam").items():
+                found[page] = [ready_ms(browser, address) for _ in range(times)]
+            browser.close()
+    note = f"{questions} questions, {painters} painters, {len(JUDGES)} judges; pages opened {times} times from disk."
+    body = tuple((page, median(taken), max(taken)) for page, taken in found.items())
+    slowest = max(median(taken) for taken in found.values())
+    return Table(("page", "median ms until ready", "slowest ms"), body, {"slowest page ms": slowest}, note)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--painters", type=int, default=8)
+    print(told(rows(**vars(parser.parse_args()))))
+
+
+if __name__ == "__main__":
+    main()

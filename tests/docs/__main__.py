@@ -1,0 +1,40 @@
+"""Makes the documentation's pictures anew, all or some: ``python -m tests.docs [NAME…]``.
+
+Look at them before you keep them.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+PICTURES = {
+    "plots": "tests.docs.plots",
+    "site": "tests.site.shots",
+    "readme": "tests.docs.readme_picture",
+    "controls": "tests.docs.pictures",
+    "steps": "tests.docs.steps",
+    "certificate": "tests.docs.certificate_picture",
+    "corrected": "tests.docs.corrected_picture",
+    "evidence": "tests.docs.evidence_picture",
+    "lists": "tests.docs.lists_pictures",
+    "questions": "tests.docs.questions_pictures",
+    "regions": "tests.docs.regions_picture",
+    "reproduce": "tests.docs.reproduce_picture",
+    "rubric": "tests.docs.rubric_picture",
+    "study": "tests.docs.study_picture",
+}
+"""Name -> the module whose `main` makes them."""
+
+
+def main(names: list[str]) -> None:
+    """Make the pictures of these names, or all."""
+    if unknown := sorted(set(names) - PICTURES.keys()):
+        sys.exit(f"no pictures {', '.join(unknown)}; there is: {', '.join(PICTURES)}")
+    for name in names or PICTURES:
+        print(name, flush=True)
+        import_module(PICTURES[name]).main()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
