@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import sqlite3
@@ -252,14 +253,23 @@ def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engi
         if readonly is not None:
             engine = readonly.engine(BUSY_S)
             return engine, engine
-        readers = sa.create_engine(url, connect_args={"timeout": BUSY_S})
-        writers = sa.create_engine(url, connect_args={"timeout": BUSY_S})
+        readers = sa.create_engine(url, connect_args={"timeout": BUSY_S}, json_deserializer=_parsed)
+        writers = sa.create_engine(url, connect_args={"timeout": BUSY_S}, json_deserializer=_parsed)
     except ModuleNotFoundError as error:
         raise StoreError(f"{error}; install the driver with: pip install 'limner[postgres]'") from error
     for engine, begin in ((readers, "BEGIN"), (writers, "BEGIN IMMEDIATE")):
         sa.event.listen(engine, "connect", _pragmas)
         sa.event.listen(engine, "begin", lambda connection, begin=begin: connection.exec_driver_sql(begin))
     return readers, writers
+
+
+_NOTHING: dict[str, Callable[[], Any]] = {"{}": dict, "[]": list, "null": lambda: None}
+
+
+def _parsed(text: str) -> Any:
+    """What a JSON column holds: mostly nothing."""
+    made = _NOTHING.get(text)
+    return json.loads(text) if made is None else made()
 
 
 def _pragmas(connection: Any, _record: Any) -> None:
