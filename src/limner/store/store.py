@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from pydantic_core import from_json
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -269,7 +270,12 @@ _NOTHING: dict[str, Callable[[], Any]] = {"{}": dict, "[]": list, "null": lambda
 def _parsed(text: str) -> Any:
     """What a JSON column holds: mostly nothing."""
     made = _NOTHING.get(text)
-    return json.loads(text) if made is None else made()
+    if made is not None:
+        return made()
+    try:
+        return from_json(text)  # Several times faster than what comes with Python, and stricter.
+    except ValueError:
+        return json.loads(text)
 
 
 def _pragmas(connection: Any, _record: Any) -> None:

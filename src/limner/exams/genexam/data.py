@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -35,6 +36,11 @@ class ScoringPointsRubric(FrozenModel):
     """What a drawing is marked by: weighted points that sum to 1."""
 
     scoring_points: tuple[ScoringPoint, ...]
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """The weight of every point, by its criterion."""
+        return {f"point/{n}": point.score for n, point in enumerate(self.scoring_points, 1)}
 
     @field_validator("scoring_points")
     @classmethod
