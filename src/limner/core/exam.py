@@ -165,16 +165,14 @@ class Selection:
         for place, question in enumerate(questions):
             unknown.discard(question.id)
             tags.update(question.tags)
-            if within is not None and question.id not in within or wanted is not None and question.id not in wanted:
+            if (within is not None and question.id not in within) or (wanted is not None and question.id not in wanted):
                 continue
             if all(question.tags.get(tag, "").casefold() in values for tag, values in conditions.items()):
                 named = question.id if self.sample is not None else ""
                 strata = tuple(question.tags.get(tag, "") for tag in breakdowns) if named else ()
                 chosen.append(_Place(place, named, strata))
         if unknown:
-            raise UsageError(
-                f"no question with id {', '.join(sorted(unknown)[:5])}; see `limner exams` or the data"
-            )
+            raise UsageError(f"no question with id {', '.join(sorted(unknown)[:5])}; see `limner exams` or the data")
         for tag in conditions:
             if tag not in tags:
                 raise UsageError(f"no tag {tag!r} in this exam; there is: {', '.join(sorted(tags)) or 'none'}")

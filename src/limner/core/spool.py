@@ -29,7 +29,7 @@ class _Spool(Generic[R]):
 
     def __init__(self, make: Callable[[bytes], Question[R]]) -> None:
         self.make = make
-        self.file: IO[bytes] = tempfile.TemporaryFile(prefix="limner-questions-", buffering=2**16)
+        self.file: IO[bytes] = tempfile.TemporaryFile(prefix="limner-questions-", buffering=2**16)  # noqa: SIM115
         self.starts, self.names = array("Q", [0]), array("q")
         self.known = {name: bytearray() for name in ("hash", "reference")}
 

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from ..core.evidence import IMPORTED
 from ..core.exam import Question
 from ..core.faults import RETRIED_NEXT_RUN
+from ..core.protocol import Protocol
+from ..core.spool import SpooledQuestions
 from ..evidence.probe import Probe
 from ..exams import kind
 from ..judges import Judge
 from ..painters import Aspect, Painter, PaintRequest
 from ..store import Store
+from ..store.known import PackedIds, StoredMarkings, drawing_places, drawings_of, known_drawings, short_id
 from ..store.measurements import known_evidence
-from ..store.records import Drawing, Marking, label, load_drawings, load_markings
+from ..store.records import Drawing, Marking, label
 from .plan import Arm, Plan, Slot, marking_id, setup_id, slot_id
+
+SOME = 256
+"""So many slots are looked up in the store at a time."""
 
 
 class Backlog:
@@ -25,8 +35,8 @@ class Backlog:
         self.plan, self.store = plan, store
         self.judges = [(judge, setup_id(judge.setup)) for judge in plan.judges]
         self._protocol = kind(plan.exam.kind).protocol
-        self._markings: dict[str, Marking] = {}
-        self._measured: set[tuple[str, str, str]] = set()
+        self._marked = StoredMarkings(store)
+        self._measured: Mapping[tuple[str, str], Container[int]] = {}
 
     @property
     def setups(self) -> frozenset[str]:
@@ -35,30 +45,79 @@ class Backlog:
 
     def load(self) -> None:
         """Look up what the store has beside drawings."""
-        stored = load_markings(self.store, self.plan.exam.name, self.setups) if self.setups else ()
-        self._markings = {marking.id: marking for marking in stored}
+        self._marked.load(self.plan.exam.name, self.setups)
         self._measured = known_evidence(self.store, [probe.evidence for probe in self.plan.probes])
 
     @property
-    def questions(self) -> list[Question[Any]]:
-        """The questions of the plan that its drawing options leave in."""
-        return [one for one in self.plan.exam.questions if self._protocol.takes(one, self.plan.options)]
+    def questions(self) -> Iterator[Question[Any]]:
+        """The questions of the plan that its drawing options leave in, one by one."""
+        return (one for one in self.plan.exam.questions if self._protocol.takes(one, self.plan.options))
+
+    @cached_property
+    def count(self) -> int:
+        """How many drawings the plan has."""
+        plan = self.plan
+        if not plan.draw:
+            return len(self._stored_places()[1])
+        takes_all = type(self._protocol).takes is Protocol.takes
+        each = len(plan.exam.questions) if takes_all else sum(1 for _ in self.questions)
+        return each * len(plan.arms) * plan.seeds
 
     def slots(self) -> Iterator[Slot]:
-        """The drawings of the plan, question by question."""
-        plan, stored = self.plan, load_drawings(self.store, self.plan.exam.name)
-        if not plan.draw:
-            chosen = {question.hash: question for question in self.questions}
-            for drawing in stored:
-                wanted = plan.only_painters is None or drawing.painter in plan.only_painters
-                if drawing.question_hash in chosen and wanted:
-                    yield Slot(chosen[drawing.question_hash], None, drawing.seed, drawing)
+        """The drawings of the plan, question by question; what the store has is looked up for some at a time."""
+        if not self.plan.draw:
+            yield from self._by_some(self._stored_slots())
             return
-        known = {drawing.id: drawing for drawing in stored}
+        known = known_drawings(self.store, self.plan.exam.name)
+        wanted = self._wanted_slots()
+        while some := list(islice(wanted, SOME)):
+            ids = [id for id, _ in some if short_id(id) in known]
+            stored = {drawing.id: drawing for drawing in drawings_of(self.store, ids)} if ids else {}
+            yield from self._by_some(replace(slot, stored=stored.get(id)) for id, slot in some)
+
+    def _wanted_slots(self) -> Iterator[tuple[str, Slot]]:
+        plan = self.plan
         for question in self.questions:
             for arm in plan.arms:
                 for seed in range(plan.first_seed, plan.first_seed + plan.seeds):
-                    yield Slot(question, arm, seed, known.get(self._slot_id(question, arm, seed)))
+                    yield self._slot_id(question, arm, seed), Slot(question, arm, seed, None)
+
+    def _stored_places(self) -> tuple[PackedIds, array[int]]:
+        """The drawings in the store that the plan takes, the oldest first, and where their questions stand."""
+        plan, questions = self.plan, self.plan.exam.questions
+        hashes: dict[int, int] = {}
+        for place, question in enumerate(questions):
+            if isinstance(questions, SpooledQuestions):
+                questions.remember(place, question)
+            if self._protocol.takes(question, plan.options):
+                hashes[short_id(question.hash)] = place
+        ids, places = PackedIds(), array("L")
+        for id, question_hash, painter in drawing_places(self.store, plan.exam.name):
+            if plan.only_painters is None or painter in plan.only_painters:
+                place = hashes.get(short_id(question_hash), -1)
+                if place >= 0:
+                    ids.add(id)
+                    places.append(place)
+        return ids, places
+
+    def _stored_slots(self) -> Iterator[Slot]:
+        # Fetched by their ids, some at a time: one long read would keep SQLite from tidying up behind the writes.
+        ids, places = self._stored_places()
+        for start in range(0, len(places), SOME):
+            some = [ids[at] for at in range(start, min(start + SOME, len(places)))]
+            stored = {drawing.id: drawing for drawing in drawings_of(self.store, some)}
+            for id, place in zip(some, places[start : start + SOME], strict=True):
+                question, drawing = self.plan.exam.questions[place], stored.get(id)
+                if drawing is not None and drawing.question_hash == question.hash:
+                    yield Slot(question, None, drawing.seed, drawing)
+
+    def _by_some(self, slots: Iterable[Slot]) -> Iterator[Slot]:
+        """The same slots; the markings of finished drawings are looked up for some at a time."""
+        rest = iter(slots)
+        while some := list(islice(rest, SOME)):
+            done = [slot.drawn for slot in some if slot.drawn is not None]
+            self._marked.look_up(blank.id for drawing in done for _, blank in self._blanks(drawing))
+            yield from some
 
     def _slot_id(self, question: Question[Any], arm: Arm, seed: int) -> str:
         options = self.options_of(arm.painter)
@@ -95,12 +154,15 @@ class Backlog:
 
     def markings(self, drawing: Drawing) -> Iterator[tuple[Judge, Marking, Marking | None]]:
         """For every judge and repeat: who marks, the marking before it is made, and what the store has."""
+        for judge, blank in self._blanks(drawing):
+            stored = self._marked.get(blank.id)
+            yield judge, replace(blank, rounds=self.rounds(stored)) if stored else blank, stored
+
+    def _blanks(self, drawing: Drawing) -> Iterator[tuple[Judge, Marking]]:
         of = drawing.id, drawing.question_hash, drawing.image
         for judge, setup in self.judges:
             for repeat in range(self.plan.repeats):
-                id = marking_id(*of, setup, repeat)
-                stored = self._markings.get(id)
-                yield judge, Marking(id, *of, setup, repeat, "failed", self.rounds(stored)), stored
+                yield judge, Marking(marking_id(*of, setup, repeat), *of, setup, repeat, "failed")
 
     def rounds(self, stored: Drawing | Marking | None) -> int:
         """How often replies were unreadable: the same request must then be sent anew, so it needs another key."""
@@ -120,9 +182,10 @@ class Backlog:
 
     def must_measure(self, drawing: Drawing, probe: Probe) -> bool:
         """Whether a run measures it: nobody has, or only imported results brought a value and another is wanted."""
-        if drawing.image is None or (drawing.image, probe.evidence, probe.name) in self._measured:
+        known = self._measured.get((probe.evidence, probe.name), ())
+        if drawing.image is None or short_id(drawing.image) in known:
             return False
-        brought = (drawing.id, probe.evidence, IMPORTED) in self._measured
+        brought = short_id(drawing.id) in self._measured.get((probe.evidence, IMPORTED), ())
         return not brought or probe.evidence in self.plan.anew
 
     def missing_drawings(self) -> Iterator[Slot]:

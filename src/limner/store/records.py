@@ -281,6 +281,11 @@ def load_markings(
         yield from _made(Marking, connection, query)
 
 
+def marking_ids(exam: str, setups: Sequence[str]) -> sa.Select[Any]:
+    """A query for the ids of the markings that `load_markings` would load."""
+    return _of_markings(exam, markings.c.id).where(markings.c.setup.in_(setups))
+
+
 def marking_setups(store: Store, exam: str) -> set[str]:
     """The ids of the setups under which drawings of the exam are marked."""
     # One marking of each is enough; to look at all of them takes as long as to read them.
