@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count, islice
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, TypeVar
 
@@ -241,25 +242,39 @@ def read_questions(
     listed = [path] if files is None else files
 
     def all_questions() -> Iterator[Question[R]]:
-        places: dict[str, int] = {}
-        for number, file in enumerate(listed):
+        # Until one may stand there twice, the ids themselves need not be kept.
+        seen, places = set[int](), dict[str, str]()
+        for place, file, line, row in all_rows(problems):
+            id = getattr(row, key)
+            if hash(id) in seen:
+                places = places or first_places(place)
+                if id in places:
+                    problems.add(f"this {key} stands already in {places[id]}", file, line, id)
+                    continue
+            seen.add(hash(id))
+            if places:
+                places[id] = told(file, line)
+            try:
+                yield from make(row, file)
+            except ValueError as error:
+                problems.add(str(error), file, line, id)
+
+    def all_rows(problems: Problems) -> Iterator[tuple[int, Path, int, M]]:
+        numbers = count()
+        for file in listed:
             for line, body in rows(file, problems):
                 row = parse_row(model, body, problems, file, line, key)
-                if row is None:
-                    continue
-                id = getattr(row, key)
-                if id in places:
-                    problems.add(f"this {key} stands already in {told(places[id])}", file, line, id)
-                    continue
-                places[id] = line * len(listed) + number
-                try:
-                    yield from make(row, file)
-                except ValueError as error:
-                    problems.add(str(error), file, line, id)
+                if row is not None:
+                    yield next(numbers), file, line, row
 
-    def told(place: int) -> str:
-        line, number = divmod(place, len(listed))
-        file = listed[number]
+    def first_places(before: int) -> dict[str, str]:
+        """Where each id stands for the first time, of so many rows."""
+        found: dict[str, str] = {}
+        for _, file, line, row in islice(all_rows(Problems()), before):
+            found.setdefault(getattr(row, key), told(file, line))
+        return found
+
+    def told(file: Path, line: int) -> str:
         within = file.relative_to(path) if path in file.parents else file.name
         return f"line {line}" if files is None else f"{within}:{line}"
 

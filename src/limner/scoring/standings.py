@@ -288,7 +288,8 @@ def _trained_on(entries: Sequence[Entry]) -> list[str]:
 
 def _measured(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
     """What measured the drawings: name of the evidence -> backend -> drawings."""
-    counted = {name: backends((entry.evidence for entry in entries), name) for name in evidence_names()}
+    found = [entry.evidence for entry in entries if entry.evidence]
+    counted = {name: backends(found, name) for name in evidence_names()} if found else {}
     return {name: dict(counts) for name, counts in counted.items() if counts}
 
 

@@ -218,7 +218,7 @@ def load_exam(store: Store, name: str, rubric: type[Any]) -> Exam[Any]:
     return Exam(name, kind, found, {subset: frozenset(ids) for subset, ids in subsets.items()})
 
 
-def _bodies(store: Store, exam: str, hashes: bytes) -> Iterator[tuple[str, bytes]]:
+def _bodies(store: Store, exam: str, hashes: bytearray) -> Iterator[tuple[str, bytes]]:
     """Of stored questions the id, and body and reference as JSON."""
     query = sa.select(questions.c.hash, questions.c.id, questions.c.body, questions.c.reference)
     size = AT_ONCE * 32
