@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tables import synthetic
 
 from limner import api
 from limner.core import spool
@@ -15,6 +14,7 @@ from limner.running.backlog import Backlog
 from limner.store import Store
 from limner.store.known import PackedIds, StoredMarkings
 from limner.store.records import load_drawings, load_markings
+from tests.tables import synthetic
 
 
 @pytest.fixture(scope="module")
