@@ -33,7 +33,12 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     whole = spool._Spool.get
     monkeypatch.setattr(spool, "HELD", 2)
-    monkeypatch.setattr(spool._Spool, "get", lambda self, number: found.append(number) or whole(self, number))
+
+    def counted(self: Any, number: int) -> Any:
+        found.append(number)
+        return whole(self, number)
+
+    monkeypatch.setattr(spool._Spool, "get", counted)
     return found
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from limner.core.marks import Mark
 from limner.scoring.numbers import Later
 from limner.scoring.stats import resample
+from limner.scoring.stats.types import SEED
 
 
 def test_a_mapping_is_made_once_and_only_when_it_is_looked_into() -> None:
@@ -30,7 +31,7 @@ def test_a_mapping_is_made_once_and_only_when_it_is_looked_into() -> None:
 def test_weights_are_the_same_drawn_packed_and_held(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resample, "AT_ONCE", 100)
     monkeypatch.setattr(resample, "_packed", type(resample._packed)())
-    generator = np.random.default_rng(resample.SEED)
+    generator = np.random.default_rng(SEED)
     whole = generator.multinomial(size, np.full(size, 1 / size), size=20).astype(np.float64)
     for _ in range(2):  # Drawn, then unpacked.
         assert np.array_equal(np.concatenate([*resample._unpacked(size, 20)]), whole)
