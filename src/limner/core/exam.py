@@ -161,7 +161,7 @@ class Selection:
         within = None if self.subset is None else subsets[self.subset]
         wanted, unknown = (None, set[str]()) if self.ids is None else (set(self.ids), set(self.ids))
         conditions, tags = self._conditions(), set[str]()
-        chosen: list[_Place] = []
+        chosen: list[_Candidate] = []
         for place, question in enumerate(questions):
             unknown.discard(question.id)
             tags.update(question.tags)
@@ -170,7 +170,7 @@ class Selection:
             if all(question.tags.get(tag, "").casefold() in values for tag, values in conditions.items()):
                 named = question.id if self.sample is not None else ""
                 strata = tuple(question.tags.get(tag, "") for tag in breakdowns) if named else ()
-                chosen.append(_Place(place, named, strata))
+                chosen.append(_Candidate(place, named, strata))
         if unknown:
             raise UsageError(f"no question with id {', '.join(sorted(unknown)[:5])}; see `limner exams` or the data")
         for tag in conditions:
@@ -214,7 +214,7 @@ class Selection:
         return cls(subset, found, tuple(pairs), limit, sample, sample_seed or 0)
 
 
-class _Place(NamedTuple):
+class _Candidate(NamedTuple):
     """A question that may be chosen: where it stands and, for a sample, its id and what it is spread over."""
 
     number: int
@@ -222,7 +222,7 @@ class _Place(NamedTuple):
     strata: tuple[str, ...]
 
 
-def _value_at(n: int) -> Callable[[_Place], str]:
+def _value_at(n: int) -> Callable[[_Candidate], str]:
     return lambda place: place.strata[n]
 
 
