@@ -28,6 +28,7 @@ from PIL import Image, ImageDraw
 from tests.tables import synthetic
 
 from benchmarks.material import diagram
+from benchmarks.table import Table
 from limner.core.fonts import font
 from limner.store import Store
 
@@ -121,6 +122,23 @@ def opened(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def size(folder: Path) -> str:
     found = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return f"{found / 2**20:.0f} MiB" if found > 2**20 else f"{found / 2**10:.0f} KiB"
+
+
+def rows(quick: bool = False) -> Table:
+    """What the first and the second build of the site take; its pages are not opened."""
+    painters, questions = (3, 4) if quick else (20, 1000)
+    with tempfile.TemporaryDirectory(prefix="limner-site-") as name:
+        folder = Path(name)
+        fill(folder, painters, questions, 512)
+        found = {which: build(folder, 2) for which in ("first", "second")}
+    columns = ("build", "pictures made", "seconds", "CPU seconds", "peak MiB", "peak MiB of a worker")
+    keys = ("pictures", "seconds", "cpu seconds", "peak MiB", "peak MiB of a worker")
+    return Table(
+        columns,
+        tuple((which, *(each[key] for key in keys)) for which, each in found.items()),
+        {"cpu seconds": found["first"]["cpu seconds"], "peak mib": found["first"]["peak MiB"]},
+        f"{painters} painters, {questions:,} questions, drawings of 512 x 512 pixels, one judge, two workers.",
+    )
 
 
 def main() -> None:

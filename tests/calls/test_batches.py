@@ -24,7 +24,7 @@ from limner.calls.batches import (
 )
 from limner.calls.claims import Claimed, Submitted, claim, this_process
 from limner.calls.purse import open_purse, read_purses
-from limner.calls.queued import BatchLane, Queued, in_turn
+from limner.calls.queued import BatchLane, WaitsForBatch, in_turn
 from limner.calls.reservations import Reservation
 from limner.core.errors import UsageError
 from limner.store import Store, now
@@ -125,10 +125,10 @@ def test_what_waits_does_not_keep_the_others_from_being_queued() -> None:
     async def step(n: int) -> int:
         ran.append(n)
         if n == 1:
-            raise Queued("later")
+            raise WaitsForBatch("later")
         return n
 
-    with pytest.raises(Queued):
+    with pytest.raises(WaitsForBatch):
         asyncio.run(in_turn(lambda n=n: step(n) for n in range(3)))  # type: ignore[misc]
     assert ran == [0, 1, 2]
     assert asyncio.run(in_turn(lambda n=n: step(n) for n in (0, 2))) == [0, 2]  # type: ignore[misc]

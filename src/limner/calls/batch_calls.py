@@ -16,7 +16,7 @@ from .batches import RowEnd
 from .claims import LOOK, Busy, Claim, Claimed, Settled, Short, Submitted, claim, known_claim
 from .journal import Attempt, Calls, Outcome, Perform, Result
 from .keys import Request, current, purpose
-from .queued import BatchRow, Queued
+from .queued import BatchRow, WaitsForBatch
 from .reservations import Reservation
 from .tally import current_account
 
@@ -74,7 +74,7 @@ class BatchCalls(Calls):
             self.busy += 1
         else:
             self.queued[request.key] = QueuedCall(request, row, current())
-        raise Queued(f"call {request.key[:12]} waits for a batch")
+        raise WaitsForBatch(f"call {request.key[:12]} waits for a batch")
 
     def _look(self, request: Request) -> Claim | None:
         with self.store.reading() as connection:

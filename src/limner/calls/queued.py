@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Queued(LimnerError):
+class WaitsForBatch(LimnerError):
     """A call waits for a batch: whoever needs its result is run again when that is answered."""
 
 
@@ -68,14 +68,14 @@ async def in_turn(steps: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
     """What each step gives, one after the other; one that waits for a batch does not keep the others from theirs.
 
     Raises:
-        Queued: A step waits for a batch.
+        WaitsForBatch: A step waits for a batch.
     """
     found: list[T] = []
-    waits: Queued | None = None
+    waits: WaitsForBatch | None = None
     for step in steps:
         try:
             found.append(await step())
-        except Queued as queued:
+        except WaitsForBatch as queued:
             waits = queued
     if waits is not None:
         raise waits

@@ -64,7 +64,7 @@ def _compute(plan: Plan, metric: LocalMetric, given: dict[str, Any], store: Stor
     runner = MetricRunner(plan, store, metric)
     runner.check()
     if given["dry_run"]:
-        say(f"{name}: of {len(list(runner.backlog.slots()))} drawings")
+        say(f"{name}: of {runner.backlog.count} drawings")
         return 0
     with running.shown(runner.progress) as watch:
         runner.watch = watch

@@ -14,6 +14,7 @@ from .say import say
 
 if TYPE_CHECKING:
     from ..api import Asking
+    from ..core.exam import Exam
     from ..painters import FolderPainter
     from ..running.plan import Plan
     from ..running.progress import Progress
@@ -67,6 +68,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     """Plan and run; returns the exit code."""
     from .. import api
     from ..core.errors import UsageError
+    from ..exams import ExamSource
     from ..running.batch import make_runner
     from ..running.setup import usual_reading
     from ..store.open import open_or_empty, open_store, store_exists
@@ -85,19 +87,26 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
         return queue(exam, given, asking, draw)
     shard = make_shard(given)
 
-    def make(store: Store) -> Plan:
-        how = {name: given[name] for name in ("concurrency", "budget", "purse", "change_purse", "batch")}
+    def make(store: Store, whole: Exam[Any] | None = None) -> Plan:
+        how: dict[str, Any] = {
+            name: given[name] for name in ("concurrency", "budget", "purse", "change_purse", "batch")
+        }
+        if whole is not None:
+            how["loaded"] = ExamSource(whole.name, whole.kind, None), whole
         hours = given["batch_wait"]
         how["batch_wait"] = None if hours is None else hours * 3600
         return make_plan(exam, store, given, asking, draw, shard=shard, **how)
 
+    read: Exam[Any] | None = None
     if draw and not given["dry_run"] and not store_exists(given["store"]):
         # A mistake in the words or the data must not leave an empty store behind.
         with open_or_empty(given["store"]) as empty:
-            make_runner(make(empty), empty).check()
+            tried = make(empty)
+            make_runner(tried, empty).check()
+            read = tried.whole
     place = open_or_empty(given["store"]) if draw and given["dry_run"] else open_store(given["store"], create=draw)
     with place as store:
-        plan = make(store)
+        plan = make(store, read)
         _tell(plan, asking)
         tell_models(plan, asking)
         tell_older(plan, store)

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count, islice
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, TypeVar
 
@@ -14,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from .errors import DataError
 from .exam import Question, R, Reference
 from .images import BadImage, inspect
+from .spool import gathered
 
 M = TypeVar("M", bound=BaseModel)
 Rows = Iterator[tuple[int, dict[str, Any]]]
@@ -114,6 +116,22 @@ def read_lines(path: Path) -> list[str]:
         raise DataError(f"not UTF-8 (byte {error.start})", file=path, line=line) from error
 
 
+def stream_lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 file, one at a time."""
+    try:
+        with path.open("rb") as file:
+            done = 0
+            for number, data in enumerate(file, 1):
+                data = data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data
+                try:
+                    yield data.decode().removesuffix("\n")
+                except UnicodeDecodeError as error:
+                    raise DataError(f"not UTF-8 (byte {done + error.start})", file=path, line=number) from error
+                done += len(data)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", file=path) from error
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """What a TOML file says."""
     try:
@@ -142,7 +160,7 @@ def first_wrong(error: ValidationError) -> str:
 
 def json_lines(path: Path, problems: Problems, broken: Problems | None = None) -> Rows:
     """Line number and object of each line that holds one; the others become problems, or `broken` if no JSON at all."""
-    for number, line in enumerate(read_lines(path), 1):
+    for number, line in enumerate(stream_lines(path), 1):
         if not line.strip():
             continue
         try:
@@ -158,10 +176,11 @@ def json_lines(path: Path, problems: Problems, broken: Problems | None = None) -
 
 def json_rows(path: Path, problems: Problems) -> Rows:
     """Line number and object of each entry of a file that holds one JSON list, or JSON lines."""
-    text = "\n".join(read_lines(path))
-    if not text.lstrip().startswith("["):
+    first = next((line for line in stream_lines(path) if line.strip()), "")
+    if not first.lstrip().startswith("["):
         yield from json_lines(path, problems)
         return
+    text = "\n".join(read_lines(path))
     try:
         json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -204,8 +223,8 @@ def read_questions(
     rows: Callable[[Path, Problems], Rows] = json_lines,
     key: str = "id",
     nothing: str = "no question in this file",
-) -> list[Question[R]]:
-    """The questions of all rows.
+) -> Sequence[Question[R]]:
+    """The questions of all rows; every one is looked at, and many are then put aside, see `limner.core.spool`.
 
     Args:
         path: The file, or the folder of several `files`.
@@ -219,23 +238,47 @@ def read_questions(
     Raises:
         DataError: With file, line and id of everything that is wrong.
     """
-    problems, found = Problems(), list[Question[R]]()
-    places: dict[str, str] = {}
-    for file in [path] if files is None else files:
-        for line, body in rows(file, problems):
-            row = parse_row(model, body, problems, file, line, key)
-            if row is None:
-                continue
+    problems = Problems()
+    listed = [path] if files is None else files
+
+    def all_questions() -> Iterator[Question[R]]:
+        # Until one may stand there twice, the ids themselves need not be kept.
+        seen, places = set[int](), dict[str, str]()
+        for place, file, line, row in all_rows(problems):
             id = getattr(row, key)
-            if id in places:
-                problems.add(f"this {key} stands already in {places[id]}", file, line, id)
-                continue
-            within = file.relative_to(path) if path in file.parents else file.name
-            places[id] = f"line {line}" if files is None else f"{within}:{line}"
+            if hash(id) in seen:
+                places = places or first_places(place)
+                if id in places:
+                    problems.add(f"this {key} stands already in {places[id]}", file, line, id)
+                    continue
+            seen.add(hash(id))
+            if places:
+                places[id] = told(file, line)
             try:
-                found += make(row, file)
+                yield from make(row, file)
             except ValueError as error:
                 problems.add(str(error), file, line, id)
+
+    def all_rows(problems: Problems) -> Iterator[tuple[int, Path, int, M]]:
+        numbers = count()
+        for file in listed:
+            for line, body in rows(file, problems):
+                row = parse_row(model, body, problems, file, line, key)
+                if row is not None:
+                    yield next(numbers), file, line, row
+
+    def first_places(before: int) -> dict[str, str]:
+        """Where each id stands for the first time, of so many rows."""
+        found: dict[str, str] = {}
+        for _, file, line, row in islice(all_rows(Problems()), before):
+            found.setdefault(getattr(row, key), told(file, line))
+        return found
+
+    def told(file: Path, line: int) -> str:
+        within = file.relative_to(path) if path in file.parents else file.name
+        return f"line {line}" if files is None else f"{within}:{line}"
+
+    found = gathered(all_questions())
     if not found and not problems.found:
         problems.add(nothing, path)
     problems.settle()

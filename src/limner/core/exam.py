@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
 from .errors import UsageError
 from .sample import stratified
+from .spool import SpooledQuestions
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -92,20 +94,33 @@ class Exam(Generic[R]):
     Attributes:
         name: The name results are stored under.
         kind: The name of the protocol, as registered.
+        questions: In their order; many of them are made one by one, see `limner.core.spool`.
         subsets: Named lists of question ids, such as ``mini``.
         notes: What a user should know about this copy of the data, such as absent images.
     """
 
     name: str
     kind: str
-    questions: tuple[Question[R], ...]
+    questions: Sequence[Question[R]]
     subsets: Mapping[str, frozenset[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def select(self, selection: Selection, breakdowns: Sequence[str] = ()) -> Exam[R]:
         """The same exam with the selected questions only, in their order; samples are spread over `breakdowns`."""
-        chosen = selection.apply(self.questions, self.subsets, breakdowns)
-        return replace(self, questions=tuple(chosen))
+        places = selection.places(self.questions, self.subsets, breakdowns)
+        if len(places) == len(self.questions):
+            return self
+        if isinstance(self.questions, SpooledQuestions):
+            return replace(self, questions=self.questions.take(places))
+        return replace(self, questions=tuple(self.questions[place] for place in places))
+
+    def find(self, id: str) -> Question[R] | None:
+        """The question of this id."""
+        return self.questions.find(id) if isinstance(self.questions, SpooledQuestions) else self._by_id.get(id)
+
+    @cached_property
+    def _by_id(self) -> dict[str, Question[R]]:
+        return {question.id: question for question in self.questions}
 
 
 @dataclass(frozen=True)
@@ -132,31 +147,43 @@ class Selection:
         self, questions: Sequence[Question[R]], subsets: Mapping[str, frozenset[str]], breakdowns: Sequence[str] = ()
     ) -> list[Question[R]]:
         """The questions that fulfil every condition, in their order; a sample is spread over these tags."""
-        chosen = list(questions)
-        if self.subset is not None:
-            if self.subset not in subsets:
-                known = ", ".join(sorted(subsets)) or "none"
-                raise UsageError(f"no subset {self.subset!r} in this exam; there is: {known}")
-            chosen = [q for q in chosen if q.id in subsets[self.subset]]
-        if self.ids is not None:
-            unknown = sorted(set(self.ids) - {q.id for q in questions})
-            if unknown:
-                raise UsageError(f"no question with id {', '.join(unknown[:5])}; see `limner exams` or the data")
-            wanted = set(self.ids)
-            chosen = [q for q in chosen if q.id in wanted]
-        for tag, values in self._conditions(questions).items():
-            chosen = [q for q in chosen if q.tags.get(tag, "").casefold() in values]
-        if self.sample is not None:
-            strata = [_value_of(tag) for tag in breakdowns]
-            chosen = stratified(chosen, self.sample, self.sample_seed, strata, lambda question: question.id)
-        return chosen if self.limit is None else chosen[: self.limit]
+        return [questions[place] for place in self.places(questions, subsets, breakdowns)]
 
-    def _conditions(self, questions: Sequence[Question[R]]) -> dict[str, set[str]]:
-        known = {tag for q in questions for tag in q.tags}
+    def places(
+        self, questions: Sequence[Question[R]], subsets: Mapping[str, frozenset[str]], breakdowns: Sequence[str] = ()
+    ) -> Sequence[int]:
+        """Where they stand; each question is looked at for a moment, and where only a limit is set none is."""
+        if self == Selection(limit=self.limit):
+            return range(len(questions))[: self.limit]
+        if self.subset is not None and self.subset not in subsets:
+            known = ", ".join(sorted(subsets)) or "none"
+            raise UsageError(f"no subset {self.subset!r} in this exam; there is: {known}")
+        within = None if self.subset is None else subsets[self.subset]
+        wanted, unknown = (None, set[str]()) if self.ids is None else (set(self.ids), set(self.ids))
+        conditions, tags = self._conditions(), set[str]()
+        chosen: list[_Candidate] = []
+        for place, question in enumerate(questions):
+            unknown.discard(question.id)
+            tags.update(question.tags)
+            if (within is not None and question.id not in within) or (wanted is not None and question.id not in wanted):
+                continue
+            if all(question.tags.get(tag, "").casefold() in values for tag, values in conditions.items()):
+                named = question.id if self.sample is not None else ""
+                strata = tuple(question.tags.get(tag, "") for tag in breakdowns) if named else ()
+                chosen.append(_Candidate(place, named, strata))
+        if unknown:
+            raise UsageError(f"no question with id {', '.join(sorted(unknown)[:5])}; see `limner exams` or the data")
+        for tag in conditions:
+            if tag not in tags:
+                raise UsageError(f"no tag {tag!r} in this exam; there is: {', '.join(sorted(tags)) or 'none'}")
+        if self.sample is not None:
+            by = [_value_at(n) for n in range(len(breakdowns))]
+            chosen = stratified(chosen, self.sample, self.sample_seed, by, lambda place: place.id)
+        return array("L", (place.number for place in chosen[: self.limit]))
+
+    def _conditions(self) -> dict[str, set[str]]:
         conditions: dict[str, set[str]] = {}
         for tag, value in self.where:
-            if tag not in known:
-                raise UsageError(f"no tag {tag!r} in this exam; there is: {', '.join(sorted(known)) or 'none'}")
             conditions.setdefault(tag, set()).add(value.casefold())
         return conditions
 
@@ -187,8 +214,16 @@ class Selection:
         return cls(subset, found, tuple(pairs), limit, sample, sample_seed or 0)
 
 
-def _value_of(tag: str) -> Callable[[Question[Any]], str]:
-    return lambda question: question.tags.get(tag, "")
+class _Candidate(NamedTuple):
+    """A question that may be chosen: where it stands and, for a sample, its id and what it is spread over."""
+
+    number: int
+    id: str
+    strata: tuple[str, ...]
+
+
+def _value_at(n: int) -> Callable[[_Candidate], str]:
+    return lambda place: place.strata[n]
 
 
 def _ids(text: str) -> tuple[str, ...]:

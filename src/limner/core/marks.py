@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 Verdict = Literal["answer", "abstain", "unread"]
@@ -71,7 +71,23 @@ class Mark:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Mark:
         """The mark behind a mapping made by `to_json`."""
-        return cls(**data)
+        value, verdict = data["value"], data.get("verdict", "answer")
+        if len(data) != FIELDS or (value is None) == (verdict == "answer"):
+            return cls(**data)
+        # Scores read marks by the million: to set the fields one by one takes half as long as to call the class.
+        mark = object.__new__(cls)
+        _set_criterion(mark, data["criterion"])
+        _set_value(mark, value)
+        _set_reason(mark, data["reason"])
+        _set_source(mark, data["source"])
+        _set_verdict(mark, verdict)
+        return mark
+
+
+FIELDS = len(fields(Mark))
+_set_criterion, _set_value, _set_reason, _set_source, _set_verdict = (
+    getattr(Mark, field.name).__set__ for field in fields(Mark)
+)
 
 
 def values(marks: Iterable[Mark]) -> dict[str, int]:

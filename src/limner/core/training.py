@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ class TrainSample(FrozenModel):
     final_prompt: Words = Field(min_length=1)
 
 
-def read_samples(folder: Path) -> list[Question[TrainSample]]:
+def read_samples(folder: Path) -> Sequence[Question[TrainSample]]:
     """The samples of a folder, their pictures as references.
 
     Raises:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from ..core.evidence import IMPORTED
 from ..core.exam import Question
 from ..core.faults import RETRIED_NEXT_RUN
+from ..core.protocol import Protocol
+from ..core.spool import SpooledQuestions
 from ..evidence.probe import Probe
 from ..exams import kind
 from ..judges import Judge
 from ..painters import Aspect, Painter, PaintRequest
 from ..store import Store
+from ..store.known import PackedIds, StoredMarkings, drawing_places, drawings_of, known_drawings, short_id
 from ..store.measurements import known_evidence, load_evidence
-from ..store.records import Drawing, Marking, drawings_now, label, load_drawings, load_markings, markings_now
+from ..store.records import Drawing, Marking, label
 from .plan import Arm, Plan, Slot, marking_id, setup_id, slot_id
+
+SOME = 256
+"""So many slots are looked up in the store at a time."""
 
 
 class Backlog:
@@ -26,8 +36,8 @@ class Backlog:
         self.plan, self.store = plan, store
         self.judges = [(judge, setup_id(judge.setup)) for judge in plan.judges]
         self._protocol = kind(plan.exam.kind).protocol
-        self._markings: dict[str, Marking] = {}
-        self._measured: set[tuple[str, str, str]] = set()
+        self._marked = StoredMarkings(store)
+        self._measured: dict[tuple[str, str], set[int]] = {}
 
     @property
     def setups(self) -> frozenset[str]:
@@ -36,51 +46,110 @@ class Backlog:
 
     def load(self) -> None:
         """Look up what the store has beside drawings."""
-        stored = load_markings(self.store, self.plan.exam.name, self.setups) if self.setups else ()
-        self._markings = {marking.id: marking for marking in stored}
+        self._marked.load(self.plan.exam.name, self.setups)
         self._measured = known_evidence(self.store, [probe.evidence for probe in self.plan.probes])
 
     def look_again(self, slots: Sequence[Slot]) -> list[Slot]:
         """These slots with what others have put into the store meanwhile."""
         ids = [self._id(slot) for slot in slots]
-        found = drawings_now(self.store, ids)
-        if self.setups:
-            self._markings |= markings_now(self.store, ids, self.setups)
+        found = {drawing.id: drawing for drawing in drawings_of(self.store, ids)}
+        done = [drawing for drawing in found.values() if drawing.status == "done"]
+        self._marked.look_again(blank.id for drawing in done for _, blank in self._blanks(drawing))
         if wanted := {probe.evidence for probe in self.plan.probes}:
             images = [drawing.image for drawing in found.values() if drawing.image is not None]
-            here = load_evidence(self.store, images)
-            self._measured |= {(one.subject, one.name, one.backend) for one in here if one.name in wanted}
+            for one in load_evidence(self.store, images):
+                if one.name in wanted:
+                    self._measured.setdefault((one.name, one.backend), set()).add(short_id(one.subject))
         return [replace(one, stored=found.get(id)) for one, id in zip(slots, ids, strict=True)]
 
     def remember(self, marking: Marking) -> None:
         """A marking is made now."""
-        self._markings[marking.id] = marking
+        self._marked.remember(marking)
 
     @property
-    def questions(self) -> list[Question[Any]]:
-        """The questions of the plan that its drawing options leave in."""
-        return [one for one in self.plan.exam.questions if self._protocol.takes(one, self.plan.options)]
+    def questions(self) -> Iterator[Question[Any]]:
+        """The questions of the plan that its drawing options leave in, one by one."""
+        return (one for one in self.plan.exam.questions if self._protocol.takes(one, self.plan.options))
+
+    @cached_property
+    def count(self) -> int:
+        """How many drawings the plan has."""
+        return sum(self.by_arm) if self.plan.draw else len(self._stored_places()[1])
+
+    @cached_property
+    def by_arm(self) -> list[int]:
+        """How many drawings each arm of the plan has."""
+        plan = self.plan
+        if plan.shard is not None:
+            found = Counter(id(slot.arm) for _, slot in self._wanted_slots())
+            return [found[id(arm)] for arm in plan.arms]
+        takes_all = type(self._protocol).takes is Protocol.takes
+        each = len(plan.exam.questions) if takes_all else sum(1 for _ in self.questions)
+        return [each * plan.seeds for _ in plan.arms]
+
+    def _here(self, id: str) -> bool:
+        return self.plan.shard is None or self.plan.shard.has(id)
 
     def slots(self) -> Iterator[Slot]:
-        """The drawings of the plan, question by question."""
-        plan, stored = self.plan, load_drawings(self.store, self.plan.exam.name)
-        here = plan.shard.has if plan.shard is not None else lambda _: True
-        if not plan.draw:
-            chosen: dict[str, list[Drawing]] = {question.hash: [] for question in self.questions}
-            for drawing in stored:
-                wanted = plan.only_painters is None or drawing.painter in plan.only_painters
-                if drawing.question_hash in chosen and wanted and here(drawing.id):
-                    chosen[drawing.question_hash].append(drawing)
-            # Question by question here too: what is prepared of one is at hand for all who drew it.
-            for question in self.questions:
-                yield from (Slot(question, None, drawing.seed, drawing) for drawing in chosen[question.hash])
+        """The drawings of the plan, question by question; what the store has is looked up for some at a time."""
+        if not self.plan.draw:
+            yield from self._by_some(self._stored_slots())
             return
-        known = {drawing.id: drawing for drawing in stored}
+        known = known_drawings(self.store, self.plan.exam.name)
+        wanted = self._wanted_slots()
+        while some := list(islice(wanted, SOME)):
+            ids = [id for id, _ in some if short_id(id) in known]
+            stored = {drawing.id: drawing for drawing in drawings_of(self.store, ids)} if ids else {}
+            yield from self._by_some(replace(slot, stored=stored.get(id)) for id, slot in some)
+
+    def _wanted_slots(self) -> Iterator[tuple[str, Slot]]:
+        plan = self.plan
         for question in self.questions:
             for arm in plan.arms:
                 for seed in range(plan.first_seed, plan.first_seed + plan.seeds):
-                    if here(id := self._slot_id(question, arm, seed)):
-                        yield Slot(question, arm, seed, known.get(id))
+                    if self._here(id := self._slot_id(question, arm, seed)):
+                        yield id, Slot(question, arm, seed, None)
+
+    def _stored_places(self) -> tuple[PackedIds, array[int]]:
+        """The drawings in the store that the plan takes, and where their questions stand; question by question.
+
+        What is prepared of a question is then at hand for all who drew it.
+        """
+        plan, questions = self.plan, self.plan.exam.questions
+        hashes: dict[int, int] = {}
+        for place, question in enumerate(questions):
+            if isinstance(questions, SpooledQuestions):
+                questions.remember(place, question)
+            if self._protocol.takes(question, plan.options):
+                hashes[short_id(question.hash)] = place
+        ids, places = PackedIds(), array("L")
+        for id, question_hash, painter in drawing_places(self.store, plan.exam.name):
+            if (plan.only_painters is None or painter in plan.only_painters) and self._here(id):
+                place = hashes.get(short_id(question_hash), -1)
+                if place >= 0:
+                    ids.add(id)
+                    places.append(place)
+        order = sorted(range(len(places)), key=places.__getitem__)
+        return ids.in_order(order), array("L", (places[at] for at in order))
+
+    def _stored_slots(self) -> Iterator[Slot]:
+        # Fetched by their ids, some at a time: one long read would keep SQLite from tidying up behind the writes.
+        ids, places = self._stored_places()
+        for start in range(0, len(places), SOME):
+            some = [ids[at] for at in range(start, min(start + SOME, len(places)))]
+            stored = {drawing.id: drawing for drawing in drawings_of(self.store, some)}
+            for id, place in zip(some, places[start : start + SOME], strict=True):
+                question, drawing = self.plan.exam.questions[place], stored.get(id)
+                if drawing is not None and drawing.question_hash == question.hash:
+                    yield Slot(question, None, drawing.seed, drawing)
+
+    def _by_some(self, slots: Iterable[Slot]) -> Iterator[Slot]:
+        """The same slots; the markings of finished drawings are looked up for some at a time."""
+        rest = iter(slots)
+        while some := list(islice(rest, SOME)):
+            done = [slot.drawn for slot in some if slot.drawn is not None]
+            self._marked.look_up(blank.id for drawing in done for _, blank in self._blanks(drawing))
+            yield from some
 
     def _slot_id(self, question: Question[Any], arm: Arm, seed: int) -> str:
         options = self.options_of(arm.painter)
@@ -123,12 +192,15 @@ class Backlog:
 
     def markings(self, drawing: Drawing) -> Iterator[tuple[Judge, Marking, Marking | None]]:
         """For every judge and repeat: who marks, the marking before it is made, and what the store has."""
+        for judge, blank in self._blanks(drawing):
+            stored = self._marked.get(blank.id)
+            yield judge, replace(blank, rounds=self.rounds(stored)) if stored else blank, stored
+
+    def _blanks(self, drawing: Drawing) -> Iterator[tuple[Judge, Marking]]:
         of = drawing.id, drawing.question_hash, drawing.image
         for judge, setup in self.judges:
             for repeat in range(self.plan.repeats):
-                id = marking_id(*of, setup, repeat)
-                stored = self._markings.get(id)
-                yield judge, Marking(id, *of, setup, repeat, "failed", self.rounds(stored)), stored
+                yield judge, Marking(marking_id(*of, setup, repeat), *of, setup, repeat, "failed")
 
     def rounds(self, stored: Drawing | Marking | None) -> int:
         """How often replies were unreadable: the same request must then be sent anew, so it needs another key."""
@@ -152,9 +224,10 @@ class Backlog:
 
     def must_measure(self, drawing: Drawing, probe: Probe) -> bool:
         """Whether a run measures it: nobody has, or only imported results brought a value and another is wanted."""
-        if drawing.image is None or (drawing.image, probe.evidence, probe.name) in self._measured:
+        known = self._measured.get((probe.evidence, probe.name), ())
+        if drawing.image is None or short_id(drawing.image) in known:
             return False
-        brought = (drawing.id, probe.evidence, IMPORTED) in self._measured
+        brought = short_id(drawing.id) in self._measured.get((probe.evidence, IMPORTED), ())
         return not brought or probe.evidence in self.plan.anew
 
     def missing_drawings(self) -> Iterator[Slot]:

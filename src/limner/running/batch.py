@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from ..calls import Budget, Calls
 from ..calls.batch_calls import BatchCalls
-from ..calls.queued import Queued
+from ..calls.queued import WaitsForBatch
 from ..core.errors import UsageError
 from ..evidence.by_model import ModelProbe
 from ..evidence.probe import Probe
@@ -42,26 +42,26 @@ class BatchRunner(Runner):
         self._drawn: dict[str, Drawing] = {}
         self._counted: set[object] = set()
 
-    def check(self) -> None:
+    def check(self, keys: bool = True) -> None:
         """See `Runner`; also refuses whatever would be paid in full.
 
         Raises:
             UsageError: A service has no batches.
         """
-        super().check()
+        super().check(keys)
         if wrong := list(dict.fromkeys(why for one in payers(self.plan) if (why := one.unbatched()) is not None)):
             raise UsageError(f"--batch: {'; '.join(wrong)}")
 
-    async def _fill_all(self, slots: Sequence[Any], calls: Calls, group: asyncio.TaskGroup) -> None:
+    async def _fill_all(self, count: int, slots: Iterable[Any], calls: Calls, group: asyncio.TaskGroup) -> None:
         assert isinstance(calls, BatchCalls)
         wave = Wave(calls, lambda: self._over)
         wait = self.plan.batch_wait
         until = None if wait is None else time.monotonic() + wait
-        while slots:
+        while count:
             self._waiting, calls.busy = [], 0
-            await super()._fill_all(slots, calls, group)
-            slots = [self._as_drawn(slot) for slot in self._waiting]
-            if not slots or self._over:
+            await super()._fill_all(count, slots, calls, group)
+            count, slots = len(self._waiting), [self._as_drawn(slot) for slot in self._waiting]
+            if not count or self._over:
                 break
             try:
                 if not await wave.settle(until):
@@ -75,7 +75,7 @@ class BatchRunner(Runner):
     async def _fill(self, slot: Any, calls: Calls) -> None:
         try:
             await super()._fill(slot, calls)
-        except Queued:
+        except WaitsForBatch:
             self._waiting.append(slot)
 
     def _as_drawn(self, slot: Slot) -> Slot:

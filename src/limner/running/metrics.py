@@ -41,8 +41,9 @@ class MetricRunner(EvaluatingRunner):
         """Everything that shapes its numbers."""
         return self.metric.setup
 
-    def _slots(self) -> list[Slot]:
-        return [slot for slot in self.backlog.slots() if slot.drawn is not None]
+    def _slots(self) -> tuple[int, Iterable[Slot]]:
+        found = [slot for slot in self.backlog.slots() if slot.drawn is not None]
+        return len(found), found
 
     async def _fill(self, slot: Slot, calls: Calls) -> None:
         drawing = slot.drawn

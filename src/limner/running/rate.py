@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -118,8 +118,8 @@ class RatingRunner(EvaluatingRunner):
         self.items()  # Whoever has nothing to ask about is told before anything is stored.
         return super().run()
 
-    def _slots(self) -> list[RatedItem]:
-        return self.items()
+    def _slots(self) -> tuple[int, Iterable[RatedItem]]:
+        return len(self.items()), self.items()
 
     def _painter_of(self, slot: RatedItem) -> str | None:
         return slot.drawings[0].painter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,7 @@ from ..strategies import Strategy
 from .backlog import Backlog
 from .interrupts import Stopping
 from .late_writes import LateWrites
-from .plan import Plan, Slot
+from .plan import Arm, Plan, Slot
 from .progress import Progress
 from .recover import Recovery
 from .steps import Slips, draw, mark, stop_if_pointless
@@ -117,18 +117,18 @@ class Runner:
         """The steps after a drawing: measurements and markings."""
         return len(self.plan.probes) + len(self.plan.judges) * self.plan.repeats
 
-    def _slots(self) -> list[Any]:
-        """What is to be filled, one after another."""
-        return list(self.backlog.slots())
+    def _slots(self) -> tuple[int, Iterable[Any]]:
+        """What is to be filled, one after another, and how many there are."""
+        return self.backlog.count, self.backlog.slots()
 
     def _painter_of(self, slot: Any) -> str | None:
         """On whose account what a slot costs is booked."""
         return slot.painter.name if slot.painter else slot.stored.painter if slot.stored else None
 
     async def _run(self) -> None:
-        slots = self._slots()
-        self.progress.total = len(slots) * (1 + self._steps)
-        self._take_part(slots)
+        count, slots = self._slots()
+        self.progress.total = count * (1 + self._steps)
+        self._take_part(count)
         budget = self._budget or Budget(self.plan.budget, self.plan.purse)
         calls = self._journal(
             self.store, retry_failed=self.plan.retry_failed, budget=budget, limits=self.plan.limits,
@@ -137,26 +137,29 @@ class Runner:
         with self._stopping.signals():
             async with calls, asyncio.TaskGroup() as group:
                 beside = group.create_task(self._account_now_and_then(calls))
-                await self._fill_all(slots, calls, group)
+                await self._fill_all(count, slots, calls, group)
                 beside.cancel()
         await self.store.awrite(lambda _: None)  # Writes keep their order: after this one all are done.
         if self._late.error is not None:
             raise self._late.error
         self._account(calls)
 
-    async def _fill_all(self, slots: Sequence[Any], calls: Calls, group: asyncio.TaskGroup) -> None:
+    async def _fill_all(self, count: int, slots: Iterable[Any], calls: Calls, group: asyncio.TaskGroup) -> None:
         """Fill all slots, so many at a time."""
         queue = iter(slots)
-        workers = [group.create_task(self._work(queue, calls)) for _ in range(min(self.plan.concurrency, len(slots)))]
+        workers = [group.create_task(self._work(queue, calls)) for _ in range(min(self.plan.concurrency, count))]
         if workers:
             await asyncio.wait(workers)
 
     async def _work(self, queue: Iterator[Any], calls: Calls) -> None:
-        for slot in queue:
+        while True:
             await self._late.caught_up()
             if self._over:
                 return
             try:
+                # To find the next one may take a look into the store, which may fail as any step.
+                if (slot := next(queue, None)) is None:
+                    return
                 with purpose(self.plan.exam.name, self._painter_of(slot)):
                     await self._fill(slot, calls)
             except Exception as error:
@@ -166,19 +169,18 @@ class Runner:
             self._account(calls)
             self.watch(self.progress)
 
-    def _take_part(self, slots: Sequence[Any]) -> None:
+    def _take_part(self, drawn: int) -> None:
         """Everyone who draws, measures and marks is there from the beginning, with what there is to do."""
-        drawn = len(slots)
-        for slot in slots if self.plan.draw else ():
-            self._drawer(slot).total += 1
+        for arm, number in zip(self.plan.arms, self.backlog.by_arm, strict=True) if self.plan.draw else ():
+            self._drawer(arm).total += number
         for probe in self.plan.probes:
             self.progress.part("measure", probe.evidence).total += drawn
         for judge in self.plan.judges:
             self.progress.part("mark", judge.name).total += drawn * self.plan.repeats
 
-    def _drawer(self, slot: Slot) -> Progress:
-        assert slot.arm is not None
-        row = row_name(self.backlog.label(slot.arm.painter), slot.arm.strategy.name)
+    def _drawer(self, arm: Arm | None) -> Progress:
+        assert arm is not None
+        row = row_name(self.backlog.label(arm.painter), arm.strategy.name)
         return self.progress.part("draw", row)
 
     def _leave_out(self) -> None:
@@ -256,7 +258,7 @@ class Runner:
 
     def _count(self, slot: Slot, step: Drawing | Marking, stored: bool = False, of: Progress | None = None) -> None:
         if of is None and self.plan.draw:
-            of = self._drawer(slot)
+            of = self._drawer(slot.arm)
         self.progress.count(slot.question.id, step.status, step.fault, step.detail, stored=stored, of=of)
         if not stored:
             self._slips.count(type(step).__name__, step.fault, step.detail)
@@ -265,7 +267,7 @@ class Runner:
         assert slot.arm is not None
         blank, request, old = self.backlog.blank_drawing(slot), self.backlog.request(slot), slot.stored
         rounds = self.backlog.rounds(old)
-        with self._drawer(slot).paying():
+        with self._drawer(slot.arm).paying():
             drawing = await draw(blank, slot.arm, request, self.store.blobs, calls, rounds)
         if old is not None and old.status == "done" and drawing.fault in ("missing", "damaged") and old.calls:
             # Its image is lost, not its marks: they were made when it was whole.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -23,12 +23,13 @@ class SharedRunner(Runner):
 
     _coming: Iterator[Any] | None = None
 
-    def _slots(self) -> list[Any]:
-        slots, chance, turn = super()._slots(), random.SystemRandom(), dict[str, float]()
+    def _slots(self) -> tuple[int, Iterable[Any]]:
+        count, some = super()._slots()
+        slots, chance, turn = list(some), random.SystemRandom(), dict[str, float]()
         for slot in slots:
             turn.setdefault(slot.question.hash, chance.random())
         # The drawings of one question stay together: they share a reference.
-        return sorted(slots, key=lambda slot: turn[slot.question.hash])
+        return count, sorted(slots, key=lambda slot: turn[slot.question.hash])
 
     async def _work(self, queue: Iterator[Any], calls: Calls) -> None:
         if self._coming is None:

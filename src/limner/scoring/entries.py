@@ -187,7 +187,7 @@ def load_groups(
             slots.setdefault((drawing.label, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing
     chosen = _marking(which.choose(evaluators_of(store, exam)), which, marking_setups(store, exam), exam)
     marked: dict[tuple[str, str], list[Marking]] = {}
-    for marking in load_markings(store, exam, {evaluator.id for evaluator in chosen}):
+    for marking in load_markings(store, exam, {evaluator.id for evaluator in chosen}, ordered=False):
         marked.setdefault((marking.setup, marking.drawing), []).append(marking)
     done = [drawing for row in slots.values() for drawing in row.values() if drawing.status == "done"]
     choice = _choice(store, done, backends or {}, found.protocol)
@@ -210,10 +210,11 @@ def load_groups(
                 continue
             picked: list[tuple[Drawing, Marking | None]] = []
             for drawing in drawings.values():
-                repeats = sorted(marked.get((evaluator.id, drawing.id), []), key=lambda marking: marking.repeat)
+                repeats = marked.get((evaluator.id, drawing.id), [])
+                if len(repeats) > 1:
+                    repeats = sorted(repeats, key=lambda marking: marking.repeat)
                 picked += [(drawing, marking) for marking in repeats] or [(drawing, None)]
-            entries = _entries(store, found, questions, picked, reading, choice)
-            entries = [replace(entry, flags=flags.get(entry.drawing.id)) for entry in entries]
+            entries = _entries(store, found, questions, picked, reading, choice, flags)
             groups.append(Group(painter, strategy, evaluator, tuple(entries), absent))
             alone = False
     return sorted(groups, key=lambda group: (group.evaluator.order, group.painter, group.strategy))
@@ -249,6 +250,7 @@ def _entries(
     picked: Sequence[tuple[Drawing, Marking | None]],
     reading: Reading,
     choice: BackendChoice,
+    flags: Mapping[str, Flags],
 ) -> list[Entry]:
     done = [marking for _, marking in picked if marking is not None and marking.status == "done"]
     texts = load_replies(store, [key for marking in done if marking.marks is None for _, key in marking.replies])
@@ -262,7 +264,7 @@ def _entries(
             if drawing.status == NOT_APPLICABLE:
                 status = drawing.status
             detail = drawing.detail or (marking.detail if marking else None)
-            entries.append(Entry(question, drawing, marking, status=status, detail=detail))
+            entries.append(Entry(question, drawing, marking, (), {}, status, detail, {}, flags.get(drawing.id)))
             continue
         if marking.marks is not None:
             marks = [Mark.from_json(mark) for mark in marking.marks]
@@ -271,11 +273,13 @@ def _entries(
             marks = found.protocol.marks(question, replies, reading)
         unread = [mark for mark in marks if mark.verdict == "unread"]
         if unread and len(unread) == len(marks):
-            entries.append(Entry(question, drawing, marking, status="unreadable", detail=unread[0].reason))
+            detail = unread[0].reason
+            entries.append(Entry(question, drawing, marking, (), {}, "unreadable", detail, {}, flags.get(drawing.id)))
             continue
         evidence = measured[drawing.id]
         scores = found.protocol.scores(question, marks, evidence)
-        entries.append(Entry(question, drawing, marking, tuple(marks), scores, "done", evidence=evidence))
+        flagged = flags.get(drawing.id)
+        entries.append(Entry(question, drawing, marking, tuple(marks), scores, "done", None, evidence, flagged))
     return entries
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from ..core.errors import UsageError
 from ..core.marks import fill
 from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
-from .parts import criteria_tops, row_parts, score_parts, shares, tops
+from .parts import criteria_of, criteria_tops, row_parts, score_parts, shares, tops
 from .stats import Interval, Parts, bootstrap, ratios, resampled
 from .stats.types import Floats
 
+V = TypeVar("V")
 Ends = Mapping[str, tuple[float, float]]
 Summary = Callable[[Parts, Protocol[Any]], Mapping[str, Interval]]
 SUMMARIES: dict[str, Summary] = {}
@@ -96,14 +97,41 @@ class Numbers:
         }
 
 
+class Later(Mapping[str, V]):
+    """A mapping that is worked out when it is first looked into: intervals take a while, and few tables show all."""
+
+    def __init__(self, make: Callable[[], Mapping[str, V]]) -> None:
+        self._make: Callable[[], Mapping[str, V]] | None = make
+        self._found: Mapping[str, V] = {}
+
+    @property
+    def _whole(self) -> Mapping[str, V]:
+        if self._make is not None:
+            self._found, self._make = self._make(), None
+        return self._found
+
+    def __getitem__(self, name: str) -> V:
+        return self._whole[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._whole)
+
+    def __len__(self) -> int:
+        return len(self._whole)
+
+    def __repr__(self) -> str:
+        """What it holds."""
+        return repr(dict(self._whole))
+
+
 def numbers(entries: Sequence[Entry], protocol: Protocol[Any]) -> Numbers:
     """The numbers of some scored drawings; repeats and seeds of a question are averaged within it first."""
     undecided = any(mark.value is None for entry in entries for mark in entry.marks)
     return Numbers(
         len({entry.question.id for entry in entries}),
-        _scores(entries, protocol),
-        ends(entries, protocol) if undecided else {},
-        _decided(entries, protocol),
+        Later(lambda: _scores(entries, protocol)),
+        Later(lambda: ends(entries, protocol)) if undecided else {},
+        Later(lambda: _decided(entries, protocol)),
     )
 
 
@@ -129,9 +157,13 @@ def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, flo
 
 def pessimistic(entries: Sequence[Entry], absent: Sequence[Any], protocol: Protocol[Any]) -> Numbers:
     """Scores with all that is missing counted as nothing, `absent` questions too, so that refusing gains nothing."""
-    least = ends(entries, protocol, (False,), absent)
     n = len({entry.question.id for entry in entries}) + len(absent)
-    return Numbers(n, {name: Interval(low, None, None, n) for name, (low, _) in least.items()})
+
+    def scores() -> dict[str, Interval]:
+        least = ends(entries, protocol, (False,), absent)
+        return {name: Interval(low, None, None, n) for name, (low, _) in least.items()}
+
+    return Numbers(n, Later(scores))
 
 
 def ends(
@@ -145,13 +177,13 @@ def ends(
     for best in ways:
         rows = []
         for entry in entries:
-            marks = fill(entry.marks, protocol.criteria(entry.question), best)
+            marks = fill(entry.marks, criteria_of(entry.question, protocol), best)
             if entry.scored or best:
                 scores = protocol.scores(entry.question, marks, entry.evidence)
             else:
                 scores = protocol.nothing(entry.question)
             rows.append(Row(entry.question, tuple(marks), scores, entry.evidence))
-        rows += [Row(q, tuple(fill((), protocol.criteria(q), False)), protocol.nothing(q)) for q in absent]
+        rows += [Row(q, tuple(fill((), criteria_of(q, protocol), False)), protocol.nothing(q)) for q in absent]
         found.append(protocol.derive(ratios(row_parts(rows, protocol)[0])))
     names = [score.name for score in protocol.scored if score.monotone and score.name in found[0]]
     return {name: (found[0][name], found[-1][name]) for name in names}

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.exam import Question
+from ..core.marks import Criterion
 from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
 from .stats import Parts, ratios
@@ -20,11 +21,10 @@ MET = Score("met", 100, "percent of criteria met, of those that are decided for 
 
 def score_parts(entries: Sequence[Entry], protocol: Protocol[Any]) -> Parts:
     """What the summary numbers are made of, in the order of the clusters' names."""
-    rows = [entry.row for entry in entries]
-    parts, settled = row_parts(rows, protocol)
-    if any(mark.verdict == "abstain" for row in rows for mark in row.marks):
+    parts, settled = row_parts((entry.row for entry in entries), protocol)
+    if any(mark.verdict == "abstain" for entry in entries for mark in entry.marks):
         # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
-        return {name: part for name, part in parts.items() if settled[name] == len(rows)}
+        return {name: part for name, part in parts.items() if settled[name] == len(entries)}
     return parts
 
 
@@ -36,7 +36,7 @@ class RowParts(NamedTuple):
     parts: Mapping[str, tuple[float, float]]
 
 
-def row_parts(rows: Sequence[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
+def row_parts(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
     """Numerators and denominators, and how many rows have each number.
 
     Repeats and seeds of a question are averaged within it first.
@@ -52,17 +52,21 @@ def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
         questions.setdefault(row.question, []).append(row.parts)
         home[row.question] = row.cluster
     clusters = {name: place for place, name in enumerate(sorted(set(home.values())))}
-    places = {question: clusters[name] for question, name in home.items()}
-    settled = Counter(name for members in questions.values() for member in members for name in member)
-    parts = {name: (np.zeros(len(clusters)), np.zeros(len(clusters))) for name in settled}
+    settled: Counter[str] = Counter()
+    # Sums in lists, not arrays: to change single numbers of an array takes far longer.
+    sums: dict[str, tuple[list[float], list[float]]] = {}
     for question, members in questions.items():
-        place = places[question]
-        shares = Counter(name for member in members for name in member)
+        place = clusters[home[question]]
+        shares = None if len(members) == 1 else Counter(name for member in members for name in member)
         for member in members:
             for name, (top, bottom) in member.items():
-                parts[name][0][place] += top / shares[name]
-                parts[name][1][place] += bottom / shares[name]
-    return parts, settled
+                settled[name] += 1
+                if name not in sums:
+                    sums[name] = [0.0] * len(clusters), [0.0] * len(clusters)
+                tops, bottoms = sums[name]
+                tops[place] += top if shares is None else top / shares[name]
+                bottoms[place] += bottom if shares is None else bottom / shares[name]
+    return {name: (np.array(tops), np.array(bottoms)) for name, (tops, bottoms) in sums.items()}, settled
 
 
 def tops(protocol: Protocol[Any]) -> dict[str, float]:
@@ -137,15 +141,28 @@ def shares(entry: Entry, protocol: Protocol[Any]) -> dict[str, float]:
 
 MOST = 20_000
 """Of so many questions the criteria are remembered."""
-_remembered: dict[tuple[int, str], tuple[Protocol[Any], Mapping[str, int]]] = {}
+_remembered: dict[tuple[int, str], tuple[Protocol[Any], Sequence[Criterion], Mapping[str, int]]] = {}
 
 
 def criteria_tops(question: Question[Any], protocol: Protocol[Any]) -> Mapping[str, int]:
-    """The best value of each criterion of a question; the same for every painter, so it is made once."""
+    """The best value of each criterion of a question."""
+    return _criteria(question, protocol)[2]
+
+
+def criteria_of(question: Question[Any], protocol: Protocol[Any]) -> Sequence[Criterion]:
+    """What is decided about a drawing of a question."""
+    return _criteria(question, protocol)[1]
+
+
+def _criteria(
+    question: Question[Any], protocol: Protocol[Any]
+) -> tuple[Protocol[Any], Sequence[Criterion], Mapping[str, int]]:
+    """The same for every painter, so they are made once."""
     # The protocol is kept with them, so that no other one gets its number.
     key = (id(protocol), question.hash)
-    if key not in _remembered:
+    if (known := _remembered.get(key)) is None:
         if len(_remembered) >= MOST:
             _remembered.clear()
-        _remembered[key] = protocol, {each.id: each.top for each in protocol.criteria(question)}
-    return _remembered[key][1]
+        criteria = protocol.criteria(question)
+        known = _remembered[key] = protocol, criteria, {each.id: each.top for each in criteria}
+    return known

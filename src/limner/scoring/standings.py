@@ -16,7 +16,7 @@ from ..store.records import OVERLAP, PROMPT_CUT, row_name
 from .comparable import Comparable, On, comparables
 from .costs import NOT_KNOWN, Costs, costs
 from .entries import NOT_APPLICABLE, UNMARKED, Entry, Group, without_unmarked
-from .numbers import Numbers, columns, numbers, pessimistic
+from .numbers import Later, Numbers, columns, numbers, pessimistic
 from .places import lead, ordered, places
 from .stats import Interval
 from .stats.types import Plain
@@ -147,7 +147,7 @@ class Standing(Evaluated):
             "compared": self.compared.to_json(),
             "costs": self.costs.to_json(),
         }
-        plain |= {name: getattr(self, name) for name in TAIL}
+        plain |= {name: getattr(self, name) for name in TAIL} | {"analyses": dict(self.analyses)}
         return plain if self.corrected is None else plain | {"corrected": self.corrected.to_json()}
 
 
@@ -223,7 +223,7 @@ def _sorted(rows: Sequence[Standing], scores: Sequence[Score], sort: str | None)
 def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: Sequence[str]) -> Standing:
     protocol = side.protocol
     applicable = [entry for entry in group.entries if entry.status != NOT_APPLICABLE]
-    scored, rows = group.scored, [entry.row for entry in group.scored]
+    scored = group.scored
     whole = numbers(scored, protocol)
     alone = len(side.everyone) == 1
     shared = None
@@ -248,8 +248,13 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         by={tag: _breakdown(side.basis(group), protocol, tag) for tag in by},
         cost=_cost(group.entries),
         costs=costs(group.entries),
-        analyses=protocol.analyses(rows),
-        remarks=(*protocol.remarks(rows), *_cut(scored), *_divided(group), *_trained_on(scored)),
+        analyses=Later(lambda: protocol.analyses([entry.row for entry in scored])),
+        remarks=(
+            *protocol.remarks([entry.row for entry in scored]),
+            *_cut(scored),
+            *_divided(group),
+            *_trained_on(scored),
+        ),
         evidence=_measured(scored),
         **_screening(applicable),
     )
@@ -293,7 +298,8 @@ def _trained_on(entries: Sequence[Entry]) -> list[str]:
 
 def _measured(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
     """What measured the drawings: name of the evidence -> backend -> drawings."""
-    counted = {name: backends((entry.evidence for entry in entries), name) for name in evidence_names()}
+    found = [entry.evidence for entry in entries if entry.evidence]
+    counted = {name: backends(found, name) for name in evidence_names()} if found else {}
     return {name: dict(counts) for name, counts in counted.items() if counts}
 
 

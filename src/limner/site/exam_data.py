@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..core.collecting import uncollected
 from ..core.errors import DataError
 from ..core.evaluator import Evaluator
 from ..core.exam import Question
@@ -49,7 +50,8 @@ class ExamData:
         ordered = sorted(evaluators, key=lambda each: each.order)
         self.judges.pairs.several = len(ordered) > 1
         for evaluator in ordered:
-            self.judges.add(evaluator)
+            with uncollected():
+                self.judges.add(evaluator)
             self.chunks.flush()
 
     def write(self, pictures: Pictures) -> Provenance:

@@ -124,7 +124,7 @@ class Inventory:
         self.store, self.name, self.terms = store, name, terms
         self.kind: Kind[Any] = exams.kind(kind_of(store, name))
         self.protocol = self.kind.protocol.tuned(terms.constants)
-        self.questions: tuple[Question[Any], ...] = load_exam(store, name, self.kind.rubric).questions
+        self.questions: Sequence[Question[Any]] = load_exam(store, name, self.kind.rubric).questions
         self.versions = load_questions(store, name, self.kind.rubric)
         self.numbers = {question.id: number for number, question in enumerate(self.questions)}
         self.keys = [key(question.id) for question in self.questions]

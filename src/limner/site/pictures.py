@@ -195,7 +195,7 @@ def _scaled(picture: Any, side: int) -> Any:
     if longer <= side:
         return picture
     size = tuple(max(1, round(length * side / longer)) for length in picture.size)
-    return picture.resize(size, Image.Resampling.HAMMING, reducing_gap=1.5)
+    return picture.resize(size, Image.Resampling.BILINEAR, reducing_gap=1.5)
 
 
 def _encoded(picture: Any, form: str, **options: int) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from .known import short_id
 from .schema import evidence
 from .store import Store, now
 
@@ -35,12 +36,15 @@ def load_evidence(store: Store, subjects: Iterable[str], skip: Iterable[str] = (
     return [Measurement(**row._mapping) for row in store.rows(query, evidence.c.subject, subjects)]
 
 
-def known_evidence(store: Store, names: Iterable[str]) -> set[tuple[str, str, str]]:
-    """Subject, name and backend of every value under these names."""
-    query = sa.select(evidence.c.subject, evidence.c.name, evidence.c.backend)
+def known_evidence(store: Store, names: Iterable[str]) -> dict[tuple[str, str], set[int]]:
+    """Name and backend of every value under these names -> the subjects, each as `limner.store.known.short_id`."""
+    if not (wanted := sorted(set(names))):
+        return {}
+    query, found = sa.select(evidence.c.subject, evidence.c.name, evidence.c.backend), dict[tuple[str, str], set[int]]()
     with store.reading() as connection:
-        rows = connection.execute(query.where(evidence.c.name.in_(sorted(set(names)))))
-        return {(row.subject, row.name, row.backend) for row in rows}
+        for row in connection.execution_options(yield_per=500).execute(query.where(evidence.c.name.in_(wanted))):
+            found.setdefault((row.name, row.backend), set()).add(short_id(row.subject))
+    return found
 
 
 def save_evidence(store: Store, subject: str, name: str, backend: str, value: Any) -> Future[None]:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from ..core.errors import StoreError, UsageError
 from ..core.exam import Exam, Question
 from ..core.images import BadImage
+from ..core.spool import SpooledQuestions, spooled
 from .schema import attempts, calls, drawings, exams, markings, questions, setups
 from .store import Store, now
 
+T = TypeVar("T")
+AT_ONCE = 500
+"""So many rows of many are fetched at a time."""
 CONTROL = "control/"
 """What the specs of controls begin with."""
 PROMPT_CUT = "prompt_cut"
@@ -134,7 +140,6 @@ def add_exam(store: Store, exam: Exam[Any]) -> None:
         StoreError: The name is taken by an exam of another kind.
     """
     store.blobs.check()
-    rows = []
     for position, question in enumerate(exam.questions):
         reference = question.reference
         if reference is not None:
@@ -143,15 +148,21 @@ def add_exam(store: Store, exam: Exam[Any]) -> None:
                     store.blobs.put(data)
             except (OSError, BadImage) as error:
                 raise StoreError(f"{question.id}: {reference.path or reference.name}: {error}") from error
-        body, sha256 = question.to_json(), reference.sha256 if reference else None
-        row = {"hash": question.hash, "exam": exam.name, "id": question.id, "position": position}
+        if isinstance(exam.questions, SpooledQuestions):
+            exam.questions.remember(position, question)
+    created = now()
+
+    def row(position: int, question: Question[Any]) -> dict[str, Any]:
+        reference = question.reference.sha256 if question.reference else None
         subsets = sorted(name for name, ids in exam.subsets.items() if question.id in ids)
-        rows.append(row | {"body": body, "subsets": subsets, "reference": sha256, "created": now()})
+        body = {"body": question.to_json(), "subsets": subsets, "reference": reference, "created": created}
+        return {"hash": question.hash, "exam": exam.name, "id": question.id, "position": position, **body}
 
     def operation(connection: sa.Connection) -> str:
-        store.insert_new(connection, exams, {"name": exam.name, "kind": exam.kind, "created": now()})
-        for start in range(0, len(rows), 500):
-            store.insert_new(connection, questions, *rows[start : start + 500])
+        store.insert_new(connection, exams, {"name": exam.name, "kind": exam.kind, "created": created})
+        numbered = enumerate(exam.questions)
+        while some := [row(*one) for one in islice(numbered, AT_ONCE)]:
+            store.insert_new(connection, questions, *some)
         return str(connection.scalar(sa.select(exams.c.kind).where(exams.c.name == exam.name)))
 
     found = store.write(operation)
@@ -187,16 +198,48 @@ def load_questions(store: Store, exam: str, rubric: type[Any]) -> dict[str, Ques
 
 def load_exam(store: Store, name: str, rubric: type[Any]) -> Exam[Any]:
     """The stored exam with the newest version of each question."""
-    newest = {row.id: row for row in _question_rows(store, name)}
-    subsets: dict[str, set[str]] = {}
-    for row in newest.values():
-        for subset in row.subsets:
-            subsets.setdefault(subset, set()).add(row.id)
-    found = tuple(
-        Question.from_json(row.body, rubric, row.reference)
-        for row in sorted(newest.values(), key=lambda row: (row.position, row.id))
+    kind, subsets, hashes = kind_of(store, name), dict[str, set[str]](), bytearray()
+    latest = sa.func.row_number().over(
+        partition_by=questions.c.id, order_by=(questions.c.created.desc(), questions.c.position.desc())
     )
-    return Exam(name, kind_of(store, name), found, {subset: frozenset(ids) for subset, ids in subsets.items()})
+    columns = (questions.c.hash, questions.c.id, questions.c.position, questions.c.subsets)
+    each = sa.select(*columns, latest.label("latest")).where(questions.c.exam == name).subquery()
+    query = sa.select(each).where(each.c.latest == 1).order_by(each.c.position, each.c.id)
+    with store.reading() as connection:
+        for row in connection.execution_options(yield_per=AT_ONCE).execute(query):
+            hashes += bytes.fromhex(row.hash)
+            for subset in row.subsets:
+                subsets.setdefault(subset, set()).add(row.id)
+
+    def make(raw: bytes) -> Question[Any]:
+        body, reference = json.loads(raw)
+        return Question.from_json(body, rubric, reference)
+
+    found = spooled(_bodies(store, name, hashes), make)
+    return Exam(name, kind, found, {subset: frozenset(ids) for subset, ids in subsets.items()})
+
+
+def _bodies(store: Store, exam: str, hashes: bytearray) -> Iterator[tuple[str, bytes]]:
+    """Of stored questions the id, and body and reference as JSON."""
+    query = sa.select(questions.c.hash, questions.c.id, questions.c.body, questions.c.reference)
+    size = AT_ONCE * 32
+    for start in range(0, len(hashes), size):
+        some = [hashes[at : at + 32].hex() for at in range(start, min(start + size, len(hashes)), 32)]
+        rows = {row.hash: row for row in store.rows(query.where(questions.c.exam == exam), questions.c.hash, some)}
+        for row in (rows[hash] for hash in some):
+            yield row.id, json.dumps([row.body, row.reference]).encode()
+
+
+def _made(record: type[T], connection: sa.Connection, query: sa.Select[Any]) -> Iterator[T]:
+    """The records behind the rows of a query that selects a whole table, some at a time."""
+    rows = connection.execution_options(yield_per=AT_ONCE).execute(query)
+    names = tuple(rows.keys())
+    for some in rows.partitions():
+        for row in some:
+            # Every field is given, so that nothing is left for the class to make: many times faster than calling it.
+            one = object.__new__(record)
+            one.__dict__.update(zip(names, row, strict=True))
+            yield one
 
 
 def load_drawings(store: Store, exam: str, painter: str | None = None) -> Iterator[Drawing]:
@@ -205,8 +248,7 @@ def load_drawings(store: Store, exam: str, painter: str | None = None) -> Iterat
     if painter is not None:
         query = query.where(drawings.c.painter == painter)
     with store.reading() as connection:
-        for row in connection.execute(query.order_by(drawings.c.created, drawings.c.id)):
-            yield Drawing(**row._mapping)
+        yield from _made(Drawing, connection, query.order_by(drawings.c.created, drawings.c.id))
 
 
 def _of_markings(exam: str, *columns: Any) -> sa.Select[Any]:
@@ -224,31 +266,33 @@ def _of_markings(exam: str, *columns: Any) -> sa.Select[Any]:
     )
 
 
-def load_markings(store: Store, exam: str, setups: Iterable[str] | None = None) -> Iterator[Marking]:
-    """The markings of the exam's drawings as they stand now, oldest first; all, or those under these setups."""
+def load_markings(
+    store: Store, exam: str, setups: Iterable[str] | None = None, *, ordered: bool = True
+) -> Iterator[Marking]:
+    """The markings of the exam's drawings as they stand now; all, or those under these setups.
+
+    The oldest first, unless the order does not matter: to sort many takes as long as to read them.
+    """
     query = _of_markings(exam, markings)
     if setups is not None:
         query = query.where(markings.c.setup.in_(sorted(setups)))
+    if ordered:
+        query = query.order_by(markings.c.created, markings.c.id)
     with store.reading() as connection:
-        for row in connection.execute(query.order_by(markings.c.created, markings.c.id)):
-            yield Marking(**row._mapping)
+        yield from _made(Marking, connection, query)
 
 
-def drawings_now(store: Store, ids: Iterable[str]) -> dict[str, Drawing]:
-    """The drawings of these ids that there are by now."""
-    return {row.id: Drawing(**row._mapping) for row in store.rows(sa.select(drawings), drawings.c.id, ids)}
-
-
-def markings_now(store: Store, ids: Iterable[str], setups: Iterable[str]) -> dict[str, Marking]:
-    """The markings of these drawings under these setups that there are by now, by their ids."""
-    query = sa.select(markings).where(markings.c.setup.in_(sorted(setups)))
-    return {row.id: Marking(**row._mapping) for row in store.rows(query, markings.c.drawing, ids)}
+def marking_ids(exam: str, setups: Sequence[str]) -> sa.Select[Any]:
+    """A query for the ids of the markings that `load_markings` would load."""
+    return _of_markings(exam, markings.c.id).where(markings.c.setup.in_(setups))
 
 
 def marking_setups(store: Store, exam: str) -> set[str]:
     """The ids of the setups under which drawings of the exam are marked."""
+    # One marking of each is enough; to look at all of them takes as long as to read them.
+    marked = _of_markings(exam, sa.literal(1)).where(markings.c.setup == setups.c.id).correlate(setups).exists()
     with store.reading() as connection:
-        return set(connection.scalars(_of_markings(exam, markings.c.setup).distinct()))
+        return set(connection.scalars(sa.select(setups.c.id).where(marked)))
 
 
 def load_setups(store: Store) -> dict[str, dict[str, Any]]:

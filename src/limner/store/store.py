@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sqlite3
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from pydantic_core import from_json
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -258,14 +260,28 @@ def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engi
         if readonly is not None:
             engine = readonly.engine(BUSY_S)
             return engine, engine
-        readers = sa.create_engine(url, connect_args={"timeout": BUSY_S})
-        writers = sa.create_engine(url, connect_args={"timeout": BUSY_S})
+        readers = sa.create_engine(url, connect_args={"timeout": BUSY_S}, json_deserializer=_parsed)
+        writers = sa.create_engine(url, connect_args={"timeout": BUSY_S}, json_deserializer=_parsed)
     except ModuleNotFoundError as error:
         raise StoreError(f"{error}; install the driver with: pip install 'limner[postgres]'") from error
     for engine, begin in ((readers, "BEGIN"), (writers, "BEGIN IMMEDIATE")):
         sa.event.listen(engine, "connect", _pragmas)
         sa.event.listen(engine, "begin", lambda connection, begin=begin: connection.exec_driver_sql(begin))
     return readers, writers
+
+
+_NOTHING: dict[str, Callable[[], Any]] = {"{}": dict, "[]": list, "null": lambda: None}
+
+
+def _parsed(text: str) -> Any:
+    """What a JSON column holds: mostly nothing."""
+    made = _NOTHING.get(text)
+    if made is not None:
+        return made()
+    try:
+        return from_json(text)  # Several times faster than what comes with Python, and stricter.
+    except ValueError:
+        return json.loads(text)
 
 
 def _pragmas(connection: Any, _record: Any) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import base64
 from collections.abc import Callable
 
-from ..core.images import MAX_BYTES, BadImage, ImageForm, PreparedImage, prepare
+from ..core.images import MAX_BYTES, BadImage, ImageForm, PlainText, PreparedImage, prepare
 from .pools import pool_of
 from .recipe import JobFailure, Recipe, WorkerDeath, WorkerUnfit
 
@@ -41,4 +41,5 @@ async def prepare_by_worker(data: bytes, max_side: int | None, form: ImageForm) 
         return await asyncio.to_thread(prepare, data, max_side, form)
     line, _, image = found.partition(b"\n")
     media, width, height = line.decode().split()
-    return PreparedImage(f"data:{media};base64,{base64.b64encode(image).decode()}", int(width), int(height))
+    url = PlainText(f"data:{media};base64,{base64.b64encode(image).decode()}")
+    return PreparedImage(url, int(width), int(height))

@@ -27,6 +27,7 @@ from limner.painters.diffusers.options import Options
 from limner.store import Store
 from limner.store.records import load_drawings
 from limner.workers import Pool, WorkerDeath
+from limner.workers.process import Process
 from tests.support import SmallExam, picture
 
 pytestmark = pytest.mark.slow
@@ -64,6 +65,7 @@ def test_the_worker_draws_what_the_pipeline_draws_and_comes_back_when_killed(poo
     )
     assert drawn.pixels == here.pixels
     (process,) = pool._workers
+    assert isinstance(process, Process)
     worker = psutil.Process(process._process.pid)
     os.kill(worker.pid, signal.SIGKILL)
     with suppress(WorkerDeath):  # It may have been seen to be gone before it was asked.

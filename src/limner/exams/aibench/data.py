@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -106,7 +107,7 @@ def read(path: Path, name: str = "aibench") -> Exam[QuestionsRubric]:
         DataError: With file, line and id of everything that is wrong.
     """
     questions = read_questions(path / FILE if path.is_dir() else path, MethodRow, _questions)
-    return Exam(name, "aibench", tuple(questions), notes=tuple(_notes(questions)))
+    return Exam(name, "aibench", questions, notes=tuple(_notes(questions)))
 
 
 def count_questions(question: Question[QuestionsRubric], *levels: str) -> int:
@@ -134,7 +135,7 @@ def _reference(folder: Path, row: MethodRow) -> Reference | None:
     return Reference(named) if named else None
 
 
-def _notes(questions: list[Question[QuestionsRubric]]) -> list[str]:
+def _notes(questions: Sequence[Question[QuestionsRubric]]) -> list[str]:
     if not (absent := absent_references(questions)):
         return []
     skipped = "those questions can be drawn and marked, controls made from the reference skip them"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
@@ -139,7 +140,7 @@ def read(folder: Path, name: str = "fepbench") -> Exam[Atoms]:
         DataError: With file, line, sample id and atom id of everything that is wrong.
     """
     questions = read_questions(folder / SAMPLES, Sample, _questions, nothing="no sample in this file")
-    return Exam(name, "fepbench", tuple(questions), notes=tuple(_notes(questions)))
+    return Exam(name, "fepbench", questions, notes=tuple(_notes(questions)))
 
 
 def _questions(sample: Sample, file: Path) -> list[Question[Atoms]]:
@@ -152,7 +153,7 @@ def _questions(sample: Sample, file: Path) -> list[Question[Atoms]]:
     return found
 
 
-def _notes(questions: list[Question[Atoms]]) -> list[str]:
+def _notes(questions: Sequence[Question[Atoms]]) -> list[str]:
     absent, whole = (count // len(REGIMES) for count in (absent_references(questions), len(questions)))
     return [f"{absent} of {whole} references are absent: judges do not need them, controls skip them"] if absent else []
 

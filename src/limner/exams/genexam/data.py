@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -36,6 +38,11 @@ class ScoringPointsRubric(FrozenModel):
 
     scoring_points: tuple[ScoringPoint, ...]
 
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """The weight of every point, by its criterion."""
+        return {f"point/{n}": point.score for n, point in enumerate(self.scoring_points, 1)}
+
     @field_validator("scoring_points")
     @classmethod
     def _sums_to_one(cls, points: tuple[ScoringPoint, ...]) -> tuple[ScoringPoint, ...]:
@@ -66,8 +73,7 @@ def read(folder: Path, name: str = "genexam") -> Exam[ScoringPointsRubric]:
         DataError: With file, line and id of everything that is wrong.
     """
     questions = read_questions(folder / ANNOTATIONS, Annotation, lambda row, _: [_question(row, folder)])
-    subsets = _subsets(folder, {question.id for question in questions})
-    return Exam(name, "genexam", tuple(questions), subsets, tuple(_notes(questions)))
+    return Exam(name, "genexam", questions, _subsets(folder, questions), tuple(_notes(questions)))
 
 
 def _question(row: Annotation, folder: Path) -> Question[ScoringPointsRubric]:
@@ -79,10 +85,11 @@ def _question(row: Annotation, folder: Path) -> Question[ScoringPointsRubric]:
     return Question(row.id, row.prompt, ScoringPointsRubric(scoring_points=row.scoring_points), tags, reference)
 
 
-def _subsets(folder: Path, known: set[str]) -> dict[str, frozenset[str]]:
+def _subsets(folder: Path, questions: Sequence[Question[ScoringPointsRubric]]) -> dict[str, frozenset[str]]:
     path, problems = folder / MINI, Problems()
     if not path.exists():
         return {}
+    known = {question.id for question in questions}
     ids = [line.strip() for line in read_lines(path)]
     for number, one in enumerate(ids, 1):
         if one and one not in known:
@@ -91,7 +98,7 @@ def _subsets(folder: Path, known: set[str]) -> dict[str, frozenset[str]]:
     return {"mini": frozenset(one for one in ids if one)}
 
 
-def _notes(questions: list[Question[ScoringPointsRubric]]) -> list[str]:
+def _notes(questions: Sequence[Question[ScoringPointsRubric]]) -> list[str]:
     if not (absent := absent_references(questions)):
         return []
     return [

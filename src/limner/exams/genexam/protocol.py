@@ -14,6 +14,8 @@ from .data import ScoringPointsRubric
 from .replies import RATINGS, check, read_marks, release_loads
 
 MAX_SIDE = 768
+BEST = dict.fromkeys(RATINGS, 2)
+"""The best value of each rating."""
 
 
 class GenExam(Protocol[ScoringPointsRubric]):
@@ -86,13 +88,12 @@ class GenExam(Protocol[ScoringPointsRubric]):
     ) -> dict[str, float | None]:
         """Rounded as the release rounds: points to 4 decimals, the relaxed score to 3 before it is a percentage."""
         known = values(marks)
-        weights = {f"point/{n}": p.score for n, p in enumerate(question.rubric.scoring_points, 1)}
+        weights = question.rubric.weights
         ratings = {name: known.get(name) for name in RATINGS}
         found: dict[str, float | None] = {"strict": None, "relaxed": None, "semantic": None, **ratings}
-        top = {**dict.fromkeys(weights, 1), **dict.fromkeys(RATINGS, 2)}
-        if any(value < top[criterion] for criterion, value in known.items()):
+        if any(value < (1 if criterion in weights else BEST[criterion]) for criterion, value in known.items()):
             found["strict"] = 0.0
-        elif len(known) == len(top):
+        elif len(known) == len(weights) + len(BEST):
             found["strict"] = 100.0
         if weights.keys() <= known.keys():
             semantic = round(sum(weight for criterion, weight in weights.items() if known[criterion]), 4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -108,7 +109,7 @@ def read(path: Path, name: str = "mmmg") -> Exam[GraphRubric]:
     questions = read_questions(
         path, GraphRow, _questions, files=files, rows=_rows, key="key", nothing="no question here"
     )
-    return Exam(name, "mmmg", tuple(questions), {}, tuple(_notes(questions)))
+    return Exam(name, "mmmg", questions, {}, tuple(_notes(questions)))
 
 
 def _rows(file: Path, problems: Problems) -> Rows:
@@ -137,11 +138,12 @@ def _reference(row: GraphRow, file: Path) -> Reference | None:
     return Reference(row.key, None, hashlib.sha256(data).hexdigest(), image.load)
 
 
-def _notes(questions: list[Question[GraphRubric]]) -> list[str]:
-    graphs = {q.id: (q.rubric, exact.resolve(q.rubric.elements, q.rubric.dependencies)) for q in questions}
-    lost = sum(not edges for _, found in graphs.values() for edges in found.edges)
-    stops = [id for id, (rubric, _) in graphs.items() if graph.stops(rubric.dependencies)]
-    absent = absent_references(questions)
+def _notes(questions: Sequence[Question[GraphRubric]]) -> list[str]:
+    lost, stops, absent = 0, list[str](), 0
+    for one in questions:
+        lost += sum(not edges for edges in exact.resolve(one.rubric.elements, one.rubric.dependencies).edges)
+        stops += [one.id] if graph.stops(one.rubric.dependencies) else []
+        absent += absent_references([one])
     found = [f"{absent} of {len(questions)} reference images are absent: controls skip those"] if absent else []
     if lost:
         said = "dependencies name no entity of their graph: they count in u_acc and dependency_accuracy alone"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -132,7 +132,7 @@ def read(path: Path, name: str = "worldgenbench") -> Exam[ChecklistRubric]:
         rows=rows,
         nothing="no prompt here; *.json or *.jsonl files with prompts are wanted",
     )
-    return Exam(name, "worldgenbench", tuple(questions), notes=tuple(_notes(questions)))
+    return Exam(name, "worldgenbench", questions, notes=tuple(_notes(questions)))
 
 
 def _filled(row: dict[str, Any], within: Path, number: int) -> dict[str, Any]:
@@ -153,9 +153,11 @@ def _question(entry: PromptRow, folder: Path) -> Question[ChecklistRubric]:
     return Question(entry.id, entry.prompt, ChecklistRubric(checklist=entry.checklist), known, reference)
 
 
-def _notes(questions: list[Question[ChecklistRubric]]) -> list[str]:
-    absent = absent_references(q for q in questions if q.reference is not None)
-    placeless = sum(not q.tags.keys() & {"continent", "discipline"} for q in questions)
+def _notes(questions: Sequence[Question[ChecklistRubric]]) -> list[str]:
+    absent = placeless = 0
+    for one in questions:
+        absent += absent_references([one]) if one.reference is not None else 0
+        placeless += not one.tags.keys() & {"continent", "discipline"}
     notes = []
     if absent:
         notes.append(f"{absent} of {len(questions)} reference images are absent: controls skip those questions")

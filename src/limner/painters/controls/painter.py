@@ -9,7 +9,7 @@ from typing import Any
 
 from ...calls import Calls, Fault
 from ...core.errors import UsageError
-from ...core.exam import Exam, Question
+from ...core.exam import Exam
 from ...core.faults import picture_faults
 from ...core.images import BadImage, decode, encode_png
 from ...evidence.probe import OcrProbe
@@ -39,7 +39,7 @@ class ControlPainter(FreePainter):
         if control not in NAMES:
             raise UsageError(f"no control {control!r}; there is: {', '.join(NAMES)}")
         self.name, self.spec = name, spec
-        self._questions = {question.id: question for question in exam.questions}
+        self._find = exam.find
         self._blobs, self._ocr, self._sheet = blobs, ocr, blank
         self._draw: Callable[[PaintRequest, Calls], Any] = getattr(self, f"_{control}")
         self._partners = partners(exam) if control == "shuffled" else {}
@@ -93,7 +93,8 @@ class ControlPainter(FreePainter):
         return Painting(encode_png(image), calls=(found.call,), notes={"swapped": [line.text for line in pair]})
 
     def _bytes(self, question: str) -> bytes:
-        reference = self._questions[question].reference
+        found = self._find(question)
+        reference = found.reference if found is not None else None
         if reference is None or reference.sha256 is None:
             raise Fault("not_applicable", "the question has no reference image here")
         data = reference.read()
@@ -111,16 +112,14 @@ def _decode(data: bytes) -> Any:
 def partners(exam: Exam[Any]) -> dict[str, str]:
     """For each question another one with a different reference: the next in order of hashed ids, round the circle."""
 
-    def order(question: Question[Any]) -> str:
-        return hashlib.sha256(question.id.encode()).hexdigest()
-
-    circle = sorted((q for q in exam.questions if q.reference and q.reference.sha256), key=order)
+    shown = ((q.id, q.reference.sha256) for q in exam.questions if q.reference and q.reference.sha256)
+    circle = sorted(shown, key=lambda one: hashlib.sha256(one[0].encode()).hexdigest())
     found: dict[str, str] = {}
-    for place, question in enumerate(circle):
+    for place, (id, image) in enumerate(circle):
         for step in range(1, len(circle)):
-            other = circle[(place + step) % len(circle)]
-            if other.reference.sha256 != question.reference.sha256:  # type: ignore[union-attr]
-                found[question.id] = other.id
+            other, shows = circle[(place + step) % len(circle)]
+            if shows != image:
+                found[id] = other
                 break
     return found
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .proportion import wilson, wilson_ends
 from .types import ALPHA, NEAR, RESAMPLES, SEED, Derive, Floats, Interval, Parts
@@ -21,7 +23,11 @@ HANDFUL = 3
 LARGEST = 4_000_000
 """How many weights are held in memory at a time."""
 HELD = LARGEST // 2
-"""Up to so many weights of one size are kept for the next time."""
+"""Up to so many weights of one size are kept for the next time as they are used."""
+PACKED = 32 * 2**20
+"""So many weights are kept packed, one byte each."""
+AT_ONCE = LARGEST // 16
+"""So many are drawn at a time."""
 
 
 def ratios(parts: Parts) -> dict[str, float]:
@@ -54,9 +60,12 @@ def spreads(many: Sequence[Parts], derive: Derive = dict, resamples: int = RESAM
         for place, parts in enumerate(many):
             if not parts:
                 continue
-            means = {}
+            means, sums = {}, dict[bytes, Floats]()
             for name, (tops, bottoms) in parts.items():
-                below = weights @ bottoms
+                # Most scores of an exam have the same denominators.
+                if (told := bottoms.tobytes()) not in sums:
+                    sums[told] = weights @ bottoms
+                below = sums[told]
                 means[name] = np.divide(weights @ tops, below, out=np.full(count, np.nan), where=below > 0)
             for name, values in derive(means).items():
                 drawn[place].setdefault(name, []).append(values)
@@ -65,21 +74,46 @@ def spreads(many: Sequence[Parts], derive: Derive = dict, resamples: int = RESAM
 
 def _weights(size: int, resamples: int) -> Iterable[Floats]:
     """How often each of the clusters is drawn, resample by resample: the same each time, in bounded blocks."""
-    return _held(size, resamples) if size * resamples <= HELD else _drawn(size, resamples)
+    return _held(size, resamples) if size * resamples <= HELD else _unpacked(size, resamples)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=3)
 def _held(size: int, resamples: int) -> tuple[Floats, ...]:
     # Tables ask for many intervals over equally many clusters.
-    return tuple(_drawn(size, resamples))
+    return tuple(_unpacked(size, resamples))
+
+
+_packed: OrderedDict[tuple[int, int], list[NDArray[np.uint8]]] = OrderedDict()
+"""The weights of some sizes, the last used last: to draw them takes many times longer than to unpack them."""
+
+
+def _unpacked(size: int, resamples: int) -> Iterator[Floats]:
+    key = size, resamples
+    if key in _packed:
+        _packed.move_to_end(key)
+        yield from (block.astype(np.float64) for block in _packed[key])
+        return
+    kept: list[NDArray[np.uint8]] | None = [] if size * resamples <= PACKED else None
+    for block in _drawn(size, resamples):
+        if kept is not None:
+            # No cluster is ever drawn that often; if one is, these weights are drawn anew the next time.
+            kept = [*kept, block.astype(np.uint8)] if block.max(initial=0) < 256 else None
+        yield block
+    if kept is not None:
+        _packed[key] = kept
+        while sum(a * b for a, b in _packed) > PACKED:
+            _packed.popitem(last=False)
 
 
 def _drawn(size: int, resamples: int) -> Iterator[Floats]:
     generator = np.random.default_rng(SEED)
     step = max(1, min(resamples, LARGEST // max(1, size)))
+    few, chances = max(1, AT_ONCE // max(1, size)), np.full(size, 1 / size)
     for start in range(0, resamples, step):
-        count = min(step, resamples - start)
-        yield generator.multinomial(size, np.full(size, 1 / size), size=count).astype(np.float64)
+        block = np.empty((min(step, resamples - start), size))
+        for at in range(0, len(block), few):
+            block[at : at + few] = generator.multinomial(size, chances, size=min(few, len(block) - at))
+        yield block
 
 
 def interval(value: float, spread: Floats, n: int) -> Interval:

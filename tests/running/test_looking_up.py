@@ -1,0 +1,76 @@
+"""What the store has is looked up for some slots at a time, with the same outcome as for all at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner import api
+from limner.core import spool
+from limner.running import backlog
+from limner.running.backlog import Backlog
+from limner.store import Store
+from limner.store.known import PackedIds, StoredMarkings
+from limner.store.records import load_drawings, load_markings
+from tests.tables import synthetic
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with Store(tmp_path_factory.mktemp("store")) as made:
+        synthetic.fill(made, "genexam", painters=3, questions=12, images=False)
+        yield made
+
+
+def found(store: Store) -> list[tuple[str, int, str]]:
+    plan = api.plan("genexam", store, draw=False)
+    slots = Backlog(plan, store)
+    listed = [(slot.question.hash, slot.seed, slot.stored.id) for slot in slots.slots() if slot.stored]
+    assert len(listed) == slots.count
+    return listed
+
+
+def test_stored_drawings_come_question_by_question_however_many_are_looked_up_at_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = found(store)
+    place = {question.hash: at for at, question in enumerate(api.plan("genexam", store, draw=False).exam.questions)}
+    drawings = sorted(load_drawings(store, "genexam"), key=lambda drawing: place[drawing.question_hash])
+    assert [id for _, _, id in whole] == [drawing.id for drawing in drawings]
+    monkeypatch.setattr(backlog, "SOME", 5)
+    monkeypatch.setattr(spool, "HELD", 3)
+    assert found(store) == whole
+
+
+def test_a_plan_to_draw_knows_what_is_drawn(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def counts() -> tuple[int, int, int]:
+        plan = api.plan("genexam", store, painters=["control/blank"], seeds=2)
+        slots = Backlog(plan, store)
+        return *slots.counts(), slots.count
+
+    assert counts() == (24, 0, 24)
+    monkeypatch.setattr(backlog, "SOME", 5)
+    monkeypatch.setattr(spool, "HELD", 3)
+    assert counts() == (24, 0, 24)
+
+
+def test_markings_are_fetched_when_they_are_asked_for(store: Store) -> None:
+    there = {marking.id: marking for marking in load_markings(store, "genexam")}
+    setups = {marking.setup for marking in there.values()}
+    stored = StoredMarkings(store)
+    assert stored.get(next(iter(there))) is None
+    stored.load("genexam", setups)
+    some = list(there)[:4]
+    stored.look_up(some)
+    assert [stored.get(id) for id in there] == list(there.values())
+    assert stored.get("0" * 64) is None
+
+
+def test_ids_are_packed(tmp_path: Path) -> None:
+    ids = PackedIds()
+    wanted = [f"{n:064x}" for n in (0, 255, 2**200)]
+    for id in wanted:
+        ids.add(id)
+    assert [ids[n] for n in range(len(ids))] == wanted
