@@ -156,6 +156,10 @@ class TimedStore(Store):
         loop.call_at(self.database.done_at(self.write_s) + self.commit_s, _pass_on, done, later)
         return later
 
+    async def awrite(self, operation: Callable[[sa.Connection], T]) -> T:
+        """Write, and go on when the database would have written it."""
+        return await asyncio.wrap_future(self.submit(operation))
+
     def write(self, operation: Callable[[sa.Connection], T]) -> T:
         """Write and wait, which takes no time: it happens before a run alone."""
         return super().submit(operation).result()

@@ -27,7 +27,7 @@ def test_every_benchmark_and_every_figure_of_an_aim_is_there() -> None:
     assert stored.keys() <= {one.name for one in known}
     for one in known:
         source = (FILE.parent / f"{one.name}.py").read_text("utf-8")
-        assert one.name == "marking" or "\ndef rows(quick: bool = False) -> Table:\n" in source, one.name
+        assert re.search(r"\ndef rows\(quick: bool = False(, [^\n]*)?\) -> Table:\n", source), one.name
         missing = [aim.figure for aim in one.aims if aim.figure not in stored.get(one.name, Result()).figures]
         assert not missing or one.name not in stored or stored[one.name].day is None, (one.name, missing)
 

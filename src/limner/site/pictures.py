@@ -26,7 +26,7 @@ FEW = 4 * BATCH
 
 @dataclass(frozen=True)
 class PictureSpec:
-    """PictureSpec pictures are made.
+    """How pictures are made.
 
     Attributes:
         blobs: Where the store keeps its images.
@@ -114,7 +114,7 @@ class Pictures:
         return image in self.suffixes and image not in self.bad
 
     def small(self, image: str | None) -> str | int:
-        """A small picture for a list: its hash, or 0 where there is none to sspec."""
+        """A small picture for a list: its hash, or 0 where there is none to show."""
         return image if image and self.has(image) else 0
 
     def large(self, image: str | None) -> dict[str, Any] | None:

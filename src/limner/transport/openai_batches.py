@@ -1,7 +1,7 @@
 """OpenAI's batches: a file of requests, a batch made from it, a file of results and one of errors.
 
-Requests and the batch object are as OpenAI's Python package 3.49 has them. How lines of results and errors look, and
-the codes of calls that were not made, is not confirmed by a page of OpenAI's.
+Requests and the batch object are as OpenAI's Python package 3.49 has them, the codes of calls that were not answered as
+its API description has them. How lines of results and errors look is not confirmed by a page of OpenAI's.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ CLOCKS_APART_S = 3600.0
 ENDS = {"completed": "completed", "expired": "expired", "cancelled": "cancelled", "failed": "failed"}
 FULL = ("token_limit_exceeded", "rate_limit", "enqueued")
 """Words of errors by which a batch finds no room now, and may later."""
-UNANSWERED = {"batch_expired": 408, "batch_cancelled": 499}
-"""Statuses of calls that the service has not made, by its code."""
+UNANSWERED = {"batch_expired": 408, "batch_cancelled": 499, "request_timeout": 408}
+"""Statuses of calls that the service has not answered, by its code."""
 
 
 class OpenAIBatches:

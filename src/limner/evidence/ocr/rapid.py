@@ -123,7 +123,7 @@ def reader() -> Callable[..., list[dict[str, Any]]]:
 def _keep_memory() -> None:
     """Let this process keep up to `KEPT` bytes between two layers of the network, where the C library is glibc.
 
-    By default each layer of a large picture asks the kernel for fresh pages, which takes a fifth of the time.
+    By default each layer of a large picture asks the kernel for fresh pages, which takes time.
     onnxruntime's own arena would keep all it ever had, twice the memory for pictures of several sizes.
     """
     import ctypes
