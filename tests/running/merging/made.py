@@ -18,6 +18,7 @@ from limner.store.measurements import save_evidence
 from limner.store.ratings import PainterMetric, PairChoice, save_comparisons, save_painter_metrics
 from limner.store.records import load_drawings, load_setups
 from limner.store.schema import build_items, build_reviews, builds, metadata, purses
+from limner.store.verify import PART
 from tests.study.made import answer, fill
 from tests.study.made import make as make_study
 
@@ -99,7 +100,8 @@ def dump(store: Store) -> Dump:
 
 
 def images(store: Store) -> set[str]:
-    return {name for name, _ in store.blobs.names()}
+    """The names of its images; what a kill left half written is none, and `limner verify` tells of it."""
+    return {name for name, _ in store.blobs.names() if PART not in name}
 
 
 def split(whole: Store, count: int, chance: random.Random, folder: Path) -> list[Store]:
