@@ -31,7 +31,8 @@ with api.open_store(folder + "/store", create=True) as store:
         assert progress.failed == 0, progress
     else:
         plan = api.plan("genexam", store, **how)
-        assert Backlog(plan, store).counts()[0] > 0
+        to_draw, _ = Backlog(plan, store).counts()
+        assert to_draw == len(plan.exam.questions) - int(sys.argv[3])
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({"cpu": used.ru_utime + used.ru_stime, "peak": used.ru_maxrss / 1024}))
 """
@@ -57,9 +58,9 @@ def make(folder: Path, count: int) -> None:
             file.write(json.dumps(row | {"scoring_points": points}) + "\n")
 
 
-def measure(folder: Path, drawn: int) -> dict[str, float]:
-    """CPU seconds and peak memory of one run; with nothing to draw, of planning them all."""
-    words = [sys.executable, "-c", RUN, str(folder), str(drawn)]
+def measure(folder: Path, to_draw: int, drawn: int) -> dict[str, float]:
+    """CPU seconds and peak memory of one run; with nothing to draw, of planning all beside those that are drawn."""
+    words = [sys.executable, "-c", RUN, str(folder), str(to_draw), str(drawn)]
     done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -73,7 +74,7 @@ def rows(quick: bool = False, sizes: tuple[int, ...] = (1000, 10_000, 100_000), 
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="limner-memory-") as name:
             make(Path(name) / "data", size)
-            ran, planned = (measure(Path(name) / "data", count) for count in (drawn, 0))
+            ran, planned = (measure(Path(name) / "data", count, drawn) for count in (drawn, 0))
             found.append((size, ran["peak"], ran["cpu"], planned["peak"], planned["cpu"]))
     first, last = found[0], found[-1]
     name = f"peak at {last[0]:,} of peak at {first[0]:,}"

@@ -118,13 +118,17 @@ class _Writes:
     """Counts what a store is told to write."""
 
     def __init__(self, store: Store) -> None:
-        self.count, submit = 0, store.submit
+        self.count, submit, awrite = 0, store.submit, store.awrite
 
         def counted(operation: Any) -> Any:
             self.count += 1
             return submit(operation)
 
-        store.submit = counted  # type: ignore[method-assign]
+        async def waited(operation: Any) -> Any:
+            self.count += 1
+            return await awrite(operation)
+
+        store.submit, store.awrite = counted, waited  # type: ignore[method-assign]
 
 
 async def _prepared(judge: ModelJudge, store: Store) -> None:
