@@ -24,7 +24,7 @@ def journal(store: Store, purse: str = "week", owner: Owner | None = None, **how
     made = Calls(store, budget=Budget(purse=purse), **how)
     made._wait = lambda _tries: 0.0
     if owner is not None:
-        made._owner = owner
+        made.owner = owner
     return made
 
 
@@ -337,7 +337,7 @@ def test_reading_tells_limit_spent_set_aside_and_by_whom(store: Store) -> None:
     idle, week = read_purses(store)
     assert (idle.purse, idle.limit, idle.spent, idle.reserved, idle.left, idle.by) == ("idle", 1.0, 0.0, 0.0, 1.0, [])
     assert (week.spent, week.reserved, week.lost, week.left) == (0.375, 1.5, 0.5, 4.0 - 1.875)
-    name, own = this_host().partition("|")[0], here._owner.pid
+    name, own = this_host().partition("|")[0], here.owner.pid
     assert week.by == [
         Holder("elsewhere", 7, True, 1, 0.0, 0.0, 1.0),
         Holder(name, GONE.pid, False, 1, 0.0, 0.0, 0.5),

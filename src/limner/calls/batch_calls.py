@@ -116,7 +116,7 @@ class BatchCalls(Calls):
         how: dict[str, Any] = {"retry_failed": self.retry_failed, "since": self.since, "tried": self._tried}
         with purpose(*call.purpose):
             claiming = claim(
-                self.store, call.request, self._owner, batch, now(), reservation=reservation, batch=batch, **how
+                self.store, call.request, self.owner, batch, now(), reservation=reservation, batch=batch, **how
             )
 
         def operation(connection: sa.Connection) -> Claim:

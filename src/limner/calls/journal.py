@@ -112,7 +112,7 @@ class Calls:
         )
         self._limits = limits or {}
         self._rate_limits: dict[str, RateLimit] = {}
-        self.owner = self._owner = this_process()
+        self.owner = this_process()
         self._flying: dict[str, asyncio.Task[Outcome]] = {}
         self._held: dict[str, str] = {}
         self._tried: set[str] = set()
@@ -189,7 +189,7 @@ class Calls:
         how: dict[str, Any] = {"retry_failed": self.retry_failed, "since": self.since, "tried": self._tried}
         how |= {"reservation": reservation, "asked": self.asked}
         try:
-            return await self.store.awrite(claim(self.store, request, self._owner, token, now(), **how))
+            return await self.store.awrite(claim(self.store, request, self.owner, token, now(), **how))
         except asyncio.CancelledError:
             # It is written all the same: give it back, for nobody is going to make the call.
             await asyncio.shield(self._give_back(request.key, token, reservation))
@@ -294,7 +294,7 @@ class Calls:
             fits = reservation.take(connection)
             held = connection.execute(MINE, {"key_": request.key, "token_": token}).first() is not None
             if fits and held:
-                reservation.enter(connection, self.store, entry(request.key, n, token, self._owner, now()))
+                reservation.enter(connection, self.store, entry(request.key, n, token, self.owner, now()))
             elif fits:
                 reservation.put_back(connection)
             return None if held and not fits else held
@@ -333,7 +333,7 @@ class Calls:
             if held:
                 self.store.insert_new(connection, attempts, row)
                 if reservation is None and purse is not None and cost:
-                    by = entry(row["call"], row["n"], token, self._owner, at)
+                    by = entry(row["call"], row["n"], token, self.owner, at)
                     Reservation(purse, 0.0).charge(connection, self.store, by, cost)
             elif connection.scalar(THERE, {"key_": row["call"]}) is None:
                 raise StoreError(changed(self.store.url, "replaced or emptied"))

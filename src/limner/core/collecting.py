@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Inside, nobody looks for cycles of objects: with millions of them alive that takes a third of the time."""
+    """Inside, nobody looks for cycles of objects: with millions of them alive that takes long."""
     on = gc.isenabled()
     gc.disable()
     try:

@@ -41,7 +41,12 @@ def is_key(variable: str) -> bool:
 
 def secrets(environ: Mapping[str, str] | None = None) -> list[str]:
     """The keys that this process knows, the longest first."""
-    return _found(os.environ if environ is None else environ)
+    given = os.environ if environ is None else environ
+    found = {value for value in _parts if len(value) >= LEAST_TOLD}
+    for name, value in given.items():
+        if is_key(name) and len(value.strip()) >= (LEAST_TOLD if name in _named else LEAST):
+            found.add(value.strip())
+    return sorted(found, key=lambda value: (-len(value), value))
 
 
 _last: tuple[dict[Any, Any], set[str], set[str], tuple[str, ...]] | None = None
@@ -58,14 +63,6 @@ def _known() -> tuple[str, ...]:
     if last is None or last[:3] != (plain, _named, _parts):
         _last = last = dict(plain), set(_named), set(_parts), tuple(secrets())
     return last[3]
-
-
-def _found(given: Mapping[str, str]) -> list[str]:
-    found = {value for value in _parts if len(value) >= LEAST_TOLD}
-    for name, value in given.items():
-        if is_key(name) and len(value.strip()) >= (LEAST_TOLD if name in _named else LEAST):
-            found.add(value.strip())
-    return sorted(found, key=lambda value: (-len(value), value))
 
 
 def without_key(text: str, key: str | None) -> str:
