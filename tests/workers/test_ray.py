@@ -37,7 +37,7 @@ from limner.workers.preparing import RECIPE
 from limner.workers.ray import cluster
 from tests.fakes import brush
 from tests.needs import need
-from tests.support import SmallExam, picture
+from tests.support import SmallExam, picture, run_limner
 from tests.workers.held import begun
 from tests.workers.test_pool import gone
 
@@ -246,6 +246,19 @@ def test_a_run_that_loses_a_node_ends_as_on_one_machine_byte_for_byte(
         assert found == content(one)
         assert len(found["calls"]) == len(found["attempts"]) == 6
         assert "Label 3" in str(found["attempts"])
+
+
+def test_the_command_line_runs_there(nodes: Nodes, tmp_path: Path) -> None:
+    words = ["run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--limit", "2", "--json"]
+    found = []
+    for name, more in (("one", []), ("many", ["--ray", nodes.address, "--ray-workers", "1"])):
+        said = run_limner(*words, "--store", tmp_path / name, *more, cwd=tmp_path, timeout=2 * LONG)
+        assert said.returncode == 0, said.stderr
+        assert json.loads(said.stdout)["failed"] == 0
+        with Store(tmp_path / name) as store:
+            found.append(content(store))
+    assert found[0] == found[1]
+    assert [len(found[1][table]) for table in ("drawings", "markings")] == [2, 2]
 
 
 def test_painters_and_pictures(nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
