@@ -1,7 +1,7 @@
 """Gemini's batches: requests in the call that makes the batch, or in a file beside it; results likewise.
 
-Requests, states and uploads are as Google's Python package google-genai 3.1 has them. How the lines of a result file
-look is not confirmed by a page of Google's.
+Requests, states and uploads are as Google's Python package google-genai 3.1 has them. The lines of a result file have
+a key beside a response or an error, as other programs read them; no page of Google's shows one.
 """
 
 from __future__ import annotations
