@@ -1,7 +1,7 @@
 """OpenAI's batches: a file of requests, a batch made from it, a file of results and one of errors.
 
-Requests and the batch object are as OpenAI's Python package 3.49 has them, the codes of calls that were not answered as
-its API description has them. How lines of results and errors look is not confirmed by a page of OpenAI's.
+Requests and the batch object are as OpenAI's Python package 3.49 has them, the lines of results and errors and the
+codes of calls that were not answered as its API description has them.
 """
 
 from __future__ import annotations
