@@ -1,4 +1,4 @@
-"""Which drawing a row is about: a painter by its name, its label or its row in a table; the column that fits nothing."""
+"""Which drawing a row is about: a painter by its name, label or row in a table; the column that fits nothing."""
 
 from __future__ import annotations
 

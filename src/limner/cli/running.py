@@ -62,6 +62,11 @@ batch = options.together(
 first_seed = click.option("--seed", type=int, metavar="N", help="Seed of the first drawing; 0, or the preset's.")
 seeds = click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="Drawings per question.")
 repeats = click.option("--repeats", default=1, show_default=True, type=click.IntRange(1), help="Markings per drawing.")
+questions = options.together(options.data, options.store, options.selection)
+drawings = options.together(seeds, first_seed)
+work = options.together(options.strategies, options.asking, options.measuring, questions, drawings, repeats)
+"""What is drawn and marked, by whom aside."""
+carried_out = options.together(how, many, batch)
 
 
 def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
