@@ -121,9 +121,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             counts = {"drawings": to_draw, "markings": to_mark, "questions": len(plan.exam.questions)}
             _say(given, counts, runner.unpriced() if given["budget"] is not None else None)
             return 0
-        with shown(runner.progress) as watch:
-            runner.watch = watch
-            progress = runner.run()
+        progress = watched(runner)
         close(given, progress)
         if plan.judges and not given["as_json"] and not progress.interrupted and not progress.submitted:
             from ..core.exam import Selection
@@ -144,9 +142,20 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
                 ),
             )
             show("text", lambda: standing_tables(found, plan.exam.kind))
-    if progress.interrupted:
-        return 130
-    return 3 if progress.failed or progress.submitted else 0
+    return exit_code(progress.interrupted, progress.failed + progress.submitted)
+
+
+def watched(runner: Any) -> Progress:
+    """Run, with bars that show how far it is."""
+    with shown(runner.progress) as watch:
+        runner.watch = watch
+        progress: Progress = runner.run()
+    return progress
+
+
+def exit_code(interrupted: bool, undone: int) -> int:
+    """130 where a command was interrupted, 3 where something failed or is still to come, 0 otherwise."""
+    return 130 if interrupted else 3 if undone else 0
 
 
 def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, draw: bool, **how: Any) -> Plan:
