@@ -86,8 +86,7 @@ class Atoms(StrictModel):
 
     def of(self, modality: Modality) -> tuple[Atom, ...]:
         """The atoms of one modality."""
-        found: tuple[Atom, ...] = getattr(self, modality)
-        return found
+        return {"visual": self.visual, "text": self.text, "relation": self.relation}[modality]
 
     @property
     def count(self) -> int:
