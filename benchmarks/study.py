@@ -28,7 +28,7 @@ from benchmarks.table import Table
 from limner.store import Store
 from limner.study.records import load_answers
 from limner.web.security import CSRF
-from limner.web.tokens import csrf_of
+from limner.core.tokens import csrf_of
 
 WITHIN = 0.2
 SERVE = "from limner.cli import main; main()"
