@@ -25,10 +25,10 @@ import httpx2
 from tests.study.made import fill, make
 
 from benchmarks.table import Table
+from limner.core.tokens import csrf_of
 from limner.store import Store
 from limner.study.records import load_answers
 from limner.web.security import CSRF
-from limner.web.tokens import csrf_of
 
 WITHIN = 0.2
 SERVE = "from limner.cli import main; main()"

@@ -34,7 +34,7 @@ def test_published_and_own(here: Path) -> None:
     out = limner("table", "genexam:table2", "--no-intervals").out
     assert "Nano Banana Pro" in out
     assert "• openai/gpt-image-1.5¹" in out
-    assert "judge fake/judge, reading careful" in out
+    assert "judge fake/judge (not examined), reading careful" in out
     alone = limner("table", "genexam:2", "--no-published", "--painter", "openai/gpt-image-1").out
     assert "Nano" not in alone
     assert "openai/gpt-image-1.5" not in alone

@@ -28,6 +28,23 @@ def test_the_shipped_file_is_right_and_holds_no_key(tmp_path: Path, monkeypatch:
         assert (facts.priced_on is None) == (facts.input_price is None), name
 
 
+def test_settings_are_read_anew_when_a_file_says_something_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = load()
+    assert load() is before
+    write(tmp_path, '[models."openai/gpt-5"]\noutput_price = 98\n')
+    assert load().models["openai/gpt-5"].output_price == 98
+    assert load() == load(tmp_path / OWN)
+    write(tmp_path, '[models."openai/gpt-5"]\noutput_price = 99\n')
+    assert load().models["openai/gpt-5"].output_price == 99
+    (tmp_path / OWN).unlink()
+    assert load() == before
+    with pytest.raises(DataError):
+        load(tmp_path / OWN)
+
+
 def test_a_users_file_adds_and_overrides_field_by_field(tmp_path: Path) -> None:
     shipped = load()
     path = write(

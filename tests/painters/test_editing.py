@@ -206,8 +206,8 @@ def test_the_bound_counts_the_pictures(make: Any, pictures: list[str], store: St
     facts = {"image_bound": 0.05}
     gpt = make("openai", facts=facts).painter
     each = 3000 * PRICES[0] / 1e6
-    assert (gpt._bound(0), gpt._bound(2)) == (0.05, pytest.approx(0.05 + 2 * each))
-    assert make("openai", facts={"image_price": 0.05}).painter._bound(2) == 0.05
+    assert (gpt.prices.bound_for(0), gpt.prices.bound_for(2)) == (0.05, pytest.approx(0.05 + 2 * each))
+    assert make("openai", facts={"image_price": 0.05}).painter.prices.bound_for(2) == 0.05
 
     async def run(limit: float, *shown: str) -> Painting:
         async with Calls(store, budget=Budget(limit)) as calls:

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="servers come with limner[web]")
 
+from limner.core.tokens import csrf_of
 from limner.store import Store
 from limner.store.ratings import load_ratings
 from limner.store.records import load_markings
@@ -17,7 +18,6 @@ from limner.study.exchange import answer_rows, write_answers
 from limner.study.open import open_study, places_of
 from limner.study.records import load_answers, load_raters
 from limner.web.security import CSRF
-from limner.web.tokens import csrf_of
 from tests.study.made import answer, fill, make
 from tests.web.study.serving import StudyServer
 

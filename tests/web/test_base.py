@@ -14,11 +14,11 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from limner.core.errors import StoreError
+from limner.core.tokens import csrf_of, new_token, token_hash
 from limner.web.base import make_app
 from limner.web.limits import Bucket, WebLimits
 from limner.web.security import CSRF, HEADERS, check_change
 from limner.web.serve import address_of, listen
-from limner.web.tokens import csrf_of, new_token, token_hash
 
 
 async def change(request: Request) -> Response:

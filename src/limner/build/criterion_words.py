@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 from .points import compound, general
+from .wording import QUOTED
 
 KINDS = ("compound", "general", "always-true", "invisible")
 """Asks several things at once; praises without saying what is to be seen; holds of every picture; shows in none."""
 
-_QUOTED = re.compile(r"[\"“'‘][^\"”'’]{1,80}[\"”'’]")
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _TASK = re.compile(
     r"\b(?:(?:meets?|follows?|fulfil\w*|satisf\w+|obeys?)\s+(?:all\s+)?(?:of\s+)?the\s+\w+"
@@ -61,7 +61,7 @@ def criterion_faults(words: str) -> list[tuple[str, str]]:
 
 def vague(words: str) -> str | None:
     """Why a criterion is too general: as `limner.build.points.general`, or it only points to the task."""
-    if match := _TASK.search(_QUOTED.sub(" ", words)):
+    if match := _TASK.search(QUOTED.sub(" ", words)):
         return f'it asks whether the task was done ("{match[0]}"), and not what is to be seen'
     return general(words)
 
@@ -76,7 +76,7 @@ def always_true(words: str) -> str | None:
     """
     if match := _EITHER.search(words):
         return f'both answers meet it: "{match[0].strip(" ,")}"'
-    if _QUOTED.search(words) or re.search(r"\d", words):
+    if QUOTED.search(words) or re.search(r"\d", words):
         return None
     said = [word for word in _WORD.findall(words.casefold()) if word not in _TRIVIAL]
     return None if said else "whatever is drawn meets it: it names nothing in particular"
@@ -90,7 +90,7 @@ def invisible(words: str) -> str | None:
     >>> invisible("Is the hand drawn above the table?") is None
     True
     """
-    plain = _QUOTED.sub(" ", words)
+    plain = QUOTED.sub(" ", words)
     for pattern, said in _UNSEEN.items():
         if match := pattern.search(plain):
             return f'{said}: "{match[0].strip()}"'

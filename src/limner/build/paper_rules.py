@@ -6,7 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..core.data_files import StrictModel, read_model
-from .latex.rules import FigureRules, MethodRules
+from .latex.figures import FigureRules
+from .latex.sections import MethodRules
 from .logic.rules import LogRules, QuestionRules
 
 FILE = "rules.toml"

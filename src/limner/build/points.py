@@ -11,11 +11,12 @@ from pydantic import Field
 
 from ..core.data_files import StrictModel
 from .languages import foreign
-from .wording import PLAIN, VAGUE, WORD, stems
+from .wording import PLAIN, QUOTED, VAGUE, WORD, stems
 
 ERRORS = frozenset({"empty", "length", "language", "count", "weight", "sum", "not-yes-no", "polarity", "repeated"})
 WARNINGS = ("compound", "general", "whole-description", "not-in-prompt", "basic-weight", "negated")
 
+_ASIDE = re.compile(rf"\([^()]*\)|{QUOTED.pattern}")
 _AUX = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|may|isn't|aren't|doesn't)"
 _ASKS = re.compile(rf"\b{_AUX}\b", re.IGNORECASE)
 _WH = re.compile(rf"^\s*(?:what|which|who|whose|where|when|why|how)\b(?![^?]*,\s*{_AUX}\b)", re.IGNORECASE)
@@ -157,7 +158,7 @@ def compound(words: str) -> str | None:
     >>> compound("Is the angle between AB and CD equal to 90 degrees?") is None
     True
     """
-    text = re.sub(r"\([^()]*\)|[\"“'‘][^\"”'’]{1,80}[\"”'’]", " ", words)
+    text = _ASIDE.sub(" ", words)
     if text.count("?") > 1:
         return "several question marks"
     asks = _ASKS.search(text)

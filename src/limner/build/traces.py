@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import Field
 
-from ..core.asks import Unreadable
+from ..core.asks import DraftFault, refuse
 from ..core.data_files import StrictModel, read_model
 from ..painters.diffusers.text_encoding import SEPARATOR
 from ..strategies.rewrite import parted
@@ -21,7 +20,6 @@ SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+")
 WORD = re.compile(r"[^\W_]+")
 LISTED = re.compile(r"^\s*(?:[-*•–]\s|#{1,6}\s|\||\d{1,2}[.)]\s|```|>\s|[{\[\]}])", re.MULTILINE)
 SMALL = frozenset(("the", "a", "an", "of", "and", "in", "on", "to", "for", "its", "their", "is", "are"))
-SHOWN = 6
 
 
 class TraceRules(StrictModel):
@@ -49,18 +47,6 @@ def read_trace_rules(folder: Path) -> TraceRules:
     return read_model(folder / FILE, TraceRulesFile).traces
 
 
-@dataclass(frozen=True)
-class TraceFault:
-    """One thing that is wrong with a trace: a word that is counted, and what was seen."""
-
-    kind: str
-    detail: str
-
-    def __str__(self) -> str:
-        """Both."""
-        return f"{self.kind}: {self.detail}"
-
-
 def read_trace(reply: str, names: Sequence[str], links: Sequence[Sequence[str]], rules: TraceRules) -> tuple[str, str]:
     """Trace and final prompt of a reply.
 
@@ -70,16 +56,14 @@ def read_trace(reply: str, names: Sequence[str], links: Sequence[Sequence[str]],
     trace, final = parted(reply)
     faults = trace_faults(trace, final, names, links, rules)
     if reply.count(SEPARATOR) != 1:
-        faults.insert(0, TraceFault("separator", f"{SEPARATOR} must stand once, not {reply.count(SEPARATOR)} times"))
-    if faults:
-        more = f"; and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
-        raise Unreadable("; ".join(map(str, faults[:SHOWN])) + more)
+        faults.insert(0, DraftFault("separator", f"{SEPARATOR} must stand once, not {reply.count(SEPARATOR)} times"))
+    refuse(faults)
     return trace, final
 
 
 def trace_faults(
     trace: str, final: str, names: Sequence[str], links: Sequence[Sequence[str]], rules: TraceRules
-) -> list[TraceFault]:
+) -> list[DraftFault]:
     """All that is wrong with a trace and the prompt it ends in.
 
     Args:
@@ -92,19 +76,19 @@ def trace_faults(
     found = []
     for what, text in (("trace", trace), ("final prompt", final)):
         if listed := LISTED.search(text):
-            found.append(TraceFault("prose", f"the {what} has a list, a heading or code: {listed[0].strip()!r}"))
+            found.append(DraftFault("prose", f"the {what} has a list, a heading or code: {listed[0].strip()!r}"))
         if formal := re.search(rf"\b(?:{'|'.join(rules.cues)}|change)\s*\([^)]*[,)]", text):
-            found.append(TraceFault("prose", f"the {what} has the graph's notation: {formal[0][:40]!r}"))
+            found.append(DraftFault("prose", f"the {what} has the graph's notation: {formal[0][:40]!r}"))
     if (words := len(trace.split())) < rules.least_words:
-        found.append(TraceFault("short", f"the trace has {words} words; at least {rules.least_words} are wanted"))
+        found.append(DraftFault("short", f"the trace has {words} words; at least {rules.least_words} are wanted"))
     sentences = [_stems(sentence) for sentence in SENTENCE.split(trace) if sentence.strip()]
     there = {name: [n for n, words in enumerate(sentences) if _stands(_stems(name), words)] for name in names}
     lost = (name for name, places in there.items() if not places)
-    found += [TraceFault("entity", f"{name!r} is not named in the trace") for name in lost]
+    found += [DraftFault("entity", f"{name!r} is not named in the trace") for name in lost]
     cues = {relation: [_stems(cue) for cue in some] for relation, some in rules.cues.items()}
     for relation, first, second in links:
         if there.get(first) and there.get(second) and not _said(relation, first, second, sentences, there, cues, rules):
-            found.append(TraceFault("relation", f"the trace does not say {relation}({first}, {second}) in words"))
+            found.append(DraftFault("relation", f"the trace does not say {relation}({first}, {second}) in words"))
     return found
 
 

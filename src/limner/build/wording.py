@@ -13,6 +13,8 @@ VAGUE = frozenset((Path(__file__).parent / "vague_words.txt").read_text(encoding
 _MORE = "does do did a any both where what there also such only same them they been being may must should could if so"
 PLAIN = SMALL["English"] | frozenset(_MORE.split())
 """Words that every text has."""
+QUOTED = re.compile(r"[\"“'‘][^\"”'’]{1,80}[\"”'’]")
+"""Words in quotes, in a criterion: a label, which is no demand of its own."""
 _ENDING = re.compile(r"(?:ing|ies|ed|es|ly|s|e|y)$")
 
 

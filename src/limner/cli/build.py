@@ -134,7 +134,7 @@ def run_command(name: str, **given: Any) -> None:
             show("text", lambda: [funnel_table(name, builder.recipe, counts)])
             if progress.interrupted:
                 say("interrupted; run the same command again to go on", err=True)
-    sys.exit(130 if progress.interrupted else 3 if progress.failed else 0)
+    sys.exit(running.exit_code(progress.interrupted, progress.failed))
 
 
 @build_command.command("status")

@@ -14,15 +14,7 @@ from .say import say
 @options.exam
 @options.painters
 @options.painter_args
-@options.strategies
-@options.asking
-@options.measuring
-@options.data
-@options.store
-@options.selection
-@running.seeds
-@running.first_seed
-@running.repeats
+@running.work
 @running.retry_failed
 @click.option("--batch", is_flag=True, help="What it would cost with --batch.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")

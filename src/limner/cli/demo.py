@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from . import options
+from . import options, running
 from .complete import completion_command as completion_command
 from .say import say
 
@@ -63,7 +63,7 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
     say(f"Results: {Path(store).absolute() if '://' not in store else store}")
     say(f"Next:    limner scores {exam} --store {store}")
     say(f"         limner run {exam} --painter control/text --judge ocr --judge ocr/mentions --store {store}")
-    sys.exit(130 if interrupted else 3 if failed else 0)
+    sys.exit(running.exit_code(interrupted, failed))
 
 
 @click.command("doctor")

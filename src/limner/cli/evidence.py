@@ -99,11 +99,9 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
         told = ", ".join(f"{count} {name}" for name, count in counts.items())
         say(json.dumps(counts) if given["as_json"] else f"to measure: {told}")
         return 0
-    with running.shown(runner.progress) as watch:
-        runner.watch = watch
-        progress = runner.run()
+    progress = running.watched(runner)
     running.close(given, progress)
-    return 130 if progress.interrupted else 3 if progress.failed else 0
+    return running.exit_code(progress.interrupted, progress.failed)
 
 
 def _bring(exam: str, name: str, word: str, store: Store, selection: Selection, dry: bool) -> int:

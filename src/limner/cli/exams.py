@@ -118,9 +118,20 @@ def rename(exam: str, folder: Path, data: Path | None, store: str) -> None:
     say(f"{len(missing)} of {len(ids)} questions have no image; {len(found)} would be mended", err=True)
 
 
+class FirstShipped(click.Option):
+    """An option for which the first of the shipped exams is taken where it is not given."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The help, with that exam's name."""
+        from ..exams import SHIPPED
+
+        self.show_default = SHIPPED[0]
+        return super().get_help_record(ctx)
+
+
 @exam_command.command("new")
 @click.argument("folder", type=options.FOLDER)
-@click.option("--like", show_default="genexam", metavar="EXAM", help="The exam whose rules and sample to start from.")
+@click.option("--like", cls=FirstShipped, metavar="EXAM", help="The exam whose rules and sample to start from.")
 def new(folder: Path, like: str | None) -> None:
     """Write a small valid exam into FOLDER, for you to edit."""
     from ..exams import SHIPPED

@@ -66,10 +66,8 @@ def _compute(plan: Plan, metric: LocalMetric, given: dict[str, Any], store: Stor
     if given["dry_run"]:
         say(f"{name}: of {runner.backlog.count} drawings")
         return 0
-    with running.shown(runner.progress) as watch:
-        runner.watch = watch
-        progress = runner.run()
+    progress = running.watched(runner)
     if runner.cut:
         say(f"note: {name} read only the beginning of the prompt of {runner.cut} drawings", err=True)
     running.close(given, progress)
-    return 130 if progress.interrupted else 3 if progress.failed else 0
+    return running.exit_code(progress.interrupted, progress.failed)

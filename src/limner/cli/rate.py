@@ -64,11 +64,9 @@ def _rate(exam: str, given: dict[str, Any], store: Any) -> int:
     if given["dry_run"]:
         _tell(given, len(runner.items()), runner.estimate(), model.name)
         return 0
-    with running.shown(runner.progress) as watch:
-        runner.watch = watch
-        progress = runner.run()
+    progress = running.watched(runner)
     running.close(given, progress)
-    return 130 if progress.interrupted else 3 if progress.failed else 0
+    return running.exit_code(progress.interrupted, progress.failed)
 
 
 def _tell(given: dict[str, Any], asks: int, dollars: float | None, model: str) -> None:

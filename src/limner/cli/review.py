@@ -17,9 +17,9 @@ def serve_review(
     from ..store.open import open_store
 
     try:
+        from ..core.tokens import new_token, token_hash
         from ..web.review import review_app
         from ..web.serve import serve
-        from ..web.tokens import new_token, token_hash
     except ModuleNotFoundError as error:
         raise UsageError(
             f"serving a review needs {error.name}: pip install 'limner[web]'; without it: --write and --read FILE"

@@ -20,18 +20,8 @@ from .work import work_command as work_command
 @options.painters
 @options.painter_args
 @options.devices
-@options.strategies
-@options.asking
-@options.measuring
-@options.data
-@options.store
-@options.selection
-@running.seeds
-@running.first_seed
-@running.repeats
-@running.how
-@running.many
-@running.batch
+@running.work
+@running.carried_out
 def run_command(exam: str, **given: Any) -> None:
     """Draw what is missing, mark what is unmarked, show the scores. Run it again to resume.
 
@@ -47,14 +37,9 @@ def run_command(exam: str, **given: Any) -> None:
 @options.devices
 @options.strategies
 @options.exam_options
-@options.data
-@options.store
-@options.selection
-@running.seeds
-@running.first_seed
-@running.how
-@running.many
-@running.batch
+@running.questions
+@running.drawings
+@running.carried_out
 def draw_command(exam: str, **given: Any) -> None:
     """Draw what is missing, without marking. Run it again to resume."""
     sys.exit(running.carry_out(exam, given, draw=True))
@@ -65,13 +50,9 @@ def draw_command(exam: str, **given: Any) -> None:
 @options.painters
 @options.asking
 @options.measuring
-@options.data
-@options.store
-@options.selection
+@running.questions
 @running.repeats
-@running.how
-@running.many
-@running.batch
+@running.carried_out
 def mark_command(exam: str, **given: Any) -> None:
     """Mark stored drawings. Needs only the store; --data is not read. Run it again to resume."""
     sys.exit(running.carry_out(exam, given, draw=False))

@@ -62,6 +62,11 @@ batch = options.together(
 first_seed = click.option("--seed", type=int, metavar="N", help="Seed of the first drawing; 0, or the preset's.")
 seeds = click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="Drawings per question.")
 repeats = click.option("--repeats", default=1, show_default=True, type=click.IntRange(1), help="Markings per drawing.")
+questions = options.together(options.data, options.store, options.selection)
+drawings = options.together(seeds, first_seed)
+work = options.together(options.strategies, options.asking, options.measuring, questions, drawings, repeats)
+"""What is drawn and marked, by whom aside."""
+carried_out = options.together(how, many, batch)
 
 
 def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
@@ -116,9 +121,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             counts = {"drawings": to_draw, "markings": to_mark, "questions": len(plan.exam.questions)}
             _say(given, counts, runner.unpriced() if given["budget"] is not None else None)
             return 0
-        with shown(runner.progress) as watch:
-            runner.watch = watch
-            progress = runner.run()
+        progress = watched(runner)
         close(given, progress)
         if plan.judges and not given["as_json"] and not progress.interrupted and not progress.submitted:
             from ..core.exam import Selection
@@ -139,9 +142,20 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
                 ),
             )
             show("text", lambda: standing_tables(found, plan.exam.kind))
-    if progress.interrupted:
-        return 130
-    return 3 if progress.failed or progress.submitted else 0
+    return exit_code(progress.interrupted, progress.failed + progress.submitted)
+
+
+def watched(runner: Any) -> Progress:
+    """Run, with bars that show how far it is."""
+    with shown(runner.progress) as watch:
+        runner.watch = watch
+        progress: Progress = runner.run()
+    return progress
+
+
+def exit_code(interrupted: bool, undone: int) -> int:
+    """130 where a command was interrupted, 3 where something failed or is still to come, 0 otherwise."""
+    return 130 if interrupted else 3 if undone else 0
 
 
 def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, draw: bool, **how: Any) -> Plan:

@@ -10,6 +10,8 @@ from .marks import Criterion
 from .prompts import Prompts
 
 T_co = TypeVar("T_co", covariant=True)
+TOLD = 6
+"""Faults of a draft that are told to the model."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,29 @@ class Variant:
 
 class Unreadable(ValueError):
     """A reply that breaks its contract. The message can be told to the model."""
+
+
+@dataclass(frozen=True)
+class DraftFault:
+    """One thing that is wrong with what a model drafted: a word that is counted, and what was seen."""
+
+    kind: str
+    detail: str
+
+    def __str__(self) -> str:
+        """Both."""
+        return f"{self.kind}: {self.detail}"
+
+
+def refuse(faults: Sequence[DraftFault]) -> None:
+    """Refuse a draft that has any faults.
+
+    Raises:
+        Unreadable: With the first of them, and how many more there are.
+    """
+    if faults:
+        more = f"; and {len(faults) - TOLD} more" if len(faults) > TOLD else ""
+        raise Unreadable("; ".join(map(str, faults[:TOLD])) + more)
 
 
 @dataclass(frozen=True)

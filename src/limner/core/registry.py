@@ -6,7 +6,7 @@ A package registers a thing by an entry point, ``name = "module:thing"`` in a gr
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -22,6 +22,22 @@ SHELVES = {
 }
 """Packages whose every module is registered too, by its name and as what it calls so: Limner's own, by group."""
 T = TypeVar("T")
+Inputs = TypeVar("Inputs")
+
+
+@dataclass(frozen=True)
+class Opener(Generic[Inputs, T]):
+    """A sort of thing that users name by a word.
+
+    Attributes:
+        usage: How it is written: ``folder/PATH``.
+        about: What it is or does, in a line.
+        open: Makes one; it refuses what it cannot work with, and loads nothing large yet.
+    """
+
+    usage: str
+    about: str
+    open: Callable[[Inputs], T]
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -254,9 +255,15 @@ def load(own: Path | None = None) -> Settings:
     Args:
         own: The user's file; by default ``limner.toml`` in the working folder, where there is one.
     """
-    merged = _overlay(shipped(), catalogue.refreshed_rows())
     path = own if own is not None else Path.cwd() / OWN
-    if own is not None or path.is_file():
+    return _loaded(path, own is not None, (_bytes(path), _bytes(catalogue.refreshed_file())))
+
+
+@lru_cache(maxsize=4)
+def _loaded(path: Path, wanted: bool, _said: tuple[bytes | None, ...]) -> Settings:
+    """The settings, read anew only when one of the user's two files says something else."""
+    merged = _overlay(shipped(), catalogue.refreshed_rows())
+    if wanted or path.is_file():
         merged = _overlay(merged, _read(path))
     try:
         return Settings.model_validate(merged)
@@ -268,6 +275,13 @@ def load(own: Path | None = None) -> Settings:
         told = ("painters", *first["loc"][1:]) if first["loc"][0] in ("wires", "usual") else first["loc"]
         place = ".".join(str(part) for part in told)
         raise DataError(f"{place}: {said}", file=path) from error
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
 
 
 def shipped() -> dict[str, Any]:

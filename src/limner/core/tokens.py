@@ -1,4 +1,4 @@
-"""Secrets in links: made, compared, and hashed for storage."""
+"""Secrets in links: made, compared, hashed for storage, and what a page under one proves itself by."""
 
 from __future__ import annotations
 
@@ -23,3 +23,8 @@ def token_hash(token: str) -> str:
 def same(one: str, other: str) -> bool:
     """Whether two secrets are equal; takes as long whether they are or not."""
     return hmac.compare_digest(one.encode(), other.encode())
+
+
+def csrf_of(token: str) -> str:
+    """What a page under a secret link sends back with every change; it outlives the server, and tells no token."""
+    return hmac.new(token.encode(), b"limner-csrf", hashlib.sha256).hexdigest()

@@ -1,4 +1,4 @@
-"""UniPercept's rating of a drawing's looks, which AIBench's paper uses: in workers, with a Python that has it."""
+"""UniPercept's rating of a drawing's looks: in workers, with a Python that has it."""
 
 from __future__ import annotations
 

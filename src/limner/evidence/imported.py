@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
-import re
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import sqlalchemy as sa
 
@@ -20,12 +19,10 @@ from ..store import Store
 from ..store.measurements import evidence_row
 from ..store.records import Drawing
 from ..store.schema import evidence as table
+from .find_drawing import DrawingFinder
 
 COLUMNS = {AESTHETICS: ("score", 100.0, False), REGIONS: ("count", math.inf, True)}
 """What is measured: the column of its value, the most it can be, whether it is a whole number."""
-BY_IMAGE = ("id", "painter", "seed", "image")
-"""The columns by which a row of such a table may name its drawing."""
-_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str
         wanted = f"id,painter,{column} or image,{column}"
         raise DataError(f"the first line must name the columns, each once: {wanted}; it says {heads}", file=path)
     rows.fieldnames = heads
-    finder, problems = DrawingFinder(list(drawings), path.parent), Problems()
+    finder, problems = DrawingFinder(drawings, path.parent), Problems()
     values: dict[str, tuple[float, int]] = {}
     try:
         for row in rows:
@@ -114,76 +111,3 @@ def _value(evidence: str, word: str) -> float:
     if whole and value != int(value):
         raise ValueError(f"{column}: {word} is no whole number")
     return int(value) if whole else value
-
-
-class DrawingFinder:
-    """Finds the drawing that a row of a table is about.
-
-    Args:
-        drawings: Those of the exam.
-        folder: Where images are that a row may name.
-        keys: The columns that a row may name it by.
-    """
-
-    def __init__(self, drawings: list[Drawing], folder: Path, keys: tuple[str, ...] = BY_IMAGE) -> None:
-        self._folder, self._keys = folder, keys
-        self._done = [drawing for drawing in drawings if drawing.status == "done"]
-
-    def find(self, row: Mapping[str, str]) -> Drawing:
-        """The drawing, or one of several with the same image.
-
-        Raises:
-            ValueError: None fits, or several images do.
-        """
-        return self.find_all(row)[0]
-
-    def find_all(self, row: Mapping[str, str]) -> list[Drawing]:
-        """The drawing, with all others that have the same image and fit the row as well.
-
-        Raises:
-            ValueError: None fits, or several images do.
-        """
-        said = {key: (row.get(key) or "").strip() for key in self._keys}
-        fitting = self._done
-        for key, value in said.items():
-            if value:
-                wanted = self._hash(value) if key == "image" else value
-                fitting = [drawing for drawing in fitting if wanted in _names_of(drawing, key)]
-                if not fitting:
-                    raise ValueError(f"no drawing in the store with {key} {value!r}{self._hint(key)}")
-        if not said["id"] and not said.get("image"):
-            raise ValueError("an id or an image is wanted")
-        # One image that several painters handed in is one subject.
-        if len({drawing.image or drawing.id for drawing in fitting}) > 1:
-            telling = [key for key in ("painter", "strategy") if key in self._keys and len(_names(fitting, key)) > 1]
-            raise ValueError(f"{said['id']!r}: {len(fitting)} drawings fit; add the column {[*telling, 'seed'][0]}")
-        return fitting
-
-    def _hint(self, key: str) -> str:
-        known = sorted({word for drawing in self._done for word in _names_of(drawing, key)}) if key == "painter" else []
-        return f"; there is: {', '.join(known)}" if known else ""
-
-    def _hash(self, word: str) -> str:
-        if _HASH.fullmatch(word.lower()):
-            return word.lower()
-        pure = PurePosixPath(word)
-        path = self._folder / pure
-        if pure.is_absolute() or ".." in pure.parts or "\0" in word:
-            raise ValueError(f"image {word!r} leaves the folder {self._folder}")
-        try:
-            if not path.resolve().is_relative_to(self._folder.resolve()):
-                raise ValueError(f"image {word!r} leaves the folder {self._folder} through a link")
-            return hashlib.sha256(path.read_bytes()).hexdigest()
-        except OSError as error:
-            raise ValueError(f"image {word!r} is neither a sha256 nor a file beside the table") from error
-
-
-def _names(drawings: Iterable[Drawing], key: str) -> set[str]:
-    return {str(getattr(drawing, key)) for drawing in drawings}
-
-
-def _names_of(drawing: Drawing, key: str) -> set[str]:
-    if key == "painter":
-        return {drawing.painter, drawing.label}
-    known = {"id": drawing.question_id, "seed": drawing.seed, "image": drawing.image, "strategy": drawing.strategy}
-    return {str(known[key])}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..core.errors import UsageError
 from ..core.evidence import EVIDENCE
 from ..core.images import Preparer
-from ..core.registry import Registry
+from ..core.registry import Opener, Registry
 from ..core.settings import Settings
 from .probe import Probe
 
@@ -35,21 +35,15 @@ class ProbeInputs:
 
 
 @dataclass(frozen=True)
-class ProbeKind:
+class ProbeKind(Opener[ProbeInputs, Probe]):
     """A backend that measures one sort of evidence.
 
     A probe that may cost money has `limner.core.prices.Priced.price`, for estimates.
 
     Attributes:
-        usage: How it is written: ``tesseract, tesseract:LANGUAGES``.
-        about: What it is, in a line.
-        open: Makes one; nothing large is loaded yet.
         options: The options it has; None where it looks at them itself.
     """
 
-    usage: str
-    about: str
-    open: Callable[[ProbeInputs], Probe]
     options: frozenset[str] | None = frozenset()
 
 

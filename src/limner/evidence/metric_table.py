@@ -16,7 +16,8 @@ from ..core.errors import DataError
 from ..store import Store
 from ..store.ratings import PainterMetric, Rating, save_painter_metrics, save_ratings
 from ..store.records import Drawing, save_setup
-from .imported import DrawingFinder, table_name
+from .find_drawing import BY_SLOT, DrawingFinder
+from .imported import table_name
 
 COLUMNS = ("id", "painter", "strategy", "seed", "metric", "value")
 NEEDED = frozenset({"id", "painter", "metric", "value"})
@@ -95,7 +96,7 @@ class _Rows:
 
     def __init__(self, exam: str, drawings: list[Drawing], path: Path, source: str) -> None:
         self._exam, self._path, self._source = exam, path, source
-        self._finder = DrawingFinder(drawings, path.parent, ("id", "painter", "strategy", "seed"))
+        self._finder = DrawingFinder(drawings, path.parent, BY_SLOT)
         self._rows = {(drawing.label, drawing.strategy, drawing.seed) for drawing in drawings}
         self._called = {drawing.painter: drawing.label for drawing in drawings if not drawing.options}
         self._called |= {drawing.label: drawing.label for drawing in drawings}

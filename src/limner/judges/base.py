@@ -12,7 +12,7 @@ from ..core.asks import Variant
 from ..core.exam import Question
 from ..core.images import Preparer
 from ..core.marks import Mark
-from ..core.registry import Registry
+from ..core.registry import Opener, Registry
 from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
 from ..exams import Kind
@@ -119,20 +119,11 @@ class JudgeInputs:
 
 
 @dataclass(frozen=True)
-class JudgeKind:
+class JudgeKind(Opener[JudgeInputs, Judge]):
     """A sort of judge, found by the word before the first slash.
 
     A judge that may cost money has `limner.core.prices.Priced.price`, for estimates.
-
-    Attributes:
-        usage: How it is written: ``replay/FILE``.
-        about: How it marks, in a line.
-        open: Makes one; it refuses what it cannot work with, such as an exam it does not serve.
     """
-
-    usage: str
-    about: str
-    open: Callable[[JudgeInputs], Judge]
 
 
 JUDGES: Registry[JudgeKind] = Registry("limner.judges", "judge", JudgeKind)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.exam import Exam
-from ..core.registry import Registry
+from ..core.registry import Opener, Registry
 from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
 from ..store import Blobs
@@ -38,22 +38,16 @@ class PainterInputs:
 
 
 @dataclass(frozen=True)
-class PainterKind:
+class PainterKind(Opener[PainterInputs, Painter]):
     """A sort of painter.
 
     A painter that may cost money has `limner.core.prices.Priced.price`, for estimates.
 
     Attributes:
-        usage: How it is written: ``folder/PATH``.
-        about: How it draws, in a line.
-        open: Makes one; it refuses what it cannot work with, such as an option it does not have.
         takes: The options it takes, of what stands behind the slash; where it is not said, presets speak as they are.
         devices: Whether it runs where ``--devices`` says, and takes that as an option.
     """
 
-    usage: str
-    about: str
-    open: Callable[[PainterInputs], Painter]
     devices: bool = False
     takes: Callable[[str], Collection[str]] | None = None
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..calls import PASSING, Attempt, Bill, Calls, Fault, Request, Result, bill
+from ..calls import PASSING, Attempt, Bill, Calls, Fault, Request, Result
 from ..calls.queued import BatchLane, BatchRow
-from ..calls.usage import told_dollars, told_tokens
 from ..core.addresses import join_path
 from ..core.errors import UsageError
 from ..core.faults import picture_faults
 from ..core.images import BadImage, PreparedImage, Preparer, decode
 from ..core.registry import Registry
-from ..core.settings import ModelFacts, PainterFacts, Settings
+from ..core.settings import PainterFacts, Settings
 from ..store import Blobs
 from ..store.records import PROMPT_CUT
 from ..transport.batches import no_batches
@@ -27,41 +26,12 @@ from ..transport.kinds import error_message, kind_of
 from ..transport.links import fetch
 from .base import Aspect, Painting, PaintRequest, refuse_pictures
 from .image_data import decode_base64
+from .image_price import ImagePrice
+from .image_price import ServiceImage as ServiceImage
 from .kept import kept_image
 
 PICTURE_BYTES = 64 * 2**20
 """How much of prepared pictures a painter holds: a few are started from again and again."""
-TOLD = ("tokens_in", "tokens_out", "thought_tokens", "picture_tokens", "cost", "upstream_cost")
-"""What services tell of the cost."""
-
-
-@dataclass(frozen=True)
-class ServiceImage:
-    """What a service sent: the image, the rest of its reply, and token counts or dollars as it gives them.
-
-    Counts and dollars are taken over as they stand in the reply, whatever that is: they are checked before they count.
-
-    Attributes:
-        thought_tokens: How many tokens were written beside those out.
-        picture_tokens: How many of the tokens in are those of pictures sent along.
-        upstream_cost: Dollars that come on top of the cost.
-        counted: Whether an earlier try has counted what the image cost.
-        edited: Whether it was made from pictures.
-        share: The part of the price list's price that it costs.
-    """
-
-    image: bytes
-    raw: Mapping[str, Any] = field(default_factory=dict)
-    tokens_in: Any = None
-    tokens_out: Any = None
-    picture_tokens: Any = None
-    prompt: str | None = None
-    cost: Any = None
-    counted: bool = False
-    edited: bool = False
-    thought_tokens: Any = None
-    upstream_cost: Any = None
-    share: float = 1.0
 
 
 class ApiPainter(ABC):
@@ -91,6 +61,7 @@ class ApiPainter(ABC):
         self.target = f"{provider}/{model}"
         self.provider = settings.provider(provider)
         self.facts: PainterFacts = settings.painter(self.target)
+        self.prices = ImagePrice(self.target, self.facts, given, settings)
         self.group: str | None = self.facts.prompt_group
         edits = self.provider.image_input if self.facts.image_input is None else self.facts.image_input
         self.most_pictures = self.pictures_taken(model)
@@ -177,42 +148,24 @@ class ApiPainter(ABC):
 
     def unpriced(self) -> str | None:
         """Why nobody knows what one image can cost, or None."""
-        if self.bound is not None:
-            return None
-        place = f'[painters."{self.target}"] in limner.toml'
-        if (option := self._unbound_option()) is not None:
-            known = ", ".join(self.facts.bound_for[option])
-            why = f"nobody knows what {self.target} can cost with this {option}, only with {known}"
-            return f"{why}: add image_price under {place}"
-        return f"{self.target} has no price: add image_price (or image_bound) under {place}"
+        return self.prices.unpriced()
 
     @property
     def bound(self) -> float | None:
         """The most one image can cost; None when nobody knows."""
-        if self.facts.image_price is not None:
-            return self.facts.image_price
-        return self.facts.image_bound if self._unbound_option() is None else None
-
-    def _unbound_option(self) -> str | None:
-        """The option that was given a value for which the bound does not hold."""
-        for option, values in self.facts.bound_for.items():
-            given = self.options.get(option)
-            for value in given.values() if isinstance(given, Mapping) else () if given is None else (given,):
-                if str(value) not in values:
-                    return option
-        return None
+        return self.prices.bound
 
     def price(self) -> tuple[float | None, str]:
         """Dollars for one image, and how that is known; see `limner.core.prices.Priced`."""
-        if self.facts.image_price is not None:
-            return self.facts.image_price, "price list"
-        return (self.bound, "upper bound") if self.bound is not None else (None, "no price")
+        return self.prices.price()
 
     def edit_price(self, pictures: float) -> tuple[float | None, str]:
         """The same for an image that starts from so many pictures; see `limner.core.prices.PricedEditor`."""
-        most = self._bound(pictures)
-        known = "price list" if self.facts.image_price is not None else "upper bound"
-        return (most, known) if most is not None else (None, "no price")
+        return self.prices.edit_price(pictures)
+
+    def bill(self, drawn: ServiceImage, *, drew: bool = True) -> Bill:
+        """What a try adds to the bill; see `limner.painters.image_price.ImagePrice.bill`."""
+        return self.prices.bill(drawn, drew=drew)
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
@@ -236,7 +189,7 @@ class ApiPainter(ABC):
                     await attempt.save({} if drawn.counted else {**left, "counted": True})
                 raise
 
-        bound = self._bound(len(request.images))
+        bound = self.prices.bound_for(len(request.images))
         make = partial(calls.do, call, perform, bound=bound, row=self._row(body, bool(request.images), bound))
         outcome, data = await kept_image(make, calls, self._blobs, self.refetch)
         sent = outcome.payload.get("prompt") or request.prompt
@@ -321,16 +274,6 @@ class ApiPainter(ABC):
             detail = f"what {self.target} sent as an image is no base64: {error}"
             raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw)) from error
 
-    def _bound(self, pictures: float) -> float | None:
-        """The most one image can cost that starts from so many pictures."""
-        if pictures and self.facts.edit_price is not None:
-            return self.facts.edit_price
-        if self.facts.image_price is not None or self.bound is None:
-            return self.bound
-        tokens = round(pictures * self._settings.models.get(self.target, ModelFacts()).image_tokens)
-        more = self._settings.price(self.target, tokens, 0, of_pictures=tokens)
-        return None if more is None and pictures else self.bound + (more or 0.0)
-
     async def _keep(self, drawn: ServiceImage) -> Result:
         paid = self.bill(drawn)
         try:
@@ -347,30 +290,6 @@ class ApiPainter(ABC):
             told = self.bill(replace(drawn, counted=False))
             payload["price"] = self.bound if told.doubt else told.cost
         return Result(payload, paid.cost, paid.doubt)
-
-    def bill(self, drawn: ServiceImage, *, drew: bool = True) -> Bill:
-        """What this try adds to the bill: nothing where an earlier one has counted it.
-
-        Args:
-            drawn: With what the service told of the cost.
-            drew: Whether there is an image: where there is none, the price of one does not count.
-        """
-        return Bill(0.0) if drawn.counted else bill(lambda: self._told_price(drawn, drew), self.bound)
-
-    def _told_price(self, drawn: ServiceImage, drew: bool) -> float | None:
-        told = {name: getattr(drawn, name) for name in TOLD}
-        sent, written, thought, pictures = (told_tokens(told, name) for name in TOLD[:4])
-        cost, upstream = (told_dollars(told, name) for name in TOLD[4:])
-        if cost is not None:
-            return cost + (upstream or 0.0)
-        if drew and drawn.edited and self.facts.edit_price is not None:
-            return self.facts.edit_price * drawn.share
-        if drew and self.facts.image_price is not None:
-            return self.facts.image_price * drawn.share
-        if sent is None or written is None:
-            return None
-        price = self._settings.price(self.target, sent, written + (thought or 0), of_pictures=pictures or 0)
-        return None if price is None else price * drawn.share
 
 
 def wanted_options(options: Mapping[str, Any], known: frozenset[str], spec: str) -> dict[str, Any]:

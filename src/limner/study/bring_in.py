@@ -13,7 +13,7 @@ from ..core.data_files import read_lines
 from ..core.errors import DataError
 from ..store import Store
 from .answers import RANK, Click, is_done, save_clicks
-from .elsewhere import StudyFinder, study_for
+from .elsewhere import RatedExam, study_for
 from .exchange import Row, read_rows, read_thing, shown_order
 from .forms import CHOICE, FIRST, SECOND, SKIP, TIE
 from .label_studio import read_annotations
@@ -71,9 +71,9 @@ def bring_in(store: Store, name: str, file: Path) -> BroughtIn:
         gathered = _of_annotations(study, file)
     else:
         rows = read_rows(file)
-        finder = StudyFinder(store, _exam(rows, file), file)
-        study = study_for(store, name, rows, finder)
-        gathered = _of_rows(study, rows, finder)
+        rated = RatedExam(store, _exam(rows, file), file)
+        study = study_for(store, name, rows, rated)
+        gathered = _of_rows(study, rows, rated)
     return _save(study, gathered, file)
 
 
@@ -84,20 +84,20 @@ def _exam(rows: Sequence[tuple[int, Row]], file: Path) -> str:
     return str(rows[0][1]["exam"])
 
 
-def _of_rows(study: OpenStudy, rows: Sequence[tuple[int, Row]], finder: StudyFinder) -> Gathered:
+def _of_rows(study: OpenStudy, rows: Sequence[tuple[int, Row]], rated: RatedExam) -> Gathered:
     items = {tuple(sorted(item.drawings)): item for item in study.items.values()}
     holding = {drawing: item for item in study.items.values() for drawing in item.drawings}
     gathered = Gathered()
     for line, row in rows:
         if not isinstance(row["rater"], str):
-            raise DataError("a row has no rater", file=finder.file, line=line)
+            raise DataError("a row has no rater", file=rated.file, line=line)
         try:
             if study.design.unit == "pair":
-                one, other = (finder.drawing(row, line, row[side]).id for side in ("first", "second"))
+                one, other = (rated.drawing(row, line, row[side]).id for side in ("first", "second"))
                 item = items.get(tuple(sorted((one, other))))
                 drawing = one
             else:
-                drawing = finder.drawing(row, line, row["painter"], row.get("strategy"), row.get("seed")).id
+                drawing = rated.drawing(row, line, row["painter"], row.get("strategy"), row.get("seed")).id
                 item = holding.get(drawing)
             if item is None:
                 raise ValueError(f"the study {study.name} does not show this")
@@ -113,7 +113,7 @@ def _of_rows(study: OpenStudy, rows: Sequence[tuple[int, Row]], finder: StudyFin
             else:
                 _add(study, item, drawing, row, clicks, how)
         except (ValueError, TypeError) as error:
-            raise DataError(str(error), file=finder.file, line=line, id=str(row["id"])) from error
+            raise DataError(str(error), file=rated.file, line=line, id=str(row["id"])) from error
     return gathered
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import DataError, UsageError
+from ..evidence.find_drawing import BY_SLOT, DrawingFinder
 from ..exams import kind
 from ..store import Store
 from ..store.records import Drawing, kind_of, load_drawings, load_questions
@@ -19,16 +20,14 @@ from .open import OpenStudy, open_study
 from .records import IMPORTED, Study, StudyItem, has_study, load_items, load_study, save_study
 
 
-class StudyFinder:
-    """Finds the drawing a row is about."""
+class RatedExam:
+    """The exam of which people rated drawings elsewhere; finds the drawing a row is about."""
 
     def __init__(self, store: Store, exam: str, file: Path) -> None:
         self.exam, self.kind, self.file = exam, kind(kind_of(store, exam)), file
         self.questions = load_questions(store, exam, self.kind.rubric)
-        self._drawings: dict[str, list[Drawing]] = {}
-        for drawing in load_drawings(store, exam):
-            if drawing.status == "done" and drawing.question_hash in self.questions:
-                self._drawings.setdefault(drawing.question_id, []).append(drawing)
+        there = [one for one in load_drawings(store, exam) if one.question_hash in self.questions]
+        self._finder = DrawingFinder(there, file.parent, BY_SLOT)
 
     def drawing(self, row: Row, line: int, name: Any, strategy: Any = None, seed: Any = None) -> Drawing:
         """The one drawing of the row's question by this painter.
@@ -37,77 +36,59 @@ class StudyFinder:
             DataError: There is none, or several; says what to do.
         """
         id = str(row["id"])
-        there = self._drawings.get(id, [])
-        found = [one for one in there if _is(one, str(name), strategy, seed)]
+        found = self._finder.fitting({"id": id, "painter": str(name), "strategy": strategy, "seed": seed})
         if len(found) == 1:
             return found[0]
         if not found:
-            names = ", ".join(sorted({one.label for one in there})) or "nobody"
-            raise DataError(f"there is no drawing by {name!r}; drawn by: {names}", file=self.file, line=line, id=id)
-        raise DataError(
-            f"{len(found)} drawings by {name!r} fit: say which with strategy and seed",
-            file=self.file,
-            line=line,
-            id=id,
-        )
+            names = ", ".join(sorted({one.label for one in self._finder.of(id)})) or "nobody"
+            why = f"there is no drawing by {name!r}; drawn by: {names}"
+        else:
+            why = f"{len(found)} drawings by {name!r} fit: say which with strategy and seed"
+        raise DataError(why, file=self.file, line=line, id=id)
 
 
-def _is(drawing: Drawing, name: str, strategy: Any, seed: Any) -> bool:
-    painter, mark, number = name.rpartition(" #")
-    if mark and number.isdigit():
-        name, seed = painter, number
-    painter, plus, way = name.partition(" + ")
-    if plus:
-        name, strategy = painter, way
-    return (
-        name in (drawing.painter, drawing.label)
-        and (strategy is None or str(strategy) == drawing.strategy)
-        and (seed is None or str(seed) == str(drawing.seed))
-    )
-
-
-def study_for(store: Store, name: str, rows: Sequence[tuple[int, Row]], finder: StudyFinder) -> OpenStudy:
+def study_for(store: Store, name: str, rows: Sequence[tuple[int, Row]], rated: RatedExam) -> OpenStudy:
     """The study of this name; for people who rated elsewhere one is made, or gets what it does not show yet."""
     if has_study(store, name):
         found = load_study(store, name)
-        if found.exam != finder.exam:
-            raise UsageError(f"the study {name} is of {found.exam}, the file of {finder.exam}")
+        if found.exam != rated.exam:
+            raise UsageError(f"the study {name} is of {found.exam}, the file of {rated.exam}")
         if found.status != IMPORTED:
             return open_study(store, name)
-    design = _design(rows, finder)
+    design = _design(rows, rated)
     items = load_items(store, name) if has_study(store, name) else []
     if items and items[0].kind != design.unit:
         raise UsageError(
             f"the study {name} has items of the kind {items[0].kind}, not {design.unit}; take another name"
         )
     known = {tuple(sorted(item.drawings)) for item in items}
-    for (id, _), ids in _shown(rows, finder, design.unit).items():
+    for (id, _), ids in _shown(rows, rated, design.unit).items():
         if tuple(sorted(ids)) not in known:
             known.add(tuple(sorted(ids)))
             items.append(StudyItem(name, len(items) + 1, design.unit, id, ids, "imported"))
     old = load_study(store, name).body["design"] if has_study(store, name) else None
     body = {"design": _merged(old, design), "design_name": IMPORTED, "notes": []}
-    save_study(store, Study(name, finder.exam, IMPORTED, body), items)
+    save_study(store, Study(name, rated.exam, IMPORTED, body), items)
     return open_study(store, name)
 
 
-def _shown(rows: Sequence[tuple[int, Row]], finder: StudyFinder, unit: str) -> dict[tuple[str, str], list[str]]:
+def _shown(rows: Sequence[tuple[int, Row]], rated: RatedExam, unit: str) -> dict[tuple[str, str], list[str]]:
     """What was shown together: a drawing, a pair, or all drawings of a question that were ranked."""
     found: dict[tuple[str, str], list[str]] = {}
     for line, row in rows:
         id = str(row["id"])
         if unit == "pair":
-            pair = [finder.drawing(row, line, row[side]).id for side in ("first", "second")]
+            pair = [rated.drawing(row, line, row[side]).id for side in ("first", "second")]
             found.setdefault((id, " ".join(sorted(pair))), pair)
             continue
-        drawing = finder.drawing(row, line, row["painter"], row.get("strategy"), row.get("seed")).id
+        drawing = rated.drawing(row, line, row["painter"], row.get("strategy"), row.get("seed")).id
         inside = found.setdefault((id, "" if unit == "rank" else drawing), [])
         if drawing not in inside:
             inside.append(drawing)
     return found
 
 
-def _design(rows: Sequence[tuple[int, Row]], finder: StudyFinder) -> StudyDesign:
+def _design(rows: Sequence[tuple[int, Row]], rated: RatedExam) -> StudyDesign:
     """A design with what the file answers."""
     head = {"title": "Answers that came from elsewhere", "raters": 1, "sample": {"of": "references", "size": 1}}
     if "choice" in rows[0][1]:
@@ -119,7 +100,7 @@ def _design(rows: Sequence[tuple[int, Row]], finder: StudyFinder) -> StudyDesign
         if names - {RANK, SKIP}:
             raise UsageError("ranks stand in a file of their own, without other criteria")
         return StudyDesign.model_validate({**head, "unit": "rank", "form": [{"kind": "rank", "text": "Rank"}]})
-    criteria = {one.id for question in finder.questions.values() for one in finder.kind.protocol.criteria(question)}
+    criteria = {one.id for question in rated.questions.values() for one in rated.kind.protocol.criteria(question)}
     listed = {name.partition("/")[0] for name in names if name not in criteria and name.rpartition("/")[0] in criteria}
     form: list[dict[str, Any]] = []
     for scale in sorted(name for name in names - criteria - {SKIP} if name.partition("/")[0] not in listed):

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from limner.core.errors import UsageError
 from limner.store import Store, schema
+from limner.store.certificates import CERTIFICATE, save_certificate
 from limner.tables.model import MISSING, Table, TableRow
 from limner.tables.paper import TableChoice, build, find
 from limner.tables.render import rendered
@@ -123,7 +124,16 @@ def test_intervals_hold_the_number_and_can_be_left_out(filled: dict[str, Store])
 
 def test_the_caption_names_judge_and_reading(filled: dict[str, Store]) -> None:
     (said,) = [said for said in made(filled, "genexam:table2", reading="paper").caption if said.startswith("This")]
-    assert said.startswith("This store: exam genexam, 64 of its 80 questions scored, judge fake/judge, reading paper")
+    asked = "judge fake/judge (not examined), reading paper"
+    assert said.startswith(f"This store: exam genexam, 64 of its 80 questions scored, {asked}")
+
+
+def test_the_caption_tells_when_the_judge_was_examined(store: Store) -> None:
+    synthetic.fill(store, "genexam", painters=1, questions=2, faults=False)
+    with store.reading() as connection:
+        (setup,) = set(connection.scalars(sa.select(schema.markings.c.setup)))
+    day = save_certificate(store, setup, "genexam", {"kind": CERTIFICATE}).day
+    assert f", judge fake/judge (examined {day}), reading careful" in told(build(find("genexam:table2"), store))
 
 
 def told(table: Table) -> str:
@@ -140,7 +150,8 @@ def test_the_caption_tells_the_questions_scored(filled: dict[str, Store], store:
     assert "; each painter on its own questions;" in each
     synthetic.fill(store, "genexam", painters=1, questions=8, faults=False)
     whole = build(find("genexam:table2"), store)
-    assert told(whole).startswith("This store: exam genexam, 8 questions, judge fake/judge, reading careful; [low")
+    asked = "judge fake/judge (not examined), reading careful"
+    assert told(whole).startswith(f"This store: exam genexam, 8 questions, {asked}; [low")
     store.write(lambda connection: connection.exec_driver_sql("DELETE FROM markings WHERE id > '4'"))
     left = len(_scored_questions(store))
     assert 0 < left < 8

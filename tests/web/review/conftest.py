@@ -11,11 +11,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from limner.build.base import STEPS
+from limner.core.tokens import csrf_of
 from limner.store import Store
 from limner.store.open import open_store
 from limner.web.review import review_app
 from limner.web.security import CSRF
-from limner.web.tokens import csrf_of
 from tests.web.review.desk import TOKENS, prepare, steps
 
 

@@ -14,6 +14,7 @@ pytest.importorskip("starlette", reason="servers come with limner[web]")
 from PIL import Image
 
 from limner.core.errors import UsageError
+from limner.core.tokens import csrf_of, new_token
 from limner.store import Store
 from limner.store.ratings import load_ratings
 from limner.study.new import new_link
@@ -23,7 +24,6 @@ from limner.study.records import load_answers, load_rater, load_raters, load_stu
 from limner.web.limits import WebLimits
 from limner.web.security import CSRF
 from limner.web.study import study_app
-from limner.web.tokens import csrf_of, new_token
 from tests.study.made import answer, fill, make
 from tests.web.study.visiting import agree, crawl, first_link, send, visitor
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from limner.core.tokens import csrf_of
 from limner.store import Store
 from limner.study.new import NewStudy
 from limner.web.limits import WebLimits
 from limner.web.security import CSRF
 from limner.web.study import study_app
-from limner.web.tokens import csrf_of
 
 MANY = WebLimits(requests=100_000, wrong=100_000)
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ...core.data_files import StrictModel
 from .macros import closing
 from .plain import plain
-from .rules import FigureRules
 from .words import spoken, weigh
 
 TAKEN = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
@@ -22,6 +22,20 @@ _FIGURE = re.compile(
 _PICTURE = re.compile(r"\\includegraphics\*?\s*(?:\[[^\]]*\])?\s*\{\s*\"?([^{}\"]+?)\"?\s*\}")
 _CAPTION = re.compile(r"\\(?:caption(?:of\s*\{figure\})?)\*?\s*(?:\[[^\]]*\])?\s*(?=\{)")
 _PATHS = re.compile(r"\\graphicspath\s*\{((?:\s*\{[^{}]*\}\s*)+)\}")
+
+
+class FigureRules(StrictModel):
+    """What a figure's file name, caption and place count for.
+
+    Attributes:
+        in_method: For standing in the method section.
+        panel: For being one of several pictures in a figure.
+    """
+
+    names: dict[str, float]
+    captions: dict[str, float]
+    in_method: float
+    panel: float
 
 
 @dataclass(frozen=True)

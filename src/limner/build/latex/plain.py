@@ -7,8 +7,11 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
+from ...core.asks import Unreadable
 from ...core.latex_text import stripped
 
+TOLD = 12
+"""Terms that are told to the model."""
 _COMMAND = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}|\\[a-zA-Z]+\*?|\\.")
 _ASIDE = re.compile(r"^(.+?)\s*[(\[]([^()\[\]]+)[)\]]\s*$")
 _NUMBERED = re.compile(r"^(?:phase|step|stage|part)\s+(?:\d+|[ivx]+)\s*[:.–—-]\s*", re.IGNORECASE)
@@ -55,6 +58,16 @@ def occurs(term: str, latex: str) -> bool:
 def absent_terms(terms: Iterable[str], latex: str) -> list[str]:
     """Those of the terms that do not occur in the text, each once."""
     return [term for term in dict.fromkeys(terms) if not occurs(term, latex)]
+
+
+def require_terms(terms: Iterable[str], latex: str) -> None:
+    """Refuse a reply whose terms are not the text's own.
+
+    Raises:
+        Unreadable: With the terms that do not occur in it.
+    """
+    if absent := absent_terms(terms, latex):
+        raise Unreadable(f"these terms do not occur in the text: {'; '.join(absent[:TOLD])}")
 
 
 def _parts(term: str) -> list[str]:

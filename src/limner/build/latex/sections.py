@@ -7,14 +7,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from ...core.data_files import StrictModel
 from .macros import closing
-from .rules import MethodRules
 from .words import has, spoken
 
 _HEAD = re.compile(r"\\(chapter|section)\*?\s*(?:\[[^\]]*\])?\s*(?=\{)")
 _STOP = re.compile(
     r"\\appendix(?![a-zA-Z])|\\begin\s*\{(?:thebibliography|appendices)\}|\\bibliography\s*\{|\\printbibliography"
 )
+
+
+class MethodRules(StrictModel):
+    """Which headings make a section the method section.
+
+    Attributes:
+        yes: Words of its heading, with their weights.
+        no: Words that its heading never has.
+        before: Headings that stand before it, where its own tells nothing.
+        after: Headings that stand after it.
+        least_words: A shorter one is not taken.
+    """
+
+    yes: dict[str, float]
+    no: tuple[str, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    least_words: int
 
 
 @dataclass(frozen=True)

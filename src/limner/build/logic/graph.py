@@ -11,9 +11,8 @@ from pydantic import Field, ValidationError, model_validator
 from ...core.asks import Unreadable
 from ...core.data_files import FrozenModel, Words, first_wrong
 from ...core.json_reader import loads
-from ..latex.plain import absent_terms
+from ..latex.plain import require_terms
 
-SHOWN = 12
 NodeType = Literal["model", "data", "process", "decision"]
 
 
@@ -114,8 +113,7 @@ def parse_graph(text: str, method: str) -> LogicGraph:
         graph = LogicGraph.model_validate(_unwrapped(loads(text)))
     except ValidationError as error:
         raise Unreadable(f"the graph does not fit: {first_wrong(error)}") from error
-    if absent := absent_terms(graph.terms(), method):
-        raise Unreadable(f"these terms do not occur in the text: {'; '.join(absent[:SHOWN])}")
+    require_terms(graph.terms(), method)
     return graph
 
 

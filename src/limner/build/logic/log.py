@@ -7,11 +7,9 @@ from pydantic import Field, ValidationError
 from ...core.asks import Unreadable
 from ...core.data_files import FrozenModel, Words, first_wrong
 from ...core.json_reader import loads
-from ..latex.plain import absent_terms, folded
+from ..latex.plain import TOLD, folded, require_terms
 from ..latex.words import has
 from .rules import LogRules
-
-SHOWN = 12
 
 
 class LogStep(FrozenModel):
@@ -54,9 +52,8 @@ def parse_log(text: str, method: str, rules: LogRules) -> ExecutionLog:
     except ValidationError as error:
         raise Unreadable(f"the log does not fit: {first_wrong(error)}") from error
     terms = [term for step in log.steps for term in (step.name, *step.input, *step.output)]
-    if absent := absent_terms(terms, method):
-        raise Unreadable(f"these terms do not occur in the text: {'; '.join(absent[:SHOWN])}")
+    require_terms(terms, method)
     said = folded(" ".join(f"{step.action} {step.next_logic}" for step in log.steps))
     if banned := [words for words in rules.banned if has(folded(words), said)]:
-        raise Unreadable(f"a log has no comparisons, praise or libraries: leave out {', '.join(banned[:SHOWN])}")
+        raise Unreadable(f"a log has no comparisons, praise or libraries: leave out {', '.join(banned[:TOLD])}")
     return log

@@ -15,7 +15,7 @@ class FigureScreenSettings(StrictModel):
     Attributes:
         exam: The kind of exam whose protocol asks.
         variant: How it asks: all questions in one call, or one a call.
-        least: The share of right answers a paper needs; the AIBench paper does not tell its own.
+        least: The share of right answers a paper needs.
     """
 
     exam: str

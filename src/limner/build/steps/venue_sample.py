@@ -15,7 +15,7 @@ class VenueSettings(StrictModel):
     """How many are drawn.
 
     Attributes:
-        papers: In all; 0 takes every one. The AIBench paper took about 3,000.
+        papers: In all; 0 takes every one.
         seed: Another one draws others.
     """
 

@@ -1,4 +1,4 @@
-"""Counting the regions of a drawing, for MMMG's readability: masks of a segmentation model, and lines of text."""
+"""Counting the regions of a drawing: masks of a segmentation model, and lines of text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What regions are, what counts them, and MMMG's way with text: which lines become regions, which masks they cover."""
+"""What regions are, what counts them, and the way with text: which lines become regions, which masks they cover."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from ...core.exam import Question
 from ...core.protocol import Protocol, Row
-from .data import MODALITIES, ROLES, Atoms
+from .data import MODALITIES, REGIMES, ROLES, Atoms
+from .scores import drawn
 
 SCORES = ("if", "re", "sp")
 BINS = 4
@@ -95,3 +97,21 @@ def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float | None
     if len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     return float(np.corrcoef(x, y)[0, 1])
+
+
+def undefined(rows: Sequence[Row]) -> dict[str, int]:
+    """For each modality how many drawings show nothing of it, so that its precision is not defined."""
+    return {m: sum(drawn(row.question.rubric, row.marks, m) == (0, 0) for row in rows) for m in MODALITIES}
+
+
+def remarks(rows: Sequence[Row]) -> list[str]:
+    """Where precision is undefined, and whether both regimes have the same share."""
+    found, empty = [], undefined(rows)
+    if any(empty.values()):
+        told = ", ".join(f"{modality} {count}" for modality, count in empty.items() if count)
+        found.append(f"sp: of {len(rows)} drawings some show nothing ({told}); those parts are left out of the mean")
+    regimes = Counter(row.question.tags.get("regime", "") for row in rows)
+    if rows and len({regimes[regime] for regime in REGIMES}) > 1:
+        told = ", ".join(f"{regimes[regime]} {regime}" for regime in REGIMES)
+        found.append(f"prompts behind these means: {told}; the paper pools both in equal shares")
+    return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
@@ -85,25 +86,22 @@ class Atoms(StrictModel):
 
     def of(self, modality: Modality) -> tuple[Atom, ...]:
         """The atoms of one modality."""
-        found: tuple[Atom, ...] = getattr(self, modality)
-        return found
+        return {"visual": self.visual, "text": self.text, "relation": self.relation}[modality]
 
     @property
     def count(self) -> int:
         """How many semantic atoms there are, the layout not counted."""
-        return sum(len(self.of(modality)) for modality in MODALITIES)
+        return len(self.visual) + len(self.text) + len(self.relation)
 
     @model_validator(mode="after")
     def _is_whole(self) -> Atoms:
         ids = Counter(atom.id for modality in MODALITIES for atom in self.of(modality))
         if twice := [id for id, count in ids.items() if count > 1]:
             raise ValueError(f"more than one atom is called {', '.join(twice[:5])}")
-        for modality in MODALITIES:
-            for role in ROLES:
-                if not any(atom.role == role for atom in self.of(modality)):
-                    raise ValueError(
-                        f"there is no {role} atom among the {modality} atoms; the scores need at least one"
-                    )
+        there = {(modality, atom.role) for modality in MODALITIES for atom in self.of(modality)}
+        for modality, role in product(MODALITIES, ROLES):
+            if (modality, role) not in there:
+                raise ValueError(f"there is no {role} atom among the {modality} atoms; the scores need at least one")
         return self
 
 

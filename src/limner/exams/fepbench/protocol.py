@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant
+from ...core.asks import Ask, Contract, Picture, Reply, Text, Variant
 from ...core.exam import Question
 from ...core.marks import Criterion, Mark
 from ...core.protocol import Evidence, Protocol, Reading, Row, Score
 from . import analysis
 from .data import MODALITIES, REGIMES, Atom, Atoms
-from .replies import LAYOUT, PARTS, UNEXPECTED, VERIFICATION, listed, normal, verified
-from .scores import drawn, score_atoms
+from .replies import LAYOUT, PARTS, UNEXPECTED, VERIFICATION, listed, normal, read_marks, verified
+from .scores import PARTS_OF, TITLES, score_atoms
 
 WORDS = {
     "present": "There is: {name}",
@@ -31,16 +31,6 @@ WORDS = {
     "global_layout": "The whole is laid out so: {global_layout}",
 }
 """What each flag says, in the words of an atom's fields."""
-PARTS_OF = {
-    **{f"if_{m}": f"mean match of {m} atoms that the prompt asks for" for m in MODALITIES},
-    "if_layout": "share of the three layout atoms met",
-    **{f"re_{m}": f"mean match of {m} atoms of the reference alone" for m in MODALITIES},
-    **{f"sp_{m}": f"share of the {m} content drawn that is supported" for m in MODALITIES},
-}
-"""The parts of the three scores."""
-TITLES = {"if": "IF", "re": "RE", "sp": "SP"}
-TITLES |= {name: f"{TITLES[name[:2]]} {name[3:]}" for name in PARTS_OF}
-"""The scores and their parts as the paper writes them: IF, IF visual, …"""
 
 
 class FEPBench(Protocol[Atoms]):
@@ -116,8 +106,8 @@ class FEPBench(Protocol[Atoms]):
 
     def marks(self, question: Question[Atoms], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
         """Both replies, read alike in every reading: the authors have released no reader to copy."""
-        gold = _read("verify", replies, lambda text: verified(question.rubric, text))
-        extra = _read("unexpected", replies, listed)
+        gold = read_marks("verify", replies, lambda text: verified(question.rubric, text))
+        extra = read_marks("unexpected", replies, listed)
         if isinstance(gold, str):
             # Without the gold atoms there is no score at all, not even precision.
             return [Mark.unread(criterion.id, gold) for criterion in self.criteria(question)]
@@ -135,38 +125,14 @@ class FEPBench(Protocol[Atoms]):
             "complexity": analysis.complexity(rows),
             "correlations": analysis.correlations(rows),
             "gaps": analysis.gaps(rows, self),
-            "undefined_sp": self._undefined(rows),
+            "undefined_sp": analysis.undefined(rows),
         }
 
     def remarks(self, rows: Sequence[Row]) -> list[str]:
         """Where precision is undefined, and whether both regimes have the same share."""
-        found, empty = [], self._undefined(rows)
-        if any(empty.values()):
-            told = ", ".join(f"{modality} {count}" for modality, count in empty.items() if count)
-            found.append(
-                f"sp: of {len(rows)} drawings some show nothing ({told}); those parts are left out of the mean"
-            )
-        regimes = Counter(row.question.tags.get("regime", "") for row in rows)
-        if rows and len({regimes[regime] for regime in REGIMES}) > 1:
-            told = ", ".join(f"{regimes[regime]} {regime}" for regime in REGIMES)
-            found.append(f"prompts behind these means: {told}; the paper pools both in equal shares")
-        return found
-
-    def _undefined(self, rows: Sequence[Row]) -> dict[str, int]:
-        return {m: sum(drawn(row.question.rubric, row.marks, m) == (0, 0) for row in rows) for m in MODALITIES}
+        return analysis.remarks(rows)
 
 
 def _lines(atoms: Sequence[Atom]) -> str:
     """Atoms as the judge sees them: one a line, without saying which of them the prompt asks for."""
     return "\n".join(json.dumps(atom.model_dump(exclude={"role"}), ensure_ascii=False) for atom in atoms)
-
-
-def _read(ask: str, replies: Sequence[Reply], parse: Callable[[str], list[Mark]]) -> list[Mark] | str:
-    """The marks in the one reply to an ask, or why there are none."""
-    texts = [reply.text for reply in replies if reply.ask == ask]
-    if len(texts) != 1:
-        return f'{len(texts)} replies to "{ask}" where one is wanted'
-    try:
-        return parse(texts[0])
-    except Unreadable as error:
-        return f"{ask}: {error}"

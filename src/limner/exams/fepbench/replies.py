@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...core.asks import Unreadable, list_schema, object_schema, text_in
+from ...core.asks import Reply, Unreadable, list_schema, object_schema, text_in
 from ...core.json_reader import loads
 from ...core.marks import Mark
 from .data import MODALITIES, Atoms, Modality
@@ -93,6 +93,17 @@ def listed(text: str) -> list[Mark]:
         told = enumerate(found[modality].values(), 1)
         marks += [Mark(f"unexpected/{modality}/{number}", 1, words) for number, words in told]
     return marks
+
+
+def read_marks(ask: str, replies: Sequence[Reply], parse: Callable[[str], list[Mark]]) -> list[Mark] | str:
+    """The marks in the one reply to an ask, or why there are none."""
+    texts = [reply.text for reply in replies if reply.ask == ask]
+    if len(texts) != 1:
+        return f'{len(texts)} replies to "{ask}" where one is wanted'
+    try:
+        return parse(texts[0])
+    except Unreadable as error:
+        return f"{ask}: {error}"
 
 
 def _mapping(value: object, place: str) -> Mapping[str, Any]:

@@ -9,6 +9,16 @@ from .data import MODALITIES, ROLES, Atoms, Modality
 from .replies import LAYOUT, PARTS
 
 BETA = 0.5
+PARTS_OF = {
+    **{f"if_{m}": f"mean match of {m} atoms that the prompt asks for" for m in MODALITIES},
+    "if_layout": "share of the three layout atoms met",
+    **{f"re_{m}": f"mean match of {m} atoms of the reference alone" for m in MODALITIES},
+    **{f"sp_{m}": f"share of the {m} content drawn that is supported" for m in MODALITIES},
+}
+"""The parts of the three scores."""
+TITLES = {"if": "IF", "re": "RE", "sp": "SP"}
+TITLES |= {name: f"{TITLES[name[:2]]} {name[3:]}" for name in PARTS_OF}
+"""The scores and their parts as the paper writes them: IF, IF visual, …"""
 
 
 def match(gate: int | None, first: int | None, second: int | None) -> float | None:

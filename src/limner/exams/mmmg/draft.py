@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ...core.asks import Unreadable
+from ...core.asks import DraftFault, Unreadable, refuse
 from . import exact, graph
 
 RELATIONS = ("Defines", "Entails", "Causes", "Contains", "Requires", "TemporalOrder")
@@ -21,20 +21,8 @@ CHAINED = "TemporalOrder"
 """Of several entities each comes before the next; in the other relations the first stands to each of the others."""
 CHANGE = re.compile(r"change\s*\(\s*(.+?)\s*\)", re.IGNORECASE)
 _RELATIONS = {name.lower(): name for name in RELATIONS}
-SHOWN, MOST = 6, 12
-"""Faults that are told to the model, and parts between commas that a dependency may have."""
-
-
-@dataclass(frozen=True)
-class GraphFault:
-    """One thing that is wrong with a graph: a word that is counted, and what was seen."""
-
-    kind: str
-    detail: str
-
-    def __str__(self) -> str:
-        """Both."""
-        return f"{self.kind}: {self.detail}"
+MOST = 12
+"""Parts between commas that a dependency may have."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +56,7 @@ def read_graph(found: Mapping[str, Any]) -> dict[str, Any]:
     """
     elements, dependencies, definitions = _paper_shape(found) if "Visual Components" in found else _item_shape(found)
     links, faults = check_graph(elements, dependencies, definitions)
-    if faults:
-        more = f"; and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
-        raise Unreadable("; ".join(map(str, faults[:SHOWN])) + more)
+    refuse(faults)
     return {
         "elements": [{"name": name, "why": why} for name, why in elements],
         "dependencies": [{"says": str(link), "why": why} for link, why in links],
@@ -85,27 +71,27 @@ Told = list[tuple[str, str]]
 
 def check_graph(
     elements: Sequence[tuple[str, str]], dependencies: Sequence[tuple[str, str]], definitions: str
-) -> tuple[list[tuple[Link, str]], list[GraphFault]]:
+) -> tuple[list[tuple[Link, str]], list[DraftFault]]:
     """The dependencies that can be read, those of many entities split, and everything that is wrong."""
     names = [name for name, _ in elements]
     faults = list(_elements(names))
     if not definitions:
-        faults.append(GraphFault("empty", "there are no definitions"))
+        faults.append(DraftFault("empty", "there are no definitions"))
     for what, told in (("element", elements), ("dependency", dependencies)):
-        faults += [GraphFault("empty", f"{what} {name!r} has no explanation") for name, why in told if not why]
+        faults += [DraftFault("empty", f"{what} {name!r} has no explanation") for name, why in told if not why]
     links: dict[Link, str] = {}
     for text, why in dependencies:
         try:
             for link in read_dependency(text, names):
                 if link in links:
-                    faults.append(GraphFault("repeated", f"{link} stands there twice"))
+                    faults.append(DraftFault("repeated", f"{link} stands there twice"))
                 links.setdefault(link, why)
         except UnreadDependency as error:
             faults.append(error.fault)
-    faults += [GraphFault("unscored", lost) for link in links if (lost := _misread(link, names))]
+    faults += [DraftFault("unscored", lost) for link in links if (lost := _misread(link, names))]
     joined = {end for link in links for end in link.ends}
     if not any(fault.kind in ("undeclared", "form", "relation", "arity") for fault in faults):
-        faults += [GraphFault("alone", f"{name!r} is in no dependency") for name in names if name not in joined]
+        faults += [DraftFault("alone", f"{name!r} is in no dependency") for name in names if name not in joined]
     return list(links.items()), faults
 
 
@@ -114,7 +100,7 @@ class UnreadDependency(ValueError):
 
     def __init__(self, kind: str, detail: str) -> None:
         super().__init__(detail)
-        self.fault = GraphFault(kind, detail)
+        self.fault = DraftFault(kind, detail)
 
 
 def read_dependency(text: str, names: Sequence[str]) -> list[Link]:
@@ -169,14 +155,14 @@ def _end(text: str, declared: Mapping[str, str]) -> tuple[str, bool] | None:
     return None if name is None else (name, changed is not None)
 
 
-def _elements(names: Sequence[str]) -> Iterator[GraphFault]:
+def _elements(names: Sequence[str]) -> Iterator[DraftFault]:
     if len(names) < 2:
-        yield GraphFault("count", "a graph has two elements or more")
+        yield DraftFault("count", "a graph has two elements or more")
     for name, times in Counter(name.casefold() for name in names).items():
         if not name:
-            yield GraphFault("empty", "an element has no name")
+            yield DraftFault("empty", "an element has no name")
         elif times > 1:
-            yield GraphFault("repeated", f"the element {name!r} stands there {times} times")
+            yield DraftFault("repeated", f"the element {name!r} stands there {times} times")
 
 
 def _misread(link: Link, names: Sequence[str]) -> str | None:

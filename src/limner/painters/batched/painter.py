@@ -6,7 +6,7 @@ import asyncio
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -15,6 +15,7 @@ from ...calls import Attempt, Calls, Request, Result
 from ...core.errors import UsageError
 from ...core.faults import picture_faults
 from ...core.images import encode_png
+from ...core.settings import PainterFacts
 from ...store import Blobs
 from ...store.records import PROMPT_CUT
 from ...workers import JobFailure, Pool, WorkerDeath, WorkerUnfit, hosts
@@ -25,6 +26,8 @@ from .jobs import DrawItem, RawDrawing
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+    from ..diffusers.options import Options
 
 AHEAD = 2
 """How many batches per device are claimed at once: one is drawn while the next is gathered."""
@@ -39,9 +42,8 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
         packages: What must be installed for it.
 
     Args:
-        batch_size: How many drawings are made at once on one device.
-        devices: Where workers run, one on each.
-        timeout_s: Seconds one drawing may take.
+        chosen: The options, checked: those that change a drawing, and how it is made.
+        facts: What the settings say of the model.
         pool: What makes the workers.
     """
 
@@ -52,14 +54,15 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
         name: str,
         spec: str,
         blobs: Blobs,
-        batch_size: int,
-        devices: Sequence[str | None],
-        timeout_s: float,
+        chosen: Options,
+        facts: PainterFacts | None = None,
         pool: Callable[..., Pool] = Pool,
     ) -> None:
         self.name, self.spec, self._blobs = name, spec, blobs
-        workers = len(hosts().devices(spec.partition("/")[0], devices))
-        self._ahead, self._timeout_s, self._make_pool = AHEAD * batch_size * workers, timeout_s, pool
+        self._chosen, self._facts = chosen, facts or PainterFacts()
+        self.options, self.group = chosen.drawing, self._facts.prompt_group or "open"
+        workers = len(hosts().devices(spec.partition("/")[0], chosen.devices))
+        self._ahead, self._timeout_s, self._make_pool = AHEAD * chosen.batch_size * workers, chosen.timeout_s, pool
         self._lock = threading.Lock()
         self._found: W | None = None
         self._pool: Pool | None = None

@@ -36,22 +36,17 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
         facts: PainterFacts | None = None,
         pool: Callable[..., Pool] = Pool,
     ) -> None:
-        facts = facts or PainterFacts()
+        super().__init__(name, spec, blobs, options.parse(given, spec), facts, pool)
         self._place = spec.removeprefix("diffusers/")
-        self._chosen = chosen = options.parse(given, spec)
-        super().__init__(name, spec, blobs, chosen.batch_size, chosen.devices, chosen.timeout_s, pool)
-        self.options = self._chosen.drawing
-        self.group = facts.prompt_group or "open"
         # A folder's weights may be trained on between two runs; the journal answers while they are the same.
         self.changeable = weights.folder_of(self._place) is not None or bool(self._chosen.loras)
-        self.encoder_tokens: int | None = self.options.get("max_sequence_length", facts.encoder_tokens)
-        self._sizes = facts.sizes
+        self.encoder_tokens: int | None = self.options.get("max_sequence_length", self._facts.encoder_tokens)
 
     def _model(self, found: weights.Weights) -> str:
         return f"diffusers/{found.name}"
 
     def _draw_settings(self, request: PaintRequest) -> DrawSettings:
-        width, height = self._chosen.size(request.aspect, self._sizes)
+        width, height = self._chosen.size(request.aspect, self._facts.sizes)
         names = ("steps", "guidance", "true_cfg_scale", "negative_prompt", "max_sequence_length")
         given = {name: self.options[name] for name in names if name in self.options}
         if request.images:

@@ -45,21 +45,17 @@ class WorkerPainter(BatchPainter[tuple[weights.ModelWeights, ...]]):
         facts: PainterFacts | None = None,
         pool: Callable[..., Pool] = Pool,
     ) -> None:
-        facts = facts or PainterFacts()
         self._factory, self._source = find_factory(spec)
         own = {key: value for key, value in given.items() if readers.ALIASES.get(key, key) in (*EXECUTION, *SIZES)}
-        self._chosen = chosen = readers.parse(own, spec)
-        super().__init__(name, spec, blobs, chosen.batch_size, chosen.devices, chosen.timeout_s, pool)
+        super().__init__(name, spec, blobs, readers.parse(own, spec), facts, pool)
         self._passed = {key: value for key, value in given.items() if key not in (*own, *OWN)}
         self._places = _places(given.get("weights", []), spec)
         self.edits = _flag(given.get("edits", False), spec)
-        self.options = {**self._passed, **chosen.drawing} | ({"weights": self._places} if self._places else {})
+        self.options = {**self._passed, **self._chosen.drawing} | ({"weights": self._places} if self._places else {})
         try:
             canonical(self.options)
         except (TypeError, ValueError) as error:
             raise UsageError(f"{spec}: an option cannot be written as JSON: {error}") from error
-        self.group = facts.prompt_group or "open"
-        self._sizes = facts.sizes
 
     def _find(self) -> tuple[weights.ModelWeights, ...]:
         return tuple(weights.find(place) for place in self._places)
@@ -69,7 +65,7 @@ class WorkerPainter(BatchPainter[tuple[weights.ModelWeights, ...]]):
 
     def _draw_settings(self, request: PaintRequest) -> SizeSettings:
         refuse_pictures(self, request, MOST_PICTURES)
-        return SizeSettings(*self._chosen.size(request.aspect, self._sizes))
+        return SizeSettings(*self._chosen.size(request.aspect, self._facts.sizes))
 
     def _body(self, request: PaintRequest, how: Any, found: tuple[weights.ModelWeights, ...]) -> dict[str, Any]:
         body = {"prompt": request.prompt, "seed": request.seed, "source": self._source, "options": self._passed}

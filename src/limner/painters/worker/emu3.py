@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .sampling import SeededNoise, pixels
+from .sampling import SeededNoise, loaded, pixels
 from .server import BatchItem
 
 STEP = 8
@@ -57,10 +57,7 @@ def open_model(
 ) -> Callable[[list[BatchItem]], list[Any]]:
     """What draws a batch; see `limner.painters.worker.server`."""
     transformers: Any = import_module("transformers")
-    (folder,) = weights
-    processor = transformers.AutoProcessor.from_pretrained(folder)
-    model = transformers.Emu3ForConditionalGeneration.from_pretrained(folder, dtype=getattr(torch, dtype))
-    model = model.to(device).eval()
+    processor, model = loaded("Emu3ForConditionalGeneration", weights, dtype, device)
     words, mapping = processor.tokenizer, model.model.vocabulary_mapping
     visual = torch.tensor(mapping.image_tokens, device=device)
     eof, eoi = words.convert_tokens_to_ids([processor.eof_token, processor.image_end_token])

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .sampling import SeededNoise, pixels
+from .sampling import SeededNoise, loaded, pixels
 from .server import BatchItem
 
 
@@ -33,10 +33,7 @@ def open_model(
 ) -> Callable[[list[BatchItem]], list[Any]]:
     """What draws a batch; see `limner.painters.worker.server`."""
     transformers: Any = import_module("transformers")
-    (folder,) = weights
-    processor = transformers.AutoProcessor.from_pretrained(folder)
-    model = transformers.JanusForConditionalGeneration.from_pretrained(folder, dtype=getattr(torch, dtype))
-    model = model.to(device).eval()
+    processor, model = loaded("JanusForConditionalGeneration", weights, dtype, device)
     if not hasattr(model.generation_config, "generation_kwargs"):
         # Not every version of transformers keeps it when a model is saved.
         model.generation_config.generation_kwargs = {"boi_token_id": processor.tokenizer.boi_token_id}

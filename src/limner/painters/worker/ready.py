@@ -86,14 +86,9 @@ class TransformersPainter(BatchPainter[AdaptedModel]):
         facts: PainterFacts | None = None,
         pool: Callable[..., Pool] = Pool,
     ) -> None:
-        facts = facts or PainterFacts()
+        super().__init__(name, spec, blobs, readers.parse(given, spec, READERS), facts, pool)
         self._place = spec.removeprefix("transformers/")
-        self._chosen = chosen = readers.parse(given, spec, READERS)
-        super().__init__(name, spec, blobs, chosen.batch_size, chosen.devices, chosen.timeout_s, pool)
-        self.options = chosen.drawing
-        self.group = facts.prompt_group or "open"
         self.changeable = weights.is_here(self._place)
-        self._sizes = facts.sizes
 
     def _find(self) -> AdaptedModel:
         revision = self.options.get("revision")
@@ -122,7 +117,7 @@ class TransformersPainter(BatchPainter[AdaptedModel]):
         return (
             SizeSettings()
             if sizes is None
-            else SizeSettings(*self._chosen.size(request.aspect, {**sizes, **self._sizes}))
+            else SizeSettings(*self._chosen.size(request.aspect, {**sizes, **self._facts.sizes}))
         )
 
     def _body(self, request: PaintRequest, how: Any, found: AdaptedModel) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Tokens drawn at random by each drawing's own seed: whatever batch and device it is drawn in, they are the same.
+"""A model of transformers, and tokens drawn at random by each drawing's own seed, the same in any batch and device.
 
 A token is the largest of the scores with Gumbel noise added, which is a draw from their softmax; `generate` then only
 has to take the largest. The noise is made on the CPU, for each drawing separately.
@@ -7,11 +7,20 @@ has to take the largest. The noise is made on the CPU, for each drawing separate
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import torch
 
 from ...core.images import BadImage
+
+
+def loaded(sort: str, weights: Sequence[str], dtype: str, device: str) -> tuple[Any, Any]:
+    """The processor and the model, of this class of transformers, whose weights lie in a folder."""
+    transformers: Any = import_module("transformers")
+    (folder,) = weights
+    model = getattr(transformers, sort).from_pretrained(folder, dtype=getattr(torch, dtype))
+    return transformers.AutoProcessor.from_pretrained(folder), model.to(device).eval()
 
 
 class SeededNoise:

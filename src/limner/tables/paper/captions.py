@@ -45,7 +45,7 @@ def caption(
     what = "training part of build" if layout.rows == "training" else "exam"
     said = f"{STORE}: {what} {held.exam.name}, {_scored(layout, held, sections)}"
     if layout.rows == "painters":
-        said += f", judge {', '.join(dict.fromkeys(own.evaluator.name for own in held.rows))}, reading {held.reading}"
+        said += f", judge {', '.join(dict.fromkeys(own.evaluator.told for own in held.rows))}, reading {held.reading}"
         said += _alike(held)
         if intervals:
             said += "; [low, high]: 95% interval over questions"

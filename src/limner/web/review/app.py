@@ -18,12 +18,12 @@ from ...build.reviewers import Reviewer, load_reviewers
 from ...build.reviews import REJECTED, Review
 from ...core.errors import LostImage
 from ...core.images import WEB_FORMATS, BadImage, inspect
+from ...core.tokens import csrf_of, same, token_hash
 from ...store import Store
 from ...svg.allowed import BadSvg
 from ...svg.clean import clean_with_notes
 from ..base import Pages, make_app
 from ..security import check_change
-from ..tokens import csrf_of, same, token_hash
 from .views import ReviewDesk
 
 HERE = Path(__file__).parent

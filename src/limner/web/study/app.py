@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from ...core.errors import LostImage, UsageError
 from ...core.images import BadImage
+from ...core.tokens import csrf_of, same, token_hash
 from ...store import Store, now
 from ...study.answers import Click, save_clicks, stored_click
 from ...study.new import CONSENT
@@ -25,7 +26,6 @@ from ...study.records import CLOSED, IMPORTED, OPEN, StudyRater, set_status, sta
 from ..base import Pages, make_app
 from ..limits import WebLimits
 from ..security import check_change
-from ..tokens import csrf_of, same, token_hash
 from .pictures import ShownPictures
 from .views import place_view, reference_of, take_seat
 from .visitors import agree, find_rater, join

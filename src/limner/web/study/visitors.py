@@ -9,10 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 from starlette.exceptions import HTTPException
 
+from ...core.tokens import new_token, same, token_hash
 from ...store import Store, now
 from ...store.schema import study_raters
 from ...study.records import StudyRater, load_raters
-from ..tokens import new_token, same, token_hash
 
 PANEL = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 """What Prolific adds to a link."""
