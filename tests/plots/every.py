@@ -25,8 +25,8 @@ from tests.tables import synthetic
 from tests.tables.synthetic import PAINTERS, Pretended
 
 LONG = (
-    Pretended("lab/a-diffusion-transformer-fine-tuned-on-textbook-figures-2026-11-large", "folder/long", 0.61, 0.05),
-    Pretended("studio/another-model-whose-name-does-not-fit-a-line?quality=high&size=1536x1024", "folder/o", 0.45, None),
+    Pretended("lab/a-diffusion-transformer-fine-tuned-on-textbook-figures-2026-11-large", "lab/long", 0.61, 0.05),
+    Pretended("studio/another-model-whose-name-does-not-fit-a-line?quality=high&size=1536x1024", "lab/o", 0.45, None),
 )
 CASTS: dict[str, list[Pretended]] = {
     "1": [LONG[0]],
