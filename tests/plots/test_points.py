@@ -87,3 +87,18 @@ def test_names_that_find_no_place_beside_their_points_are_numbered(count: int, n
     whole = {"".join(text.split()) for text in written}
     assert whole >= {"".join(name.split()) for name in some}, "names stay whole"
     assert faults(figure) == []
+
+
+@pytest.mark.parametrize(("prices", "width"), [((0.2,), 3.3), ((0.0004, 0.002, 4.0), 3.3), ((0.0, 0.03, 0.3), 7.0)])
+def test_a_dollar_axis_has_several_ticks_that_do_not_touch(prices: tuple[float, ...], width: float) -> None:
+    from matplotlib.figure import Figure
+
+    with look():
+        figure = Figure(figsize=(width, 2.0), layout="constrained")
+        panel = figure.subplots()
+        panel.plot(prices, [1.0] * len(prices), "o")
+        _set_dollars(panel, list(prices))
+        figure.draw_without_rendering()
+        labels = [label.get_window_extent() for label in panel.get_xticklabels()]
+    assert len(labels) >= 3
+    assert all(one.x1 < other.x0 for one, other in zip(labels, labels[1:], strict=False))
