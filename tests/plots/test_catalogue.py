@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,9 +15,11 @@ from limner.plots import PlotChoice, known, plot
 from limner.plots.catalogue import DRAW_FUNCTIONS
 from limner.plots.style import WIDTHS
 from limner.store import Store
+from tests.docs.blocks import ROOT
 from tests.plots.every import EXAMS, Stores, drawn
 
 pytestmark = pytest.mark.usefixtures("matplotlib")
+DOCS = ROOT / "docs"
 DRAWN = {"1": ("single",), "3": ("single",), "8": ("double",), "25": ("single", "double")}
 """How many painters -> how wide: one column where words have least room, two where names stand beside points."""
 TALL = {"categories", "profile", "levels", "distribution", "drawings"}
@@ -36,6 +39,15 @@ def test_every_plot_is_drawn_here() -> None:
     # The plot of data has no painters; tests/plots/test_data_set.py draws it.
     assert {*EXAMS, "data"} == {name for name, each in known().items() if each.usual or each.own.keys() & set(SHIPPED)}
     assert set(DRAW_FUNCTIONS) == set(WAYS)
+
+
+def test_the_page_on_plots_names_every_kind_and_pictures_have_words() -> None:
+    text = (DOCS / "plots.md").read_text("utf-8")
+    assert [name for name in {*EXAMS, "data"} if f"`{name}`" not in text] == []
+    pages = "\n".join(page.read_text("utf-8") for page in DOCS.rglob("*.md"))
+    shown = {file: words for words, file in re.findall(r"!\[([^\]]*)\]\(\S*images/(plot-[\w-]+\.png)\)", pages)}
+    assert shown.keys() == {path.name for path in (DOCS / "images").glob("plot-*.png")}
+    assert all(len(words) > 15 for words in shown.values())
 
 
 @pytest.mark.slow
@@ -92,8 +104,6 @@ def test_several_exams_stand_below_each_other(stores: Stores, tmp_path: Path) ->
 
 
 def _height(path: Path) -> float:
-    import re
-
     found = re.search(r'height="([\d.]+)pt"', path.read_text("utf-8"))
     assert found
     return float(found[1])
