@@ -95,7 +95,8 @@ def profiles(grid: Grid, width: str) -> Sketch:
 
 def _line(panel: Any, grid: Grid, rows: Sequence[int], colour: str, thick: float, marker: str | None = None) -> None:
     """A line for each of these rows; one artist for all of them, for twenty-five times as many are slow."""
-    xs, ys = [], []
+    xs: list[float] = []
+    ys: list[float] = []
     for row in rows:
         found = [(cell.value, place) for place, cell in enumerate(grid.cells[row]) if cell.value is not None]
         xs += [*(value for value, _ in found), nan]
