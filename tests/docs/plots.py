@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/plots.md from made-up results: ``python -m tests.docs.plots``."""
+"""Makes the pictures of docs/plots.md from made-up results: ``python -m tests.docs plots``."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from limner.evidence.metric_table import metric_setup
 from limner.store import Store
@@ -22,8 +23,9 @@ PEOPLE = ("anna", "ben", "cleo")
 SCALES = ("clarity", "correctness", "accuracy", "faithfulness")
 
 
-def skill(painter: str) -> float:
-    return next(each.skill for each in synthetic.PAINTERS if each.name == painter)
+def skills(painters: int | Sequence[synthetic.Pretended]) -> dict[str, float]:
+    there = synthetic.cast(painters) if isinstance(painters, int) else painters
+    return {each.name: each.skill for each in there}
 
 
 def metric(store: Store, name: str) -> str:
@@ -36,14 +38,15 @@ def done(store: Store, exam: str) -> list[Drawing]:
     return sorted((d for d in load_drawings(store, exam) if d.status == "done"), key=lambda d: d.id)
 
 
-def rated(store: Store, painters: int = 8, questions: int = 48) -> None:
+def rated(store: Store, painters: int | Sequence[synthetic.Pretended] = 8, questions: int = 48) -> None:
     """MMMG with people's four scales, WIScore, looks and FID."""
+    skill = skills(painters)
     synthetic.fill(store, "mmmg", painters=painters, questions=questions, images=False)
     dice, raters = random.Random(1), [person(store, name) for name in PEOPLE]
     wiscore, looks, fid = metric(store, "wiscore:openai/o3"), metric(store, "aesthetic-siglip"), metric(store, "fid")
     rows, there = [], done(store, "mmmg")
     for drawing in there:
-        good = skill(drawing.painter)
+        good = skill[drawing.painter]
         rows += [
             Rating(drawing.id, rater, scale, min(10, max(0, round(10 * good + dice.gauss(0, 1.5)))), STUDY)
             for rater in raters
@@ -53,14 +56,15 @@ def rated(store: Store, painters: int = 8, questions: int = 48) -> None:
         rows.append(Rating(drawing.id, looks, "aesthetic-siglip", 4 + dice.gauss(0, 1)))
     save_ratings(store, rows).result()
     numbers = [
-        PainterMetric("mmmg", painter, fid, 200 - 120 * skill(painter) + dice.gauss(0, 15))
+        PainterMetric("mmmg", painter, fid, 200 - 120 * skill[painter] + dice.gauss(0, 15))
         for painter in sorted({drawing.painter for drawing in there})
     ]
     save_painter_metrics(store, numbers).result()
 
 
-def compared(store: Store, painters: int = 6, questions: int = 24) -> None:
+def compared(store: Store, painters: int | Sequence[synthetic.Pretended] = 6, questions: int = 24) -> None:
     """AIBench with people's choices, a direct score and an arena."""
+    skill = skills(painters)
     judges = ("dashscope/qwen3-vl-235b", "openai/gpt-5.1")
     synthetic.fill(store, "aibench", painters=painters, questions=questions, images=False, judges=judges)
     dice, raters = random.Random(2), [person(store, name) for name in PEOPLE]
@@ -71,7 +75,7 @@ def compared(store: Store, painters: int = 6, questions: int = 24) -> None:
             if one.question_id != other.question_id:
                 continue
             for setup, noise in [*((rater, 0.15) for rater in raters), (arena, 0.6)]:
-                gap = skill(one.painter) - skill(other.painter) + dice.gauss(0, noise)
+                gap = skill[one.painter] - skill[other.painter] + dice.gauss(0, noise)
                 choice = "first" if gap > 0.05 else "second" if gap < -0.05 else "tie"
                 scale, study = ("arena", None) if setup == arena else ("logic", STUDY)
                 shown = dice.choice(["first", "second"])
@@ -79,5 +83,5 @@ def compared(store: Store, painters: int = 6, questions: int = 24) -> None:
                     PairChoice("aibench", one.question_id, one.id, other.id, setup, scale, choice, shown, study)
                 )
     save_comparisons(store, rows).result()
-    numbers = {d.id: min(10, max(0, 6 + 2 * skill(d.painter) + dice.gauss(0, 3))) for d in there}
+    numbers = {d.id: min(10, max(0, 6 + 2 * skill[d.painter] + dice.gauss(0, 3))) for d in there}
     save_ratings(store, [Rating(id, score, "vlm-score", value) for id, value in numbers.items()]).result()

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops, ImageFilter
 
-from limner.core.plot_data import Grid, Point, Points, Quantity, Spread
+from limner.core.plot_data import Bands, Bin, Grid, Histograms, Point, Points, Quantity, Spread
 from limner.plots.maps import scores
-from limner.plots.multiples import profiles
+from limner.plots.multiples import bands, profiles
 from limner.plots.points import points
 from limner.plots.raters import raters
-from limner.plots.rows import dots, kinds
+from limner.plots.rows import dots, histograms, kinds
 from limner.plots.spreads import violins
 from limner.plots.style import Sketch, compose, look
 
@@ -74,6 +74,22 @@ def spread(rows: tuple[str, ...], n: int) -> Spread:
     return Spread(rows, ("score",), (100.0,), (each,), CAPTION.format(n))
 
 
+def counted(rows: tuple[str, ...], n: int) -> Histograms:
+    each = tuple(tuple(value(row, m) for m in range(n)) for row in range(len(rows)))
+    return Histograms(rows, each, (70.0, 160.0), tuple((0.5, 0.0) for _ in rows), CAPTION.format(n), "regions")
+
+
+def banded(rows: tuple[str, ...], n: int) -> Bands:
+    def bins(row: int, place: int) -> tuple[Bin, ...]:
+        middles = [0.2 + value(row + m, place) / 200 for m in range(3)]
+        return tuple(Bin((10 * m, 10 * m + 9), n, at, at - 0.1, at + 0.1) for m, at in enumerate(middles))
+
+    dots = tuple((10 * m, value(m, 1) / 100) for m in range(n))
+    found = tuple(tuple(bins(row, place) for place in range(3)) for row in range(len(rows)))
+    scores = ("if", "re", "sp")
+    return Bands(rows, scores, found, tuple((dots,) * 3 for _ in rows), CAPTION.format(n), "atoms of a question")
+
+
 GOLDENS: dict[str, Callable[[], Sketch]] = {
     "dots-long": lambda: dots(grid(LONG, 4, 40), "double"),
     "dots-few": lambda: dots(grid(("a", "b"), 3, 3), "single"),
@@ -91,6 +107,12 @@ GOLDENS: dict[str, Callable[[], Sketch]] = {
     "violins-few": lambda: violins(spread(("a", "b"), 3), "single"),
     "violins-25": lambda: violins(spread(MANY, 40), "double"),
     "raters-long": lambda: raters(grid(LONG, 2, 40), "double"),
+    "raters-few": lambda: raters(grid(("a", "b"), 2, 3), "single"),
+    "histograms-long": lambda: histograms(counted(LONG, 20), "double"),
+    "histograms-few": lambda: histograms(counted(("a", "b"), 3), "single"),
+    "bands-long": lambda: bands(banded(LONG, 20), "double"),
+    "bands-few": lambda: bands(banded(("a",), 3), "single"),
+    "kinds-long": lambda: kinds(grid(LONG, 3, 40).scaled(0.01), "double"),
     "kinds-25": lambda: kinds(grid(MANY, 3, 40).scaled(0.01), "double"),
 }
 """Name -> what draws it: one for each way of drawing painters, and each of what the first line of this file says."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
 from limner.core.plot_data import Point, Points, Quantity, front
-from limner.plots.points import choose, cost, points
+from limner.plots.points import _set_dollars, choose, cost, points
 from limner.plots.source import PlotChoice, StoreSource, load
 from limner.plots.style import compose, look
 from limner.store import Store
@@ -78,7 +79,7 @@ def test_names_that_find_no_place_beside_their_points_are_numbered(count: int, n
     # All but the first stand in one corner.
     where = [0.0, *(100 + 0.1 * n for n in range(1, count))]
     found = tuple(Point(name, Quantity(at), Quantity(at)) for name, at in zip(some, where, strict=True))
-    frame = Points(found, "one", "other", "made up")
+    frame = Points(found, "one", "other", "made up, n = 3")
     with look():
         sketch = points(frame, "double")
     figure = compose([sketch], "double")
@@ -87,3 +88,18 @@ def test_names_that_find_no_place_beside_their_points_are_numbered(count: int, n
     whole = {"".join(text.split()) for text in written}
     assert whole >= {"".join(name.split()) for name in some}, "names stay whole"
     assert faults(figure) == []
+
+
+@pytest.mark.parametrize(("prices", "width"), [((0.2,), 3.3), ((0.0004, 0.002, 4.0), 3.3), ((0.0, 0.03, 0.3), 7.0)])
+def test_a_dollar_axis_has_several_ticks_that_do_not_touch(prices: tuple[float, ...], width: float) -> None:
+    from matplotlib.figure import Figure
+
+    with look():
+        figure = Figure(figsize=(width, 2.0), layout="constrained")
+        panel = figure.subplots()
+        panel.plot(prices, [1.0] * len(prices), "o")
+        _set_dollars(panel, list(prices))
+        figure.draw_without_rendering()
+        labels = [label.get_window_extent() for label in panel.get_xticklabels()]
+    assert len(labels) >= 3
+    assert all(one.x1 < other.x0 for one, other in pairwise(labels))

@@ -85,6 +85,26 @@ def test_lines_are_no_longer_than_the_column() -> None:
     assert all(wide(line, SMALL) <= 3.2 for line in lines)
 
 
+def test_a_word_longer_than_a_line_is_broken_not_cut() -> None:
+    name = "studio/another-model-whose-name-does-not-fit-a-line?quality=high&size=1536x1024"
+    text = f"{name} cuts the common questions; --without '{name}' compares the others"
+    lines = wrapped(text, 2.0).split("\n")
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert all(wide(line, SMALL) <= 2.0 for line in lines)
+
+
+def test_a_long_label_is_broken_and_has_room() -> None:
+    from dataclasses import replace
+
+    from tests.plots.seen import faults
+
+    label = "what all panels have on their horizontal axis, in many words; line: mean, band: middle half"
+    short, long = sketch(), replace(sketch(), label=label)
+    one, other = compose([short], "single"), compose([long], "single")
+    assert other.get_size_inches()[1] > one.get_size_inches()[1]
+    assert not [fault for fault in faults(other) if "cut off" in fault or "lies over" in fault]
+
+
 def test_a_formula_in_a_name_is_no_formula() -> None:
     figure = compose([sketch(("$x^2$ and $", "b"))], "single")
     figure.draw_without_rendering()

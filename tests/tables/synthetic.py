@@ -144,7 +144,7 @@ def fill(
     store: Store,
     kind: str,
     *,
-    painters: int = 9,
+    painters: int | Sequence[Pretended] = 9,
     questions: int | None = None,
     judges: Sequence[str | Mapping[str, Any]] = ("fake/judge",),
     repeats: int = 1,
@@ -157,7 +157,7 @@ def fill(
     """Put results of the exam `kind` into the store, under the exam's own name.
 
     Args:
-        painters: How many; see `PAINTERS`.
+        painters: How many of `cast`, or these.
         questions: How many to make; the bundled sample's by default.
         judges: Their names, or setups that say more; every one marks every drawing. The judge ``ocr`` abstains on what
             words cannot decide.
@@ -170,7 +170,8 @@ def fill(
     """
     filler = _Filler(store, kind, exam(kind, questions), seed, images, faults)
     others = [Pretended(name, name, 0.97, 0.0) for name in controls]
-    filler.fill([*cast(painters), *others], judges, repeats, strategies)
+    first = cast(painters) if isinstance(painters, int) else painters
+    filler.fill([*first, *others], judges, repeats, strategies)
 
 
 class _Filler:

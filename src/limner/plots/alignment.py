@@ -107,6 +107,8 @@ def alignment(frame: AlignmentPanels, width: str) -> Sketch:
             panel.set_ylabel(frame.panels[place].label, color=INK)
             panel.grid(color=GREY, alpha=0.2, lw=0.4)
             panel.margins(0.12)
+            # As many ticks whatever the size: numbers that grow longer once all has its place run into the label.
+            panel.locator_params(nbins=5)
         shown = [(drawn[name], short) for name, short in zip(names, legend, strict=True) if name in drawn]
         figure.legend([dot for dot, _ in shown], [short for _, short in shown], loc="outside upper left", ncols=columns)
 

@@ -22,6 +22,7 @@ from .style import (
     SPACING,
     WIDTHS,
     Sketch,
+    broken,
     fit,
     lines_of,
     whole,
@@ -39,6 +40,8 @@ LEAST = 0.032
 """Inches between a number and its cell's edges, both together."""
 BARE = 0.135
 """Inches of a cell without a number."""
+LINES = 3
+"""Lines of a column's name that is not turned."""
 TALLEST = 1.3
 """Inches that a column's name, written upwards, may take."""
 
@@ -73,9 +76,9 @@ def _map(grid: Grid, width: str, ends: tuple[float, float], colours: str, text: 
     number = max((wide(each, SMALL) for each in told), default=0.0)
     rows = named_rows(grid.rows, _for_names(len(grid.columns), number, width), ROW)
     left = max(wide(line, SMALL) for name in rows.names for line in name.split("\n"))
-    columns = [fit(column, TALLEST, SMALL) + _count(grid, place) for place, column in enumerate(grid.columns)]
     # A map of few columns is no wider than it need be.
-    room = min((WIDTHS[width] - left - 0.15) / len(columns), 0.7)
+    room = min((WIDTHS[width] - left - 0.15) / len(grid.columns), 0.7)
+    columns = _column_names(grid.columns, [_count(grid, place) for place in range(len(grid.columns))], room)
     turn, above = _turn(columns, room)
     fits = number < room - 0.03
     label = wrapped(grid.label, WIDTHS[width] - left - 0.1, NORMAL)
@@ -120,6 +123,18 @@ def _plain(bar: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
     bar.ax.xaxis.set_major_locator(MaxNLocator(5))
+
+
+def _column_names(names: Sequence[str], counts: Sequence[str], room: float) -> list[str]:
+    """Whole names: in a few lines between words where these fit, else to be turned; cut only where nothing fits."""
+    told = [name + count for name, count in zip(names, counts, strict=True)]
+    flat = [wrapped(each, room - 0.07) for each in told]
+    if lines_of(flat) <= LINES and all(wide(word, SMALL) < room - 0.07 for each in told for word in each.split()):
+        return flat
+    upward = [broken(each, TALLEST) for each in told]
+    if lines_of(upward) * LINE < room:
+        return upward
+    return [fit(name, TALLEST, SMALL) + count for name, count in zip(names, counts, strict=True)]
 
 
 def _turn(columns: Sequence[str], room: float) -> tuple[int, float]:
@@ -171,8 +186,10 @@ def judges(exam: str, choice: PlotChoice) -> tuple[Grid, Grid]:
     caption = (
         f"{found.exam} · {len(names)} judges · reading {found.reading} · {drawings} drawings marked by each"
         f" · order of painters by {found.score.name}"
-        f" · coverage: {_ends(cell.n for cell in order.values())} painters in common"
+        f" · coverage: painters in common, n = {_ends(cell.n for cell in order.values())}"
     )
+    if any(cell.value is None for cell in (*kappa.values(), *order.values())):
+        caption += " · –: too few for a coefficient"
     return (
         _matrix(names, kappa, "single marks: Cohen's kappa", caption),
         _matrix(names, order, "order of painters: Spearman's coefficient", caption),
@@ -220,8 +237,8 @@ def matrices(grids: tuple[Grid, Grid], width: str) -> Sketch:
 def _with_ends(cell: Quantity, room: float, tall: float) -> str:
     if cell.value is None:
         return "–"
-    number = f"{cell.value:.2f}"
+    number = f"{cell.value:.2f}".replace("-", "−")
     if cell.low is None or cell.high is None:
         return number
-    ends = f"{cell.low:.2f} to {cell.high:.2f}"
+    ends = f"{cell.low:.2f} to {cell.high:.2f}".replace("-", "−")
     return f"{number}\n{ends}" if wide(ends, SMALL) < room - 0.05 and tall > 0.25 else number

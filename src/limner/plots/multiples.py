@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 from ..core.plot_data import Bands, Grid
@@ -11,6 +12,7 @@ from .style import (
     GREY,
     LINE,
     MARKERS,
+    NORMAL,
     PAGE,
     PALE,
     PALETTE,
@@ -18,11 +20,11 @@ from .style import (
     SPACING,
     WIDTHS,
     Sketch,
-    caption_height,
     fit,
     lines_of,
     whole,
     wide,
+    words_height,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 ACROSS = {"single": 3, "double": 6}
 MANY = 18
 """With more panels than this they stand closer."""
+NAMES = {"single": 1.0, "double": 2.3}
+"""Inches that the name of a column may take."""
 PAD = 3.0
 """Points between a panel and its title; half of it where there are many."""
 
@@ -60,7 +64,7 @@ def panels(
 
 def profiles(grid: Grid, width: str) -> Sketch:
     """One panel per painter: its line over the columns, with intervals; the others' lines grey behind it."""
-    columns = [fit(column, 1.0, SMALL) for column in grid.columns]
+    columns = [fit(column, NAMES[width], SMALL) for column in grid.columns]
     # Where the columns rest on unlike questions, each says on how many; else each panel does.
     told = [grid.counted(place) for place in range(len(columns))]
     apart = len(set(told)) > 1
@@ -73,15 +77,13 @@ def profiles(grid: Grid, width: str) -> Sketch:
     least = max(0.5, LINE * len(columns))
 
     def one(panel: Any, n: int) -> None:
-        for m in range(len(grid.rows)):
-            if m != n:
-                _line(panel, grid, m, PALE, 0.5)
+        _line(panel, grid, [m for m in range(len(grid.rows)) if m != n], PALE, 0.5)
         colour = GREY if grid.rows[n] in grid.controls else PALETTE[0]
         for place, cell in enumerate(grid.cells[n]):
             if cell.ends is not None:
                 shade = colour if cell.value is not None else GREY
                 panel.plot(cell.ends, [place, place], color=shade, lw=2.0, alpha=0.4, solid_capstyle="butt")
-        _line(panel, grid, n, colour, 1.1, "o")
+        _line(panel, grid, [n], colour, 1.1, "o")
         panel.set_yticks(range(len(columns)), columns)
         panel.set_ylim(len(columns) - 0.6, -0.4)
         panel.set_xlim(-0.03, 1.03)
@@ -91,9 +93,14 @@ def profiles(grid: Grid, width: str) -> Sketch:
     return _multiples(grid.rows, width, left, (least, tall), one, grid.label, grid.caption, counts)
 
 
-def _line(panel: Any, grid: Grid, row: int, colour: str, thick: float, marker: str | None = None) -> None:
-    found = [(cell.value, place) for place, cell in enumerate(grid.cells[row]) if cell.value is not None]
-    xs, ys = [value for value, _ in found], [place for _, place in found]
+def _line(panel: Any, grid: Grid, rows: Sequence[int], colour: str, thick: float, marker: str | None = None) -> None:
+    """A line for each of these rows; one artist for all of them, for twenty-five times as many are slow."""
+    xs: list[float] = []
+    ys: list[float] = []
+    for row in rows:
+        found = [(cell.value, place) for place, cell in enumerate(grid.cells[row]) if cell.value is not None]
+        xs += [*(value for value, _ in found), nan]
+        ys += [*(float(place) for _, place in found), nan]
     panel.plot(xs, ys, color=colour, lw=thick, marker=marker, ms=2.4, zorder=3 if marker else 1)
 
 
@@ -107,6 +114,7 @@ def _multiples(
     caption: str,
     counts: Sequence[int],
     legend: Callable[[FigureBase], None] | None = None,
+    side: str = "",
 ) -> Sketch:
     """Panels as high as `tall` ends, and lower, down to where it begins, where else a page would not hold them."""
     down, across = rectangle(len(rows), ACROSS[width])
@@ -124,9 +132,11 @@ def _multiples(
             one(panel, n)
         if legend:
             legend(figure)
+        if side:
+            figure.supylabel(side, fontsize=NORMAL)
 
     sketch = Sketch(around, paint, caption, label)
-    free = (PAGE - around - caption_height(sketch.said, width)) / down - 0.001
+    free = (PAGE - around - words_height(sketch, width)) / down - 0.001
     return replace(sketch, height=around + down * min(tall[1], max(tall[0], free)))
 
 
@@ -166,4 +176,4 @@ def bands(frame: Bands, width: str) -> Sketch:
     # Many panels are lower, so that a page holds them and a long caption.
     tall = 0.75 if len(frame.rows) <= MANY else 0.65
     counts = [max(len(dots) for dots in each) for each in frame.drawings]
-    return _multiples(frame.rows, width, 0.2, (0.45, tall), one, label, frame.caption, counts, legend)
+    return _multiples(frame.rows, width, 0.36, (0.45, tall), one, label, frame.caption, counts, legend, "score (of 1)")

@@ -53,6 +53,12 @@ LEADER = 8.0
 LOWER = SMALL * SPACING / 2
 """By so much, in points, a further line makes a name higher above and below its middle."""
 POINT = 3.2
+CLOSE = 4
+"""The dearest painter costs less than so many times the cheapest: few ticks would lie between them."""
+STEPS = ((1, 2, 5), (1, 3), (1,))
+"""Ticks of a logarithmic axis in each power of ten; the first that fit."""
+BESIDE = 0.6
+"""Inches of a plane that its vertical axis takes."""
 
 
 def cost(source: StoreSource) -> Points:
@@ -110,7 +116,8 @@ def points(frame: Points, width: str) -> Sketch:
 
         return finish
 
-    scales = "dollars on a log scale, with 0 apart; scores linear" if frame.money else "axes linear"
+    apart = ", with 0 apart" if any(point.x.value == 0 for point in frame.points) else ""
+    scales = f"dollars on a log scale{apart}; scores linear" if frame.money else "axes linear"
     return Sketch(height, paint, frame.caption, scales=scales)
 
 
@@ -162,7 +169,7 @@ def _plane(figure: FigureBase, panel: Any, frame: Points) -> None:
         on = {point.name: point for point in frame.points}
         line = [(on[name].x.value, on[name].y.value) for name in frame.front]
         panel.plot([x for x, _ in line], [y for _, y in line], color=PALETTE[1], lw=1.0, ls="--", zorder=2,
-                   drawstyle="steps-post" if frame.money else "steps-pre",
+                   drawstyle="steps-post" if frame.money else "steps-pre", marker="s", ms=3.5,
                    label="front: no other painter is better in both")  # fmt: skip
         figure.legend(loc="outside upper left")
     for point in frame.points:
@@ -186,14 +193,26 @@ def _plane(figure: FigureBase, panel: Any, frame: Points) -> None:
 def _set_dollars(panel: Any, prices: list[float]) -> None:
     """A logarithmic axis with a place for nothing at its left."""
     paid = [price for price in prices if price > 0]
-    least, most = min(paid), max(paid)
-    panel.set_xscale("symlog", linthresh=least * 0.7, linscale=0.4)
-    steps = [step * 10.0**power for power in range(-6, 4) for step in (1, 2, 5)]
-    ticks = [step for step in steps if least * 0.7 <= step <= most * 1.5]
+    # Prices that lie close together still get several ticks.
+    near = max(paid) < CLOSE * min(paid)
+    least, most = (min(paid) / 2.2, max(paid) * 2.6) if near else (min(paid) * 0.75, max(paid) * 1.7)
+    panel.set_xscale("symlog", linthresh=least, linscale=0.4)
+    room = panel.figure.bbox.width / panel.get_figure(root=True).dpi - BESIDE
+    every = [_dollar_ticks(least, most, steps) for steps in STEPS]
+    ticks = next((each for each in every if _told_wide(each) < room), every[-1])
     free = 0.0 in prices
     panel.set_xticks([0.0, *ticks] if free else ticks, [*(["0"] if free else []), *(f"{tick:g}" for tick in ticks)])
     panel.minorticks_off()
-    panel.set_xlim(-least * 0.25 if free else least * 0.75, most * 1.7)
+    panel.set_xlim(-least * 0.25 if free else least, most)
+
+
+def _dollar_ticks(least: float, most: float, steps: Sequence[int]) -> list[float]:
+    return [tick for power in range(-6, 4) for step in steps if least <= (tick := step * 10.0**power) <= most]
+
+
+def _told_wide(ticks: Sequence[float]) -> float:
+    """Inches that ticks' numbers take beside each other, were they evenly spaced."""
+    return 1.8 * sum(wide(f"{tick:g}", SMALL) for tick in ticks)
 
 
 def choose(

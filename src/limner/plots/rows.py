@@ -158,7 +158,7 @@ def kinds(grid: Grid, width: str) -> Sketch:
             panel.plot(xs, ys, marker, color=colour, ms=3.4, mec="white", mew=0.3, label=column, clip_on=False)
         rows.set(panel)
         end = (1.0 if most > 0.5 else most * 1.1) or 1.0
-        panel.set_xlim(-0.02 * end, end)
+        panel.set_xlim(-0.02 * end, 1.03 * end)
         panel.set_xlabel(grid.label)
         panel.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}" if most > 0.1 else f"{value:.1%}")
         panel.locator_params(axis="x", nbins=5)

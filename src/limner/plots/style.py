@@ -20,6 +20,8 @@ WIDTHS = {"single": 3.3, "double": 7.0}
 """Inches: one column of a paper, or both."""
 PAGE = 9.6
 """The most inches a plot may be high: what a page holds."""
+MARGIN = 0.12
+"""Inches that words over the whole width leave free, both sides together."""
 SMALL, NORMAL, TITLE = 6.5, 7.0, 7.5
 """Points; nothing is smaller than the first."""
 FONT = "DejaVu Sans"
@@ -183,7 +185,7 @@ def lines_of(names: Sequence[str]) -> int:
 
 
 def wrapped(text: str, inches: float, size: float = SMALL) -> str:
-    """The text broken between words into lines of so many inches."""
+    """The text broken between words into lines of so many inches; a word longer than a line is broken too."""
     lines = [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}".strip()
@@ -191,12 +193,17 @@ def wrapped(text: str, inches: float, size: float = SMALL) -> str:
             lines.append(word)
         else:
             lines[-1] = longer
-    return "\n".join(fit(line, inches, size) for line in lines)
+    return "\n".join(line if wide(line, size) <= inches else broken(line, inches, size) for line in lines)
 
 
-def caption_height(said: str, width: str) -> float:
-    """Inches that a sketch's caption takes."""
-    return (wrapped(said, WIDTHS[width] - 0.12).count("\n") + 1) * SMALL * 1.25 / 72 + 0.05
+def words_height(sketch: Sketch, width: str) -> float:
+    """Inches that a sketch's caption takes, with all lines but the first of the label above it."""
+    caption = (lines_of([wrapped(sketch.said, WIDTHS[width] - MARGIN)])) * SMALL * 1.25 / 72 + 0.05
+    return caption + (lines_of([_label(sketch, width)]) - 1) * NORMAL * 1.2 / 72
+
+
+def _label(sketch: Sketch, width: str) -> str:
+    return wrapped(sketch.label or "", WIDTHS[width] - MARGIN, NORMAL)
 
 
 def checked_format(path: Path) -> str:
@@ -236,12 +243,13 @@ def compose(sketches: Sequence[Sketch], width: str) -> Any:
     with look():
         from matplotlib.figure import Figure
 
-        captions = [wrapped(sketch.said, inches - 0.12) for sketch in sketches]
-        heights = [sketch.height + caption_height(sketch.said, width) for sketch in sketches]
+        captions = [wrapped(sketch.said, inches - MARGIN) for sketch in sketches]
+        heights = [sketch.height + words_height(sketch, width) for sketch in sketches]
         if sum(heights) > PAGE:
+            wider = "--width double, " if width == "single" else ""
             raise UsageError(
                 f"the plot would be {sum(heights):.1f} inches high, more than a page ({PAGE}): "
-                "take --width double, one --score, fewer painters with --painter, fewer exams, or the plot heatmap"
+                f"take {wider}one --score, fewer painters with --painter, fewer exams, or the plot heatmap"
             )
         figure = Figure(figsize=(inches, sum(heights)), layout="constrained")
         parts = list(figure.subfigures(len(sketches), 1, height_ratios=heights, squeeze=False)[:, 0])
@@ -250,9 +258,9 @@ def compose(sketches: Sequence[Sketch], width: str) -> Any:
             inner = part
             if sketch.label is not None:
                 inner = part.subfigures()
-                inner.supxlabel(sketch.label, fontsize=NORMAL)
+                inner.supxlabel(_label(sketch, width), fontsize=NORMAL)
             last.append(sketch.paint(inner))
-            part.supxlabel(caption, x=0.06 / inches, ha="left", fontsize=SMALL, color=GREY, linespacing=1.15)
+            part.supxlabel(caption, x=MARGIN / 2 / inches, ha="left", fontsize=SMALL, color=GREY, linespacing=1.15)
         figure.draw_without_rendering()
         # Everything has its place; what is added now must not move it.
         figure.set_layout_engine("none")

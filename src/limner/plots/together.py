@@ -10,6 +10,8 @@ from .style import GREY, INK, PALE, PALETTE, SMALL, Sketch, wide
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
+DRAWING = PALETTE[0]
+
 
 def dispersion(frame: Dispersion, width: str) -> Sketch:
     """A bar for each score's deviation, a line for closed less open; the paper's own in grey beside them."""
@@ -64,7 +66,7 @@ def pairs(frame: ScorePairs, width: str) -> Sketch:
         from matplotlib.lines import Line2D
 
         marks = [
-            Line2D([], [], color=PALETTE[5], marker=".", lw=0, ms=4, label="a drawing"),
+            Line2D([], [], color=DRAWING, marker=".", lw=0, ms=4.5, mew=0, label="a drawing"),
             Line2D([], [], color="none", marker="o", mec=INK, mew=0.8, lw=0, ms=4, label="a painter's mean"),
         ]
         figure.legend(handles=marks, loc="outside upper left", ncols=2)
@@ -75,8 +77,10 @@ def pairs(frame: ScorePairs, width: str) -> Sketch:
 def _cloud(panel: Any, pair: ScorePair, top: float) -> None:
     xs, ys = [x for x, _ in pair.drawings], [y for _, y in pair.drawings]
     # Thousands of dots would make a file of many megabytes; they are drawn as a picture in it.
-    faint = 0.5 if len(xs) < 500 else 0.2
-    panel.plot(xs, ys, ".", color=PALETTE[5], ms=3, mew=0, alpha=faint, rasterized=len(xs) > 2000)
+    few = len(xs) < 500
+    panel.plot(
+        xs, ys, ".", color=DRAWING, ms=4.5 if few else 3, mew=0, alpha=0.6 if few else 0.2, rasterized=len(xs) > 2000
+    )
     panel.plot(
         [x for _, x, _ in pair.means], [y for _, _, y in pair.means], "o", mfc="none", mec=INK, mew=0.8, ms=4, zorder=3
     )

@@ -60,7 +60,7 @@ def if_re(source: Source) -> Points:
         raise UsageError(f"{source.exam}: this judge decides neither if nor re; mark with a model, not with ocr")
     caption = source.caption + left_out(len(source.names) - len(found), "the judge abstained")
     return Points(tuple(found), "instruction faithfulness, IF (of 1)",
-                  "reasoning enrichment, RE (of 1)", caption, "semantic precision, SP")  # fmt: skip
+                  "reasoning enrichment, RE (of 1)", caption, "semantic precision, SP (of 1)")  # fmt: skip
 
 
 def panels(source: Source) -> Grid:
