@@ -179,7 +179,7 @@ def test_a_service_that_hangs_is_given_up_in_time(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, side: str
 ) -> None:
     """One attempt has a time limit of its own, and all of them together have one."""
-    settle(here, judge, painting, timeout_s=0.4, call_timeout_s=0.75)
+    settle(here, judge, painting, timeout_s=3, call_timeout_s=5.6)
     service, words = (judge, marking(exam)) if side == "judge" else (painting, drawing(exam))
     service.configure(faults={"hang": 1.0})
     body = limner(*words, "--json", code=3).json()

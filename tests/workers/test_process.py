@@ -131,7 +131,7 @@ threading.Event().wait()
     began = time.monotonic()
     with pytest.raises(WorkerDeath):
         asked(lying(escaped), 1.0)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 120
     os.kill(int((tmp_path / "pid").read_text()), 9)
 
 
