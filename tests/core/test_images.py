@@ -322,6 +322,7 @@ def broken() -> list[bytes]:
     return found
 
 
+@pytest.mark.slow
 def test_whatever_is_broken_is_a_bad_image_and_nothing_else() -> None:
     refused = 0
     with warnings.catch_warnings(action="ignore"):

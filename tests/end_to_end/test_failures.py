@@ -84,6 +84,7 @@ def test_replies_that_are_all_malformed_score_nothing(
     check_scores(exam, judge)
 
 
+@pytest.mark.slow
 def test_images_that_are_all_broken_are_never_marked(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
@@ -152,6 +153,7 @@ def test_refusals_of_the_judge_are_kept_as_such(
     check_scores(exam, judge)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["moderation_blocked", "refusal_in_200"])
 def test_refusals_of_the_painter_are_kept_as_such(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, fault: str
@@ -192,6 +194,7 @@ def test_a_service_that_hangs_is_given_up_in_time(
     assert limner(*words, "--json").json()["failed"] == 0
 
 
+@pytest.mark.slow
 def test_nobody_at_the_other_end(here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages) -> None:
     write_toml(here, {"providers.judging": {"base_url": "http://127.0.0.1:9/v1"}})
     said = limner(*marking(exam), code=3)

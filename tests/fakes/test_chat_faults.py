@@ -95,6 +95,7 @@ def test_malformed_content_cannot_be_read(server: ChatServer, kind: str) -> None
         assert json.loads(choice.message.content)["global_evaluation"]
 
 
+@pytest.mark.slow
 def test_faults_depend_on_the_request_not_on_its_order(server: ChatServer) -> None:
     plan = {"seed": 3, "faults": {"http_500": 0.2, "prose": 0.2}, "latency_s": [0.0, 0.01]}
     requests = [body(f"{i}: {PROMPT}") for i in range(60)]

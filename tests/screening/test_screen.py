@@ -121,6 +121,7 @@ def test_how_it_is_written_makes_no_difference(way: str) -> None:
     assert missed == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", SPLIT)
 def test_split_over_lines_and_columns(way: str) -> None:
     """A few greetings must stand on one line: boxes that say Attention and Judge are common in figures."""
@@ -134,6 +135,7 @@ def test_words_without_blanks() -> None:
     assert len(missed) <= 0.3 * len(SPACED), missed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("slips", "least"), [(1, 0.9), (2, 0.7)])
 def test_wrong_letters(slips: int, least: float) -> None:
     """One or two letters that OCR misread, anywhere in the text."""
@@ -204,6 +206,7 @@ def collected(name: str) -> Iterator[tuple[str, str]]:
             yield language, text
 
 
+@pytest.mark.slow
 def test_texts_that_shaped_the_rules() -> None:
     assert [text for _, text in collected("widened") if not found(text)] == []
 

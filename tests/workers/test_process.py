@@ -103,6 +103,7 @@ send(struct.pack(">4sIQ", b"LMN1", 1000, 0)); drip()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -135,6 +136,7 @@ threading.Event().wait()
     os.kill(int((tmp_path / "pid").read_text()), 9)
 
 
+@pytest.mark.slow
 def test_it_does_not_listen(lying: Any) -> None:
     """More than a pipe holds is sent to one that does not read."""
     with pytest.raises(WorkerDeath, match="no result within"):
