@@ -145,10 +145,7 @@ def test_a_value_the_service_does_not_take_is_a_bad_request(images: ImageServer,
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [
-        pytest.param(*fault, marks=[pytest.mark.slow] if "hang" in fault else [])
-        for fault in {**FAULTS, **TALK}.items()
-    ],
+    [pytest.param(*fault, marks=[pytest.mark.slow] if "hang" in fault else []) for fault in {**FAULTS, **TALK}.items()],
 )
 def test_each_fault_has_its_kind(images: ImageServer, store: Store, name: str, kind: str) -> None:
     studio = Studio(ChatImages, images, store, MODEL, timeout_s=3 if name == "hang" else 20)
