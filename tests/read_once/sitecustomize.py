@@ -22,7 +22,7 @@ def install() -> None:
     if PROBE in sys.modules:
         _change(sys.modules[PROBE])
     elif not any(type(finder).__name__ == ProbeFinder.__name__ for finder in sys.meta_path):
-        sys.meta_path.insert(0, ProbeFinder())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, ProbeFinder())
 
 
 def _change(probe: Any) -> None:
