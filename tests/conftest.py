@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from hypothesis import settings
 
 from limner.store import Store
 from tests.fakes import ChatServer
+from tests.read_once import sitecustomize as read_once
 from tests.support import SmallExam, write_exam
 
 # Tables are as wide as they are for anyone who pipes them: xdist tells its workers the width of the terminal.
@@ -20,10 +23,24 @@ os.environ.pop("COLUMNS", None)
 os.environ["LIMNER_TODAY"] = "2026-03-23"
 os.environ["LIMNER_CONFIG"] = "/nonexistent/limner"
 
+# A picture's text is read once in a session; a session within another takes the other's readings.
+READINGS = None if read_once.FOLDER in os.environ else tempfile.mkdtemp(prefix="limner-readings-")
+if READINGS is not None:
+    os.environ[read_once.FOLDER] = READINGS
+    path = [str(Path(read_once.__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(path)
+read_once.install()
+
 # A busy machine must not fail a test, and a failure must come again when it is looked at.
 settings.register_profile("limner", deadline=None, derandomize=True)
 settings.register_profile("quick", settings.get_profile("limner"), max_examples=25)
 settings.load_profile("limner")
+
+
+def pytest_unconfigure() -> None:
+    """At the end of the session that has begun them, the readings go."""
+    if READINGS is not None:
+        shutil.rmtree(READINGS, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

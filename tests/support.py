@@ -151,12 +151,18 @@ class Gated:
 
     So its number is known, and a service can be told of it, before it sends its first request; and starting takes
     place beside whatever else goes on.
+
+    Args:
+        pauses: Whether it pauses between tries as it does for users.
     """
 
     _CODE = "import limner.api, limner.cli.run, openai; from limner.cli import main; input(); main()"
+    _AT_ONCE = "import limner.calls.journal as journal; journal.back_off = lambda tries: 0.01 * tries; "
 
-    def __init__(self, *words: str | Path, cwd: Path, env: Mapping[str, str] | None = None) -> None:
-        command = [sys.executable, "-c", self._CODE, *map(str, words)]
+    def __init__(
+        self, *words: str | Path, cwd: Path, env: Mapping[str, str] | None = None, pauses: bool = True
+    ) -> None:
+        command = [sys.executable, "-c", ("" if pauses else self._AT_ONCE) + self._CODE, *map(str, words)]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         self._process = subprocess.Popen(command, cwd=cwd, env=environment(env), text=True, **pipes)
         self.pid = self._process.pid

@@ -51,6 +51,7 @@ def test_the_numbers_are_the_terminals(judged: Marked, name: str) -> None:
     assert " ".join(str(found).split()) == " ".join(shown.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["scores", "compare"])
 def test_frames_have_the_rows_of_the_csv(judged: Marked, name: str) -> None:
     words = [*CALLS[name][0], "--store", str(judged.store), "--format", "csv"]
@@ -153,6 +154,7 @@ def test_a_plot_is_the_file_that_the_terminal_writes(judged: Marked, tmp_path: P
         limner.plot("categories")
 
 
+@pytest.mark.slow
 def test_an_open_store_serves_every_function(judged: Marked, tmp_path: Path) -> None:
     with limner.open_store(judged.store) as store:
         assert limner.scores("genexam", store=store).to_json() == limner.scores("genexam", store=judged.store).to_json()

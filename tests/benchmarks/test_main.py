@@ -87,6 +87,7 @@ def test_quick_runs_keep_nothing(place: Path, monkeypatch: pytest.MonkeyPatch) -
     assert not results.FILE.exists()
 
 
+@pytest.mark.slow
 def test_pages_can_be_written_without_a_run(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = answers(monkeypatch, {})
     results.save({"cheap": results.measured(Table(("way",), (("kept",),)), 0.9)}, results.FILE)

@@ -35,6 +35,7 @@ def scores(world: ExamRun) -> dict[str, dict[str, float]]:
     return {line["id"]: {name: line["scores"][name] for name in names} for line in lines}
 
 
+@pytest.mark.slow
 @each_way
 def test_marking_takes_a_damaged_image_from_its_folder_again(world: ExamRun, how: str) -> None:
     world.draw()
@@ -45,6 +46,7 @@ def test_marking_takes_a_damaged_image_from_its_folder_again(world: ExamRun, how
     assert scores(world) == expected_scores(world.exam, world.chat, 1)
 
 
+@pytest.mark.slow
 @each_way
 def test_a_run_takes_a_damaged_image_from_its_folder_again(world: ExamRun, how: str) -> None:
     world.draw()
@@ -55,6 +57,7 @@ def test_a_run_takes_a_damaged_image_from_its_folder_again(world: ExamRun, how: 
     assert scores(world) == expected_scores(world.exam, world.chat, 1)
 
 
+@pytest.mark.slow
 @each_way
 def test_a_damaged_image_that_cannot_be_had_again_is_a_named_fault(world: ExamRun, how: str) -> None:
     """The three others are marked; what stands in the folder now is another image, and no help."""
@@ -87,6 +90,7 @@ def test_the_ocr_examiner_and_evidence_see_no_damaged_image_either(world: ExamRu
     assert said.json()["failures"] == {"damaged": 1}
 
 
+@pytest.mark.slow
 def test_a_damaged_reference_is_a_named_fault_and_comes_back_with_the_data(world: ExamRun) -> None:
     world.draw()
     reference = hashlib.sha256((world.exam.data / "images" / world.exam.rows[0]["image_path"]).read_bytes()).hexdigest()
@@ -173,6 +177,7 @@ def images(image_service: ImageServer, monkeypatch: pytest.MonkeyPatch) -> Image
     return image_service
 
 
+@pytest.mark.slow
 def test_an_image_is_fetched_again_by_the_stored_link(images: ImageServer, store: Store) -> None:
     options = {"response_format": "url"}
     linked = studio.Studio(OpenAIImages, images, store, "Qwen/Qwen-Image", options=options, seeds=True)

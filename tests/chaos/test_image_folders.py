@@ -38,6 +38,7 @@ def loop_above(path: Path) -> None:
     path.symlink_to(folder / "x.png")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tie", [loop, loop_of_two, loop_above])
 def test_a_loop_of_links_is_the_fault_of_its_question(world: ExamRun, tie: object) -> None:
     tie(world.exam.drawing(world.exam.ids[1]))  # type: ignore[operator]
@@ -46,6 +47,7 @@ def test_a_loop_of_links_is_the_fault_of_its_question(world: ExamRun, tie: objec
     assert world.drawings()[[d.question_id for d in world.drawings()].index(world.exam.ids[1])].fault == "missing"
 
 
+@pytest.mark.slow
 def test_a_loop_of_links_among_the_references(world: ExamRun) -> None:
     loop(world.exam.data / "images" / world.exam.rows[1]["image_path"])
     assert world.run(code=3).json()["failures"] == {"missing": 1}
@@ -55,6 +57,7 @@ def test_a_loop_of_links_among_the_references(world: ExamRun) -> None:
 ODD = (b"\xff\xfe.png", b"line\nbreak.png", b"\x1b[31mred.png", b"tab\t.png", "\u202egnp.png".encode(), b"%s%d.png")
 
 
+@pytest.mark.slow
 def test_odd_names_beside_the_others_hinder_nobody(world: ExamRun) -> None:
     folder = os.fsencode(world.exam.drawings)
     for number, name in enumerate(ODD):

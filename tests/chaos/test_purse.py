@@ -102,7 +102,7 @@ def test_two_processes_never_pass_it(tmp_path: Path, place: str, faults: str) ->
     billing = Billing(FAULTS[faults], seed=len(faults))
     with Misbehaving(billing) as service:
         command = words(tmp_path, place, service)
-        ended = both(lambda: Gated(*command, cwd=tmp_path))
+        ended = both(lambda: Gated(*command, cwd=tmp_path, pauses=False))
         assert not any("Traceback" in one.stderr for one in ended), ended
         assert {one.returncode for one in ended} <= {0, 3, 4}
         found = kept(billing, place)
@@ -119,23 +119,23 @@ def test_two_processes_never_pass_it(tmp_path: Path, place: str, faults: str) ->
             assert "purse 'week' reached" in again.stderr
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("place", "seed"), [("sqlite", 1), ("postgres", 2)], indirect=["place"])
 def test_killed_at_whatever_request_they_never_pass_it(tmp_path: Path, place: str, seed: int) -> None:
     chance, billing = random.Random(seed), Billing(KINDS, seed)
     with Misbehaving(billing) as service:
         command = words(tmp_path, place, service)
         ends = []
-        for _ in range(3):
+        for _ in range(4):
 
             def condemn(runners: list[Gated]) -> None:
                 at, victims = len(service.seen), chance.sample(runners, chance.choice([1, 2]))
                 billing.kill = {at + chance.randint(0, 8): victim.pid for victim in victims}
 
-            ended = both(lambda: Gated(*command, cwd=tmp_path), condemn)
+            ended = both(lambda: Gated(*command, cwd=tmp_path, pauses=False), condemn)
             ends += [one.returncode for one in ended]
             kept(billing, place)
         billing.kill = {}
-        last = both(lambda: Gated(*command, cwd=tmp_path))
+        last = both(lambda: Gated(*command, cwd=tmp_path, pauses=False))
         found = kept(billing, place)
     assert -signal.SIGKILL in ends
     assert set(ends) <= {-signal.SIGKILL, 0, 3, 4}

@@ -77,6 +77,7 @@ def test_a_store_on_a_readonly_mount_is_read(world: ExamRun, words: tuple[str, .
     assert words[0] != "report" or list(Path("site").rglob("*.html"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", [True, False], ids=["with index", "without index"])
 def test_what_stands_in_the_log_alone_is_read_too(world: ExamRun, index: bool) -> None:
     leave_log(world.store, index=index)
@@ -89,6 +90,7 @@ def test_what_stands_in_the_log_alone_is_read_too(world: ExamRun, index: bool) -
     assert tree(world.store) == was
 
 
+@pytest.mark.slow
 def test_a_run_on_a_readonly_store_says_so_in_one_message(world: ExamRun) -> None:
     with mounted_readonly(world.store):
         said = world.run(code=1)
@@ -103,6 +105,7 @@ def test_what_may_not_be_written_is_refused_before_it_is_queued(world: ExamRun) 
             store.write(lambda _: None)
 
 
+@pytest.mark.slow
 def test_whom_the_folder_does_not_let_write_reads_it(world: ExamRun) -> None:
     """As another user: root is let in everywhere."""
     before = limner("scores", "genexam", "--store", "store").out

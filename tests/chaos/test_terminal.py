@@ -69,6 +69,7 @@ def all_shown(here: Path, words: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_no_escape_sequence_gets_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shown = all_shown(tmp_path / "run", NASTY)

@@ -179,6 +179,7 @@ def test_a_link_leads_on_only_to_hosts_that_are_allowed(to: str) -> None:
         assert (caught.value.kind, len(server.seen)) == ("image", 1)
 
 
+@pytest.mark.slow
 def test_a_link_may_not_unpack_to_more_than_an_image_has() -> None:
     squeezed = bomb(2**26 + 1)
 
@@ -251,6 +252,7 @@ def test_three_floods_at_once_take_little_memory(tmp_path: Path, behave: Behavio
     assert int(grown) < 200, done.stdout
 
 
+@pytest.mark.slow
 def test_a_reply_after_bad_ones_is_taken(store: Store) -> None:
     bad = [lambda _seen: says("{", 200), lambda _seen: says({"error": "x"}, 500)]
     with Misbehaving(in_turn(*bad, chat("at last"))) as server:

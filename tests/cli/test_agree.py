@@ -73,6 +73,7 @@ def test_as_tables_and_csv(judged: tuple[Path, list[str]]) -> None:
     assert "### the same drawings, mark by mark" in limner("agree", "genexam", "--store", store, "--format", "md").out
 
 
+@pytest.mark.slow
 def test_one_judge_is_told_alone(marked: Marked) -> None:
     out = limner("agree", "genexam", "--store", marked.store).out
     assert "one judge, asked in one way: nobody to compare it with" in out

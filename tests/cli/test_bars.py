@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -143,13 +142,15 @@ def on_terminal(words: list[str], folder: Path, act: Callable[[int, str], None] 
 
 
 SLOW = """
-import time
+import os, time
 from PIL import Image
 
 drawn = []
 
 def draw(prompt):
-    time.sleep(2 if len(drawn) == 1 else 0.2)
+    # The second waits until the command has been interrupted as often as it is to be.
+    while len(drawn) == 1 and not os.path.exists("interrupted"):
+        time.sleep(0.05)
     drawn.append(prompt)
     return Image.new("RGB", (64, 64), "white")
 """
@@ -160,16 +161,20 @@ def draw(prompt):
 def test_on_a_real_terminal(tmp_path: Path, times: int) -> None:
     """Run to its end, interrupted once, and twice: the cursor is back, and no mode is left on."""
     (tmp_path / "slow.py").write_text(SLOW, "utf-8")
+    if not times:
+        (tmp_path / "interrupted").touch()
     words = ["draw", "sample/genexam", "--painter", "mine=python/slow:draw", "--store", "s", "--concurrency", "1"]
     words += ["--limit", "3" if not times else "13"]
-    sent: list[float] = []
+    sent: list[int] = []
 
     def act(pid: int, said: str) -> None:
         begun = re.search(r"[1-9]\d*/13", said) and len(sent) < 1
         again = sent and len(sent) < times and "stopping" in said
         if times and (begun or again):
-            sent.append(time.monotonic())
             os.kill(pid, signal.SIGINT)
+            sent.append(pid)
+        if times and len(sent) == times and "stopping" in said:
+            (tmp_path / "interrupted").touch()
 
     said = on_terminal(words, tmp_path, act)
     assert "draw mine" in ESCAPE.sub("", said)

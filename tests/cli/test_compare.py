@@ -105,6 +105,7 @@ def two_exams(tmp_path: Path) -> Path:
     return store
 
 
+@pytest.mark.slow
 def test_several_exams(two_exams: Path) -> None:
     words = ("--exams", "first,second", "--score", "relaxed", "--store", two_exams)
     found = limner("compare", *words, "--format", "json").json()

@@ -56,6 +56,7 @@ def test_checking_what_is_not_there(words: list[str], code: int, said: str) -> N
     assert said in limner("exam", "check", *words, code=code).err
 
 
+@pytest.mark.slow
 def test_an_exam_of_ones_own(tmp_path: Path) -> None:
     """Started, edited, checked, run, shown, exported, imported; at the end without its data."""
     said = limner("exam", "new", "mine").out

@@ -29,6 +29,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             spend(store, [n])
 
 
+@pytest.mark.slow
 def test_contradictions_are_listed_and_the_earlier_may_stand() -> None:
     said = limner("merge", "all", "one", "two", code=1)
     assert "rows that contradict another store's: 1" in said.err

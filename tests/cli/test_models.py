@@ -40,6 +40,7 @@ def test_an_update_is_told_and_kept(tmp_path: Path) -> None:
     assert "is neither TOML nor JSON" in limner("models", "update", __file__, code=1).err
 
 
+@pytest.mark.slow
 def test_a_run_warns_and_a_presets_judge_is_never_replaced(small_exam: SmallExam) -> None:
     words = ("genexam", "--data", small_exam.data, "--painter", f"mine=folder/{small_exam.drawings}")
     for command in (("run", *words, "--preset", "paper", "--dry-run"), ("estimate", *words, "--preset", "paper")):

@@ -236,6 +236,7 @@ def test_showing_what_is_not_there(marked: Marked) -> None:
     assert "genexam has no question 'Art_1' in this store; it has Biology_0, " in said
 
 
+@pytest.mark.slow
 def test_the_store_alone_is_needed(tmp_path: Path) -> None:
     marked = mark(tmp_path)
     before = [limner(*words, "--store", marked.store).raw for words in reading()]

@@ -44,6 +44,7 @@ def test_run_draws_marks_and_shows(words: list[str], judge: str) -> None:
     assert "8/8 done" in said.err
 
 
+@pytest.mark.slow
 def test_run_again_does_nothing_more(words: list[str], judge: str) -> None:
     first = limner("run", "genexam", *words, "--judge", judge, "--json").json()
     before = everything("store")
@@ -60,6 +61,7 @@ def test_draw_then_mark(words: list[str], judge: str, small_exam: SmallExam) -> 
     assert (marked["done"], marked["stored"]) == (4, 4)
 
 
+@pytest.mark.slow
 def test_part_of_it_failed(words: list[str], judge: str, small_exam: SmallExam) -> None:
     small_exam.drawing(small_exam.ids[1]).unlink()
     small_exam.drawing(small_exam.ids[2]).write_bytes(b"no image")
@@ -90,6 +92,7 @@ def test_replies_that_cannot_be_read(words: list[str], small_exam: SmallExam, tm
     assert states == {id: "unreadable" if id == small_exam.ids[0] else "done" for id in small_exam.ids}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["run", "draw"])
 def test_a_dry_run_writes_nothing(
     command: str, words: list[str], chat: ChatServer, small_exam: SmallExam, tmp_path: Path
@@ -118,6 +121,7 @@ def test_a_dry_run_of_marking(words: list[str], judge: str) -> None:
     assert not Path("nowhere").exists()
 
 
+@pytest.mark.slow
 def test_the_same_sample_is_drawn_marked_and_estimated(words: list[str], judge: str, small_exam: SmallExam) -> None:
     picked = ("--sample", "2", "--sample-seed", "7")
     told = limner("estimate", "genexam", *words, "--judge", judge, *picked, "--json").json()

@@ -19,6 +19,7 @@ def world(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> 
     return world
 
 
+@pytest.mark.slow
 def test_a_whole_store(world: ExamRun) -> None:
     said = limner("verify", "--store", "store")
     assert [line[:20].strip().split(":")[0] for line in said.out.splitlines()] == [
@@ -28,6 +29,7 @@ def test_a_whole_store(world: ExamRun) -> None:
     assert (body["ok"], [part["state"] for part in body["parts"]]) == (True, ["ok"] * 4)
 
 
+@pytest.mark.slow
 def test_a_damaged_image_and_its_repair(world: ExamRun) -> None:
     image = str(world.drawings()[0].image)
     damage(world.blob(), "truncated")

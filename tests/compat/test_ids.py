@@ -20,6 +20,7 @@ def test_every_kept_pair_is_computed_alike(name: str) -> None:
     assert not wrong, f"{len(wrong)} of {len(rows)} have another id, such as that of {wrong[0]}"
 
 
+@pytest.mark.slow
 def test_every_way_of_asking_comes_to_the_same_setup(to_read: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(to_read)
     rows = [row for row in ids.read(KEPT, "setup") if "asked" in row]

@@ -26,6 +26,7 @@ KILLED = next(run for run in RUNS if run.kill_at is not None)
 FINISHED = [run for run in RUNS if run is not KILLED]
 
 
+@pytest.mark.slow
 def test_finished_runs_make_no_request_and_all_say_what_they_said(
     to_run: Path, studio: StudioServer, easel: ImageServer
 ) -> None:
@@ -73,6 +74,7 @@ def claim_as_dead_here(store: Path) -> None:
         database.execute("UPDATE calls SET host = ?, pid = ?, lease_until = ? WHERE status = 'claimed'", how)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["elsewhere", "here"])
 def test_a_killed_run_makes_exactly_what_is_missing(
     where: str, to_run: Path, studio: StudioServer, easel: ImageServer
@@ -107,6 +109,7 @@ def test_a_killed_run_makes_exactly_what_is_missing(
     assert told == [("late", 1.0, questions), ("easel/stubborn", 0.0, 0)]
 
 
+@pytest.mark.slow
 def test_stored_faults_are_asked_anew_only_when_told_to(to_run: Path, studio: StudioServer, easel: ImageServer) -> None:
     kept = {name: goldens.read(runs.V1 / "goldens", f"resume/{name}.json") for name in ("faulted", "refused")}
     by_name = {run.name: run for run in RUNS}

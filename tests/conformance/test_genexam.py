@@ -137,6 +137,7 @@ def bring_in(exam: str, sets: Mapping[str, Sequence[Verdict]], tmp_path: Path, *
     return store
 
 
+@pytest.mark.slow
 def test_hundreds_of_verdict_sets_over_the_sample() -> None:
     check_pure(SAMPLE, range(400), share=1)
 

@@ -111,6 +111,7 @@ def write_data(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_all_worked_examples_through_import(tmp_path: Path) -> None:
     """As the released scorer leaves them: one file per reply, one of region counts."""
     data, store = write_data(tmp_path / "mmmg.jsonl"), tmp_path / "store"

@@ -82,6 +82,7 @@ def test_strict_scores_are_whole_numbers_of_drawings() -> None:
     assert odd == {("FLUX.2 max", "Biology")} | {("GPT-Image-1", subject) for subject in mixed}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("breakdown", "tag"), [("subject", "subject"), ("difficulty", "difficulty"), ("image_type", "img_type")]
 )

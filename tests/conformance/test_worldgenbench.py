@@ -80,6 +80,7 @@ def test_nature_averages_are_means_over_prompts_but_for_five() -> None:
     assert max(distance for model, distance in found.items() if model not in EXCEPTIONS) <= 0.026
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("domain", "least"), [("Humanities", 1.3), ("Nature", 0.37)])
 def test_the_paper_does_not_average_over_categories(domain: str, least: float) -> None:
     """That mean is another score of ours, under a name of its own."""
@@ -118,6 +119,7 @@ def test_worked_cases(items: int, printed: tuple[float, ...]) -> None:
         assert PROTOCOL.scores(asked, marks, {}) == {"checklist": pytest.approx(100 * score)}
 
 
+@pytest.mark.slow
 def test_generated_replies_count_or_do_not() -> None:
     """Several hundred replies in every wrapping, right and wrong: all right ones score as told, no wrong one scores."""
     generator = random.Random(20_250_502)

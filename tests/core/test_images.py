@@ -246,7 +246,7 @@ def test_large_images_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch)
         return found
 
     def work() -> None:
-        all_in.wait(10)
+        all_in.wait(60)
         decode(picture(1))
 
     monkeypatch.setattr(images, "flatten", slowly)
@@ -254,7 +254,7 @@ def test_large_images_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch)
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert most == 1
 
 
@@ -322,6 +322,7 @@ def broken() -> list[bytes]:
     return found
 
 
+@pytest.mark.slow
 def test_whatever_is_broken_is_a_bad_image_and_nothing_else() -> None:
     refused = 0
     with warnings.catch_warnings(action="ignore"):
@@ -429,7 +430,7 @@ def test_one_impatient_caller_does_not_stop_the_others() -> None:
 
     def load(_sha256: str) -> bytes:
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         return picture(1)
 
     async def run() -> None:

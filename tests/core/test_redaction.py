@@ -20,6 +20,7 @@ def test_masked_words_are_those_of_the_plain_rule(text: str) -> None:
     assert without_key(text, None) == PLAIN.sub(HIDDEN, text)
 
 
+@pytest.mark.slow
 def test_a_long_word_takes_no_more_than_its_length() -> None:
     """The plain rule would take hours for these."""
     long = "x." * 2**20

@@ -17,6 +17,7 @@ def told(page: str) -> str:
     return " ".join((ROOT / page).read_text("utf-8").split())
 
 
+@pytest.mark.slow
 def test_what_a_plain_judge_is_not_sent(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_settings(tmp_path, chat.base_url)

@@ -84,6 +84,7 @@ def test_replies_that_are_all_malformed_score_nothing(
     check_scores(exam, judge)
 
 
+@pytest.mark.slow
 def test_images_that_are_all_broken_are_never_marked(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
@@ -152,6 +153,7 @@ def test_refusals_of_the_judge_are_kept_as_such(
     check_scores(exam, judge)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["moderation_blocked", "refusal_in_200"])
 def test_refusals_of_the_painter_are_kept_as_such(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, fault: str
@@ -179,7 +181,7 @@ def test_a_service_that_hangs_is_given_up_in_time(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, side: str
 ) -> None:
     """One attempt has a time limit of its own, and all of them together have one."""
-    settle(here, judge, painting, timeout_s=0.4, call_timeout_s=0.75)
+    settle(here, judge, painting, timeout_s=3, call_timeout_s=5.6)
     service, words = (judge, marking(exam)) if side == "judge" else (painting, drawing(exam))
     service.configure(faults={"hang": 1.0})
     body = limner(*words, "--json", code=3).json()
@@ -192,6 +194,7 @@ def test_a_service_that_hangs_is_given_up_in_time(
     assert limner(*words, "--json").json()["failed"] == 0
 
 
+@pytest.mark.slow
 def test_nobody_at_the_other_end(here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages) -> None:
     write_toml(here, {"providers.judging": {"base_url": "http://127.0.0.1:9/v1"}})
     said = limner(*marking(exam), code=3)

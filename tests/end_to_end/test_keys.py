@@ -117,7 +117,7 @@ def test_the_search_itself_finds_keys(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_no_key_is_written_anywhere(here: Path, echo: Echo, mode: str) -> None:
-    exam = write_exam(here, 2)
+    exam = write_exam(here, 1)
     echo.mode = mode
     good = mode == "good"
     words = run_words(exam)

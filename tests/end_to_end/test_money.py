@@ -85,6 +85,7 @@ def test_the_judge_s_bill_never_passes_the_budget(
     assert {row["id"]: pytest.approx(row["scores"]) for row in rows} == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 64])
 def test_replies_as_long_as_they_may_be_stay_within_the_budget(
     here: Path, exam: SmallExam, judge: BilledChat, concurrency: int
@@ -109,6 +110,7 @@ def test_the_budget_in_a_process_of_its_own(here: Path, exam: SmallExam, judge: 
     assert 0 < charged(judge.counts()["bill"]) <= 0.2 + 1e-9
 
 
+@pytest.mark.slow
 def test_bounds_that_do_not_fit_together_are_waited_for(here: Path, exam: SmallExam, judge: BilledChat) -> None:
     """All at once could cost far more than there is: they go a few at a time, and none fails."""
     write_toml(here, judging(judge))
@@ -125,6 +127,7 @@ def test_bounds_that_do_not_fit_together_are_waited_for(here: Path, exam: SmallE
     assert 1 < counts["max_in_flight"] < QUESTIONS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("concurrency", [1, 32])
 def test_the_painter_s_bill_never_passes_the_budget(
@@ -246,11 +249,13 @@ def test_a_budget_that_is_none(here: Path, exam: SmallExam, judge: BilledChat, l
     assert not (here / "limner-store").exists()
 
 
+@pytest.mark.slow
 def test_what_costs_nothing_needs_no_price(here: Path, exam: SmallExam) -> None:
     words = ["draw", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]
     assert limner(*words, "--budget", "0.001", "--json").json()["failed"] == 0
 
 
+@pytest.mark.slow
 def test_the_limits_in_the_settings_are_those_of_the_lane(
     here: Path, exam: SmallExam, judge: BilledChat, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,6 +133,7 @@ def test_it_sees_what_judges_see(python: Path, store: Store) -> None:
     assert measure(probe, buffer.getvalue(), store).value == pytest.approx(100.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "said"),
     [

@@ -48,6 +48,7 @@ def faulty(name: str = "ocr", seconds: float = 30.0, **words: str) -> LocalProbe
     return LocalProbe(name, "faulty/1", recipe, seconds)
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_measured_once(small_exam: SmallExam) -> None:
     drawn(small_exam)
     assert limner("evidence", "genexam", "--dry-run").out == "to measure: 4 ocr\n"
@@ -73,6 +74,7 @@ def test_a_part_of_the_drawings(small_exam: SmallExam) -> None:
     assert "no drawing of genexam by 'you'" in limner("evidence", "genexam", "--painter", "you", code=2).err
 
 
+@pytest.mark.slow
 def test_a_crash_is_stored_and_the_rest_goes_on(small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn(small_exam)
     monkeypatch.setattr(setup, "open_probes", lambda *_: [faulty()])
@@ -97,6 +99,7 @@ def test_a_drawing_that_cannot_be_measured_is_marked_all_the_same(
     assert (standing["coverage"], standing["evidence"]) == (1.0, {"regions": {"faulty/1": 2}})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -155,6 +158,7 @@ def test_a_run_counts_regions_where_the_exam_needs_them(mmmg: tuple[str, ...]) -
     assert (again["done"], again["stored"]) == (0, 6)
 
 
+@pytest.mark.slow
 def test_drawing_alone_counts_nothing_and_marking_does(mmmg: tuple[str, ...]) -> None:
     limner("draw", *mmmg[:3], "--painter", "one=folder/one", "--json")
     assert stored() == []
@@ -162,6 +166,7 @@ def test_drawing_alone_counts_nothing_and_marking_does(mmmg: tuple[str, ...]) ->
     assert [row.name for row in stored()] == ["regions"] * 2
 
 
+@pytest.mark.slow
 def test_a_backend_is_chosen_by_name(mmmg: tuple[str, ...], tmp_path: Path) -> None:
     for painter in ("one", "two"):
         limner("run", *mmmg, "--painter", f"{painter}=folder/{painter}", "--json")

@@ -107,6 +107,7 @@ def test_any_text_is_read_or_named(tmp_path: Path, rows: str) -> None:
         assert "numbers.csv" in str(error)  # noqa: PT017
 
 
+@pytest.mark.slow
 def test_the_command_keeps_them_as_evaluators(tmp_path: Path) -> None:
     store = tmp_path / "store"
     limner("draw", "sample/genexam", "--painter", "control/blank", "--store", store)

@@ -83,6 +83,7 @@ def test_a_fault_is_stored_and_names_image_and_backend(
     assert run(lambda calls: probe.measure(b"next", calls)).value == {"word": "next"}
 
 
+@pytest.mark.slow
 def test_a_hang_is_a_fault_that_the_next_run_tries_again(run: Run, store: Store, tmp_path: Path) -> None:
     probe = faulty(tmp_path / "note", seconds=0.3)
     for tries in (1, 2):
@@ -92,6 +93,7 @@ def test_a_hang_is_a_fault_that_the_next_run_tries_again(run: Run, store: Store,
             assert connection.scalar(sa.select(sa.func.count()).select_from(attempts)) == tries
 
 
+@pytest.mark.slow
 def test_reading_text(run: Run) -> None:
     probe = OcrProbe()
     found = run(lambda calls: probe.measure(page("Nucleus", "Vacuole"), calls))
@@ -122,6 +124,7 @@ def test_the_seam() -> None:
     assert (probe.evidence, probe.unpriced()) == ("ocr", None)
 
 
+@pytest.mark.slow
 def test_the_ocr_engine_is_not_loaded_here() -> None:
     import subprocess
     import sys

@@ -165,6 +165,7 @@ def broken(data: bytes, generator: random.Random) -> bytes:
             return data[:place] + generator.choice(odd) + data[place + generator.randint(0, 12) :]
 
 
+@pytest.mark.slow
 @each_exam
 def test_the_reader_bears_anything(name: str) -> None:
     """Broken data is an error that names its file, or still an exam; never another exception."""

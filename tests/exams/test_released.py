@@ -232,6 +232,7 @@ def test_own_templates_need_no_more_than_the_question(tmp_path: Path) -> None:
         GENEXAM.protocol.asks(question(1.0), DRAWING, {"caption": "It."}, captioned)
 
 
+@pytest.mark.slow
 def test_a_run_asks_in_the_clones_words_and_every_note_says_so(
     small_exam: SmallExam, tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

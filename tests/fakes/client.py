@@ -55,7 +55,7 @@ class Server:
             return
         process.terminate()
         try:
-            process.communicate(timeout=5)
+            process.communicate(timeout=30)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

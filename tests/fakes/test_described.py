@@ -67,6 +67,7 @@ def test_fal(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
             refused.get()
 
 
+@pytest.mark.slow
 def test_together(store: Store) -> None:
     package = sdk("together", "together")
     asking: dict[str, Any] = {"model": "black-forest-labs/FLUX.1-schnell", "n": 1, "width": 1024, "height": 1536}
@@ -81,6 +82,7 @@ def test_together(store: Store) -> None:
             client.images.generate(prompt=BAD, **asking)
 
 
+@pytest.mark.slow
 def test_ark(store: Store) -> None:
     package = sdk("volcenginesdkarkruntime", "volcengine-ark-runtime")
     url = "data:image/png;base64," + base64.b64encode(picture(1)).decode()

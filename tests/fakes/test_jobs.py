@@ -51,6 +51,7 @@ def local(server: JobServer, url: str) -> str:
     return url.removeprefix(server.root)
 
 
+@pytest.mark.slow
 def test_both_services_draw_the_truth(server: JobServer) -> None:
     status, reply = call(server, "POST", SYNTHESIS, DASHSCOPE | ASYNC, PROMPT)
     task = json.loads(reply)["output"]

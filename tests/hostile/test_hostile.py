@@ -181,6 +181,7 @@ def test_a_whole_run_over_all_of_them(tmp_path: Path, monkeypatch: pytest.Monkey
     assert shown["drawings"][0]["notes"]["image"] == ["turned upright by its EXIF orientation, 6"]
 
 
+@pytest.mark.slow
 def test_the_corpus_is_always_the_same() -> None:
     again = corpus()
     assert {name: case.data for name, case in again.items()} == {name: case.data for name, case in CASES.items()}

@@ -94,6 +94,7 @@ def service(root: str) -> Settings:
     return shipped.model_copy(update={"providers": {**shipped.providers, "openai": here}})
 
 
+@pytest.mark.slow
 def test_a_services_own_list_tells_when_its_models_end(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = [
         {"id": "gpt-5", "object": "model", "shutdown_date": "2026-12-20"},
@@ -113,6 +114,7 @@ def test_a_services_own_list_tells_when_its_models_end(monkeypatch: pytest.Monke
     assert "canary" not in catalogue.refreshed_file().read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [{}, {"data": 3}, []])
 def test_a_service_that_lists_nothing(body: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_API_KEY", "sk-canary-for-the-list")
@@ -120,6 +122,7 @@ def test_a_service_that_lists_nothing(body: Any, monkeypatch: pytest.MonkeyPatch
         said("openai", service(root))
 
 
+@pytest.mark.slow
 def test_an_address_is_asked_without_any_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-for-the-list")
     rows = {"models": {"lab/new": {"maker": "Lab"}}}

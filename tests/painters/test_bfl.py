@@ -34,6 +34,7 @@ def submitted(server: JobServer) -> list[Any]:
     return [body for body in server.requests() if "poll" not in body]
 
 
+@pytest.mark.slow
 def test_a_body_by_width_and_height(server: JobServer, store: Store) -> None:
     facts = PainterFacts(sizes={"square": "1024x1024", "landscape": "1536x1024", "portrait": "1024x1536"})
     painter = make(server.root, store, PRO, {"safety_tolerance": 5}, facts=facts)

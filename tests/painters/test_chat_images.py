@@ -143,9 +143,12 @@ def test_a_value_the_service_does_not_take_is_a_bad_request(images: ImageServer,
     assert images.counts()["rejected"] == 1
 
 
-@pytest.mark.parametrize(("name", "kind"), {**FAULTS, **TALK}.items())
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [pytest.param(*fault, marks=[pytest.mark.slow] if "hang" in fault else []) for fault in {**FAULTS, **TALK}.items()],
+)
 def test_each_fault_has_its_kind(images: ImageServer, store: Store, name: str, kind: str) -> None:
-    studio = Studio(ChatImages, images, store, MODEL, timeout_s=0.15 if name == "hang" else 20)
+    studio = Studio(ChatImages, images, store, MODEL, timeout_s=3 if name == "hang" else 20)
     images.configure(api_key=KEY, faults={name: 1.0}, retry_after=0.01)
     fault = studio.fail(PROMPT, tries=2)
     assert fault.kind == kind, fault.detail
@@ -226,6 +229,7 @@ def test_links_have_limits(studio: Studio, name: str) -> None:
     assert studio.asked() == 1
 
 
+@pytest.mark.slow
 def test_the_key_is_nowhere_in_the_store(studio: Studio) -> None:
     studio.paint(PROMPT)
     for name in (*FAULTS, *TALK):
@@ -238,6 +242,7 @@ def test_the_key_is_nowhere_in_the_store(studio: Studio) -> None:
     assert files_with(studio.store, KEY, KEY[:8], KEY[-6:]) == []
 
 
+@pytest.mark.slow
 def test_many_at_once_through_faults_are_all_right(images: ImageServer, store: Store) -> None:
     studio = Studio(ChatImages, images, store, MODEL, seeds=True)
     faults = {"http_503": 0.1, "http_429": 0.1, "drop": 0.05, "choice_error": 0.1, "link_500": 0.1}

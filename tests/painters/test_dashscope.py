@@ -37,6 +37,7 @@ def submitted(server: JobServer) -> list[Any]:
     return [body for body in server.requests() if "poll" not in body]
 
 
+@pytest.mark.slow
 def test_a_job_by_prompt(server: JobServer, store: Store) -> None:
     painter = make(server.root, store, OLD, {"negative_prompt": "blur"}, facts=SIZES)
     assert paint(painter, store).image == picture("A cell with its parts.", 7, "1328x1328")

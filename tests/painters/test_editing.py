@@ -103,6 +103,7 @@ def test_chats_get_the_pictures_after_the_words(images: ImageServer, store: Stor
     assert painting.image == picture(PROMPT, size="1:1", shown=pictures[:2])
 
 
+@pytest.mark.slow
 def test_gemini_gets_the_pictures_before_the_words(gemini: GeminiServer, store: Store, pictures: list[str]) -> None:
     painting = studio(Gemini, gemini, store, GEMINI, seeds=True).paint(PROMPT, images=tuple(pictures[:2]), seed=5)
     (sent,) = gemini.requests()
@@ -135,6 +136,7 @@ def make(images: ImageServer, gemini: GeminiServer, store: Store) -> Any:
     return made
 
 
+@pytest.mark.slow
 @every_shape
 def test_the_same_edit_is_paid_once_and_another_picture_is_another(make: Any, pictures: list[str], shape: str) -> None:
     first, again = (make(shape).paint(PROMPT, images=(pictures[0],)) for _ in range(2))
@@ -153,6 +155,7 @@ def test_pictures_are_kept_by_hash_only(make: Any, store: Store, pictures: list[
     assert "base64" not in str(painting.notes)
 
 
+@pytest.mark.slow
 @every_shape
 def test_pictures_are_made_to_fit(make: Any, store: Store, shape: str) -> None:
     wide, odd = store.blobs.put(small(4, size=(64, 32)))[0], store.blobs.put(small(5, "BMP"))[0]
@@ -174,6 +177,7 @@ def test_a_picture_that_is_not_there_costs_no_call(make: Any, shape: str) -> Non
     assert (fault.kind, made.asked()) == ("missing", 0)
 
 
+@pytest.mark.slow
 @every_shape
 def test_faults_are_those_of_drawing(make: Any, pictures: list[str], shape: str) -> None:
     made = make(shape)

@@ -54,6 +54,7 @@ def server(service: JobServer, monkeypatch: pytest.MonkeyPatch) -> JobServer:
 both = pytest.mark.parametrize("spec", SPECS)
 
 
+@pytest.mark.slow
 @both
 def test_a_job_is_submitted_polled_and_fetched(server: JobServer, store: Store, spec: str) -> None:
     server.configure(api_key=KEY, polls=3)
@@ -274,6 +275,7 @@ def test_a_process_killed_while_polling_is_taken_over_without_paying_again(
     assert KEY.encode() not in everything(tmp_path)
 
 
+@pytest.mark.slow
 @both
 def test_a_process_killed_while_submitting_pays_once_more_at_most(server: JobServer, tmp_path: Path, spec: str) -> None:
     folder, prompt = tmp_path / "store", ask().prompt

@@ -138,9 +138,12 @@ def test_a_prompt_beyond_the_limit_costs_no_call(images: ImageServer, store: Sto
     assert studio.asked() == 0
 
 
-@pytest.mark.parametrize(("name", "kind"), FAULTS.items())
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [pytest.param(*fault, marks=[pytest.mark.slow] if "hang" in fault else []) for fault in FAULTS.items()],
+)
 def test_each_fault_has_its_kind(images: ImageServer, store: Store, name: str, kind: str) -> None:
-    studio = Studio(OpenAIImages, images, store, "gpt-image-2", timeout_s=0.15 if name == "hang" else 20)
+    studio = Studio(OpenAIImages, images, store, "gpt-image-2", timeout_s=3 if name == "hang" else 20)
     images.configure(api_key=KEY, faults={name: 1.0}, retry_after=0.01)
     fault = studio.fail(PROMPT, tries=2)
     assert fault.kind == kind, fault.detail

@@ -230,6 +230,7 @@ def test_plain_functions_run_in_a_thread_one_at_a_time(open_own: Open, store: St
     assert {thread for _, thread in seen(module)} != {threading.get_ident()}
 
 
+@pytest.mark.slow
 def test_the_wait_for_the_thread_is_no_part_of_a_call(open_own: Open, store: Store) -> None:
     requests = [ask(seed) for seed in range(8)]
     assert (

@@ -85,6 +85,7 @@ def test_one_scale_of_people(mmmg: Store) -> None:
         frame("mmmg", mmmg, score="beauty")
 
 
+@pytest.mark.slow
 def test_aibenchs_figure_6b(aibench: Store) -> None:
     found = frame("aibench", aibench)
     arena, score = found["metric/vlm-arena:gemini/gemini-3-flash"], found["metric/vlm-score:gemini/gemini-3-flash"]
@@ -98,6 +99,7 @@ def test_aibenchs_figure_6b(aibench: Store) -> None:
     assert score.value == pytest.approx(stats.spearmanr(people, theirs).statistic)
 
 
+@pytest.mark.slow
 def test_aibenchs_figure_6a(aibench: Store, matplotlib: None, tmp_path: Path) -> None:
     grid = known()["by-judge"].frame("aibench", PlotChoice(store=aibench))
     printed = dict(zip(grid.rows, grid.published, strict=True))

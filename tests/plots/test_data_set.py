@@ -32,6 +32,7 @@ def titled(found: DataSheet, title: str) -> BarPanel:
     return panel
 
 
+@pytest.mark.slow
 def test_the_released_genexam_is_as_its_paper_shows_it() -> None:
     found = sheet("genexam", shared("data", "genexam"))
     rows = [json.loads(line) for line in shared("data", "genexam", "annotations", "All_Subjects.jsonl").open()]

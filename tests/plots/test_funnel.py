@@ -24,6 +24,7 @@ def counts() -> list[StepCount]:
     return found
 
 
+@pytest.mark.slow
 def test_it_is_drawn_beside_the_papers(tmp_path: Path) -> None:
     recipe = open_recipe("exam")
     rows = funnel_rows(recipe, counts())

@@ -40,6 +40,7 @@ def check_tiles(found: StoreSource, store: Store) -> None:
             assert tile.words == (f"{found.score.name} {'–' if value is None else f'{value:.1f}'}",)
 
 
+@pytest.mark.slow
 def test_a_question_by_its_id_and_one_that_is_not_there(source: Sources) -> None:
     ids = [entry.question.id for entry in source("genexam").field.inside[0]]
     assert drawings(source("genexam", question=ids[-1])).title == ids[-1]

@@ -21,6 +21,7 @@ from tests.tables import synthetic
 Sources = Callable[..., StoreSource]
 
 
+@pytest.mark.slow
 def test_cost_counts_failed_tries_and_leaves_out_unknown_prices(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "genexam", painters=5, questions=40)
@@ -70,6 +71,7 @@ def test_numbers_beside_points_stay_inside_and_near(where: list[tuple[float, flo
         assert abs(b - y) < 50
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("matplotlib")
 @pytest.mark.parametrize(("count", "numbered"), [(12, True), (2, False)])
 def test_names_that_find_no_place_beside_their_points_are_numbered(count: int, numbered: bool) -> None:

@@ -121,6 +121,7 @@ def sketch(rows: tuple[str, ...] = ("a", "b")) -> Sketch:
         return dots(Grid(rows, ("one", "two"), cells, "score", 100, "made up"), "single")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["svg", "pdf", "png"])
 def test_the_same_numbers_give_the_same_bytes(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib

@@ -21,6 +21,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 def test_nothing_is_stored_and_commands_can_be_pasted(tmp_path: Path) -> None:
     body = limner("reproduce", SAMPLE, "--store", "my store", "--json").json()
     assert not (tmp_path / "my store").exists()
@@ -33,6 +34,7 @@ def test_nothing_is_stored_and_commands_can_be_pasted(tmp_path: Path) -> None:
     assert steps["FLUX.1-dev"]["steps"] == 16
 
 
+@pytest.mark.slow
 def test_unknown_prices_are_unknown_and_never_nothing() -> None:
     body = limner("reproduce", SAMPLE, "--painter", "Ideogram 2.0", "--json").json()
     assert body["unknown_prices"] == ["ideogram/v2"]
@@ -53,6 +55,7 @@ def test_without_data_calls_and_prices_are_not_known() -> None:
     assert "name the data folder with --data" in said
 
 
+@pytest.mark.slow
 def test_models_that_are_gone_are_told_with_their_successor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_TODAY", "2026-11-16")
     body = limner("reproduce", SAMPLE, "--json").json()

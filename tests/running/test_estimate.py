@@ -58,6 +58,7 @@ def test_what_costs_by_tokens_is_bounded_before_it_is_known(exam: SmallExam) -> 
     assert found["openai/gpt-image-1"]["dollars"] == pytest.approx(6 * 0.42)
 
 
+@pytest.mark.slow
 def test_seeds_repeats_and_selections_count(exam: SmallExam) -> None:
     words = [*painted(exam), "--judge", "openai/gpt-5"]
     assert steps(*words, "--limit", "2")["openai/gpt-5"]["steps"] == 2
@@ -87,6 +88,7 @@ def test_prices_that_are_not_known_are_named(exam: SmallExam, tmp_path: Path) ->
     assert "no price" in said
 
 
+@pytest.mark.slow
 def test_stored_work_is_subtracted_and_stored_calls_are_the_measure(
     exam: SmallExam, tmp_path: Path, chat: ChatServer
 ) -> None:
@@ -111,6 +113,7 @@ def test_stored_work_is_subtracted_and_stored_calls_are_the_measure(
     assert (done["mine"]["steps"], done[JUDGE]["steps"], done[JUDGE]["dollars"]) == (0, 0, 0)
 
 
+@pytest.mark.slow
 def test_failures_count_as_the_run_itself_would_take_them(exam: SmallExam, tmp_path: Path, chat: ChatServer) -> None:
     """Refusals only with --retry-failed; what passes, always."""
     write_settings(tmp_path, chat.base_url)

@@ -65,6 +65,7 @@ def count(store: Store) -> dict[str, int]:
         }
 
 
+@pytest.mark.slow
 def test_results_are_scored_like_any_others(bring: Bring, store: Store) -> None:
     found = bring()
     assert (found.results, found.images, found.failures, found.details) == (4, 0, {}, [])

@@ -42,6 +42,7 @@ def notes(said: Any) -> list[str]:
     return [line for line in said.err.splitlines() if "wording" in line]
 
 
+@pytest.mark.slow
 def test_a_run_tells_and_goes_on_with_the_newest(newer: list[str], chat: ChatServer) -> None:
     asked = chat.counts()["total"]
     (spent,) = limner("spend", "--by", "target", "--json").json()
@@ -55,6 +56,7 @@ def test_a_run_tells_and_goes_on_with_the_newest(newer: list[str], chat: ChatSer
     assert notes(limner("run", *newer)) == []
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_the_older_one_where_it_is_chosen(newer: list[str], chat: ChatServer) -> None:
     asked = chat.counts()["total"]
     first = wordings(GENEXAM)[-1].hash(("mark-release", "reference-image", "shape"))
@@ -68,6 +70,7 @@ def test_a_run_goes_on_with_the_older_one_where_it_is_chosen(newer: list[str], c
     assert "; rules of the OCR examiner: labels-2, labels-3" in wrong.err
 
 
+@pytest.mark.slow
 def test_what_is_marked_under_both_is_not_told_again(newer: list[str]) -> None:
     limner("run", *newer, "--limit", "3")
     (note,) = notes(limner("run", *newer, "--dry-run"))
@@ -75,6 +78,7 @@ def test_what_is_marked_under_both_is_not_told_again(newer: list[str]) -> None:
     assert notes(limner("run", *newer, "--dry-run", "--limit", "3")) == []
 
 
+@pytest.mark.slow
 def test_estimate_and_mark_tell_it_too_and_call_nothing(newer: list[str], chat: ChatServer) -> None:
     asked = chat.counts()["total"]
     for command in (["estimate", *newer], ["mark", "genexam", "--judge", JUDGE, "--dry-run"]):
@@ -84,6 +88,7 @@ def test_estimate_and_mark_tell_it_too_and_call_nothing(newer: list[str], chat: 
     assert chat.counts()["total"] == asked
 
 
+@pytest.mark.slow
 def test_only_markings_asked_for_alike_are_told(newer: list[str], tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()
@@ -101,6 +106,7 @@ def test_a_price_that_nobody_knows(newer: list[str], tmp_path: Path, chat: ChatS
     assert "costs an unknown sum (add the price to limner.toml); --wording 1 goes on" in note
 
 
+@pytest.mark.slow
 def test_older_rules_of_the_ocr_examiner(words: list[str]) -> None:
     limner("run", *words, "--judge", "ocr", "--wording", "labels-2")
     said = limner("run", *words, "--judge", "ocr", "--wording", "labels-2", "--json")

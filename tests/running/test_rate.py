@@ -70,6 +70,7 @@ def spent(store: Store) -> tuple[int, float]:
     return int(row[0]), float(row[1] or 0)
 
 
+@pytest.mark.slow
 def test_a_score_for_each_drawing_once(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with service(drawn, lambda _: '{"reason": "so", "rating": 7.5}', monkeypatch) as seen:
         body = limner("rate", "genexam", "--as", "score", "--judge", MODEL, "--json").json()
@@ -87,6 +88,7 @@ def test_a_score_for_each_drawing_once(drawn: Path, monkeypatch: pytest.MonkeyPa
         assert load_setups(store)[setup]["judge"] == f"metric/vlm-score:{MODEL}"
 
 
+@pytest.mark.slow
 def test_wiscore_is_kept_with_its_parts(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = '{"reason": "so", "consistency": 1, "realism": 2, "aesthetic_quality": 0}'
     with service(drawn, lambda _: said, monkeypatch):
@@ -119,6 +121,7 @@ def test_the_arena_asks_in_both_orders(drawn: Path, monkeypatch: pytest.MonkeyPa
         assert "no finite strength" in str(found.reason)
 
 
+@pytest.mark.slow
 def test_the_arena_finds_the_painter_that_is_preferred(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The service prefers by what it sees, whatever the order."""
 
@@ -137,6 +140,7 @@ def test_the_arena_finds_the_painter_that_is_preferred(drawn: Path, monkeypatch:
         assert all(len(choices) == 1 for choices in by_pair.values()), "the same one wins in both orders"
 
 
+@pytest.mark.slow
 def test_only_pairs_with_one_painter(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("rate", "genexam", "--as", "arena", "--judge", MODEL)
     with service(drawn, lambda _: '{"choice": "tie"}', monkeypatch) as seen:
@@ -149,6 +153,7 @@ def test_only_pairs_with_one_painter(drawn: Path, monkeypatch: pytest.MonkeyPatc
         )
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_has_no_value_and_is_asked_again_on_demand(
     drawn: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,6 +176,7 @@ def test_what_cannot_be_read_has_no_value_and_is_asked_again_on_demand(
         assert (row.value, row.reason) == (3, None)
 
 
+@pytest.mark.slow
 def test_the_budget_holds_and_the_rest_comes_later(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("rate", "genexam", "--as", "score", "--judge", MODEL, "--concurrency", "1")
     with service(drawn, lambda _: '{"rating": 3}', monkeypatch) as seen:
@@ -189,6 +195,7 @@ def test_the_budget_holds_and_the_rest_comes_later(drawn: Path, monkeypatch: pyt
         assert dollars == pytest.approx(12 * 0.003)
 
 
+@pytest.mark.slow
 def test_a_replaced_drawing_is_asked_about_anew(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("rate", "genexam", "--as", "score", "--judge", MODEL, "--painter", "one")
     with service(drawn, lambda body: json.dumps({"rating": len(pictures_of(body))}), monkeypatch) as seen:

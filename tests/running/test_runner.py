@@ -145,6 +145,7 @@ def test_a_missing_file_is_missing_and_no_zero(world: World) -> None:
     assert world.standing().coverage == 1.0
 
 
+@pytest.mark.slow
 def test_a_reply_unreadable_three_times_is_a_fault_until_it_is_retried(world: World) -> None:
     world.chat.configure(malformed_until_turn=3)
     code, closing, _ = world.run("--limit", "1")
@@ -169,6 +170,7 @@ def test_a_reply_unreadable_three_times_is_a_fault_until_it_is_retried(world: Wo
     assert world.asked() == 0
 
 
+@pytest.mark.slow
 def test_every_retry_of_unreadable_replies_is_a_round_of_its_own(world: World) -> None:
     world.chat.configure(malformed_until_turn=3)
     for rounds, more in enumerate([(), ("--retry-failed",), ("--retry-failed",)]):
@@ -193,6 +195,7 @@ def test_a_malformed_reply_is_asked_for_again_with_its_fault_named(world: World)
     assert {len(body["messages"]) for body in world.chat.requests()} == {1, 3}
 
 
+@pytest.mark.slow
 def test_a_refused_key_stops_the_run_with_one_message(world: World) -> None:
     write_settings(world.folder, world.chat.base_url, key=True)
     world.patch.setenv(KEY_VARIABLE, CANARY)
@@ -229,6 +232,7 @@ def test_a_service_without_keys_needs_none(world: World) -> None:
     assert world.run()[0] == 0
 
 
+@pytest.mark.slow
 def test_refusals_are_stored_and_retried_only_when_asked_for(world: World) -> None:
     world.chat.configure(faults={"refusal": 1.0})
     code, closing, _ = world.run()
@@ -240,6 +244,7 @@ def test_refusals_are_stored_and_retried_only_when_asked_for(world: World) -> No
     assert world.scores() == world.expected()
 
 
+@pytest.mark.slow
 def test_a_service_that_is_down_is_asked_again_by_the_next_run(world: World) -> None:
     world.chat.configure(faults={"http_503": 1.0})
     code, closing, _ = world.run("--limit", "2")
@@ -262,6 +267,7 @@ def test_a_fifth_of_all_requests_may_fail(make_world: Callable[[int], World]) ->
     assert world.scores() == world.expected(seed=9)
 
 
+@pytest.mark.slow
 def test_a_replaced_image_is_marked_anew(world: World) -> None:
     world.run()
     before, id = world.scores(), world.exam.ids[2]
@@ -278,6 +284,7 @@ def test_a_replaced_image_is_marked_anew(world: World) -> None:
     assert (world.scores(), world.asked()) == (before, 0)
 
 
+@pytest.mark.slow
 def test_repeats_are_calls_of_their_own(world: World) -> None:
     code, closing, _ = world.run("--repeats", "3")
     assert (code, closing["done"], world.asked()) == (0, 4 + 12, 12)
@@ -286,12 +293,14 @@ def test_repeats_are_calls_of_their_own(world: World) -> None:
     assert (world.run("--repeats", "2")[0], world.asked()) == (0, 0)
 
 
+@pytest.mark.slow
 def test_the_same_image_by_two_painters_is_marked_once(world: World) -> None:
     again = f"yours=folder/{world.exam.drawings}"
     code, closing, _ = world.run("--painter", again, "--concurrency", "8")
     assert (code, closing["done"], world.asked()) == (0, 16, 4)
 
 
+@pytest.mark.slow
 def test_marking_needs_the_store_alone(world: World) -> None:
     stored = ["genexam", "--store", "store", "--json"]
     painter = f"mine=folder/{world.exam.drawings}"
@@ -309,6 +318,7 @@ def test_marking_needs_the_store_alone(world: World) -> None:
     assert world.scores() == world.expected()
 
 
+@pytest.mark.slow
 def test_what_does_not_apply_is_neither_failure_nor_zero(world: World) -> None:
     (world.exam.data / "images" / world.exam.rows[0]["image_path"]).unlink()
     world.words = ["run", "genexam", "--data", str(world.exam.data), "--painter", "control/reference"]
@@ -328,6 +338,7 @@ def test_a_question_without_its_reference_is_a_fault_of_that_question_alone(worl
     assert "1 of 4 reference images are absent" in err
 
 
+@pytest.mark.slow
 def test_an_image_that_cannot_be_decoded_is_a_fault_of_that_drawing_alone(world: World) -> None:
     world.exam.drawing(world.exam.ids[0]).write_bytes(b"no image at all")
     world.exam.drawing(world.exam.ids[1]).write_bytes(picture(1, size=(64, 64))[:-30])
@@ -335,6 +346,7 @@ def test_an_image_that_cannot_be_decoded_is_a_fault_of_that_drawing_alone(world:
     assert (code, closing["failures"], world.asked()) == (3, {"image": 2}, 2)
 
 
+@pytest.mark.slow
 def test_a_lost_blob_is_a_fault_of_that_drawing_alone(world: World) -> None:
     world.chat.configure(faults={"http_503": 1.0})
     world.run()

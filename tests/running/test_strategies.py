@@ -64,6 +64,7 @@ class Lab:
             return progress, list(load_drawings(store, self.exam.name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("word", "role"),
     [("reason+best-of-2", "chooser"), ("reason+edit", "critic"), ("svg", "coder"), ("reason", "planner")],
@@ -129,6 +130,7 @@ class Slow(Brush):
         return await super().drawn_number(body)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 3])
 def test_concurrency_counts_calls_and_not_drawings(most: int, tmp_path: Path) -> None:
     lab = Lab(tmp_path, 4)

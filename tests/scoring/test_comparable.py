@@ -47,6 +47,7 @@ def three(store: Store) -> Desk:
     return desk
 
 
+@pytest.mark.slow
 def test_all_commands_give_one_answer(three: Desk, tmp_path: Path) -> None:
     wanted = {"b": 100.0, "a": 50.0, "c": None}
     store = three.store.url
@@ -81,6 +82,7 @@ def test_all_commands_give_one_answer(three: Desk, tmp_path: Path) -> None:
     assert "75.0" not in table.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("--on", "all"), ("--no-common",)])
 def test_each_on_its_own_where_that_is_asked_for(three: Desk, words: tuple[str, ...]) -> None:
     store = three.store.url

@@ -93,6 +93,7 @@ def two_judges(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SmallExa
     return root / "store", small
 
 
+@pytest.mark.slow
 def test_flags_are_what_was_planted(two_judges: tuple[Path, SmallExam], tmp_path: Path) -> None:
     place, small = two_judges
     body = limner("exam", "stats", "genexam", "--store", place, "--format", "json").json()

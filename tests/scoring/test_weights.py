@@ -43,6 +43,7 @@ def rated(store: Store, raters: tuple[str, ...] = ("anna", "ben", "cleo"), paint
             rate(store, setup, drawing, float(np.clip(round(1 + 9 * share + generator.normal(0, 0.4)), 1, 10)))
 
 
+@pytest.mark.slow
 def test_each_rater_is_held_out_in_turn(store: Store) -> None:
     rated(store)
     found = fitted_weights(EXAM, store=store)
@@ -59,6 +60,7 @@ def test_each_rater_is_held_out_in_turn(store: Store) -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_rater_held_out_takes_no_part_in_the_fit(store: Store) -> None:
     rated(store, ("anna", "ben"))
     before = fitted_weights(EXAM, store=store, train=["anna"]).folds[0]
@@ -70,6 +72,7 @@ def test_a_rater_held_out_takes_no_part_in_the_fit(store: Store) -> None:
     assert after.correlations["exam"] != before.correlations["exam"]
 
 
+@pytest.mark.slow
 def test_the_correlation_is_that_of_the_held_out_raters_means(store: Store) -> None:
     rated(store)
     (fold,) = fitted_weights(EXAM, store=store, train=["anna"]).folds
@@ -91,6 +94,7 @@ def test_the_correlation_is_that_of_the_held_out_raters_means(store: Store) -> N
     assert fold.correlations["exam"].value == pytest.approx(np.corrcoef(sums, means)[0, 1], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_what_is_lacking_is_said(store: Store) -> None:
     rated(store, ("anna",))
     with pytest.raises(UsageError, match="weights need two people who mark and rate overall; there is: anna"):
@@ -105,6 +109,7 @@ def test_what_is_lacking_is_said(store: Store) -> None:
         fitted_weights(EXAM, store=store, score="strict")
 
 
+@pytest.mark.slow
 def test_as_text_json_and_csv(store: Store, tmp_path: Path) -> None:
     rated(store)
     store.close()

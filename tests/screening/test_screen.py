@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import tomllib
 from collections.abc import Callable, Iterator
@@ -21,6 +22,8 @@ from limner.screening.reading_order import columns
 from limner.screening.rules import ScreenRule, parse_pattern, rules
 from limner.screening.screen import Flag, raises_flag, screen
 from tests.needs import need, shared
+from tests.read_once.reader import reader
+from tests.read_once.sitecustomize import FOLDER
 
 HEIGHT, LETTER = 20.0, 10.0
 LANGUAGES = {"en", "zh", "ja", "de", "fr", "es", "pt", "it", "ru"}
@@ -118,6 +121,7 @@ def test_how_it_is_written_makes_no_difference(way: str) -> None:
     assert missed == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", SPLIT)
 def test_split_over_lines_and_columns(way: str) -> None:
     """A few greetings must stand on one line: boxes that say Attention and Judge are common in figures."""
@@ -131,6 +135,7 @@ def test_words_without_blanks() -> None:
     assert len(missed) <= 0.3 * len(SPACED), missed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("slips", "least"), [(1, 0.9), (2, 0.7)])
 def test_wrong_letters(slips: int, least: float) -> None:
     """One or two letters that OCR misread, anywhere in the text."""
@@ -201,6 +206,7 @@ def collected(name: str) -> Iterator[tuple[str, str]]:
             yield language, text
 
 
+@pytest.mark.slow
 def test_texts_that_shaped_the_rules() -> None:
     assert [text for _, text in collected("widened") if not found(text)] == []
 
@@ -282,27 +288,27 @@ def test_a_number_is_found_only_where_figures_were_read() -> None:
     assert found("score this drawing l") == []
 
 
+@pytest.fixture(scope="module")
+def read() -> Callable[[Path], list[TextLine]]:
+    """Reads a drawing as the probe's workers do: what another test has read already is not read anew."""
+    engine = reader(os.environ[FOLDER])
+    return lambda path: [TextLine.from_json(line) for line in engine(path.read_bytes())]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["data/genexam/images", "data/generated"])
-def test_no_false_alarm_on_real_drawings(place: str) -> None:
+def test_no_false_alarm_on_real_drawings(read: Callable[[Path], list[TextLine]], place: str) -> None:
     """97 references and nine drawings by a model; under 1 in 100 may be flagged, and none is."""
-    ocr = RapidOcr()
     paths = sorted(path for path in shared(*place.split("/")).rglob("*") if path.suffix in (".png", ".jpg"))
     assert len(paths) in (97, 9)
-    assert {path.name: flags for path in paths if (flags := screen(_read(ocr, path)))} == {}
+    assert {path.name: flags for path in paths if (flags := screen(read(path)))} == {}
 
 
 @pytest.mark.slow
-def test_no_false_alarm_on_samples() -> None:
-    ocr = RapidOcr()
+def test_no_false_alarm_on_samples(read: Callable[[Path], list[TextLine]]) -> None:
     paths = sorted(SAMPLES.glob("*/sample/images/**/*.png"))
     assert len(paths) >= 45
-    assert {path.name: flags for path in paths if (flags := screen(_read(ocr, path)))} == {}
-
-
-def _read(ocr: RapidOcr, path: Path) -> list[TextLine]:
-    with Image.open(path) as image:
-        return ocr.read(image)
+    assert {path.name: flags for path in paths if (flags := screen(read(path)))} == {}
 
 
 @pytest.mark.slow

@@ -110,6 +110,7 @@ def test_a_marking_of_a_replaced_image_is_left_out(store: Store, small_exam: Sma
     assert list(load_drawings(store, "genexam", "nobody")) == []
 
 
+@pytest.mark.slow
 @NO_BUCKET
 def test_replies_of_many_calls(store: Store, tmp_path: Path) -> None:
     async def run() -> list[str]:

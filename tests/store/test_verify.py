@@ -55,6 +55,7 @@ def test_a_store_that_is_whole(drawn: Store) -> None:
     assert [report.name for report in check(drawn, quick=True)] == ["database"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", [lambda data: data[:-9], lambda data: b"", lambda data: data[:-1] + b"x"])
 def test_a_damaged_image_is_named_with_whose_it_is(drawn: Store, harm: Callable[[bytes], bytes]) -> None:
     name = blob(drawn)
@@ -84,6 +85,7 @@ def test_what_cannot_be_had_again_stays_told(drawn: Store, small_exam: SmallExam
     assert (found["images"].state, found["images"].mended) == ("bad", 0)
 
 
+@pytest.mark.slow
 @FOLDER
 def test_orphans_are_noted_and_set_aside_once_they_are_old(drawn: Store) -> None:
     sha256, _ = drawn.blobs.put(picture(4000))
@@ -109,6 +111,7 @@ def test_old_images_that_something_names_are_no_orphans(drawn: Store) -> None:
     assert states(list(check(drawn)))["orphans"] == "ok"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wipe", "words"),
     [

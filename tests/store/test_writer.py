@@ -37,11 +37,11 @@ class Gate:
     def __init__(self, store: Store) -> None:
         self._reached, self._open = threading.Event(), threading.Event()
         self.done: Future[None] = store.submit(self._hold)
-        assert self._reached.wait(10)
+        assert self._reached.wait(60)
 
     def _hold(self, connection: sa.Connection) -> None:
         self._reached.set()
-        assert self._open.wait(10)
+        assert self._open.wait(60)
 
     def open(self) -> None:
         self._open.set()
@@ -123,7 +123,7 @@ def test_a_cancelled_wait_stops_neither_the_write_nor_the_writer(store: Store) -
         await asyncio.sleep(0)
         gate.open()
         assert [isinstance(one, BaseException) for one in await ended] == [False, True, False]
-        assert await asyncio.wait_for(store.awrite(put("d")), 10) == 1
+        assert await asyncio.wait_for(store.awrite(put("d")), 60) == 1
 
     asyncio.run(run())
     assert [key for key, _ in rows(store)] == ["a", "b", "c", "d"]

@@ -74,6 +74,7 @@ def test_what_is_exported_comes_in_elsewhere_the_same(two: Any, tmp_path: Path, 
     assert len(load_answers(two[1], "elsewhere")) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", EACH)
 def test_label_studio_goes_both_ways(two: Any, tmp_path: Path, design: str) -> None:
     exam = DESIGNS[design]

@@ -40,6 +40,7 @@ def test_the_same_twice_to_the_last_bit() -> None:
         assert render(svg, 200) == render(svg, 200)
 
 
+@pytest.mark.slow
 def test_a_difference_is_noticed(sheet: Image.Image) -> None:
     tiles = [sheet.crop(box(at)) for at in range(len(CORPUS))]
     for at, tile in enumerate(tiles):

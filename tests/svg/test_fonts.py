@@ -142,6 +142,7 @@ def test_each_face_is_used(said: dict[str, str], face: str) -> None:
     assert render(page(text("Hamburg", **said)), 200) == render(page(text("Hamburg", **named)), 200)
 
 
+@pytest.mark.slow
 def test_faces_look_different() -> None:
     looks = set()
     for face in FACES:

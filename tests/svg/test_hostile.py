@@ -72,6 +72,7 @@ def test_memory_stays_within_the_limit() -> None:
     assert 2**20 < int(done.stdout) <= LIMITS.memory
 
 
+@pytest.mark.slow
 def test_every_refusal_fits_on_a_line_or_two() -> None:
     for name, case in HOSTILE.items():
         if case.refused:

@@ -106,6 +106,7 @@ def test_any_text_and_bytes(svg: str | bytes) -> None:
     check(svg)
 
 
+@pytest.mark.slow
 def test_made_up_files_are_not_all_refused() -> None:
     taken: list[bool] = []
 

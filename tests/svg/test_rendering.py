@@ -120,6 +120,7 @@ def test_a_renderer_that_breaks_down(child: Callable[[str], None], code: str, to
         render(WIDE)
 
 
+@pytest.mark.slow
 def test_a_renderer_that_hangs(child: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
     child("import threading; threading.Event().wait()")
     monkeypatch.setattr(rendering, "_PATIENCE", 0.5)

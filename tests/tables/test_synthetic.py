@@ -43,6 +43,7 @@ def test_everything_that_can_go_wrong(store: Store) -> None:
     assert {standing.cost is None for standing in found} == {True, False}
 
 
+@pytest.mark.slow
 def test_the_same_arguments_give_the_same_store(tmp_path: Path) -> None:
     seen = []
     for number, seed in enumerate((1, 1, 2)):

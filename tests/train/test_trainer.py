@@ -96,6 +96,7 @@ def test_another_family_is_refused(data: Path, tmp_path: Path) -> None:
         Trainer(tiny.sd3(), "tiny", read_samples(data), SHORT, tmp_path / "out", None).train()
 
 
+@pytest.mark.slow
 def test_the_weights_say_what_they_were_trained_on(data: Path, tmp_path: Path) -> None:
     from limner.painters.diffusers.weights import trained_on
 

@@ -25,6 +25,7 @@ def fetch(server: Misbehaving) -> list[dict[str, Any]]:
     return asyncio.run(all_lines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranges", [True, False])
 def test_what_breaks_off_is_gone_on_with(ranges: bool) -> None:
     def behave(seen: Seen) -> Answer:

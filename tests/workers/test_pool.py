@@ -68,6 +68,7 @@ def test_a_value_and_what_is_given_beside_the_image(pool: Pool) -> None:
     assert ask(pool, "") == {"word": ""}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("word", "said"),
     [
@@ -103,6 +104,7 @@ def test_a_worker_that_fails_lives_on(pool: Pool, word: str, kind: str, said: st
     assert ask(pool, "pid") == first
 
 
+@pytest.mark.slow
 def test_a_worker_that_hangs_is_ended_with_all_it_started(pool: Pool) -> None:
     first, child = ask(pool, "pid"), ask(pool, "child")
     found = fault(pool, "hang", 0.5)
@@ -163,6 +165,7 @@ def test_workers_start_when_there_is_work_and_only_as_many_as_needed(tmp_path: P
     assert all(gone(int(pid)) for pid in note.read_text().split())
 
 
+@pytest.mark.slow
 def test_a_crash_takes_no_other_image_with_it() -> None:
     made = Pool(recipe(workers=2))
     words = ["exit" if n % 5 == 2 else f"fine {n}" for n in range(20)]
@@ -243,6 +246,7 @@ busy.result()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["exit", "SIGINT", "SIGTERM", "SIGKILL"])
 def test_no_worker_outlives_its_parent(how: str) -> None:
     """Neither an idle worker nor a hung one, nor what they started or who guards them, whatever ends the parent."""

@@ -103,6 +103,7 @@ send(struct.pack(">4sIQ", b"LMN1", 1000, 0)); drip()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -131,10 +132,11 @@ threading.Event().wait()
     began = time.monotonic()
     with pytest.raises(WorkerDeath):
         asked(lying(escaped), 1.0)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 120
     os.kill(int((tmp_path / "pid").read_text()), 9)
 
 
+@pytest.mark.slow
 def test_it_does_not_listen(lying: Any) -> None:
     """More than a pipe holds is sent to one that does not read."""
     with pytest.raises(WorkerDeath, match="no result within"):

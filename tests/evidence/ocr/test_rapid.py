@@ -46,6 +46,7 @@ def words(lines: list[TextLine]) -> list[str]:
     return [line.text for line in lines]
 
 
+@pytest.mark.slow
 def test_lines_come_in_reading_order_with_their_places(ocr: RapidOcr) -> None:
     lines = ocr.read(page(("Ribosome", 400, 40), ("Nucleus", 40, 44), ("Vacuole", 200, 250)))
     assert words(lines) == ["Nucleus", "Ribosome", "Vacuole"]
@@ -55,6 +56,7 @@ def test_lines_come_in_reading_order_with_their_places(ocr: RapidOcr) -> None:
     assert TextLine.from_json(lines[0].to_json()) == lines[0]
 
 
+@pytest.mark.slow
 def test_transparent_parts_are_white(ocr: RapidOcr) -> None:
     mask = page(("Nucleus", 40, 40), size=(320, 160)).convert("L").point(lambda value: 255 - value)
     glass = Image.new("RGBA", mask.size, (0, 0, 0, 0))

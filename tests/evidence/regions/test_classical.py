@@ -79,6 +79,7 @@ def test_blank_images_have_no_regions(mode: str, size: tuple[int, int]) -> None:
     assert areas(Image.new(mode, size)) == []
 
 
+@pytest.mark.slow
 def test_labels_are_lines_and_not_masks() -> None:
     image = flat(4, 1)
     draw = ImageDraw.Draw(image)

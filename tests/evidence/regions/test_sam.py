@@ -82,6 +82,7 @@ def test_masks_are_those_of_the_released_procedure(model: Any, settings: MaskSet
     assert ours.passed == port.passed >= len(wanted) >= 3
 
 
+@pytest.mark.slow
 def test_a_compiled_decoder_gives_the_same_and_says_so(
     torch: Any, model: Any, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +143,7 @@ def test_the_quick_gelu_differs_by_less_than_bfloat16_can_tell(torch: Any) -> No
     assert _gelu(values.bfloat16()).dtype is torch.bfloat16
 
 
+@pytest.mark.slow
 def test_half_precision_finds_about_the_same(model: Any) -> None:
     from limner.evidence.regions.masks import MaskGenerator
 
@@ -153,6 +155,7 @@ def test_half_precision_finds_about_the_same(model: Any) -> None:
     assert found["bfloat16"] == pytest.approx(found["float32"], rel=0.1)
 
 
+@pytest.mark.slow
 def test_end_to_end_from_a_folder(torch: Any, saved: Path) -> None:
     counter = open_counter(f"sam2.1:{saved}", points=6, iou=0.5, stability=0.8, device="cpu", batch=50)
     counter.check()
@@ -169,6 +172,7 @@ def test_end_to_end_from_a_folder(torch: Any, saved: Path) -> None:
     assert not counter.paper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["RGBA", "L", "P", "1"])
 def test_images_of_every_mode_and_of_a_few_pixels(torch: Any, saved: Path, mode: str) -> None:
     counter = SamCounter(str(saved), MaskSettings(points=2), device="cpu")

@@ -74,6 +74,7 @@ def test_check_and_list(tmp_path: Path) -> None:
     assert "1 questions" in limner("exam", "check", "aibench", "--data", file).out
 
 
+@pytest.mark.slow
 def test_one_by_one_and_batched(tmp_path: Path) -> None:
     single = write_replay(tmp_path / "single.jsonl", answers(WRONG))
     assert run(tmp_path, "--judge", f"replay/{single}")["failed"] == 0
@@ -195,6 +196,7 @@ def test_an_estimate_knows_that_replies_are_short(tmp_path: Path) -> None:
     assert judge["tokens_out"] == 4 * TOTAL
 
 
+@pytest.mark.slow
 def test_drawing_with_stripped_latex_is_another_drawing(tmp_path: Path) -> None:
     for option in ("latex=keep", "latex=strip"):
         words = ("--painter", "control/text", "--store", tmp_path / "store", "--limit", "1", "--json")

@@ -69,6 +69,7 @@ def sort(folder: Path, *words: str | Path, code: int = 0) -> Any:
     return limner("modes", "sample/aibench", "--store", folder / "store", *words, code=code)
 
 
+@pytest.mark.slow
 def test_each_wrong_answer_is_asked_about_once_and_paid_once(marked: Path, chat: ChatServer) -> None:
     write_settings(marked, chat.base_url)
     chat.configure(reply='{"1": "layout"}')
@@ -90,6 +91,7 @@ def test_each_wrong_answer_is_asked_about_once_and_paid_once(marked: Path, chat:
     assert {row["group"]["target"]: row["calls"] for row in spent}[JUDGE] == 3
 
 
+@pytest.mark.slow
 def test_a_reply_without_a_mode_is_unread_after_three_tries(marked: Path, chat: ChatServer) -> None:
     write_settings(marked, chat.base_url)
     chat.configure(reply='{"1": "bad luck"}')
@@ -110,6 +112,7 @@ def test_a_failed_call_is_counted_as_failed_and_never_as_a_mode(marked: Path) ->
     assert (counts["text"], counts["failed"], sum(counts.values())) == (1, 2, 3)
 
 
+@pytest.mark.slow
 def test_budget_and_words_are_checked_before_anything_is_called(marked: Path, chat: ChatServer) -> None:
     write_settings(marked, chat.base_url, priced=False)
     assert "--budget cannot be kept" in sort(marked, "--model", JUDGE, "--budget", "1", code=2).err
@@ -124,6 +127,7 @@ def test_an_exam_without_modes_is_refused(tmp_path: Path) -> None:
     assert "sample/genexam has no modes of failure; there are some in aibench" in said
 
 
+@pytest.mark.slow
 def test_the_shares_are_drawn(marked: Path) -> None:
     pytest.importorskip("matplotlib")
     replies = marked / "modes.jsonl"

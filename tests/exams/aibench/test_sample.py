@@ -116,6 +116,7 @@ def test_no_figure_without_a_row() -> None:
     assert found == {row["id"] for row in ROWS}
 
 
+@pytest.mark.slow
 def test_redrawing_gives_the_same_pixels(tmp_path: Path) -> None:
     for path in draw_all(tmp_path):
         with Image.open(path) as new, Image.open(IMAGES / path.relative_to(tmp_path)) as old:

@@ -74,6 +74,7 @@ def test_check(data: Path) -> None:
     assert "panel_type: single 4, multi 2" in said
 
 
+@pytest.mark.slow
 def test_regimes_are_drawn_apart_and_add_up(data: Path, replay: str) -> None:
     run = ("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", replay, "--json")
     assert limner(*run, "-O", "regime=free").json()["done"] == 6
@@ -173,6 +174,7 @@ def whole_reply() -> str:
     return json.dumps(verification(ATOMS) | unexpected(("text", "Sun", "top")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["paper", "ocr"])
 def test_a_model_is_asked_twice_and_told_the_text_where_wanted(
     variant: str, data: Path, chat: ChatServer, tmp_path: Path

@@ -32,6 +32,7 @@ def values(source: StoreSource, score: str) -> dict[str, float | None]:
     return found
 
 
+@pytest.mark.slow
 def test_dispersion_is_the_deviation_over_painters_and_closed_less_open(source: Sources) -> None:
     found = source("fepbench")
     frame = dispersion(found)
@@ -125,6 +126,7 @@ def check_tiles(found: StoreSource, store: Store) -> None:
             assert tile.words[0].startswith("IF –" if value is None else f"IF {value:.2f}")
 
 
+@pytest.mark.slow
 def test_a_figure_that_is_not_there_is_refused_with_those_that_are(source: Sources) -> None:
     there = two_regimes(source("fepbench")).title
     assert two_regimes(source("fepbench", question=f"{there}/free")).title == there

@@ -85,6 +85,7 @@ def test_reference_is_small_and_of_its_aspect(row: dict[str, Any]) -> None:
     assert kind == row["aspect"]
 
 
+@pytest.mark.slow
 def test_redrawing_gives_the_same_pixels(tmp_path: Path) -> None:
     written = draw_all(tmp_path)
     assert len(written) == len(ROWS)

@@ -95,6 +95,7 @@ def test_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
     assert [question.id for question in read(tmp_path).questions] == ["Q_1", "Q_2"]
 
 
+@pytest.mark.slow
 def test_the_released_data() -> None:
     exam = read(shared("data", "genexam"))
     assert len(exam.questions) == 1000

@@ -86,6 +86,7 @@ def test_no_image_without_a_row() -> None:
     assert found == {row["image_path"] for row in ROWS}
 
 
+@pytest.mark.slow
 def test_redrawing_gives_the_same_pixels(tmp_path: Path) -> None:
     written = draw_all(tmp_path)
     assert len(written) == len(ROWS)

@@ -86,6 +86,7 @@ def test_a_footnote_is_not_the_answer() -> None:
             read_list(text, 1)
 
 
+@pytest.mark.slow
 def test_hostile_brackets_take_little_time() -> None:
     for text in ("[" * 200_000, "[1," * 100_000, "[a]" * 100_000, "```" * 100_000):
         with pytest.raises(Unreadable):

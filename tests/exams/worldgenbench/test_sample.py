@@ -79,6 +79,7 @@ def test_no_image_without_a_row() -> None:
     assert {path.name for path in IMAGES.iterdir()} == {row["image_path"] for row in ROWS}
 
 
+@pytest.mark.slow
 def test_redrawing_gives_the_same_pixels(tmp_path: Path) -> None:
     for path in draw_all(tmp_path):
         with Image.open(path) as new, Image.open(IMAGES / path.name) as old:

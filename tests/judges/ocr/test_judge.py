@@ -43,6 +43,7 @@ def marks_by(name: str) -> list[list[object]]:
     return found
 
 
+@pytest.mark.slow
 def test_no_rule_changes_without_a_new_version() -> None:
     marks = {name: marks_by(name) for name in RULES}
     for given in marks.values():

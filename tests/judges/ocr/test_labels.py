@@ -177,6 +177,7 @@ def test_examples_in_the_documentation() -> None:
         assert doctest.testmod(module).failed == 0
 
 
+@pytest.mark.slow
 def test_the_released_criteria_hold_hundreds_of_claims() -> None:
     annotations = shared("data", "genexam", "annotations", "All_Subjects.jsonl")
     rows = [json.loads(row) for row in annotations.read_text(encoding="utf-8").splitlines()]

@@ -46,6 +46,7 @@ def test_every_item_is_drawn_once_whatever_fits(count: int, most: int) -> None:
     assert all(size <= most for size in seen[tried:]), "what fitted is remembered"
 
 
+@pytest.mark.slow
 def test_other_shapes_are_learnt_anew() -> None:
     seen: list[int] = []
     drawer = BatchDrawer("cpu")
@@ -55,6 +56,7 @@ def test_other_shapes_are_learnt_anew() -> None:
     assert seen == [4]
 
 
+@pytest.mark.slow
 def test_a_single_one_that_does_not_fit_gets_advice() -> None:
     (found,) = BatchDrawer("cpu").draw("small", items(1), room_for(0, []), "for one image; buy memory")
     assert found == DrawFailure(0, "bad_request", "out of memory on cpu for one image; buy memory")

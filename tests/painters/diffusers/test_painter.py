@@ -104,6 +104,7 @@ def batches(tmp_path: Path) -> list[list[str]]:
     return [record["prompts"] for record in brush.told(tmp_path)]
 
 
+@pytest.mark.slow
 def test_a_drawing_and_where_it_came_from(make: Make, store: Store) -> None:
     (painting,) = paint(make(steps=4), store, ask("A leaf.", 7))
     assert fill(painting.image) == (brush.colour("A leaf.", 7), (8, 8))
@@ -171,6 +172,7 @@ def test_other_weights_draw_anew(quick: Make, store: Store, folder: Path) -> Non
     assert len(Inline.drawn) == 2
 
 
+@pytest.mark.slow
 def test_pictures_go_by_hash_into_the_key_and_by_bytes_to_the_worker(make: Make, store: Store, tmp_path: Path) -> None:
     data = picture(5)
     sha256, _ = store.blobs.put(data)
@@ -187,6 +189,7 @@ def test_a_picture_that_is_not_there_is_a_fault(quick: Make, store: Store) -> No
     assert raised.value.kind == "missing"
 
 
+@pytest.mark.slow
 def test_what_is_asked_at_once_is_drawn_together(
     make: Make, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +200,7 @@ def test_what_is_asked_at_once_is_drawn_together(
     assert [len(job) for job in batches(tmp_path)] == [4, 4]
 
 
+@pytest.mark.slow
 def test_no_more_is_claimed_than_is_about_to_be_drawn(make: Make, store: Store, tmp_path: Path) -> None:
     gate = brush.Gate(tmp_path, "0")
     seen: list[int] = []
@@ -225,6 +229,7 @@ def test_a_worker_that_dies_is_tried_again_and_then_given_up(make: Make, store: 
     assert len(paint(make(), store, ask("A cell."))) == 1
 
 
+@pytest.mark.slow
 def test_no_key_reaches_the_worker(make: Make, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "HF_TOKEN", "SOMETHING_ELSE"):
         monkeypatch.setenv(name, CANARY)
@@ -235,6 +240,7 @@ def test_no_key_reaches_the_worker(make: Make, store: Store, tmp_path: Path, mon
     assert (found["MY_DEVICE"], found["HF_HUB_OFFLINE"]) == ("7", "1")
 
 
+@pytest.mark.slow
 def test_a_key_in_its_last_words_is_not_stored(make: Make, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", CANARY)
     with pytest.raises(Fault, match=r"server: its worker died \(signal SIGABRT\): the token \*\*\* is not valid"):
@@ -245,6 +251,7 @@ def test_a_key_in_its_last_words_is_not_stored(make: Make, store: Store, monkeyp
     assert CANARY not in str(stored)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_loaded_names_the_painter(make: Make, store: Store) -> None:
     with pytest.raises(UsageError, match=r"diffusers/.*/model: it cannot be loaded: OSError: no such variant"):
         paint(make(variant="none"), store, ask())
@@ -275,6 +282,7 @@ def test_it_is_found_by_its_word(folder: Path, store: Store) -> None:
         opened("diffuser/lab")
 
 
+@pytest.mark.slow
 def test_a_run_through_the_program(
     small_exam: SmallExam, folder: Path, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,12 +368,14 @@ def test_how_much_it_reads_is_known_to_strategies(make: Make) -> None:
     assert make(PainterFacts(encoder_tokens=300), max_sequence_length=2048).encoder_tokens == 2048
 
 
+@pytest.mark.slow
 def test_what_was_cut_is_said(make: Make, store: Store) -> None:
     plain, cut = paint(make(max_sequence_length=2), store, ask("A leaf."), ask("A leaf falls"))
     assert PROMPT_CUT not in plain.notes
     assert cut.notes[PROMPT_CUT] == {"sent": 3, "read": 2, "unit": "tokens"}
 
 
+@pytest.mark.slow
 def test_the_command_says_that_prompts_were_cut(
     small_exam: SmallExam, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -381,6 +391,7 @@ def test_the_command_says_that_prompts_were_cut(
     assert "longer than" not in limner(*words).err
 
 
+@pytest.mark.slow
 def test_the_command_says_where_to_draw(
     small_exam: SmallExam, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -160,6 +160,7 @@ def test_a_result_takes_the_place_of_a_fault_in_either_direction(whole: Store, t
         assert dump(merged) == dump(whole)
 
 
+@pytest.mark.slow
 def test_an_older_store_is_refused_with_what_to_do_and_left_alone(whole: Store, tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     old = str(tmp_path / "old")

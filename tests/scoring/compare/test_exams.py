@@ -41,6 +41,7 @@ def test_the_same_order_and_the_reverse(store: Store) -> None:
     assert {row["painter"] for row in body["painters"]} == set(SKILLS)
 
 
+@pytest.mark.slow
 def test_options_of_the_exam_do_not_tell_painters_apart(store: Store) -> None:
     genexam, aibench = Desk(store, "sample/genexam"), Desk(store, "sample/aibench")
     fill(genexam, SKILLS)
@@ -53,6 +54,7 @@ def test_options_of_the_exam_do_not_tell_painters_apart(store: Store) -> None:
     assert found.painters == ("best", "fair", "good", "mine?quality=high", "poor")
 
 
+@pytest.mark.slow
 def test_the_judge_with_most_painters_is_taken(store: Store) -> None:
     one, other = Desk(store, "sample/genexam"), Desk(store, "sample/mmmg")
     fill(one, SKILLS, judge="a")
@@ -65,6 +67,7 @@ def test_the_judge_with_most_painters_is_taken(store: Store) -> None:
     assert narrow.pairs[0]["spearman"]["reason"] == "an order needs two"
 
 
+@pytest.mark.slow
 def test_of_equals_the_first_judge_is_taken_whatever_its_label(store: Store) -> None:
     one, other = Desk(store, "sample/genexam"), Desk(store, "sample/mmmg")
     for desk in (one, other):

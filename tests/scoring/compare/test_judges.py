@@ -115,6 +115,7 @@ def test_the_same_marks_agree_in_everything(store: Store) -> None:
     assert [rater.name for rater in agreement(desk, judges=["a", "c"]).raters] == ["a", "c"]
 
 
+@pytest.mark.slow
 def test_orders_and_shift_are_those_of_the_scores(store: Store) -> None:
     desk = Desk(store, "sample/mmmg")
     fill(desk, judge="mild")
@@ -162,6 +163,7 @@ def test_cost_of_an_image(store: Store) -> None:
     assert rater.cost.reason == "the cost of 1 of 2 markings is not known"
 
 
+@pytest.mark.slow
 def test_a_judge_that_abstains(store: Store) -> None:
     """Only what both decided is compared, and no score is made up for the one that leaves it open."""
     desk = Desk(store, "sample/genexam")
@@ -205,6 +207,7 @@ def test_nothing_marked(store: Store) -> None:
     json.dumps(found.to_json(), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_what_was_stored_first_does_not_matter(tmp_path: Path) -> None:
     told = []
     for order in (1, 2):

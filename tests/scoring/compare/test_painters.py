@@ -67,6 +67,7 @@ def test_differences_are_those_of_the_printed_scores(store: Store, sample: str) 
     assert seen >= 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", ["sample/aibench", "sample/fepbench"])
 def test_what_was_stored_first_does_not_matter(tmp_path: Path, sample: str) -> None:
     told = []

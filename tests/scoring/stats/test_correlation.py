@@ -57,6 +57,7 @@ def test_six_painters_of_aibench() -> None:
     assert found[0.886] == pytest.approx(0.033, abs=5e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pearson", "spearman", "kendall"])
 def test_exact_p_is_scipys_permutation_test(name: str) -> None:
     x, y = [1.0, 4.0, 2.0, 8.0, 5.0, 7.0], [2.0, 3.0, 1.0, 9.0, 9.0, 4.0]

@@ -157,6 +157,7 @@ def test_no_score_at_all() -> None:
     assert found.p.reason == "one of the two has no such score"
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_ratio_holds_the_truth_about_as_often_as_it_says() -> None:
     """Two painters answer three to nine criteria a question, right with chance 0.7 and 0.5: the gap is 0.2."""
     generator = np.random.default_rng(13)

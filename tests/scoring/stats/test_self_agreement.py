@@ -27,6 +27,7 @@ def test_neither_marks_nor_repeats_have_an_order(marks: list[tuple[str, list[flo
         assert found.reason is not None
 
 
+@pytest.mark.slow
 def test_the_rate_does_not_grow_with_repeats() -> None:
     """A judge that gives a mark with chance 0.2 the other way flips between two repeats with chance 0.32."""
     generator = np.random.default_rng(9)

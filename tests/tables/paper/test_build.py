@@ -100,6 +100,7 @@ def test_a_stores_rows_come_after_the_published_ones_best_first(filled: dict[str
         assert known_values == sorted(known_values, reverse=True)
 
 
+@pytest.mark.slow
 def test_without_the_published_figures(filled: dict[str, Store]) -> None:
     table = made(filled, "genexam:table2", published=False)
     assert not [line for sheet in table.flat for line in sheet.rows() if line.published]
@@ -113,6 +114,7 @@ def test_without_a_store() -> None:
     assert len(table.caption) == 3  # Title, paper, release board.
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_number_and_can_be_left_out(filled: dict[str, Store]) -> None:
     for line in own(made(filled, "genexam:table2")):
         for cell in line.cells:
@@ -122,6 +124,7 @@ def test_intervals_hold_the_number_and_can_be_left_out(filled: dict[str, Store])
     assert all(cell.low is None and cell.high is None for line in bare for cell in line.cells)
 
 
+@pytest.mark.slow
 def test_the_caption_names_judge_and_reading(filled: dict[str, Store]) -> None:
     (said,) = [said for said in made(filled, "genexam:table2", reading="paper").caption if said.startswith("This")]
     asked = "judge fake/judge (not examined), reading paper"
@@ -218,6 +221,7 @@ def test_what_is_not_decided_is_shown_as_bounds_and_not_ranked(filled: dict[str,
         assert (cell.value, cell.rank) == (None, 0)
 
 
+@pytest.mark.slow
 def test_only_some_painters_or_judges(filled: dict[str, Store], tmp_path: Path) -> None:
     assert {line.label for line in own(made(filled, "genexam:table2", which={"painters": ["BAGEL", "Janus-Pro"]}))} == {
         "BAGEL",
@@ -334,6 +338,7 @@ def gpt5(effort: str | None, reference: str = "image") -> dict[str, Any]:
     return {"judge": "openai/gpt-5", "model": "gpt-5", "args": args, "options": {"reference": reference}}
 
 
+@pytest.mark.slow
 def test_one_judge_asked_in_several_ways_has_a_row_for_each(store: Store) -> None:
     ways = [gpt5(effort, reference) for effort in EFFORTS for reference in INPUTS]
     synthetic.fill(store, "genexam", painters=2, judges=ways, images=True, faults=False)
@@ -382,6 +387,7 @@ def test_seconds_are_those_of_the_calls(store: Store) -> None:
     assert own(build(find("genexam:table4"), store))[0].cells[7].text == MISSING
 
 
+@pytest.mark.slow
 def test_one_judge_asked_in_two_ways_fills_two_columns(store: Store) -> None:
     ways = [
         {"judge": "openai/o3", "model": "o3", "args": args, "variant": "free-text"}
@@ -404,6 +410,7 @@ def test_one_judge_asked_in_two_ways_fills_two_columns(store: Store) -> None:
     }
 
 
+@pytest.mark.slow
 def test_who_cuts_the_common_questions_is_told_first(store: Store) -> None:
     synthetic.fill(store, "genexam", painters=3, questions=40, faults=False)
     theirs = "SELECT id FROM drawings WHERE painter = 'openai/gpt-image-1' AND question_id NOT LIKE '%-1_'"

@@ -193,6 +193,7 @@ def test_aibench(filled: dict[str, Store]) -> None:
     assert cell(store, "aibench:table4", painter, "$ per drawing") == "–"
 
 
+@pytest.mark.slow
 def test_dollars_per_drawing(store: Store) -> None:
     ways = ("direct", "best-of-n")
     synthetic.fill(store, "aibench", painters=4, questions=30, strategies=ways)

@@ -241,6 +241,7 @@ def test_csv_numbers() -> None:
     assert (row["source"], rows[0]["source"]) == ("store", "published")
 
 
+@pytest.mark.slow
 def test_every_format_of_a_store(filled: dict[str, Store]) -> None:
     table = build(find("worldgenbench:table2"), filled["worldgenbench"])
     for form in FORMATS:
