@@ -115,6 +115,9 @@ class Protocol(ABC, Generic[R]):
     """What people call scores whose names are short for something; see `called`."""
     consistency: Mapping[str, float] = {}
     """What a judge must at least give the references themselves, by score, as the exam's paper reports of its own."""
+    reasons: bool = True
+    """Whether scores, analyses or remarks read the reasons of marks. Where none does, scores are computed without them,
+    once for all drawings of a question that are marked alike."""
     blank_size: tuple[int, int] = (1024, 1024)
     """Width and height of the white sheet that ``control/blank`` hands in."""
 

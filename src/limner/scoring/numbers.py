@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..core.errors import UsageError
-from ..core.marks import fill
-from ..core.protocol import Protocol, Row, Score
+from ..core.protocol import Protocol, Score
 from .entries import Entry
-from .parts import criteria_of, criteria_tops, row_parts, score_parts, shares, tops
+from .parts import criteria_tops, facts_of, gathered, nothing_parts, score_parts, shares, tops
 from .stats import Interval, Parts, bootstrap, ratios, resampled
 from .stats.types import Floats
 
@@ -126,7 +125,7 @@ class Later(Mapping[str, V]):
 
 def numbers(entries: Sequence[Entry], protocol: Protocol[Any]) -> Numbers:
     """The numbers of some scored drawings; repeats and seeds of a question are averaged within it first."""
-    undecided = any(mark.value is None for entry in entries for mark in entry.marks)
+    undecided = any(facts_of(entry, protocol).undecided for entry in entries)
     return Numbers(
         len({entry.question.id for entry in entries}),
         Later(lambda: _scores(entries, protocol)),
@@ -177,13 +176,11 @@ def ends(
     for best in ways:
         rows = []
         for entry in entries:
-            marks = fill(entry.marks, criteria_of(entry.question, protocol), best)
             if entry.scored or best:
-                scores = protocol.scores(entry.question, marks, entry.evidence)
+                rows.append(facts_of(entry, protocol).filled(best))
             else:
-                scores = protocol.nothing(entry.question)
-            rows.append(Row(entry.question, tuple(marks), scores, entry.evidence))
-        rows += [Row(q, tuple(fill((), criteria_of(q, protocol), False)), protocol.nothing(q)) for q in absent]
-        found.append(protocol.derive(ratios(row_parts(rows, protocol)[0])))
+                rows.append(nothing_parts(entry.question, protocol))
+        rows += [nothing_parts(question, protocol) for question in absent]
+        found.append(protocol.derive(ratios(gathered(rows)[0])))
     names = [score.name for score in protocol.scored if score.monotone and score.name in found[0]]
     return {name: (found[0][name], found[-1][name]) for name in names}

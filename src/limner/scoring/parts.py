@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.exam import Question
-from ..core.marks import Criterion
+from ..core.marks import Criterion, fill
 from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
 from .stats import Parts, ratios
@@ -21,8 +22,9 @@ MET = Score("met", 100, "percent of criteria met, of those that are decided for 
 
 def score_parts(entries: Sequence[Entry], protocol: Protocol[Any]) -> Parts:
     """What the summary numbers are made of, in the order of the clusters' names."""
-    parts, settled = row_parts((entry.row for entry in entries), protocol)
-    if any(mark.verdict == "abstain" for entry in entries for mark in entry.marks):
+    facts = [facts_of(entry, protocol) for entry in entries]
+    parts, settled = gathered(fact.parts for fact in facts)
+    if any(fact.abstains for fact in facts):
         # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
         return {name: part for name, part in parts.items() if settled[name] == len(entries)}
     return parts
@@ -36,22 +38,65 @@ class RowParts(NamedTuple):
     parts: Mapping[str, tuple[float, float]]
 
 
-def row_parts(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
-    """Numerators and denominators, and how many rows have each number.
+class Facts:
+    """What numbers need to know of a marking; worked out once for all entries that are marked alike."""
 
-    Repeats and seeds of a question are averaged within it first.
-    """
-    return gathered(RowParts(row.question.id, protocol.cluster(row.question), protocol.parts(row)) for row in rows)
+    def __init__(self, entry: Entry, protocol: Protocol[Any]) -> None:
+        self.protocol, self.row = protocol, entry.row
+        self.undecided = any(mark.value is None for mark in entry.marks)
+        self.abstains = self.undecided and any(mark.verdict == "abstain" for mark in entry.marks)
+        self._filled: dict[bool, RowParts] = {}
+
+    @cached_property
+    def parts(self) -> RowParts:
+        """What it adds to the numbers."""
+        return _parts_of(self.row, self.protocol)
+
+    @cached_property
+    def shares(self) -> Mapping[str, float]:
+        """See `shares`."""
+        top = criteria_tops(self.row.question, self.protocol)
+        return {
+            mark.criterion: mark.value / top[mark.criterion]
+            for mark in self.row.marks
+            if mark.value is not None and mark.criterion in top
+        }
+
+    def filled(self, best: bool) -> RowParts:
+        """What it would add with everything undecided filled in the best or the worst way."""
+        if best not in self._filled:
+            row, protocol = self.row, self.protocol
+            marks = tuple(fill(row.marks, criteria_of(row.question, protocol), best))
+            scores = protocol.scores(row.question, marks, row.evidence)
+            self._filled[best] = _parts_of(Row(row.question, marks, scores, row.evidence), protocol)
+        return self._filled[best]
+
+
+def facts_of(entry: Entry, protocol: Protocol[Any]) -> Facts:
+    """What numbers need to know of an entry."""
+    found: Facts | None = entry.memo.get("facts")
+    if found is None or found.protocol is not protocol:
+        found = entry.memo["facts"] = Facts(entry, protocol)
+    return found
+
+
+def _parts_of(row: Row, protocol: Protocol[Any]) -> RowParts:
+    return RowParts(row.question.id, protocol.cluster(row.question), protocol.parts(row))
 
 
 def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
-    """The same from what each row adds."""
-    questions: dict[str, list[Mapping[str, tuple[float, float]]]] = {}
-    home: dict[str, str] = {}
-    for row in rows:
-        questions.setdefault(row.question, []).append(row.parts)
-        home[row.question] = row.cluster
+    """Numerators and denominators, and how many rows have each number, from what each row adds.
+
+    Repeats and seeds of a question are averaged within it first.
+    """
+    listed = list(rows)
+    home = {row.question: row.cluster for row in listed}
     clusters = {name: place for place, name in enumerate(sorted(set(home.values())))}
+    if len(clusters) == len(listed):
+        return _one_each(sorted(listed, key=lambda row: row.cluster), listed)
+    questions: dict[str, list[Mapping[str, tuple[float, float]]]] = {}
+    for row in listed:
+        questions.setdefault(row.question, []).append(row.parts)
     settled: Counter[str] = Counter()
     # Sums in lists, not arrays: to change single numbers of an array takes far longer.
     sums: dict[str, tuple[list[float], list[float]]] = {}
@@ -67,6 +112,16 @@ def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
                 tops[place] += top if shares is None else top / shares[name]
                 bottoms[place] += bottom if shares is None else bottom / shares[name]
     return {name: (np.array(tops), np.array(bottoms)) for name, (tops, bottoms) in sums.items()}, settled
+
+
+def _one_each(ordered: Sequence[RowParts], listed: Sequence[RowParts]) -> tuple[Parts, Counter[str]]:
+    """`gathered` where every cluster has one row, so that nothing is summed: `ordered` by cluster, and as they came."""
+    settled = Counter(name for row in listed for name in row.parts)
+    nothing, found = (0.0, 0.0), dict[str, tuple[Any, Any]]()
+    for name in settled:
+        pairs = np.array([row.parts.get(name, nothing) for row in ordered], dtype=np.float64)
+        found[name] = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+    return found, settled
 
 
 def tops(protocol: Protocol[Any]) -> dict[str, float]:
@@ -126,17 +181,18 @@ def _met(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[tuple[str, s
     return found
 
 
-def shares(entry: Entry, protocol: Protocol[Any]) -> dict[str, float]:
+def shares(entry: Entry, protocol: Protocol[Any]) -> Mapping[str, float]:
     """The decided criteria of one marking, each as a share of its best value.
 
     Marks beyond the criteria are findings, such as what a drawing has too much; judges name them each in their own way.
     """
-    top = criteria_tops(entry.question, protocol)
-    return {
-        mark.criterion: mark.value / top[mark.criterion]
-        for mark in entry.marks
-        if mark.value is not None and mark.criterion in top
-    }
+    return facts_of(entry, protocol).shares
+
+
+def nothing_parts(question: Question[Any], protocol: Protocol[Any]) -> RowParts:
+    """What a drawing that was never made adds: no criterion met."""
+    marks = tuple(fill((), criteria_of(question, protocol), False))
+    return _parts_of(Row(question, marks, protocol.nothing(question)), protocol)
 
 
 MOST = 20_000

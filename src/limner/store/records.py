@@ -282,6 +282,23 @@ def load_markings(
         yield from _made(Marking, connection, query)
 
 
+def some_markings(store: Store, exam: str, setups: Iterable[str]) -> Iterator[list[Marking]]:
+    """The markings of `load_markings` in an order of the database's own, some at a time."""
+    found = load_markings(store, exam, setups, ordered=False)
+    while some := list(islice(found, AT_ONCE)):
+        yield some
+
+
+def without_texts(marking: Marking) -> Marking:
+    """A marking of which no more is kept than its numbers: neither marks nor the keys of its replies."""
+    kept = object.__new__(Marking)
+    kept.__dict__.update(marking.__dict__, marks=None, replies=_NONE)
+    return kept
+
+
+_NONE: list[list[str]] = []
+
+
 def marking_ids(exam: str, setups: Sequence[str]) -> sa.Select[Any]:
     """A query for the ids of the markings that `load_markings` would load."""
     return _of_markings(exam, markings.c.id).where(markings.c.setup.in_(setups))

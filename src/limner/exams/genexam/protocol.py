@@ -31,6 +31,7 @@ class GenExam(Protocol[ScoringPointsRubric]):
     )
     variants = ("release", "paper")
     options: Mapping[str, tuple[str, ...]] = {"reference": ("image", "none", "caption", "both")}
+    reasons = False
     label_kinds = frozenset({"point"})
     orders: Mapping[str, tuple[str, ...]] = {"difficulty": ("easy", "medium", "hard")}
     reply_tokens: Mapping[str, int] = {"mark": 3000, "caption": 600}
