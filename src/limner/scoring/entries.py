@@ -38,7 +38,7 @@ from ..store.records import (
     some_markings,
     without_texts,
 )
-from .alike import MarkReader
+from .mark_reader import MarkReader
 
 NOT_APPLICABLE = "not_applicable"
 UNMARKED = "unmarked"
@@ -56,7 +56,6 @@ class Entry:
 
     Attributes:
         flags: Words in it that are addressed to the examiner; None where nobody has read its text.
-        memo: What is worked out from its question, marks and evidence: one for all entries that are alike in these.
     """
 
     question: Question[Any]
@@ -68,7 +67,6 @@ class Entry:
     detail: str | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
     flags: Flags | None = None
-    memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def row(self) -> Row:
@@ -178,9 +176,10 @@ def load_groups(
 
     A painter whose drawings all failed has a group under each of them; with `unmarked`, one that nobody has marked has
     one under `NOBODY`, unless certain evaluators are asked for. Scores are computed with the exam's own numbers,
-    or with `constants` in their place, from evidence of the named `backends` where several have measured. Markings are
-    read some at a time and replies are not kept. Where numbers alone are wanted, `brief` leaves out the reasons of marks
-    (unless the exam's numbers are made of them) and the keys of replies: then little is kept of each marking.
+    or with `constants` in their place, from evidence of the named `backends` where several have measured.
+
+    Markings are read some at a time, and replies are not kept. Where numbers alone are wanted, `brief` leaves out the
+    reasons of marks (unless the exam's numbers are made of them) and the keys of replies.
 
     Raises:
         UsageError: The store has no such evaluator.
@@ -201,7 +200,7 @@ def load_groups(
     done = [drawing for row in rows.values() for drawing in row if drawing.status == "done"]
     choice = _choice(store, done, backends or {}, found.protocol)
     flags = screen_drawings(store, done, questions, found.protocol)
-    make = _Entries(questions, MarkReader(found.protocol, reading, brief), flags)
+    make = _Entries(found.protocol, questions, reading, brief, flags)
     for row in rows.values():
         make.expect(row, choice)
     make.read(store, exam, chosen)
@@ -252,8 +251,16 @@ def _choice(
 class _Entries:
     """Makes entries of markings as they come from the store, of which nothing else is kept."""
 
-    def __init__(self, questions: Mapping[str, Question[Any]], reader: MarkReader, flags: Mapping[str, Flags]) -> None:
-        self.questions, self.reader, self.flags = questions, reader, flags
+    def __init__(
+        self,
+        protocol: Protocol[Any],
+        questions: Mapping[str, Question[Any]],
+        reading: Reading,
+        brief: bool,
+        flags: Mapping[str, Flags],
+    ) -> None:
+        self.protocol, self.questions, self.reading, self.brief, self.flags = protocol, questions, reading, brief, flags
+        self.reader = MarkReader(reasons=protocol.reasons or not brief)
         self.drawings: dict[str, tuple[Drawing, Mapping[str, Any]]] = {}
         self.marked: dict[str, dict[str, list[Entry]]] = {}
         """Evaluator -> drawing -> its entries, in the order of repeats."""
@@ -281,51 +288,32 @@ class _Entries:
                 if len(entries) > 1:
                     entries.sort(key=lambda entry: entry.marking.repeat if entry.marking else 0)
 
-    def unmarked(self, drawing: Drawing) -> Entry:
-        """The entry of a drawing that has no marking."""
-        return self._without_marks(drawing, None)
-
-    def _without_marks(self, drawing: Drawing, marking: Marking | None) -> Entry:
+    def unmarked(self, drawing: Drawing, marking: Marking | None = None) -> Entry:
+        """The entry of a drawing that has no marks."""
         status = drawing.fault or (marking.fault if marking else None) or UNMARKED
         if drawing.status == NOT_APPLICABLE:
             status = drawing.status
         detail = drawing.detail or (marking.detail if marking else None)
-        return self._made(drawing, marking, (), {}, status, detail, {})
+        question, flags = self.questions[drawing.question_hash], self.flags.get(drawing.id)
+        return Entry(question, drawing, marking, (), {}, status, detail, {}, flags)
 
     def _entry(self, marking: Marking, texts: Mapping[str, str], panel: bool) -> Entry:
         drawing, evidence = self.drawings[marking.drawing]
         given: Sequence[Any] | None = marking.marks
-        if drawing.status != "done" or marking.status != "done":
-            return self._without_marks(drawing, self._kept(marking))
-        question = self.questions[drawing.question_hash]
-        if given is None:
+        if given is None and marking.status == "done":
             replies = [Reply(ask, texts[key], key) for ask, key in marking.replies if key in texts]
-            given = self.reader.replied(question, replies)
-        about = (drawing.question_hash, drawing.width, drawing.height, drawing.id if evidence else None)
-        marks, alike = self.reader.read(question, given, evidence, about, panel)
-        if alike.unread:
-            return self._made(drawing, self._kept(marking), (), {}, "unreadable", marks[0].reason, {})
-        return self._made(drawing, self._kept(marking), marks, alike.scores, "done", None, evidence, alike.memo)
-
-    def _kept(self, marking: Marking) -> Marking:
-        return without_texts(marking) if self.reader.brief else marking
-
-    def _made(
-        self,
-        drawing: Drawing,
-        marking: Marking | None,
-        marks: tuple[Mark, ...],
-        scores: Mapping[str, float | None],
-        status: str,
-        detail: str | None,
-        evidence: Mapping[str, Any],
-        memo: dict[str, Any] | None = None,
-    ) -> Entry:
+            given = self.protocol.marks(self.questions[drawing.question_hash], replies, self.reading)
+        if self.brief:
+            marking = without_texts(marking, drawing)
+        if given is None or drawing.status != "done" or marking.status != "done":
+            return self.unmarked(drawing, marking)
         question, flags = self.questions[drawing.question_hash], self.flags.get(drawing.id)
-        entry = Entry(question, drawing, marking, marks, scores, status, detail, evidence, flags)
-        if memo is not None:
-            object.__setattr__(entry, "memo", memo)
-        return entry
+        marks = self.reader.read(given, reasons=panel)
+        if marks and marks[0].verdict == "unread" and all(mark.verdict == "unread" for mark in marks):
+            (first,) = MarkReader().read(given[:1])
+            return Entry(question, drawing, marking, (), {}, "unreadable", first.reason, {}, flags)
+        scores = self.protocol.scores(question, marks, evidence)
+        return Entry(question, drawing, marking, marks, scores, "done", None, evidence, flags)
 
 
 def without_flagged(group: Group) -> Group:

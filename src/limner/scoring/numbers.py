@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..core.errors import UsageError
-from ..core.protocol import Protocol, Score
+from ..core.marks import fill
+from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
-from .parts import criteria_tops, facts_of, gathered, nothing_parts, score_parts, shares, tops
+from .parts import criteria_of, criteria_tops, filled, is_undecided, row_parts, score_parts, shares, tops
 from .stats import Interval, Parts, bootstrap, ratios, resampled
 from .stats.types import Floats
 
@@ -125,7 +126,7 @@ class Later(Mapping[str, V]):
 
 def numbers(entries: Sequence[Entry], protocol: Protocol[Any]) -> Numbers:
     """The numbers of some scored drawings; repeats and seeds of a question are averaged within it first."""
-    undecided = any(facts_of(entry, protocol).undecided for entry in entries)
+    undecided = any(map(is_undecided, entries))
     return Numbers(
         len({entry.question.id for entry in entries}),
         Later(lambda: _scores(entries, protocol)),
@@ -174,13 +175,8 @@ def ends(
     """Monotone scores with everything undecided filled in the worst and the best way."""
     found: list[dict[str, float]] = []
     for best in ways:
-        rows = []
-        for entry in entries:
-            if entry.scored or best:
-                rows.append(facts_of(entry, protocol).filled(best))
-            else:
-                rows.append(nothing_parts(entry.question, protocol))
-        rows += [nothing_parts(question, protocol) for question in absent]
-        found.append(protocol.derive(ratios(gathered(rows)[0])))
+        rows = [filled(entry, protocol, best) for entry in entries]
+        rows += [Row(q, tuple(fill((), criteria_of(q, protocol), False)), protocol.nothing(q)) for q in absent]
+        found.append(protocol.derive(ratios(row_parts(rows, protocol)[0])))
     names = [score.name for score in protocol.scored if score.monotone and score.name in found[0]]
     return {name: (found[0][name], found[-1][name]) for name in names}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,18 +16,34 @@ from .entries import Entry
 from .stats import Parts, ratios
 from .stats.types import Derive
 
+_verdict, _value, _criterion = attrgetter("verdict"), attrgetter("value"), attrgetter("criterion")
 MET = Score("met", 100, "percent of criteria met, of those that are decided for all that is compared")
 """The score of last resort, for judges that abstain: no exam's own, and known wherever something is decided."""
 
 
 def score_parts(entries: Sequence[Entry], protocol: Protocol[Any]) -> Parts:
     """What the summary numbers are made of, in the order of the clusters' names."""
-    facts = [facts_of(entry, protocol) for entry in entries]
-    parts, settled = gathered(fact.parts for fact in facts)
-    if any(fact.abstains for fact in facts):
+    parts, settled = row_parts((entry.row for entry in entries), protocol)
+    if any("abstain" in map(_verdict, entry.marks) for entry in entries):
         # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
         return {name: part for name, part in parts.items() if settled[name] == len(entries)}
     return parts
+
+
+def is_undecided(entry: Entry) -> bool:
+    """Whether some criterion has no value."""
+    return None in map(_value, entry.marks)
+
+
+def filled(entry: Entry, protocol: Protocol[Any], best: bool) -> Row:
+    """The row with everything undecided filled in the best or the worst way."""
+    question, evidence = entry.question, entry.evidence
+    decided = not protocol.reasons and entry.scored and not is_undecided(entry)
+    if decided and [*map(_criterion, entry.marks)] == [*criteria_tops(question, protocol)]:
+        return Row(question, entry.marks, entry.scores, evidence)  # It is scored already.
+    marks = tuple(fill(entry.marks, criteria_of(question, protocol), best))
+    scores = protocol.scores(question, marks, evidence) if entry.scored or best else protocol.nothing(question)
+    return Row(question, marks, scores, evidence)
 
 
 class RowParts(NamedTuple):
@@ -38,57 +54,16 @@ class RowParts(NamedTuple):
     parts: Mapping[str, tuple[float, float]]
 
 
-class Facts:
-    """What numbers need to know of a marking; worked out once for all entries that are marked alike."""
-
-    def __init__(self, entry: Entry, protocol: Protocol[Any]) -> None:
-        self.protocol, self.row = protocol, entry.row
-        self.undecided = any(mark.value is None for mark in entry.marks)
-        self.abstains = self.undecided and any(mark.verdict == "abstain" for mark in entry.marks)
-        self._filled: dict[bool, RowParts] = {}
-
-    @cached_property
-    def parts(self) -> RowParts:
-        """What it adds to the numbers."""
-        return _parts_of(self.row, self.protocol)
-
-    @cached_property
-    def shares(self) -> Mapping[str, float]:
-        """See `shares`."""
-        top = criteria_tops(self.row.question, self.protocol)
-        return {
-            mark.criterion: mark.value / top[mark.criterion]
-            for mark in self.row.marks
-            if mark.value is not None and mark.criterion in top
-        }
-
-    def filled(self, best: bool) -> RowParts:
-        """What it would add with everything undecided filled in the best or the worst way."""
-        if best not in self._filled:
-            row, protocol = self.row, self.protocol
-            marks = tuple(fill(row.marks, criteria_of(row.question, protocol), best))
-            scores = protocol.scores(row.question, marks, row.evidence)
-            self._filled[best] = _parts_of(Row(row.question, marks, scores, row.evidence), protocol)
-        return self._filled[best]
-
-
-def facts_of(entry: Entry, protocol: Protocol[Any]) -> Facts:
-    """What numbers need to know of an entry."""
-    found: Facts | None = entry.memo.get("facts")
-    if found is None or found.protocol is not protocol:
-        found = entry.memo["facts"] = Facts(entry, protocol)
-    return found
-
-
-def _parts_of(row: Row, protocol: Protocol[Any]) -> RowParts:
-    return RowParts(row.question.id, protocol.cluster(row.question), protocol.parts(row))
-
-
-def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
-    """Numerators and denominators, and how many rows have each number, from what each row adds.
+def row_parts(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
+    """Numerators and denominators, and how many rows have each number.
 
     Repeats and seeds of a question are averaged within it first.
     """
+    return gathered(RowParts(row.question.id, protocol.cluster(row.question), protocol.parts(row)) for row in rows)
+
+
+def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
+    """The same from what each row adds."""
     listed = list(rows)
     home = {row.question: row.cluster for row in listed}
     clusters = {name: place for place, name in enumerate(sorted(set(home.values())))}
@@ -181,18 +156,17 @@ def _met(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[tuple[str, s
     return found
 
 
-def shares(entry: Entry, protocol: Protocol[Any]) -> Mapping[str, float]:
+def shares(entry: Entry, protocol: Protocol[Any]) -> dict[str, float]:
     """The decided criteria of one marking, each as a share of its best value.
 
     Marks beyond the criteria are findings, such as what a drawing has too much; judges name them each in their own way.
     """
-    return facts_of(entry, protocol).shares
-
-
-def nothing_parts(question: Question[Any], protocol: Protocol[Any]) -> RowParts:
-    """What a drawing that was never made adds: no criterion met."""
-    marks = tuple(fill((), criteria_of(question, protocol), False))
-    return _parts_of(Row(question, marks, protocol.nothing(question)), protocol)
+    top = criteria_tops(entry.question, protocol)
+    return {
+        mark.criterion: mark.value / top[mark.criterion]
+        for mark in entry.marks
+        if mark.value is not None and mark.criterion in top
+    }
 
 
 MOST = 20_000

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import islice
+from sys import intern
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -289,14 +290,11 @@ def some_markings(store: Store, exam: str, setups: Iterable[str]) -> Iterator[li
         yield some
 
 
-def without_texts(marking: Marking) -> Marking:
-    """A marking of which no more is kept than its numbers: neither marks nor the keys of its replies."""
-    kept = object.__new__(Marking)
-    kept.__dict__.update(marking.__dict__, marks=None, replies=_NONE)
-    return kept
-
-
-_NONE: list[list[str]] = []
+def without_texts(marking: Marking, drawing: Drawing) -> Marking:
+    """The marking with no more than its numbers: neither marks nor keys of replies, and its drawing's own words."""
+    own = {"drawing": drawing.id, "question_hash": drawing.question_hash, "image": drawing.image}
+    marking.__dict__.update(own, setup=intern(marking.setup), marks=None, replies=[])
+    return marking
 
 
 def marking_ids(exam: str, setups: Sequence[str]) -> sa.Select[Any]:
