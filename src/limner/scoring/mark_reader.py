@@ -38,7 +38,8 @@ class MarkReader:
         if self.reasons or reasons or not given:
             return tuple(mark if isinstance(mark, Mark) else Mark.from_json(mark) for mark in given)
         shared: Any = self._shared.__getitem__
+        said: Any = _read if isinstance(given[0], Mark) else _stored
         try:
-            return tuple(map(shared, map(_read if isinstance(given[0], Mark) else _stored, given)))
+            return tuple(map(shared, map(said, given)))
         except KeyError:  # Marks from elsewhere may leave out what is usual.
             return tuple(shared(_read(Mark.from_json(mark))) for mark in given if not isinstance(mark, Mark))
