@@ -12,6 +12,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 import sqlalchemy as sa
@@ -31,6 +32,8 @@ from limner.store.measurements import evidence_row
 from limner.store.records import Drawing, Marking, add_exam, save_setup
 from limner.store.schema import drawings, evidence, markings
 
+ORDER = (drawings, evidence, markings)
+"""Tables in the order in which rows need each other."""
 START = 1_760_000_000.0
 """When the first drawing was made; the others follow a second apart."""
 ABSTAINS = 5
@@ -202,8 +205,8 @@ class _Filler:
         rows, self.rows = self.rows, []
 
         def write(connection: sa.Connection) -> None:
-            for table, row in rows:
-                self.store.upsert(connection, table, row)
+            for table, some in groupby(sorted(rows, key=lambda one: ORDER.index(one[0])), key=lambda one: one[0]):
+                self.store.upsert(connection, table, *(row for _, row in some))
 
         self.store.write(write)
 

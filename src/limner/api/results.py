@@ -66,7 +66,7 @@ def scores(
         how: dict[str, Any] = {"reading": reading, "constants": constants}
         if study is not None:
             people, frame = people_of(found_store, exam, study, reading, constants)
-        _, found = find_groups(exam, store=found_store, **how, **which)
+        _, found = find_groups(exam, store=found_store, brief=True, **how, **which)
     protocol = exams.kind(kind).protocol.tuned(constants or {})
     tags = {tag for group in found for entry in group.entries for tag in entry.question.tags}
     for tag in by:

@@ -115,6 +115,9 @@ class Protocol(ABC, Generic[R]):
     """What people call scores whose names are short for something; see `called`."""
     consistency: Mapping[str, float] = {}
     """What a judge must at least give the references themselves, by score, as the exam's paper reports of its own."""
+    reasons: bool = True
+    """Whether numbers may be made of the reasons of marks. Where False, scores and parts are made of criteria, values
+    and verdicts alone, and neither analyses nor remarks read a reason: then nobody keeps them to work out numbers."""
     blank_size: tuple[int, int] = (1024, 1024)
     """Width and height of the white sheet that ``control/blank`` hands in."""
 

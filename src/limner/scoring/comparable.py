@@ -236,12 +236,17 @@ def _shared(sets: Iterable[frozenset[tuple[str, str]]]) -> frozenset[tuple[str, 
 
 def _cut(painters: Sequence[tuple[str, frozenset[tuple[str, str]]]], common: int) -> Cut | None:
     """One painter whose leaving gives the others most, or, where no single one does, the fewest of the smallest."""
-    tries: list[tuple[str, ...]] = [(name,) for name, _ in painters]
-    smallest = [name for name, ids in sorted(painters, key=lambda pair: (len(pair[1]), pair[0]))]
-    tries += [tuple(smallest[:count]) for count in range(2, len(smallest))]
+    held = Counter(place for _, ids in painters for place in ids)
+    # What all others have without one of them: the common places, and those that it alone lacks.
+    nearly = {place for place, count in held.items() if count == len(painters) - 1}
+    tries = [((name,), common + len(nearly - ids)) for name, ids in painters]
+    smallest = sorted(painters, key=lambda pair: (len(pair[1]), pair[0]))
+    rest, several = smallest[-1][1], list[tuple[tuple[str, ...], int]]()
+    for count in range(len(smallest) - 1, 1, -1):
+        rest &= smallest[count][1]
+        several.append((tuple(name for name, _ in smallest[:count]), len(rest)))
     best: tuple[int, tuple[str, ...]] | None = None
-    for names in tries:
-        without = len(_shared(ids for name, ids in painters if name not in names))
+    for names, without in [*tries, *reversed(several)]:
         if common < (1 - CUT) * without and (best is None or (len(names) == len(best[1]) and without > best[0])):
             best = without, names
     return None if best is None else Cut(best[1], common, best[0])

@@ -16,7 +16,7 @@ from ..core.exam import Question
 from ..core.marks import Mark
 from ..core.protocol import Protocol, Reading, Row
 from ..evidence.stored import BackendChoice
-from ..exams import Kind, kind
+from ..exams import kind
 from ..exams.wordings import wording_names
 from ..screening.stored import Flags, screen_drawings
 from ..store import Store
@@ -30,13 +30,15 @@ from ..store.records import (
     evaluator_kinds,
     kind_of,
     load_drawings,
-    load_markings,
     load_questions,
     load_replies,
     load_setups,
     marking_setups,
     row_name,
+    some_markings,
+    without_texts,
 )
+from .mark_reader import MarkReader
 
 NOT_APPLICABLE = "not_applicable"
 UNMARKED = "unmarked"
@@ -48,9 +50,13 @@ FLAGGED = "flagged"
 """The status of drawings left out because they speak to the examiner."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """One drawing as one evaluator sees it: marked, or why not."""
+    """One drawing as one evaluator sees it: marked, or why not.
+
+    Attributes:
+        flags: Words in it that are addressed to the examiner; None where nobody has read its text.
+    """
 
     question: Question[Any]
     drawing: Drawing
@@ -61,7 +67,6 @@ class Entry:
     detail: str | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
     flags: Flags | None = None
-    """Words in it that are addressed to the examiner; None where nobody has read its text."""
 
     @property
     def row(self) -> Row:
@@ -165,12 +170,16 @@ def load_groups(
     constants: Mapping[str, float] | None = None,
     backends: Mapping[str, str] | None = None,
     unmarked: bool = False,
+    brief: bool = False,
 ) -> list[Group]:
     """Everything marked in this exam: a group for every painter under every evaluator that `which` leaves in.
 
     A painter whose drawings all failed has a group under each of them; with `unmarked`, one that nobody has marked has
     one under `NOBODY`, unless certain evaluators are asked for. Scores are computed with the exam's own numbers,
     or with `constants` in their place, from evidence of the named `backends` where several have measured.
+
+    Markings are read some at a time, and replies are not kept. Where numbers alone are wanted, `brief` leaves out the
+    reasons of marks (unless the exam's numbers are made of them) and the keys of replies.
 
     Raises:
         UsageError: The store has no such evaluator.
@@ -186,35 +195,31 @@ def load_groups(
             # A later version of a question takes the place of an earlier one.
             slots.setdefault((drawing.label, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing
     chosen = _marking(which.choose(evaluators_of(store, exam)), which, marking_setups(store, exam), exam)
-    marked: dict[tuple[str, str], list[Marking]] = {}
-    for marking in load_markings(store, exam, {evaluator.id for evaluator in chosen}, ordered=False):
-        marked.setdefault((marking.setup, marking.drawing), []).append(marking)
-    done = [drawing for row in slots.values() for drawing in row.values() if drawing.status == "done"]
+    # In the order of their ids, not of their making: resampling must not depend on who was first.
+    rows = {name: [drawing for _, drawing in sorted(row.items())] for name, row in slots.items()}
+    done = [drawing for row in rows.values() for drawing in row if drawing.status == "done"]
     choice = _choice(store, done, backends or {}, found.protocol)
     flags = screen_drawings(store, done, questions, found.protocol)
+    make = _Entries(found.protocol, questions, reading, brief, flags)
+    for row in rows.values():
+        make.expect(row, choice)
+    make.read(store, exam, chosen)
     groups = []
     everyone = [*chosen, NOBODY] if unmarked and which.everyone else chosen
-    for (painter, strategy), found_slots in slots.items():
+    for (painter, strategy), row in rows.items():
         alone = True
-        # In the order of their ids, not of their making: resampling must not depend on who was first.
-        drawings = dict(sorted(found_slots.items()))
-        drawn = {id for id, _ in drawings}
+        drawn = {drawing.question_id for drawing in row}
         absent = tuple(newest[id] for id in sorted(newest) if id not in drawn)
-        statuses = {drawing.status for drawing in drawings.values()}
+        statuses = {drawing.status for drawing in row}
         for evaluator in everyone:
-            met = any((evaluator.id, drawing.id) in marked for drawing in drawings.values())
+            marked = make.marked.get(evaluator.id, {})
+            met = any(drawing.id in marked for drawing in row)
             if evaluator is NOBODY:
                 if not alone:
                     continue
             elif not met and (statuses <= {NOT_APPLICABLE} or "done" in statuses):
                 continue
-            picked: list[tuple[Drawing, Marking | None]] = []
-            for drawing in drawings.values():
-                repeats = marked.get((evaluator.id, drawing.id), [])
-                if len(repeats) > 1:
-                    repeats = sorted(repeats, key=lambda marking: marking.repeat)
-                picked += [(drawing, marking) for marking in repeats] or [(drawing, None)]
-            entries = _entries(store, found, questions, picked, reading, choice, flags)
+            entries = [entry for drawing in row for entry in marked.get(drawing.id) or [make.unmarked(drawing)]]
             groups.append(Group(painter, strategy, evaluator, tuple(entries), absent))
             alone = False
     return sorted(groups, key=lambda group: (group.evaluator.order, group.painter, group.strategy))
@@ -243,44 +248,72 @@ def _choice(
     return BackendChoice(found, [(drawing.image, drawing.id) for drawing in drawings], wanted)
 
 
-def _entries(
-    store: Store,
-    found: Kind[Any],
-    questions: Mapping[str, Question[Any]],
-    picked: Sequence[tuple[Drawing, Marking | None]],
-    reading: Reading,
-    choice: BackendChoice,
-    flags: Mapping[str, Flags],
-) -> list[Entry]:
-    done = [marking for _, marking in picked if marking is not None and marking.status == "done"]
-    texts = load_replies(store, [key for marking in done if marking.marks is None for _, key in marking.replies])
-    row = {drawing.id: (drawing.image, drawing.id) for drawing, _ in picked if drawing.status == "done"}
-    measured = dict(zip(row, choice.of(list(row.values())), strict=True))
-    entries = []
-    for drawing, marking in picked:
-        question = questions[drawing.question_hash]
-        if drawing.status != "done" or marking is None or marking.status != "done":
-            status = drawing.fault or (marking.fault if marking else None) or UNMARKED
-            if drawing.status == NOT_APPLICABLE:
-                status = drawing.status
-            detail = drawing.detail or (marking.detail if marking else None)
-            entries.append(Entry(question, drawing, marking, (), {}, status, detail, {}, flags.get(drawing.id)))
-            continue
-        if marking.marks is not None:
-            marks = [Mark.from_json(mark) for mark in marking.marks]
-        else:
+class _Entries:
+    """Makes entries of markings as they come from the store, of which nothing else is kept."""
+
+    def __init__(
+        self,
+        protocol: Protocol[Any],
+        questions: Mapping[str, Question[Any]],
+        reading: Reading,
+        brief: bool,
+        flags: Mapping[str, Flags],
+    ) -> None:
+        self.protocol, self.questions, self.reading, self.brief, self.flags = protocol, questions, reading, brief, flags
+        self.reader = MarkReader(reasons=protocol.reasons or not brief)
+        self.drawings: dict[str, tuple[Drawing, Mapping[str, Any]]] = {}
+        self.marked: dict[str, dict[str, list[Entry]]] = {}
+        """Evaluator -> drawing -> its entries, in the order of repeats."""
+
+    def expect(self, row: Sequence[Drawing], choice: BackendChoice) -> None:
+        """The drawings of one row of a table, and the evidence that counts in it."""
+        done = [drawing for drawing in row if drawing.status == "done"]
+        measured = choice.of([(drawing.image, drawing.id) for drawing in done])
+        self.drawings |= {drawing.id: (drawing, {}) for drawing in row}
+        self.drawings |= {drawing.id: (drawing, chosen) for drawing, chosen in zip(done, measured, strict=True)}
+
+    def read(self, store: Store, exam: str, chosen: Sequence[Evaluator]) -> None:
+        """All markings under these evaluators."""
+        panels = {evaluator.id for evaluator in chosen if evaluator.kind == "panel"}
+        self.marked = {evaluator.id: {} for evaluator in chosen}
+        for some in some_markings(store, exam, self.marked):
+            mine = [marking for marking in some if marking.drawing in self.drawings]
+            asked = [marking for marking in mine if marking.status == "done" and marking.marks is None]
+            texts = load_replies(store, [key for marking in asked for _, key in marking.replies])
+            for marking in mine:
+                entry = self._entry(marking, texts, marking.setup in panels)
+                self.marked[marking.setup].setdefault(marking.drawing, []).append(entry)
+        for drawings in self.marked.values():
+            for entries in drawings.values():
+                if len(entries) > 1:
+                    entries.sort(key=lambda entry: entry.marking.repeat if entry.marking else 0)
+
+    def unmarked(self, drawing: Drawing, marking: Marking | None = None) -> Entry:
+        """The entry of a drawing that has no marks."""
+        status = drawing.fault or (marking.fault if marking else None) or UNMARKED
+        if drawing.status == NOT_APPLICABLE:
+            status = drawing.status
+        detail = drawing.detail or (marking.detail if marking else None)
+        question, flags = self.questions[drawing.question_hash], self.flags.get(drawing.id)
+        return Entry(question, drawing, marking, (), {}, status, detail, {}, flags)
+
+    def _entry(self, marking: Marking, texts: Mapping[str, str], panel: bool) -> Entry:
+        drawing, evidence = self.drawings[marking.drawing]
+        given: Sequence[Any] | None = marking.marks
+        if given is None and marking.status == "done":
             replies = [Reply(ask, texts[key], key) for ask, key in marking.replies if key in texts]
-            marks = found.protocol.marks(question, replies, reading)
-        unread = [mark for mark in marks if mark.verdict == "unread"]
-        if unread and len(unread) == len(marks):
-            detail = unread[0].reason
-            entries.append(Entry(question, drawing, marking, (), {}, "unreadable", detail, {}, flags.get(drawing.id)))
-            continue
-        evidence = measured[drawing.id]
-        scores = found.protocol.scores(question, marks, evidence)
-        flagged = flags.get(drawing.id)
-        entries.append(Entry(question, drawing, marking, tuple(marks), scores, "done", None, evidence, flagged))
-    return entries
+            given = self.protocol.marks(self.questions[drawing.question_hash], replies, self.reading)
+        if self.brief:
+            marking = without_texts(marking, drawing)
+        if given is None or drawing.status != "done" or marking.status != "done":
+            return self.unmarked(drawing, marking)
+        question, flags = self.questions[drawing.question_hash], self.flags.get(drawing.id)
+        marks = self.reader.read(given, reasons=panel)
+        if marks and marks[0].verdict == "unread" and all(mark.verdict == "unread" for mark in marks):
+            (first,) = MarkReader().read(given[:1])
+            return Entry(question, drawing, marking, (), {}, "unreadable", first.reason, {}, flags)
+        scores = self.protocol.scores(question, marks, evidence)
+        return Entry(question, drawing, marking, marks, scores, "done", None, evidence, flags)
 
 
 def without_flagged(group: Group) -> Group:

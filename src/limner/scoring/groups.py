@@ -45,6 +45,7 @@ def find_groups(
     constants: Mapping[str, float] | None = None,
     exclude_flagged: bool = False,
     unmarked: bool = False,
+    brief: bool = False,
     kinds: Sequence[str] = SHOWN,
     wanted: Callable[[Group], bool] = lambda _: True,
 ) -> tuple[str, list[Group]]:
@@ -64,6 +65,7 @@ def find_groups(
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
         exclude_flagged: Drawings that carry words addressed to the examiner have no score.
         unmarked: Painters that nobody has marked are there too; see `limner.scoring.entries.load_groups`.
+        brief: For numbers alone: marks without reasons, markings without keys of replies; see `load_groups`.
         kinds: Where no judge is named, evaluators of these kinds; people and metrics are there when they are named.
         wanted: Whether a group is, for whoever knows better.
     """
@@ -79,6 +81,7 @@ def find_groups(
             constants=constants,
             backends=backends,
             unmarked=unmarked,
+            brief=brief,
         )
         found = _without(found, without)
         if selection is not None and selection != Selection():

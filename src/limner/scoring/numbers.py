@@ -12,7 +12,7 @@ from ..core.errors import UsageError
 from ..core.marks import fill
 from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
-from .parts import criteria_of, criteria_tops, row_parts, score_parts, shares, tops
+from .parts import criteria_of, criteria_tops, filled, is_undecided, row_parts, score_parts, shares, tops
 from .stats import Interval, Parts, bootstrap, ratios, resampled
 from .stats.types import Floats
 
@@ -126,7 +126,7 @@ class Later(Mapping[str, V]):
 
 def numbers(entries: Sequence[Entry], protocol: Protocol[Any]) -> Numbers:
     """The numbers of some scored drawings; repeats and seeds of a question are averaged within it first."""
-    undecided = any(mark.value is None for entry in entries for mark in entry.marks)
+    undecided = any(map(is_undecided, entries))
     return Numbers(
         len({entry.question.id for entry in entries}),
         Later(lambda: _scores(entries, protocol)),
@@ -175,14 +175,7 @@ def ends(
     """Monotone scores with everything undecided filled in the worst and the best way."""
     found: list[dict[str, float]] = []
     for best in ways:
-        rows = []
-        for entry in entries:
-            marks = fill(entry.marks, criteria_of(entry.question, protocol), best)
-            if entry.scored or best:
-                scores = protocol.scores(entry.question, marks, entry.evidence)
-            else:
-                scores = protocol.nothing(entry.question)
-            rows.append(Row(entry.question, tuple(marks), scores, entry.evidence))
+        rows = [filled(entry, protocol, best) for entry in entries]
         rows += [Row(q, tuple(fill((), criteria_of(q, protocol), False)), protocol.nothing(q)) for q in absent]
         found.append(protocol.derive(ratios(row_parts(rows, protocol)[0])))
     names = [score.name for score in protocol.scored if score.monotone and score.name in found[0]]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.exam import Question
-from ..core.marks import Criterion
+from ..core.marks import Criterion, fill
 from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
 from .stats import Parts, ratios
 from .stats.types import Derive
 
+_verdict, _value, _criterion = attrgetter("verdict"), attrgetter("value"), attrgetter("criterion")
 MET = Score("met", 100, "percent of criteria met, of those that are decided for all that is compared")
 """The score of last resort, for judges that abstain: no exam's own, and known wherever something is decided."""
 
@@ -22,10 +24,26 @@ MET = Score("met", 100, "percent of criteria met, of those that are decided for 
 def score_parts(entries: Sequence[Entry], protocol: Protocol[Any]) -> Parts:
     """What the summary numbers are made of, in the order of the clusters' names."""
     parts, settled = row_parts((entry.row for entry in entries), protocol)
-    if any(mark.verdict == "abstain" for entry in entries for mark in entry.marks):
+    if any("abstain" in map(_verdict, entry.marks) for entry in entries):
         # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
         return {name: part for name, part in parts.items() if settled[name] == len(entries)}
     return parts
+
+
+def is_undecided(entry: Entry) -> bool:
+    """Whether some criterion has no value."""
+    return None in map(_value, entry.marks)
+
+
+def filled(entry: Entry, protocol: Protocol[Any], best: bool) -> Row:
+    """The row with everything undecided filled in the best or the worst way."""
+    question, evidence = entry.question, entry.evidence
+    decided = not protocol.reasons and entry.scored and not is_undecided(entry)
+    if decided and [*map(_criterion, entry.marks)] == [*criteria_tops(question, protocol)]:
+        return Row(question, entry.marks, entry.scores, evidence)  # It is scored already.
+    marks = tuple(fill(entry.marks, criteria_of(question, protocol), best))
+    scores = protocol.scores(question, marks, evidence) if entry.scored or best else protocol.nothing(question)
+    return Row(question, marks, scores, evidence)
 
 
 class RowParts(NamedTuple):
@@ -46,12 +64,14 @@ def row_parts(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Coun
 
 def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
     """The same from what each row adds."""
-    questions: dict[str, list[Mapping[str, tuple[float, float]]]] = {}
-    home: dict[str, str] = {}
-    for row in rows:
-        questions.setdefault(row.question, []).append(row.parts)
-        home[row.question] = row.cluster
+    listed = list(rows)
+    home = {row.question: row.cluster for row in listed}
     clusters = {name: place for place, name in enumerate(sorted(set(home.values())))}
+    if len(clusters) == len(listed):
+        return _one_each(sorted(listed, key=lambda row: row.cluster), listed)
+    questions: dict[str, list[Mapping[str, tuple[float, float]]]] = {}
+    for row in listed:
+        questions.setdefault(row.question, []).append(row.parts)
     settled: Counter[str] = Counter()
     # Sums in lists, not arrays: to change single numbers of an array takes far longer.
     sums: dict[str, tuple[list[float], list[float]]] = {}
@@ -67,6 +87,16 @@ def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
                 tops[place] += top if shares is None else top / shares[name]
                 bottoms[place] += bottom if shares is None else bottom / shares[name]
     return {name: (np.array(tops), np.array(bottoms)) for name, (tops, bottoms) in sums.items()}, settled
+
+
+def _one_each(ordered: Sequence[RowParts], listed: Sequence[RowParts]) -> tuple[Parts, Counter[str]]:
+    """`gathered` where every cluster has one row, so that nothing is summed: `ordered` by cluster, and as they came."""
+    settled = Counter(name for row in listed for name in row.parts)
+    nothing, found = (0.0, 0.0), dict[str, tuple[Any, Any]]()
+    for name in settled:
+        pairs = np.array([row.parts.get(name, nothing) for row in ordered], dtype=np.float64)
+        found[name] = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+    return found, settled
 
 
 def tops(protocol: Protocol[Any]) -> dict[str, float]:

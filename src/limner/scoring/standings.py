@@ -250,7 +250,7 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         costs=costs(group.entries),
         analyses=Later(lambda: protocol.analyses([entry.row for entry in scored])),
         remarks=(
-            *protocol.remarks([entry.row for entry in scored]),
+            *_remarks(scored, protocol),
             *_cut(scored),
             *_divided(group),
             *_trained_on(scored),
@@ -258,6 +258,12 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         evidence=_measured(scored),
         **_screening(applicable),
     )
+
+
+def _remarks(scored: Sequence[Entry], protocol: Protocol[Any]) -> list[str]:
+    """What the exam has to say; rows are made only where it has something to say at all."""
+    own = type(protocol).remarks is not Protocol.remarks
+    return protocol.remarks([entry.row for entry in scored]) if own else []
 
 
 def _divided(group: Group) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import islice
+from sys import intern
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -280,6 +281,20 @@ def load_markings(
         query = query.order_by(markings.c.created, markings.c.id)
     with store.reading() as connection:
         yield from _made(Marking, connection, query)
+
+
+def some_markings(store: Store, exam: str, setups: Iterable[str]) -> Iterator[list[Marking]]:
+    """The markings of `load_markings` in an order of the database's own, some at a time."""
+    found = load_markings(store, exam, setups, ordered=False)
+    while some := list(islice(found, AT_ONCE)):
+        yield some
+
+
+def without_texts(marking: Marking, drawing: Drawing) -> Marking:
+    """The marking with no more than its numbers: neither marks nor keys of replies, and its drawing's own words."""
+    own = {"drawing": drawing.id, "question_hash": drawing.question_hash, "image": drawing.image}
+    marking.__dict__.update(own, setup=intern(marking.setup), marks=None, replies=[])
+    return marking
 
 
 def marking_ids(exam: str, setups: Sequence[str]) -> sa.Select[Any]:

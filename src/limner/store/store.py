@@ -141,9 +141,10 @@ class Store:
         kept = {"preserve_rowcount": True}
         return connection.execute(_statements(self._dialect, table)[0], row, execution_options=kept).rowcount == 1
 
-    def upsert(self, connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:
-        """Insert a whole row, or replace the one with its primary key."""
-        connection.execute(_statements(self._dialect, table)[1], row)
+    def upsert(self, connection: sa.Connection, table: sa.Table, *rows: dict[str, Any]) -> None:
+        """Insert whole rows, or replace those with their primary keys."""
+        if rows:
+            connection.execute(_statements(self._dialect, table)[1], rows[0] if len(rows) == 1 else list(rows))
 
     @property
     def _dialect(self) -> str:

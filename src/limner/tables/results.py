@@ -50,6 +50,9 @@ class Standings(Framed, list[Standing]):
 
     def to_json(self) -> list[dict[str, Any]]:
         """What ``--format json`` prints."""
+        # Those over equally many questions after each other: they have their resamples in common.
+        for row in sorted(self, key=lambda row: row.all.n):
+            len(row.all.scores)
         return [row.to_json() for row in self]
 
     def __repr__(self) -> str:

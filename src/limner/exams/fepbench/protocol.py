@@ -45,6 +45,7 @@ class FEPBench(Protocol[Atoms]):
     variants = ("paper", "ocr")
     draw_options: Mapping[str, tuple[str, ...]] = {"regime": ("both", *REGIMES)}
     selecting = frozenset({"regime"})
+    reasons = False
     label_kinds = frozenset({"exact", "readable"})
     breakdowns = ("regime", "domain", "panel_type", "aspect", "regime_domain")
     dimensions = ("if", "re", "sp", *PARTS_OF)

@@ -31,6 +31,7 @@ class GenExam(Protocol[ScoringPointsRubric]):
     )
     variants = ("release", "paper")
     options: Mapping[str, tuple[str, ...]] = {"reference": ("image", "none", "caption", "both")}
+    reasons = False
     label_kinds = frozenset({"point"})
     orders: Mapping[str, tuple[str, ...]] = {"difficulty": ("easy", "medium", "hard")}
     reply_tokens: Mapping[str, int] = {"mark": 3000, "caption": 600}
@@ -91,12 +92,16 @@ class GenExam(Protocol[ScoringPointsRubric]):
         weights = question.rubric.weights
         ratings = {name: known.get(name) for name in RATINGS}
         found: dict[str, float | None] = {"strict": None, "relaxed": None, "semantic": None, **ratings}
-        if any(value < (1 if criterion in weights else BEST[criterion]) for criterion, value in known.items()):
-            found["strict"] = 0.0
-        elif len(known) == len(weights) + len(BEST):
-            found["strict"] = 100.0
+        # Plain loops: exams are scored by the hundred thousand drawings.
+        for criterion, value in known.items():
+            if value < (1 if criterion in weights else BEST[criterion]):
+                found["strict"] = 0.0
+                break
+        else:
+            if len(known) == len(weights) + len(BEST):
+                found["strict"] = 100.0
         if weights.keys() <= known.keys():
-            semantic = round(sum(weight for criterion, weight in weights.items() if known[criterion]), 4)
+            semantic = round(sum([weight for criterion, weight in weights.items() if known[criterion]]), 4)
             found["semantic"] = semantic
             if ratings.keys() <= known.keys():
                 parts = self.weights["relaxed"]

@@ -38,6 +38,7 @@ class Mmmg(Protocol[GraphRubric]):
     constants: Mapping[str, float] = {"n_min": 70, "n_max": 160}
     consistency: Mapping[str, float] = {"fidelity_release": 0.92, "u_acc": 0.91}
     needs = frozenset({REGIONS})
+    reasons = False
     label_kinds = frozenset({"entity"})
     breakdowns = ("level", "discipline", "level_discipline")
     orders: Mapping[str, tuple[str, ...]] = {"level": LEVELS}

@@ -28,6 +28,7 @@ class WorldGenBench(Protocol[ChecklistRubric]):
     )
     variants = ("paper",)
     options: Mapping[str, tuple[str, ...]] = {"explain": ("false", "true")}
+    reasons = False
     label_kinds = frozenset({"item"})
     reply_tokens: Mapping[str, int] = {"mark": 40, "explain": 700}
     breakdowns = ("domain", "continent", "discipline")

@@ -1,0 +1,45 @@
+"""Marks as numbers need them: those that say the same are one object, however many markings have them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from operator import attrgetter, itemgetter
+from typing import Any
+
+from ..core.marks import Mark
+
+SAID = ("criterion", "value", "source", "verdict")
+"""What a mark says without its reason."""
+MOST = 200_000
+"""So many different marks are remembered."""
+
+_stored, _read = itemgetter(*SAID), attrgetter(*SAID)
+
+
+class _Shared(dict[tuple[Any, ...], Mark]):
+    """What a mark says -> the one mark that says it."""
+
+    def __missing__(self, said: tuple[Any, ...]) -> Mark:
+        criterion, value, source, verdict = said
+        if len(self) >= MOST:
+            self.clear()
+        mark = self[said] = Mark(criterion, value, "", source, verdict)
+        return mark
+
+
+class MarkReader:
+    """Reads marks of one exam; without reasons they are shared."""
+
+    def __init__(self, reasons: bool = True) -> None:
+        self.reasons, self._shared = reasons, _Shared()
+
+    def read(self, given: Sequence[Mapping[str, Any]] | Sequence[Mark], reasons: bool = False) -> tuple[Mark, ...]:
+        """The marks behind their JSON, or behind marks; with `reasons` whatever the reader is for."""
+        if self.reasons or reasons or not given:
+            return tuple(mark if isinstance(mark, Mark) else Mark.from_json(mark) for mark in given)
+        shared: Any = self._shared.__getitem__
+        said: Any = _read if isinstance(given[0], Mark) else _stored
+        try:
+            return tuple(map(shared, map(said, given)))
+        except KeyError:  # Marks from elsewhere may leave out what is usual.
+            return tuple(shared(_read(Mark.from_json(mark))) for mark in given if not isinstance(mark, Mark))
