@@ -123,8 +123,8 @@ def size(folder: Path) -> str:
     return f"{found / 2**20:.0f} MiB" if found > 2**20 else f"{found / 2**10:.0f} KiB"
 
 
-COLUMNS = ("drawings", "pixels", "build", "pictures made", "seconds", "CPU seconds", "CPU ms a drawing")
-COLUMNS += ("peak MiB", "peak MiB of a worker")
+PEAKS = ("peak MiB", "peak MiB of a worker")
+COLUMNS = ("drawings", "pixels", "build", "pictures made", "seconds", "CPU seconds", "CPU ms a drawing", *PEAKS)
 
 
 def measured(folder: Path, painters: int, questions: int, side: int, workers: int = 2) -> list[dict[str, Any]]:
@@ -137,7 +137,7 @@ def measured(folder: Path, painters: int, questions: int, side: int, workers: in
         row = {"drawings": many, "pixels": f"{side} x {side}", "build": which, "pictures made": done["pictures"]}
         row |= {"seconds": done["seconds"], "CPU seconds": done["cpu seconds"]}
         row |= {"CPU ms a drawing": 1000 * done["cpu seconds"] / many}
-        found.append(row | {name: done[name] for name in COLUMNS[-2:]})
+        found.append(row | {name: done[name] for name in PEAKS})
     return found
 
 
@@ -170,8 +170,8 @@ def main() -> None:
     print(f"{time.perf_counter() - clock:.0f} s in all; the store has", size(folder / "store"), flush=True)
     for part in ("thumbs", "exams", "static"):
         print(f"{part}:", size(folder / "site" / part))
-    for name, found in opened(folder):
-        print(f"{name}:", found)
+    for name, times in opened(folder):
+        print(f"{name}:", times)
 
 
 if __name__ == "__main__":

@@ -170,7 +170,7 @@ def _one(spec: PictureSpec, blobs: Blobs, image: str) -> str:
             suffix, large = "png", _encoded(picture, "PNG")
         _put(place(spec.large, image, suffix), large, same)
     small = reduced(data, SIDE, info) if picture is None else shrunk(picture, SIDE)
-    _put(place(spec.small, image, SMALL), _encoded(small, "JPEG", quality=80))
+    _put(place(spec.small, image, SMALL), _encoded(small, "JPEG", quality=75))
     return suffix
 
 
