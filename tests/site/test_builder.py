@@ -112,7 +112,7 @@ def test_lists_painters_and_pictures_belong_together(site: Site) -> None:
     (exam,), (drawings,) = parts(data, "exam"), parts(data, "drawings/0")
     assert exam["counts"]["drawings"] == len(drawings["d"]) == 96
     shown = {image for image in drawings["image"] if image}
-    assert all((site.folder / "thumbs" / image[:2] / f"{image}.webp").exists() for image in shown)
+    assert all((site.folder / "thumbs" / image[:2] / f"{image}.jpg").exists() for image in shown)
     assert {path.stem for path in (site.folder / "images").glob("*/*")} >= shown
     failures = [row for part in parts(data, "failures") for row in part["rows"]]
     assert len(failures) == exam["counts"]["failures"] > 0

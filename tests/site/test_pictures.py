@@ -6,10 +6,11 @@ import io
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
-from limner.site.pictures import FEW, SIDE, Pictures, PictureSpec, place
+from limner.site.pictures import FEW, SMALL, Pictures, PictureSpec, place
 from limner.store import Blobs
 from tests.site.hostile import picture
 
@@ -33,15 +34,20 @@ def opened(path: Path) -> Image.Image:
     return Image.open(io.BytesIO(path.read_bytes()))
 
 
-@pytest.mark.parametrize(("form", "suffix"), [("PNG", "png"), ("JPEG", "jpg"), ("WEBP", "webp")])
-def test_what_browsers_show_is_taken_as_it_is_without_a_second_copy(tmp_path: Path, form: str, suffix: str) -> None:
+@pytest.mark.parametrize(
+    ("form", "suffix", "small"),
+    [("PNG", "png", (300, 200)), ("JPEG", "jpg", (450, 300)), ("WEBP", "webp", (300, 200))],
+)
+def test_what_browsers_show_is_taken_as_it_is_without_a_second_copy(
+    tmp_path: Path, form: str, suffix: str, small: tuple[int, int]
+) -> None:
     image, _ = blobs(tmp_path).put(data := picture(1, (900, 600), form))
     pictures = made(spec(tmp_path), image)
     assert pictures.suffixes == {image: suffix}
     large = place(tmp_path / "images", image, suffix)
     assert large.read_bytes() == data
     assert os.stat(large).st_nlink == 2
-    assert opened(place(tmp_path / "thumbs", image, "webp")).size == (SIDE, round(SIDE * 2 / 3))
+    assert opened(place(tmp_path / "thumbs", image, SMALL)).size == small
 
 
 @pytest.mark.parametrize("form", ["BMP", "GIF"])
@@ -49,7 +55,7 @@ def test_other_forms_are_turned_into_png(tmp_path: Path, form: str) -> None:
     image, _ = blobs(tmp_path).put(picture(2, (40, 30), form))
     assert made(spec(tmp_path), image).suffixes == {image: "png"}
     assert opened(place(tmp_path / "images", image, "png")).size == (40, 30)
-    assert opened(place(tmp_path / "thumbs", image, "webp")).size == (40, 30), "a small one is not blown up"
+    assert opened(place(tmp_path / "thumbs", image, SMALL)).size == (40, 30), "a small one is not blown up"
 
 
 def test_larger_ones_are_scaled_down_and_small_ones_left(tmp_path: Path) -> None:
@@ -68,7 +74,24 @@ def test_a_picture_that_says_how_it_is_turned_is_turned(tmp_path: Path) -> None:
     Image.new("RGB", (640, 320), "red").save(buffer, "JPEG", exif=exif)
     image, _ = blobs(tmp_path).put(buffer.getvalue())
     made(spec(tmp_path), image)
-    assert opened(place(tmp_path / "thumbs", image, "webp")).size == (160, 320)
+    assert opened(place(tmp_path / "thumbs", image, SMALL)).size == (160, 320)
+
+
+def test_a_small_picture_shows_what_the_large_one_shows_and_what_is_see_through_is_white(tmp_path: Path) -> None:
+    pixels = Image.new("RGBA", (1024, 512), (0, 0, 0, 0))
+    pixels.paste((200, 40, 40, 255), (0, 0, 512, 512))
+    shown = []
+    for drawn, form in ((pixels, "PNG"), (pixels.quantize(8), "PNG"), (pixels, "WEBP")):
+        buffer = io.BytesIO()
+        drawn.save(buffer, form)
+        image, _ = blobs(tmp_path).put(buffer.getvalue())
+        made(spec(tmp_path), image)
+        small = opened(place(tmp_path / "thumbs", image, SMALL)).convert("RGB")
+        shown.append((small.size, *(np.asarray(small)[80, at].astype(int) for at in (80, 260))))
+    for size, left, right in shown:
+        assert size == (342, 171)
+        assert abs(left - (200, 40, 40)).max() < 8
+        assert abs(right - 255).max() < 8
 
 
 def test_without_large_pictures_there_are_small_ones_alone(tmp_path: Path) -> None:
@@ -83,12 +106,12 @@ def test_a_second_build_makes_what_is_new_and_puts_away_what_is_old(tmp_path: Pa
     store = blobs(tmp_path)
     old, kept, new = (store.put(picture(n))[0] for n in (6, 7, 8))
     assert made(spec(tmp_path), old, kept).made == 2
-    stamp = place(tmp_path / "thumbs", kept, "webp").stat().st_mtime_ns
+    stamp = place(tmp_path / "thumbs", kept, SMALL).stat().st_mtime_ns
     (tmp_path / "thumbs" / kept[:2] / ".part-left").write_bytes(b"half")
     again = made(spec(tmp_path), kept, new)
     assert again.made == 1
     assert again.suffixes == {kept: "png", new: "png"}
-    assert place(tmp_path / "thumbs", kept, "webp").stat().st_mtime_ns == stamp
+    assert place(tmp_path / "thumbs", kept, SMALL).stat().st_mtime_ns == stamp
     left = {path.stem for path in (tmp_path / "thumbs").glob("*/*")}
     assert left == {kept, new}
 
@@ -116,4 +139,4 @@ def test_many_are_made_in_processes_of_their_own(tmp_path: Path) -> None:
     counts: list[int] = []
     pictures.finish(counts.append)
     assert pictures.made == counts[-1] == len(images)
-    assert all(place(tmp_path / "thumbs", image, "webp").exists() for image in images)
+    assert all(place(tmp_path / "thumbs", image, SMALL).exists() for image in images)

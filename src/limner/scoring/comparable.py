@@ -142,6 +142,12 @@ class Comparable:
         return found
 
     @cached_property
+    def per_cluster(self) -> float:
+        """How many questions a cluster has on average: clusters are what is drawn anew, questions what is paid for."""
+        clusters = {self.protocol.cluster(entry.question) for entries in self.inside for entry in entries}
+        return len(self.questions) / len(clusters) if clusters else 1.0
+
+    @cached_property
     def values(self) -> list[dict[str, float]]:
         """Every painter's numbers, those that there are."""
         return [values_of(parts, self.protocol) for parts in self.parts]

@@ -138,12 +138,15 @@ def met_of(tables: Sequence[MetTable], clusters: Iterable[str]) -> list[Parts]:
     shared = set.intersection(*(set(table) for table in tables)) if tables else set()
     places = {cluster: place for place, cluster in enumerate(sorted(clusters))}
     found: list[Parts] = []
+    keys = sorted(shared)
     for table in tables:
-        numerators, bottoms = np.zeros(len(places)), np.zeros(len(places))
-        for key in sorted(shared):
-            numerators[places[key[0]]] += 100 * float(np.mean(table[key]))
-            bottoms[places[key[0]]] += 1
-        found.append({MET.name: (numerators, bottoms)} if shared else {})
+        # Sums in lists, not arrays, as `gathered` has them.
+        numerators, bottoms = [0.0] * len(places), [0.0] * len(places)
+        for key in keys:
+            given, place = table[key], places[key[0]]
+            numerators[place] += 100 * (float(np.mean(given)) if len(given) > 1 else given[0])
+            bottoms[place] += 1
+        found.append({MET.name: (np.array(numerators), np.array(bottoms))} if shared else {})
     return found
 
 

@@ -31,7 +31,7 @@ from .exam_data import ExamData
 from .inventory import Inventory, Terms
 from .overlays import write_boxes
 from .pages import PAGES, Provenance, exam_page, index_page, store_name
-from .pictures import SIDE, Pictures, PictureSpec
+from .pictures import SIDE, SMALL, Pictures, PictureSpec
 
 MARKER = ".limner-site.json"
 """Says that a folder is a site of ours and may be written over, and how its pictures were made."""
@@ -103,7 +103,7 @@ def build(
         inventories = [Inventory(opened, name, terms) for name in _names(opened, exams)]
         check_without(without, {name for each in inventories for name in each.called})
         chosen = _evaluators(opened, inventories, which)
-        _prepare(folder, {"small": SIDE, "images": images, "max_side": max_side})
+        _prepare(folder, {"small": f"{SIDE} {SMALL}", "images": images, "max_side": max_side})
         spec = PictureSpec(opened.blobs.root, folder / "thumbs", folder / "images" if images else None, max_side)
         pictures = Pictures(spec, workers)
         try:

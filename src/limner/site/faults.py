@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
 
-from ..core.marks import Criterion
+from ..core.marks import Criterion, Mark
 from ..scoring import Entry
 from .inventory import DrawingSlot
 
@@ -35,6 +35,10 @@ def sort_of(criterion: Criterion) -> str:
     return " ".join(parts).replace("_", " ")
 
 
+Seen = tuple[DrawingSlot, Criterion, Mark]
+"""What an example is made of: it keeps a mark and a drawing's slot alive, and is worded only where it is shown."""
+
+
 @dataclass
 class FaultSort:
     """How often criteria of one sort were decided and met, and the gravest failures."""
@@ -42,11 +46,11 @@ class FaultSort:
     decided: int = 0
     met: float = 0.0
     failed: int = 0
-    worst: dict[int, tuple[float, int, dict[str, Any]]] = field(default_factory=dict)
+    worst: dict[int, tuple[float, int, Seen]] = field(default_factory=dict)
 
-    def fail(self, question: int, weight: float, chance: int, example: dict[str, Any]) -> None:
+    def fail(self, question: int, weight: float, chance: int, seen: Seen) -> None:
         """Keep the gravest; of equals those that chance prefers, and one for each question."""
-        new = (weight, chance, example)
+        new = (weight, chance, seen)
         if question not in self.worst or new[:2] > self.worst[question][:2]:
             self.worst[question] = new
         if len(self.worst) > 4 * SHOWN:
@@ -55,9 +59,14 @@ class FaultSort:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON, the gravest example first."""
-        examples = heapq.nlargest(SHOWN, self.worst.values(), key=lambda found: found[:2])
+        gravest = heapq.nlargest(SHOWN, self.worst.values(), key=lambda found: found[:2])
         found = {"decided": self.decided, "met": round(self.met, 3), "failed": self.failed}
-        return found | {"examples": [example for _, _, example in examples]}
+        return found | {"examples": [_example(*seen) for _, _, seen in gravest]}
+
+
+def _example(slot: DrawingSlot, criterion: Criterion, mark: Mark) -> dict[str, Any]:
+    body = {"q": slot.question, "d": slot.short, "image": slot.image, "text": criterion.text[:REASON]}
+    return body | {"reason": mark.reason[:REASON], "value": mark.value, "top": criterion.top}
 
 
 class Faults:
@@ -65,6 +74,7 @@ class Faults:
 
     def __init__(self) -> None:
         self._sorts: dict[tuple[int, int], dict[str, FaultSort]] = {}
+        self._names: dict[tuple[str, str], str] = {}
 
     def add(self, way: int, slot: DrawingSlot, entry: Entry, criteria: Sequence[Criterion]) -> None:
         """Count one marked drawing."""
@@ -74,16 +84,21 @@ class Faults:
             criterion = known.get(mark.criterion)
             if criterion is None or mark.value is None:
                 continue
-            sort = sorts.setdefault(sort_of(criterion), FaultSort())
+            if (sort := sorts.get(name := self._name(criterion))) is None:
+                sort = sorts[name] = FaultSort()
             sort.decided += 1
             sort.met += mark.value / criterion.top
             if mark.value < criterion.top:
                 sort.failed += 1
                 lost = (criterion.weight or 1.0) * (1 - mark.value / criterion.top)
-                example = {"q": slot.question, "d": slot.short, "image": slot.image, "text": criterion.text[:REASON]}
-                example |= {"reason": mark.reason[:REASON], "value": mark.value, "top": criterion.top}
                 chance = crc32(f"{slot.short} {mark.criterion}".encode("utf-8", "replace"))
-                sort.fail(slot.question, lost, chance, example)
+                sort.fail(slot.question, lost, chance, (slot, criterion, mark))
+
+    def _name(self, criterion: Criterion) -> str:
+        key = criterion.id, criterion.kind
+        if key not in self._names:
+            self._names[key] = sort_of(criterion)
+        return self._names[key]
 
     def of(self, painter: int, way: int) -> list[dict[str, Any]]:
         """A painter's faults under one judge, the sort with the smallest share met first."""

@@ -124,8 +124,10 @@ class Inventory:
         self.store, self.name, self.terms = store, name, terms
         self.kind: Kind[Any] = exams.kind(kind_of(store, name))
         self.protocol = self.kind.protocol.tuned(terms.constants)
-        self.questions: Sequence[Question[Any]] = load_exam(store, name, self.kind.rubric).questions
         self.versions = load_questions(store, name, self.kind.rubric)
+        newest = load_exam(store, name, self.kind.rubric).questions
+        # All versions are in memory; one that lies in a file would be made anew each time it is looked at.
+        self.questions: Sequence[Question[Any]] = [self.versions.get(each.hash, each) for each in newest]
         self.numbers = {question.id: number for number, question in enumerate(self.questions)}
         self.keys = [key(question.id) for question in self.questions]
         self.painters: list[PainterRow] = []

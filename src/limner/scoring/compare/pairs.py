@@ -170,13 +170,7 @@ def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap:
         derive = deriving(side.protocol)
         sides = side.parts[first], side.parts[second]
         both = paired(*sides, score.name, derive, drawn, tests, score.top)
-    return pair_of(one, other, both, gap, _per_cluster(side))
-
-
-def _per_cluster(side: Comparable) -> float:
-    """How many questions a cluster has on average: clusters are what is drawn anew, questions what is paid for."""
-    clusters = {side.protocol.cluster(entry.question) for entries in side.inside for entry in entries}
-    return len(side.questions) / len(clusters) if clusters else 1.0
+    return pair_of(one, other, both, gap, side.per_cluster)
 
 
 def _place(side: Comparable, at: int, standing: Standing, score: Score, ranks: Mapping[str, RankInterval]) -> Place:

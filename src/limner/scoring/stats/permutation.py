@@ -53,15 +53,23 @@ def exchanged(one: Parts, other: Parts, name: str, derive: Derive, tests: int) -
     order = np.lexsort(np.hstack([mine, theirs]).T)
     mine, theirs = mine[order], theirs[order]
 
+    between = theirs - mine
+    # Most scores of an exam have the same denominators for both: what nothing moves is not summed up.
+    moves = np.flatnonzero(between.any(axis=0))
+
     def gaps(moving: NDArray[Any], places: NDArray[Any]) -> Floats:
-        moved = moving.astype(np.float64) @ (theirs - mine)[places]
+        moved = np.zeros((len(moving), between.shape[1]))
+        moved[:, moves] = moving.astype(np.float64) @ between[np.ix_(places, moves)]
+        return after(moved)
+
+    def after(moved: Floats) -> Floats:
         sides = [_named(total, names) for total in (mine.sum(axis=0) + moved, theirs.sum(axis=0) - moved)]
         values = [derive(side)[name] for side in sides]
         return np.asarray(values[0] - values[1], dtype=np.float64)
 
     near = NEAR * max(1.0, abs(gap))
     everywhere = np.arange(size)
-    changed = gaps(np.eye(size), everywhere) - abs(gap)
+    changed = after(between) - abs(gap)  # Each cluster exchanged alone.
     differs = np.flatnonzero(np.isnan(changed) | (np.abs(changed) > near))
     if not len(differs):
         return Measure(1.0, size), 0

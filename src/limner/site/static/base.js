@@ -93,7 +93,7 @@ const L = (() => {
   const words = (name) => String(name).replaceAll("_", " ");
   const ordinal = (n) => n + (n % 100 > 10 && n % 100 < 14 ? "th" : { 1: "st", 2: "nd", 3: "rd" }[n % 10] || "th");
 
-  const small = (sha) => `${root}thumbs/${sha.slice(0, 2)}/${sha}.webp`;
+  const small = (sha) => `${root}thumbs/${sha.slice(0, 2)}/${sha}.jpg`;
   const large = (picture) =>
     picture.large ? `${root}images/${picture.sha.slice(0, 2)}/${picture.sha}.${picture.large}` : small(picture.sha);
 
