@@ -128,6 +128,7 @@ class Transport(httpx2.AsyncHTTPTransport):
         super().__init__(verify=context, limits=limits)
         most, idle = limits.max_connections or 512, limits.max_keepalive_connections or 128
         self._pool: Any = Connections(context, most, idle)
+        self.connections: Connections = self._pool
 
 
 async def _close(connection: httpcore2.AsyncHTTPConnection) -> None:
