@@ -45,10 +45,9 @@ class Connections:
         except BaseException:
             self._room.release()
             raise
-        body = ReplyBody(response.stream, lambda: self._free(place, connection))
-        return httpcore2.Response(
-            response.status, headers=response.headers, content=body, extensions=response.extensions
-        )
+        # Another reply made around it would look through all headers once more.
+        response.stream = ReplyBody(response.stream, lambda: self._free(place, connection))
+        return response
 
     async def _enter(self, timeout: float | None) -> None:
         if not self._room.locked():
