@@ -47,7 +47,7 @@ class Size:
     """How much is marked: questions for one painter and one judge, questions for four and two, and how."""
 
     count: int = 1000
-    many: int = 100
+    many: int = 60
     latency: float = 0.2
     in_flight: int = 64
     times: int = 2

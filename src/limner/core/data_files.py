@@ -41,6 +41,8 @@ class StrictModel(FrozenModel):
 
 
 def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
     if found := _CONTROL.search(text):
         raise ValueError(f"the control character U+{ord(found[0]):04X} stands in it")
     if _HALF.search(text):

@@ -150,19 +150,18 @@ def add_exam(store: Store, exam: Exam[Any]) -> None:
 
     def operation(connection: sa.Connection) -> str:
         store.insert_new(connection, exams, {"name": exam.name, "kind": exam.kind, "created": created})
-        for some in rows:
+        kept = iter(rows)
+        while some := list(islice(kept, AT_ONCE)):
             store.insert_new(connection, questions, *some)
         return str(connection.scalar(sa.select(exams.c.kind).where(exams.c.name == exam.name)))
 
     # Images first, however long that takes; then all rows in one transaction.
-    with PutAside[list[dict[str, Any]]]() as rows:
-        numbered = enumerate(exam.questions)
-        while some := list(islice(numbered, AT_ONCE)):
-            for position, question in some:
-                _keep_reference(store, question)
-                if isinstance(exam.questions, SpooledQuestions):
-                    exam.questions.remember(position, question)
-            rows.add([row(*one) for one in some])
+    with PutAside[dict[str, Any]]() as rows:
+        for position, question in enumerate(exam.questions):
+            _keep_reference(store, question)
+            if isinstance(exam.questions, SpooledQuestions):
+                exam.questions.remember(position, question)
+            rows.add(row(position, question))
         found = store.write(operation)
     if found != exam.kind:
         raise StoreError(f"{store.url} has an exam {exam.name!r} of kind {found}; give this one another name")
