@@ -151,7 +151,7 @@ def test_faults_are_the_same_in_kind_and_words(reply: bytes, monkeypatch: pytest
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "http://[::1", "ftp://127.0.0.1/x"])
 def test_where_nobody_is_reached_the_words_are_the_same(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> list[tuple[str, str]]:
-        found = []
+        found = list[tuple[str, str]]()
         for known in (address, lambda _: None):
             monkeypatch.setattr(http, "address", known)
             with pytest.raises(Fault) as raised:
