@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from limner.core import spool
 from limner.core.data_files import stream_lines
 from limner.core.errors import DataError
-from limner.core.exam import Exam, Question, Selection
-from limner.core.spool import SpooledQuestions, gathered
+from limner.core.exam import Exam, Question, Reference, Selection
+from limner.core.spool import IdPlaces, PutAside, SpooledQuestions, gathered
 from limner.exams.genexam.data import ScoringPoint, ScoringPointsRubric, read
 from limner.store import Store
 from limner.store.records import add_exam, load_exam
@@ -73,6 +74,63 @@ def test_hashes_are_kept_once_they_are_known(made: list[int], tmp_path: Path) ->
     assert "hash" not in many[1].__dict__
     many.remember(1, many[1])
     assert many[1].__dict__["hash"] == questions(5)[1].hash
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(max_size=3), max_size=1500), st.text(max_size=3))
+def test_an_id_is_found_wherever_it_stands(ids: list[str], other: str) -> None:
+    places = IdPlaces()
+    for id in ids:
+        places.add(id)
+    for id in {*ids[:50], *ids[-50:], other}:
+        assert sorted(places.find(id)) == [at for at, one in enumerate(ids) if one == id]
+
+
+def test_what_is_chosen_alone_is_found(made: list[int]) -> None:
+    exam = Exam("e", "genexam", gathered(questions(50))).select(Selection(where=(("level", "b"),)))
+    made.clear()
+    assert exam.find("q0") is None
+    assert made == [], "that it is not among the chosen is known without making it"
+    assert (found := exam.find("q1")) is not None
+    assert found.id == "q1"
+
+
+@pytest.mark.parametrize("held", [10, 10**6])
+def test_what_is_put_aside_comes_back_in_its_order(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool, "PUT_ASIDE_BYTES", held)
+    with PutAside[dict[str, int]]() as aside:
+        assert list(aside) == []
+        for n in range(100):
+            aside.add({"n": n})
+        for _ in range(2):
+            assert list(aside) == [{"n": n} for n in range(100)]
+
+
+@pytest.mark.parametrize("held", [2, 500])
+def test_to_store_an_exam_each_reference_is_read_once(
+    held: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_images: list[str] = []
+    monkeypatch.setattr(spool, "HELD", held)
+    (tmp_path / "annotations").mkdir()
+    (tmp_path / "images").mkdir()
+    rows = [row(f"q{n}") | {"image_path": f"{n}.png"} for n in range(5)]
+    (tmp_path / "annotations" / "All_Subjects.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    for n in range(5):
+        Image.new("RGB", (8, 8 + n), "white").save(tmp_path / "images" / f"{n}.png")
+    exam, whole = read(tmp_path), Reference.read
+
+    def counted(self: Reference) -> bytes | None:
+        read_images.append(self.name)
+        return whole(self)
+
+    monkeypatch.setattr(Reference, "read", counted)
+    with Store(tmp_path / "store") as store:
+        add_exam(store, exam)
+        assert sorted(read_images) == [f"{n}.png" for n in range(5)]
+        assert [one.hash for one in load_exam(store, "genexam", ScoringPointsRubric).questions] == [
+            one.hash for one in read(tmp_path).questions
+        ]
 
 
 SELECTIONS = st.builds(

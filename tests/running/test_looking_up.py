@@ -11,6 +11,7 @@ from limner import api
 from limner.core import spool
 from limner.running import backlog
 from limner.running.backlog import Backlog
+from limner.running.shared import SharedRunner
 from limner.store import Store
 from limner.store.known import PackedIds, StoredMarkings
 from limner.store.records import load_drawings, load_markings
@@ -74,3 +75,35 @@ def test_ids_are_packed(tmp_path: Path) -> None:
     for id in wanted:
         ids.add(id)
     assert [ids[n] for n in range(len(ids))] == wanted
+
+
+@pytest.mark.parametrize("draw", [True, False])
+def test_shared_runs_look_up_some_slots_at_a_time_in_an_order_of_their_own(
+    draw: bool, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    whole = spool._Spool.get
+    monkeypatch.setattr(backlog, "SOME", 2)
+    monkeypatch.setattr(spool, "HELD", 3)
+    plan = api.plan("genexam", store, **({"painters": ["control/blank"], "seeds": 2} if draw else {"draw": False}))
+    in_order = [slot.question.id for slot in Backlog(plan, store).slots()]
+
+    def counted(self: Any, number: int) -> Any:
+        made.append(number)
+        return whole(self, number)
+
+    orders = set()
+    for _ in range(3):
+        count, slots = SharedRunner(plan, store)._slots()
+        monkeypatch.setattr(spool._Spool, "get", counted)
+        made.clear()
+        rest = iter(slots)
+        ids = [next(iter(rest)).question.id]
+        assert len(made) <= (2 if draw else 14), "no more are made than are looked up; to sort stored ones, each once"
+        monkeypatch.setattr(spool._Spool, "get", whole)
+        ids += [slot.question.id for slot in rest]
+        assert sorted(ids) == sorted(in_order)
+        assert len(ids) == count
+        assert len([at for at in range(1, count) if ids[at] != ids[at - 1]]) == 11, "a question's stay together"
+        orders.add(tuple(ids))
+    assert len(orders) > 1

@@ -22,7 +22,9 @@ def canonical(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict | Mapping):
         if not all(isinstance(key, str) for key in value):
             raise TypeError("keys of a request must be text")
         return {key: _plain(item) for key, item in value.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from .errors import DataError
 from .exam import Question, R, Reference
 from .images import BadImage, inspect
-from .spool import gathered
+from .spool import IdPlaces, gathered
 
 M = TypeVar("M", bound=BaseModel)
 Rows = Iterator[tuple[int, dict[str, Any]]]
@@ -40,6 +41,8 @@ class StrictModel(FrozenModel):
 
 
 def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
     if found := _CONTROL.search(text):
         raise ValueError(f"the control character U+{ord(found[0]):04X} stands in it")
     if _HALF.search(text):
@@ -243,15 +246,15 @@ def read_questions(
 
     def all_questions() -> Iterator[Question[R]]:
         # Until one may stand there twice, the ids themselves need not be kept.
-        seen, places = set[int](), dict[str, str]()
+        seen, places = IdPlaces(), dict[str, str]()
         for place, file, line, row in all_rows(problems):
             id = getattr(row, key)
-            if hash(id) in seen:
+            if any(True for _ in seen.find(id)):
                 places = places or first_places(place)
                 if id in places:
                     problems.add(f"this {key} stands already in {places[id]}", file, line, id)
                     continue
-            seen.add(hash(id))
+            seen.add(id)
             if places:
                 places[id] = told(file, line)
             try:
@@ -323,7 +326,7 @@ def find_reference(folder: Path, name: str) -> Reference:
     try:
         if not path.is_file():
             return Reference(name)
-        if not path.resolve().is_relative_to(folder.resolve()):
+        if _is_linked(folder, pure) and not path.resolve().is_relative_to(folder.resolve()):
             raise ValueError(f"image path {short(name)!r} leaves the folder {folder} through a link")
         inspect(path)
     except BadImage as error:
@@ -331,3 +334,13 @@ def find_reference(folder: Path, name: str) -> Reference:
     except OSError as error:
         raise ValueError(f"image {short(name)!r} cannot be read: {error.strerror or error}") from error
     return Reference(name, path)
+
+
+def _is_linked(folder: Path, below: PurePosixPath) -> bool:
+    """Whether a link stands on the way from the folder to what is below it."""
+    at = str(folder)
+    for part in below.parts:
+        at = os.path.join(at, part)
+        if os.path.islink(at):
+            return True
+    return False

@@ -47,6 +47,8 @@ def check_depth(value: Any) -> None:
     """
     level = [value] if isinstance(value, _NESTS) else []
     for _ in range(MAX_DEPTH):
+        if not level:
+            return
         inside = [one.values() if isinstance(one, dict) else one for one in level]
         level = [item for items in inside for item in items if isinstance(item, _NESTS)]
     if level:

@@ -8,6 +8,7 @@ import tempfile
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import chain, islice
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -19,46 +20,86 @@ if TYPE_CHECKING:
 else:
     R = TypeVar("R")
 
+T = TypeVar("T")
+PUT_ASIDE_BYTES = 2**20
+"""Up to so many bytes of what is put aside are held in memory."""
 HELD = 500
 """Up to so many questions are held in memory."""
 SHA256 = 32
+UNKNOWN = bytes(2 * SHA256)
+"""What stands before a question whose hashes nobody has worked out yet."""
+
+
+class IdPlaces:
+    """Where ids stand in a list of them; of each its hash is kept, so that what is found may be another of the same."""
+
+    def __init__(self) -> None:
+        self._hashes, self._table = array("q"), array("i", bytes(4 * 1024))
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def add(self, id: str) -> None:
+        """Put one at the end."""
+        self._hashes.append(hash(id))
+        if 2 * len(self) > len(self._table):
+            self._table = array("i", bytes(8 * len(self._table)))
+            for place in range(len(self)):
+                self._enter(place)
+        else:
+            self._enter(len(self) - 1)
+
+    def _enter(self, place: int) -> None:
+        table, mask = self._table, len(self._table) - 1
+        at = self._hashes[place] & mask
+        while table[at]:
+            at = (at + 1) & mask
+        table[at] = place + 1  # Nought is nobody's.
+
+    def find(self, id: str) -> Iterator[int]:
+        """The places where it may stand."""
+        wanted, mask = hash(id), len(self._table) - 1
+        at = wanted & mask
+        while number := self._table[at]:
+            if self._hashes[number - 1] == wanted:
+                yield number - 1
+            at = (at + 1) & mask
 
 
 class _Spool(Generic[R]):
-    """The file, where each question begins in it, and what is known of each without making it."""
+    """The file, where each question begins in it, and their ids.
+
+    Before each question there is room for its hash and its reference's: to find them, an image must be read.
+    """
 
     def __init__(self, make: Callable[[bytes], Question[R]]) -> None:
         self.make = make
         self.file: IO[bytes] = tempfile.TemporaryFile(prefix="limner-questions-", buffering=2**16)  # noqa: SIM115
-        self.starts, self.names = array("Q", [0]), array("q")
-        self.known = {name: bytearray() for name in ("hash", "reference")}
+        self.starts, self.ids = array("Q", [0]), IdPlaces()
 
     def add(self, id: str, raw: bytes) -> None:
+        self.file.write(UNKNOWN)
         self.file.write(raw)
-        self.starts.append(self.starts[-1] + len(raw))
-        self.names.append(hash(id))
-
-    def close(self) -> None:
-        self.file.flush()
-        for kept in self.known.values():
-            kept.extend(bytes(SHA256 * len(self.names)))
+        self.starts.append(self.starts[-1] + len(UNKNOWN) + len(raw))
+        self.ids.add(id)
 
     def get(self, number: int) -> Question[R]:
         start, end = self.starts[number], self.starts[number + 1]
-        question = self.make(os.pread(self.file.fileno(), end - start, start))
-        self._tell(question.__dict__, "hash", number)
+        raw = os.pread(self.file.fileno(), end - start, start)
+        question = self.make(raw[len(UNKNOWN) :])
+        _tell(question.__dict__, "hash", raw[:SHA256])
         if question.reference is not None:
-            self._tell(question.reference.__dict__, "reference", number)
+            _tell(question.reference.__dict__, "sha256", raw[SHA256 : len(UNKNOWN)])
         return question
 
-    def _tell(self, cached: dict[str, Any], name: str, number: int) -> None:
-        found = self.known[name][SHA256 * number : SHA256 * (number + 1)]
-        if any(found):
-            cached["hash" if name == "hash" else "sha256"] = found.hex()
+    def remember(self, number: int, hash: str, reference: str | None) -> None:
+        known = bytes.fromhex(hash) + (bytes(SHA256) if reference is None else bytes.fromhex(reference))
+        os.pwrite(self.file.fileno(), known, self.starts[number])
 
-    def remember(self, number: int, name: str, sha256: str | None) -> None:
-        if sha256 is not None:
-            self.known[name][SHA256 * number : SHA256 * (number + 1)] = bytes.fromhex(sha256)
+
+def _tell(cached: dict[str, Any], name: str, known: bytes) -> None:
+    if any(known):
+        cached[name] = known.hex()
 
 
 class SpooledQuestions(Sequence["Question[R]"]):
@@ -96,26 +137,25 @@ class SpooledQuestions(Sequence["Question[R]"]):
 
     def find(self, id: str) -> Question[R] | None:
         """The question of this id."""
-        wanted, at = hash(id), bisect_left(self._index, hash(id), key=lambda place: self._name(place))
-        while at < len(self._index) and self._name(self._index[at]) == wanted:
-            if (question := self[self._index[at]]).id == id:
+        for number in self._spool.ids.find(id):
+            if self._has(number) and (question := self._spool.get(number)).id == id:
                 return question
-            at += 1
         return None
 
-    @cached_property
-    def _index(self) -> array[int]:
-        return array("L", sorted(range(len(self)), key=self._name))
+    def _has(self, number: int) -> bool:
+        if isinstance(self._places, range):
+            return number in self._places
+        at = bisect_left(self._in_order, number)
+        return at < len(self._in_order) and self._in_order[at] == number
 
-    def _name(self, place: int) -> int:
-        return self._spool.names[self._places[place]]
+    @cached_property
+    def _in_order(self) -> array[int]:
+        return array("L", sorted(self._places))
 
     def remember(self, place: int, question: Question[R]) -> None:
         """Keep the hashes of the question at a place, for which its reference image must be read."""
-        number = self._places[place]
-        self._spool.remember(number, "hash", question.hash)
-        if question.reference is not None:
-            self._spool.remember(number, "reference", question.reference.sha256)
+        reference = question.reference.sha256 if question.reference is not None else None
+        self._spool.remember(self._places[place], question.hash, reference)
 
 
 def spooled(rows: Iterable[tuple[str, bytes]], make: Callable[[bytes], Question[R]]) -> Sequence[Question[R]]:
@@ -127,8 +167,8 @@ def spooled(rows: Iterable[tuple[str, bytes]], make: Callable[[bytes], Question[
     spool = _Spool(make)
     for id, raw in chain(first, rest):
         spool.add(id, raw)
-    spool.close()
-    return SpooledQuestions(spool, range(len(spool.names)))
+    spool.file.flush()
+    return SpooledQuestions(spool, range(len(spool.ids)))
 
 
 def gathered(questions: Iterable[Question[R]]) -> Sequence[Question[R]]:
@@ -139,3 +179,27 @@ def gathered(questions: Iterable[Question[R]]) -> Sequence[Question[R]]:
         return tuple(first)
     rows = ((question.id, pickle.dumps(question, pickle.HIGHEST_PROTOCOL)) for question in chain(first, rest))
     return spooled(rows, pickle.loads)
+
+
+class PutAside(Generic[T]):
+    """Things that are made now and used later, in their order; many lie in a file that only this process can see."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(PUT_ASIDE_BYTES, prefix="limner-aside-")  # noqa: SIM115
+
+    def add(self, one: T) -> None:
+        """Put one at the end."""
+        pickle.dump(one, self._file, pickle.HIGHEST_PROTOCOL)
+
+    def __iter__(self) -> Iterator[T]:
+        self._file.seek(0)
+        with suppress(EOFError):
+            while True:
+                yield pickle.load(self._file)
+        self._file.seek(0, os.SEEK_END)
+
+    def __enter__(self) -> PutAside[T]:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._file.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,6 +39,12 @@ class Backlog:
         self._protocol = kind(plan.exam.kind).protocol
         self._marked = StoredMarkings(store)
         self._measured: dict[tuple[str, str], set[int]] = {}
+        self._order: Sequence[int] = range(len(plan.exam.questions))
+
+    def shuffle(self) -> None:
+        """Go through the questions in an order of chance from now on; the drawings of each stay together."""
+        self._order = array("L", self._order)
+        random.SystemRandom().shuffle(self._order)
 
     @property
     def setups(self) -> frozenset[str]:
@@ -69,7 +76,8 @@ class Backlog:
     @property
     def questions(self) -> Iterator[Question[Any]]:
         """The questions of the plan that its drawing options leave in, one by one."""
-        return (one for one in self.plan.exam.questions if self._protocol.takes(one, self.plan.options))
+        in_turn = (self.plan.exam.questions[place] for place in self._order)
+        return (one for one in in_turn if self._protocol.takes(one, self.plan.options))
 
     @cached_property
     def count(self) -> int:
@@ -129,7 +137,10 @@ class Backlog:
                 if place >= 0:
                     ids.add(id)
                     places.append(place)
-        order = sorted(range(len(places)), key=places.__getitem__)
+        turns = array("L", self._order)
+        for turn, place in enumerate(self._order):
+            turns[place] = turn
+        order = sorted(range(len(places)), key=lambda at: turns[places[at]])
         return ids.in_order(order), array("L", (places[at] for at in order))
 
     def _stored_slots(self) -> Iterator[Slot]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from ..calls import Calls, Fault, Limits, digest
@@ -125,6 +126,7 @@ def slot_id(exam: str, question_hash: str, painter: str, strategy: str, options:
     return digest("drawing-1", exam, question_hash, painter, strategy, options, seed)
 
 
+@lru_cache(maxsize=4096)  # Asked several times while a drawing is at hand.
 def marking_id(drawing: str, question_hash: str, image: str | None, setup: str, repeat: int) -> str:
     """Identifies a marking."""
     return digest("marking-1", drawing, question_hash, image, setup, repeat)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -24,12 +23,8 @@ class SharedRunner(Runner):
     _coming: Iterator[Any] | None = None
 
     def _slots(self) -> tuple[int, Iterable[Any]]:
-        count, some = super()._slots()
-        slots, chance, turn = list(some), random.SystemRandom(), dict[str, float]()
-        for slot in slots:
-            turn.setdefault(slot.question.hash, chance.random())
-        # The drawings of one question stay together: they share a reference.
-        return count, sorted(slots, key=lambda slot: turn[slot.question.hash])
+        self.backlog.shuffle()
+        return super()._slots()
 
     async def _work(self, queue: Iterator[Any], calls: Calls) -> None:
         if self._coming is None:

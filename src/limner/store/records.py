@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from ..core.errors import StoreError, UsageError
 from ..core.exam import Exam, Question
 from ..core.images import BadImage
-from ..core.spool import SpooledQuestions, spooled
+from ..core.spool import PutAside, SpooledQuestions, spooled
 from .schema import attempts, calls, drawings, exams, markings, questions, setups
 from .store import Store, now
 
@@ -141,16 +141,6 @@ def add_exam(store: Store, exam: Exam[Any]) -> None:
         StoreError: The name is taken by an exam of another kind.
     """
     store.blobs.check()
-    for position, question in enumerate(exam.questions):
-        reference = question.reference
-        if reference is not None:
-            try:
-                if (data := reference.read()) is not None:
-                    store.blobs.put(data)
-            except (OSError, BadImage) as error:
-                raise StoreError(f"{question.id}: {reference.path or reference.name}: {error}") from error
-        if isinstance(exam.questions, SpooledQuestions):
-            exam.questions.remember(position, question)
     created = now()
 
     def row(position: int, question: Question[Any]) -> dict[str, Any]:
@@ -161,14 +151,35 @@ def add_exam(store: Store, exam: Exam[Any]) -> None:
 
     def operation(connection: sa.Connection) -> str:
         store.insert_new(connection, exams, {"name": exam.name, "kind": exam.kind, "created": created})
-        numbered = enumerate(exam.questions)
-        while some := [row(*one) for one in islice(numbered, AT_ONCE)]:
+        kept = iter(rows)
+        while some := list(islice(kept, AT_ONCE)):
             store.insert_new(connection, questions, *some)
         return str(connection.scalar(sa.select(exams.c.kind).where(exams.c.name == exam.name)))
 
-    found = store.write(operation)
+    # Images first, however long that takes; then all rows in one transaction.
+    with PutAside[dict[str, Any]]() as rows:
+        for position, question in enumerate(exam.questions):
+            _keep_reference(store, question)
+            if isinstance(exam.questions, SpooledQuestions):
+                exam.questions.remember(position, question)
+            rows.add(row(position, question))
+        found = store.write(operation)
     if found != exam.kind:
         raise StoreError(f"{store.url} has an exam {exam.name!r} of kind {found}; give this one another name")
+
+
+def _keep_reference(store: Store, question: Question[Any]) -> None:
+    """Put its reference image into the store, and let the question know its hash, for which it was read."""
+    reference = question.reference
+    if reference is None:
+        return
+    try:
+        if (data := reference.read()) is not None:
+            found, _ = store.blobs.put(data)
+            if reference.known_sha256 is None:
+                reference.__dict__["sha256"] = found
+    except (OSError, BadImage) as error:
+        raise StoreError(f"{question.id}: {reference.path or reference.name}: {error}") from error
 
 
 def kind_of(store: Store, exam: str) -> str:
@@ -222,13 +233,15 @@ def load_exam(store: Store, name: str, rubric: type[Any]) -> Exam[Any]:
 
 def _bodies(store: Store, exam: str, hashes: bytearray) -> Iterator[tuple[str, bytes]]:
     """Of stored questions the id, and body and reference as JSON."""
-    query = sa.select(questions.c.hash, questions.c.id, questions.c.body, questions.c.reference)
+    # As the text it is: nobody looks into it until its question is asked for.
+    body = sa.cast(questions.c.body, sa.Text).label("body")
+    query = sa.select(questions.c.hash, questions.c.id, body, questions.c.reference)
     size = AT_ONCE * 32
     for start in range(0, len(hashes), size):
         some = [hashes[at : at + 32].hex() for at in range(start, min(start + size, len(hashes)), 32)]
         rows = {row.hash: row for row in store.rows(query.where(questions.c.exam == exam), questions.c.hash, some)}
         for row in (rows[hash] for hash in some):
-            yield row.id, json.dumps([row.body, row.reference]).encode()
+            yield row.id, f"[{row.body},{json.dumps(row.reference)}]".encode()
 
 
 def _made(record: type[T], connection: sa.Connection, query: sa.Select[Any]) -> Iterator[T]:

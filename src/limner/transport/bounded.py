@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
-
-import httpx2
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Protocol
 
 ENCODINGS = "gzip, deflate"
 """What replies may be packed with: what can be unpacked a piece at a time."""
@@ -24,11 +23,24 @@ class BadPacking(Exception):
     """What came cannot be unpacked."""
 
 
-async def read_bounded(reply: httpx2.Response, most: int) -> bytearray:
+class Body(Protocol):
+    """A reply whose body is still to come."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What it says of itself."""
+        ...
+
+    def aiter_raw(self) -> AsyncIterator[bytes]:
+        """Its pieces as they come."""
+        ...
+
+
+async def read_bounded(reply: Body, most: int) -> bytearray:
     """The body of a reply that is open, unpacked.
 
     Args:
-        reply: As a client's `stream` gives it.
+        reply: Open, as a client's `stream` gives it.
         most: Bytes the body may have, packed and unpacked.
 
     Raises:

@@ -45,10 +45,9 @@ class Connections:
         except BaseException:
             self._room.release()
             raise
-        body = ReplyBody(response.stream, lambda: self._free(place, connection))
-        return httpcore2.Response(
-            response.status, headers=response.headers, content=body, extensions=response.extensions
-        )
+        # Another reply made around it would look through all headers once more.
+        response.stream = ReplyBody(response.stream, lambda: self._free(place, connection))
+        return response
 
     async def _enter(self, timeout: float | None) -> None:
         if not self._room.locked():
@@ -128,6 +127,7 @@ class Transport(httpx2.AsyncHTTPTransport):
         super().__init__(verify=context, limits=limits)
         most, idle = limits.max_connections or 512, limits.max_keepalive_connections or 128
         self._pool: Any = Connections(context, most, idle)
+        self.connections: Connections = self._pool
 
 
 async def _close(connection: httpcore2.AsyncHTTPConnection) -> None:

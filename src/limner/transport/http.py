@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -22,7 +23,8 @@ from ..core.json_text import TooComplex, parse_json
 from ..core.redaction import redacted, without_secrets
 from .bodies import json_bytes
 from .bounded import ENCODINGS, BadPacking, TooLarge, read_bounded
-from .connections import Transport
+from .connections import Connections, Transport
+from .direct import TIMEOUTS, TROUBLE, Direct, DirectReply, address
 from .kinds import error_message, kind_of, retry_after
 
 CONNECT_S = 30.0
@@ -51,17 +53,38 @@ class Form:
         return {"files": [*((name, (None, value)) for name, value in self.fields.items()), *self.files]}
 
 
-@lru_cache(maxsize=4)
-def client(_loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
+Reply = httpx2.Response | DirectReply
+
+
+def client(loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
     """One client per event loop, so that connections are shared."""
+    return _opened(loop)[0]
+
+
+@lru_cache(maxsize=4)
+def _opened(_loop: asyncio.AbstractEventLoop) -> tuple[httpx2.AsyncClient, Connections | None, Mapping[str, str]]:
+    """A client, its connections where no proxy stands before them, and what it tells of itself."""
     limits = httpx2.Limits(max_connections=512, max_keepalive_connections=128)
     # A cookie would be a key that one service gave and that goes along to whatever else is on its host.
     none = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
     how: dict[str, Any] = {"headers": {"Accept-Encoding": ENCODINGS}, "cookies": none, "follow_redirects": False}
     context = httpx2.create_ssl_context()
+    proxies, transport = getproxies(), Transport(context, limits)
     # Where all goes through a proxy, the client's own transport knows how.
-    mounts = {} if getproxies().get("all") else {"all://": Transport(context, limits)}
-    return httpx2.AsyncClient(limits=limits, verify=context, mounts=mounts, **how)
+    mounts = {} if proxies.get("all") else {"all://": transport}
+    found = httpx2.AsyncClient(limits=limits, verify=context, mounts=mounts, **how)
+    return found, None if proxies else transport.connections, {k.title(): v for k, v in found.headers.items()}
+
+
+def _open_stream(
+    method: str, url: str, head: Mapping[str, str], limit: httpx2.Timeout, sent: Mapping[str, Any]
+) -> AbstractAsyncContextManager[Reply]:
+    """A request that is sent on entering: by the client, or where it would do nothing more, directly."""
+    by, connections, usual = _opened(asyncio.get_running_loop())
+    if connections is None or not sent.keys() <= {"content"} or address(url) is None:
+        return by.stream(method, url, headers=head, timeout=limit, **sent)
+    own = {name.title(): value for name, value in head.items()}
+    return Direct(connections, method, url, {**usual, **own}, sent.get("content", b""), limit)
 
 
 async def exchange(
@@ -99,16 +122,15 @@ async def exchange(
         sent = {}
     else:
         sent, head = {"content": json_bytes(body)}, {"Content-Type": "application/json", **head}
-    open_client = client(asyncio.get_running_loop())
     try:
-        async with open_client.stream(method, url, headers=head, timeout=limit, **sent) as reply:
+        async with _open_stream(method, url, head, limit, sent) as reply:
             if 300 <= reply.status_code < 400:
                 raise redirected(reply)
             status, wait = reply.status_code, retry_after(reply.headers.get("retry-after"))
             content = await _content(reply, most)
-    except httpx2.TimeoutException as error:
+    except TIMEOUTS as error:
         raise Fault("timeout", f"no reply within {timeout:g} s ({type(error).__name__})", cost=None) from error
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+    except TROUBLE as error:
         raise Fault("network", redacted(f"{type(error).__name__}: {error}"), cost=None) from error
     if status >= 400:
         found = _error_body(content)
@@ -125,14 +147,14 @@ async def exchange(
     return found
 
 
-def redirected(reply: httpx2.Response) -> Fault:
+def redirected(reply: Reply) -> Fault:
     """The fault of a service that sends a request elsewhere: prompt, pictures and key go where the user said."""
     to = bare(lead_on(str(reply.url), reply.headers.get("location", "")))
     detail = f"{reply.status_code}: the service sends requests on to {to}, where Limner does not follow"
     return Fault("bad_request", redacted(f"{detail}; should that be right, make it the base_url in limner.toml"))
 
 
-async def _content(reply: httpx2.Response, most: int) -> bytes:
+async def _content(reply: Reply, most: int) -> bytes:
     """The body; of an error's as much as may come.
 
     Raises:

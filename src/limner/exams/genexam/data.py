@@ -72,8 +72,16 @@ def read(folder: Path, name: str = "genexam") -> Exam[ScoringPointsRubric]:
     Raises:
         DataError: With file, line and id of everything that is wrong.
     """
-    questions = read_questions(folder / ANNOTATIONS, Annotation, lambda row, _: [_question(row, folder)])
-    return Exam(name, "genexam", questions, _subsets(folder, questions), tuple(_notes(questions)))
+    absent = 0
+
+    def make(row: Annotation, _file: Path) -> list[Question[ScoringPointsRubric]]:
+        nonlocal absent
+        made = [_question(row, folder)]
+        absent += absent_references(made)
+        return made
+
+    questions = read_questions(folder / ANNOTATIONS, Annotation, make)
+    return Exam(name, "genexam", questions, _subsets(folder, questions), _notes(absent, len(questions)))
 
 
 def _question(row: Annotation, folder: Path) -> Question[ScoringPointsRubric]:
@@ -98,10 +106,10 @@ def _subsets(folder: Path, questions: Sequence[Question[ScoringPointsRubric]]) -
     return {"mini": frozenset(one for one in ids if one)}
 
 
-def _notes(questions: Sequence[Question[ScoringPointsRubric]]) -> list[str]:
-    if not (absent := absent_references(questions)):
-        return []
-    return [
-        f"{absent} of {len(questions)} reference images are absent: those questions can be drawn; "
-        "marking them needs --reference none, controls skip them"
-    ]
+def _notes(absent: int, count: int) -> tuple[str, ...]:
+    if not absent:
+        return ()
+    return (
+        f"{absent} of {count} reference images are absent: those questions can be drawn; "
+        "marking them needs --reference none, controls skip them",
+    )
