@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.browser import comes
 from tests.site.conftest import Site
 from tests.site.reading import keys, parts
-from tests.site.visiting import Browser, comes, faint, overflow, unnamed
+from tests.site.visiting import Browser, faint, overflow, unnamed
 
 pytestmark = pytest.mark.slow
 
