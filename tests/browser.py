@@ -47,9 +47,8 @@ def started() -> Iterator[Any]:
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     need("chromium", found is not None, "there is no Chromium on this machine")
     need("chromium", find_spec("playwright") is not None, "playwright is not installed; pip install 'limner[browser]'")
-    from playwright.sync_api import expect, sync_playwright
+    from playwright.sync_api import sync_playwright
 
-    expect.set_options(timeout=1000 * patience())
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=found, args=SWITCHES, timeout=1000 * 4 * PATIENCE)
         yield browser
@@ -69,6 +68,14 @@ def new_page(context: Any) -> Any:
     if slower() > 1:
         context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower()})
     return page
+
+
+def expect(what: Any) -> Any:
+    """Playwright's assertions about a page or a part of it, which try again until they hold."""
+    from playwright.sync_api import expect as assertions
+
+    assertions.set_options(timeout=1000 * patience())
+    return assertions(what)
 
 
 def comes(page: Any, check: Callable[[], bool]) -> bool:

@@ -69,6 +69,14 @@ class Browser:
             self.complaints.append(f"{page.url}: {what}")
 
 
+def lies_over(page: Any) -> bool:
+    """Whether the boxes of the drawing that is looked at have its picture's place, both read at one moment."""
+    boxes = """["img", "svg"].map((what) => document.querySelector(`dialog .drawn .frame ${what}`))
+      .map((one) => one?.getBoundingClientRect()).map((box) => box && [box.x, box.y, box.width, box.height])"""
+    image, overlay = page.evaluate(boxes)
+    return bool(image and overlay) and all(abs(a - b) < 1.5 for a, b in zip(image, overlay, strict=True))
+
+
 def overflow(page: Any) -> int:
     """By how many pixels the page is wider than the window."""
     return int(page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
