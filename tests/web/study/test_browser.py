@@ -178,7 +178,8 @@ def test_who_is_faster_than_the_network_loses_nothing(chromium: Any, kept: Store
     server, path = served(kept, tmp_path, "mmmg", questions=2)
     with server:
         rater = Rater(chromium, server.address + path)
-        page, held = rater.page, []
+        page = rater.page
+        held: list[Any] = []
         page.route("**/answers", lambda route: held.append(route))
 
         def sent() -> None:
