@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from limner.store import Store
 from limner.store.measurements import evidence_row
 from limner.store.records import load_drawings
 from limner.store.schema import drawings, evidence
-from tests.needs import need
+from tests.browser import started
 from tests.site import hostile, uneven
 from tests.site.visiting import Browser
 from tests.tables import synthetic
@@ -109,24 +107,8 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Site:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """A browser without a network. No longer than a module: while it runs, nothing else here can call asyncio.run."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    need("chromium", found is not None, "there is no Chromium on this machine")
-    need("chromium", find_spec("playwright") is not None, "playwright is not installed; pip install 'limner[browser]'")
-    from playwright.sync_api import sync_playwright
-
-    switches = [
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-    ]
-    with sync_playwright() as play:
-        started = play.chromium.launch(executable_path=found, args=switches)
-        yield started
-        started.close()
+    with started() as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
+from tests.browser import comes, expect
 from tests.site.conftest import Site
 from tests.site.reading import keys, parts
-from tests.site.visiting import Browser, comes, faint, overflow, unnamed
+from tests.site.visiting import Browser, faint, lies_over, overflow, unnamed
 
 pytestmark = pytest.mark.slow
 
@@ -43,10 +45,13 @@ KINDS = (
 )  # fmt: skip
 
 
-def visit(browser: Browser, site: Site, kind: str, **how: Any) -> Any:
-    file, after = addresses(site)[kind]
-    page = browser.open(site.folder / file, after, **how)
+def visit(browser: Browser, site: Site, kind: str, after: str = "", **how: Any) -> Any:
+    file, usual = addresses(site)[kind]
+    page = browser.open(site.folder / file, after or usual, **how)
     page.locator("main h1").first.wait_for()
+    expect(page.locator(".wait")).to_have_count(0)
+    if "d=" in (after or usual):
+        page.locator("dialog[open]").wait_for()
     return page
 
 
@@ -55,7 +60,13 @@ def choice(page: Any, name: str) -> Any:
 
 
 def column(page: Any, number: int) -> list[str]:
-    return [cell.inner_text() for cell in page.locator(f"tbody tr > *:nth-child({number})").all()]
+    """A column as it stands now, read at once: rows that are drawn anew are never read half."""
+    found: list[str] = page.locator(f"tbody tr > *:nth-child({number})").all_inner_texts()
+    return found
+
+
+def hash_of(page: Any) -> str:
+    return str(page.evaluate("location.hash"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -87,36 +98,89 @@ def test_a_table_sorts_by_mouse_and_by_keyboard(browser: Browser, site: Site) ->
     painters = column(page, 1)
     page.get_by_role("button", name="Painter").click()
     assert comes(page, lambda: column(page, 1) == sorted(painters, key=str.casefold))
-    assert strict.get_attribute("aria-sort") == "none"
+    expect(strict).to_have_attribute("aria-sort", "none")
     relaxed = page.get_by_role("button", name="relaxed")
     relaxed.focus()
     page.keyboard.press("Enter")
-    assert comes(page, lambda: page.locator("th", has_text="relaxed").get_attribute("aria-sort") == "descending")
+    expect(page.locator("th", has_text="relaxed")).to_have_attribute("aria-sort", "descending")
     place = page.locator("thead th").all_inner_texts().index(page.locator("th", has_text="relaxed").inner_text()) + 1
-    values = [float(text.split()[0]) for text in column(page, place) if "…" not in text and text != "–"]
-    assert values == sorted(values, reverse=True)
+
+    def values() -> list[float]:
+        return [float(text.split()[0]) for text in column(page, place) if "…" not in text and text != "–"]
+
+    assert comes(page, lambda: values() == sorted(values(), reverse=True))
     page.keyboard.press("Enter")
-    assert comes(page, lambda: page.locator("th", has_text="relaxed").get_attribute("aria-sort") == "ascending")
+    expect(page.locator("th", has_text="relaxed")).to_have_attribute("aria-sort", "ascending")
+    assert comes(page, lambda: values() == sorted(values()))
 
 
 def test_a_leaderboard_filters_and_its_address_remembers(browser: Browser, site: Site) -> None:
     page = visit(browser, site, "leaderboard")
-    everyone = page.locator("tbody tr").count()
+    rows = page.locator("tbody tr")
+    everyone = rows.count()
+    named = sum("gemini" in name for name in column(page, 1))
+    assert 0 < named < everyone
     page.get_by_label("Painter", exact=True).fill("GEMINI")
-    assert comes(page, lambda: page.locator("tbody tr").count() < everyone)
+    expect(rows).to_have_count(named)
     assert all("gemini" in name for name in column(page, 1))
     page.get_by_label("Painter", exact=True).fill("")
     choice(page, "Strategy").select_option("edit")
-    assert comes(page, lambda: page.locator("tbody tr").count() == everyone // 2)
+    expect(rows).to_have_count(everyone // 2)
+    assert comes(page, lambda: hash_of(page) == "#strategy=edit")
     choice(page, "Strategy").select_option("")
     choice(page, "Judge").select_option("1")
-    assert comes(page, lambda: "Judge ocr" in page.locator(".lead").inner_text())
+    expect(page.locator(".lead")).to_contain_text("Judge ocr")
     choice(page, "Category").select_option(label="easy")
     page.locator("td", has_text="4").first.wait_for()
-    again = browser.open(site.folder / "exams/genexam/index.html", page.evaluate("location.hash"))
+    expect(choice(page, "Category")).to_have_value(re.compile("easy"))
+    assert comes(page, lambda: "value=easy" in hash_of(page))
+    again = browser.open(site.folder / "exams/genexam/index.html", hash_of(page))
     again.locator("tbody tr").first.wait_for()
-    assert choice(again, "Judge").input_value() == "1"
-    assert "easy" in choice(again, "Category").input_value()
+    expect(choice(again, "Judge")).to_have_value("1")
+    expect(choice(again, "Category")).to_have_value(re.compile("easy"))
+
+
+def test_of_two_actions_at_once_neither_is_lost(browser: Browser, site: Site) -> None:
+    page = visit(browser, site, "leaderboard", after="#s=GEMINI")
+    everyone = len(parts(site.data(), "exam")[0]["painters"])
+    # Both come before the page can be drawn anew.
+    page.evaluate("""() => {
+      const search = document.querySelector("input[type=search]");
+      const strategy = document.querySelector("option[value=edit]").parentElement;
+      search.value = ""; search.dispatchEvent(new Event("input", { bubbles: true }));
+      strategy.value = "edit"; strategy.dispatchEvent(new Event("change", { bubbles: true })); }""")
+    assert comes(page, lambda: hash_of(page) == "#strategy=edit")
+    expect(page.locator("tbody tr")).to_have_count(everyone // 2)
+    page.get_by_text("Columns", exact=True).click()
+    page.evaluate("""() => { for (const name of ["logic", "Coverage"])
+      [...document.querySelectorAll(".columns label")].find((one) => one.innerText.trim() === name).click(); }""")
+    expect(page.locator("thead th", has_text="logic")).to_have_count(1)
+    expect(page.locator("thead th", has_text="Coverage")).to_have_count(0)
+
+
+def test_the_history_leads_through_drawings_and_an_address_can_be_written_by_hand(browser: Browser, site: Site) -> None:
+    page = visit(browser, site, "question")
+    page.locator("article.drawing .look").first.click()
+    page.locator("dialog[open]").wait_for()
+    page.keyboard.press("ArrowRight")
+    page.locator("#closer-title", has_text="2").wait_for()
+    page.go_back()
+    page.locator("dialog").wait_for(state="detached")
+    page.go_forward()
+    page.locator("#closer-title", has_text="2").wait_for()
+    other = list(keys(site.data()))[1]
+    page.evaluate("(key) => { location.hash = 'q=' + key; }", keys(site.data())[other])
+    page.locator("h1", has_text=other).wait_for()
+    expect(page.locator("dialog")).to_have_count(0)
+
+
+def test_whoever_changes_a_filter_two_hundred_times_loses_none_of_it(browser: Browser, site: Site) -> None:
+    page = visit(browser, site, "leaderboard")
+    page.evaluate("for (let n = 0; n < 500; n++) L.change({ s: 'nobody ' + n, ['x' + n % 3]: n })")
+    page.evaluate("L.change({ s: 'gemini', x0: '', x1: '', x2: '' })")
+    expect(page.get_by_label("Painter", exact=True)).to_have_value("gemini")
+    assert comes(page, lambda: hash_of(page) == "#s=gemini"), "browsers take two hundred in ten seconds; the rest waits"
+    browser.complaints[:] = [what for what in browser.complaints if "Throttling navigation" not in what]
 
 
 def test_places_and_caption_follow_the_column_and_the_address_keeps_order_and_columns(
@@ -124,22 +188,22 @@ def test_places_and_caption_follow_the_column_and_the_address_keeps_order_and_co
 ) -> None:
     page = visit(browser, site, "leaderboard")
     page.get_by_role("button", name="relaxed").click()
-    assert comes(page, lambda: "Ordered by relaxed" in page.locator(".lead").first.inner_text())
-    assert "ordered by relaxed" in page.locator("caption").first.text_content()
+    expect(page.locator(".lead").first).to_contain_text("Ordered by relaxed")
+    expect(page.locator("caption").first).to_contain_text("ordered by relaxed")
     places = [text.split()[0].lstrip("=") for text in page.locator("tbody td.place").all_inner_texts()]
     assert [int(place) for place in places] == sorted(int(place) for place in places)
     page.get_by_text("Columns", exact=True).click()
     page.get_by_label("logic").check()
     page.get_by_label("Coverage").uncheck()
+    expect(page.locator("thead th", has_text="logic")).to_have_count(1)
+    expect(page.locator("thead th", has_text="Coverage")).to_have_count(0)
     heads = page.locator("thead th").all_inner_texts()
-    again = browser.open(site.folder / "exams/genexam/index.html", page.evaluate("location.hash"))
+    again = browser.open(site.folder / "exams/genexam/index.html", hash_of(page))
     again.locator("tbody tr").first.wait_for()
     assert again.locator("thead th").all_inner_texts() == heads
-    assert any("logic" in head for head in heads)
-    assert not any("Coverage" in head for head in heads)
-    assert again.locator("th", has_text="relaxed").get_attribute("aria-sort") == "descending"
+    expect(again.locator("th", has_text="relaxed")).to_have_attribute("aria-sort", "descending")
     again.get_by_role("button", name="Painter").click()
-    assert comes(again, lambda: "Ordered by Painter; places by strict" in again.locator(".lead").first.inner_text())
+    expect(again.locator(".lead").first).to_contain_text("Ordered by Painter; places by strict")
 
 
 @pytest.mark.parametrize("width", [1280, 1440])
@@ -182,20 +246,21 @@ def test_a_reader_gets_from_the_first_page_to_a_reason_by_keyboard_alone(browser
     def walk(wanted: str) -> None:
         for _ in range(400):
             page.keyboard.press("Tab")
-            if page.evaluate("document.activeElement.innerText || ''").strip().startswith(wanted):
+            if page.evaluate("document.activeElement?.innerText || ''").strip().startswith(wanted):
                 outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
                 assert outline != "none", "what has the focus must be seen"
                 return
         raise AssertionError(f"no Tab leads to {wanted}")
 
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
+    expect(page.locator(".skip")).to_be_focused()
     page.keyboard.press("Enter")
-    assert comes(page, lambda: page.evaluate("document.activeElement.id") == "main")
+    expect(page.locator("#main")).to_be_focused()
     walk("Questions")
     page.keyboard.press("Enter")
     page.wait_for_url("**/questions.html")
     page.wait_for_selector("html[data-ready=yes]")
+    page.locator("tbody a", has_text="Sample_Biology_1-0").first.wait_for()
     walk("Sample_Biology_1-0")
     page.keyboard.press("Enter")
     page.wait_for_url("**/question.html**")
@@ -203,14 +268,14 @@ def test_a_reader_gets_from_the_first_page_to_a_reason_by_keyboard_alone(browser
     walk("Marks and reasons")
     page.keyboard.press("Enter")
     page.locator("dialog[open]").wait_for()
-    assert "seen:" in page.locator("dialog .criteria").inner_text()
+    expect(page.locator("dialog .criteria")).to_contain_text("seen:")
     first = page.locator("#closer-title").inner_text()
     page.keyboard.press("ArrowRight")
     page.locator("#closer-title", has_text="2").wait_for()
-    assert page.locator("#closer-title").inner_text() != first
+    expect(page.locator("#closer-title")).not_to_have_text(first)
     page.keyboard.press("Escape")
     page.locator("dialog").wait_for(state="detached")
-    assert comes(page, lambda: "d=" not in page.evaluate("location.hash"))
+    assert comes(page, lambda: "d=" not in hash_of(page))
 
 
 def test_a_criterion_opens_to_every_reason(browser: Browser, site: Site) -> None:
@@ -218,10 +283,10 @@ def test_a_criterion_opens_to_every_reason(browser: Browser, site: Site) -> None
     rows = page.locator(".matrix tbody tr")
     count = rows.count()
     rows.first.get_by_role("button").click()
-    assert comes(page, lambda: rows.count() == count + 1)
-    assert page.locator(".reasons li").count() == page.locator(".matrix thead th").count() - 1
+    expect(rows).to_have_count(count + 1)
+    expect(page.locator(".reasons li")).to_have_count(page.locator(".matrix thead th").count() - 1)
     rows.first.get_by_role("button").click()
-    assert comes(page, lambda: rows.count() == count)
+    expect(rows).to_have_count(count)
 
 
 def test_boxes_lie_over_the_picture_where_it_is(browser: Browser, site: Site) -> None:
@@ -230,37 +295,38 @@ def test_boxes_lie_over_the_picture_where_it_is(browser: Browser, site: Site) ->
     assert page.locator("dialog .overlay polygon").count() == 0
     page.locator("dialog").get_by_label("Text that OCR read").check()
     page.locator("dialog .overlay .line").first.wait_for()
-    assert page.locator("dialog .overlay .line").count() == 2
+    expect(page.locator("dialog .overlay .line")).to_have_count(2)
     page.locator("dialog").get_by_label("regions").check()
-    assert comes(page, lambda: page.locator("dialog .overlay .region").count() == 1)
-    image, overlay = (page.locator(f"dialog .drawn .frame {what}").bounding_box() for what in ("img", "svg"))
-    assert all(abs(image[side] - overlay[side]) < 1.5 for side in ("x", "y", "width", "height"))
-    assert page.locator("dialog .overlay").get_attribute("viewBox") == "0 0 48 36"
+    expect(page.locator("dialog .overlay .region")).to_have_count(1)
+    assert comes(page, lambda: lies_over(page))
+    expect(page.locator("dialog .overlay")).to_have_attribute("viewBox", "0 0 48 36")
     assert "step" in page.locator("dialog").inner_text()
     assert "The stem is bent." in page.locator("dialog .steps").inner_text()
 
 
 def test_a_graph_shows_what_was_found_and_what_is_missing(browser: Browser, site: Site) -> None:
     page = visit(browser, site, "graph")
+    page.locator(".graph .node").first.wait_for()
     assert page.locator(".graph .node.plain").count() == page.locator(".graph .node").count() > 0
     key = next(iter(keys(site.data("mmmg")).values()))
     page.locator("article.drawing").first.get_by_role("button", name="Marks and reasons").click()
     page.locator("dialog[open] .graph").wait_for()
     drawing = page.evaluate("new URLSearchParams(location.hash.slice(1)).get('d')")
+    assert drawing
     found = parts(site.data("mmmg"), f"q/{key}")
     marks = next(one["marking"]["marks"] for one in found if one.get("marking", {}).get("d") == drawing)
     criteria = next(one["question"]["criteria"] for one in found if "question" in one)
     entities = [row for row, criterion in zip(marks, criteria, strict=True) if criterion["kind"] == "entity"]
     links = [row for row, criterion in zip(marks, criteria, strict=True) if criterion["kind"] == "dependency"]
     for sort, value in (("met", 1), ("unmet", 0)):
-        assert page.locator(f"dialog .node.{sort}").count() == sum(row[1] == value for row in entities)
-        assert page.locator(f"dialog .edge.{sort}").count() == sum(row[1] == value for row in links)
+        expect(page.locator(f"dialog .node.{sort}")).to_have_count(sum(row[1] == value for row in entities))
+        expect(page.locator(f"dialog .edge.{sort}")).to_have_count(sum(row[1] == value for row in links))
 
 
 def test_the_gallery_searches_filters_and_opens_a_drawing(browser: Browser, site: Site) -> None:
     page = visit(browser, site, "gallery")
     page.locator(".gallery .tile").first.wait_for()
-    assert "96 drawings" in page.locator("main > p[role=status]").inner_text()
+    expect(page.locator("main > p[role=status]")).to_contain_text("96 drawings")
     page.get_by_label("Search").fill("pollen flower")
     page.locator("main > p[role=status]", has_text="8 drawings").wait_for()
     page.get_by_label("Search").fill("no such word")
@@ -269,8 +335,11 @@ def test_the_gallery_searches_filters_and_opens_a_drawing(browser: Browser, site
     choice(page, "difficulty").select_option("hard")
     page.locator("main > p[role=status]", has_text="32 drawings").wait_for()
     choice(page, "Order").select_option("worst")
-    shares = [int(text.split("%")[0]) for text in page.locator(".meter").all_inner_texts()]
-    assert shares == sorted(shares)
+
+    def shares() -> list[int]:
+        return [int(text.split("%")[0]) for text in page.locator(".meter").all_inner_texts()]
+
+    assert comes(page, lambda: len(shares()) > 0 and shares() == sorted(shares()) and "order=worst" in hash_of(page))
     page.locator(".gallery .tile").first.click()
     page.wait_for_url("**/question.html**")
     page.locator("dialog[open]").wait_for()
@@ -288,10 +357,12 @@ def test_differences_and_failures_lead_to_their_drawing(browser: Browser, site: 
     page = visit(browser, site, "differences")
     assert page.locator("table").first.locator("tbody tr").count() == 3
     choice(page, "Between").select_option("judges")
+    between = page.locator("table").last.locator("tbody tr > :nth-child(6)")
+    assert comes(page, lambda: all("judges" in words for words in between.all_inner_texts()))
     page.locator("table").last.locator("tbody a").first.click()
     page.locator("dialog[open]").wait_for()
     choice(page, "Show").select_option("differ")
-    assert comes(page, lambda: page.locator("dialog .badge", has_text="differs").count() > 0)
+    page.locator("dialog .badge", has_text="differs").first.wait_for()
     page = visit(browser, site, "failures")
     choice(page, "Stage").select_option("drawing")
     assert comes(page, lambda: set(column(page, 4)) == {"refusal"})
@@ -320,5 +391,8 @@ def test_an_address_that_names_nothing_is_told_so_and_loads_nothing(browser: Bro
 
 def test_the_first_page_is_ready_at_once(browser: Browser, site: Site) -> None:
     page = visit(browser, site, "leaderboard")
+    # How long it takes is measured by `benchmarks.pages`; here, that it waits for nothing but its own small file.
     ready = page.evaluate("performance.getEntriesByName('limner-ready')[0].startTime")
-    assert 0 < ready < 2000
+    assert ready > 0
+    loaded = page.evaluate("[...document.scripts].map((one) => one.src).filter((src) => src.includes('/data/'))")
+    assert [src.rpartition("/")[2].partition("?")[0] for src in loaded] == ["exam.js"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from limner.store import Store
 from limner.store.records import load_drawings
 from limner.store.schema import drawings, markings
+from tests.browser import expect
 from tests.site.conftest import Site, built
 from tests.site.reading import parts
 from tests.site.visiting import Browser
@@ -32,11 +35,10 @@ def thin(tmp_path_factory: pytest.TempPathFactory) -> Site:
 def test_questions_open_on_those_that_are_drawn(browser: Browser, thin: Site) -> None:
     page = browser.open(thin.exam() / "questions.html")
     rows = page.locator("tbody tr")
-    assert rows.count() == QUESTIONS - 1
+    expect(rows).to_have_count(QUESTIONS - 1)
     page.get_by_label("Also the 1 that nobody has drawn").check()
-    rows.nth(QUESTIONS - 1).wait_for()
-    assert rows.count() == QUESTIONS
-    assert "all=1" in page.url
+    expect(rows).to_have_count(QUESTIONS)
+    expect(page).to_have_url(re.compile("all=1"))
 
 
 def test_strongest_and_weakest_need_ten_questions(browser: Browser, thin: Site, site: Site) -> None:

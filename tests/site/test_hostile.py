@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser import expect
 from tests.site.conftest import Site
 from tests.site.hostile import EXAM, WORDS, bad
 from tests.site.reading import keys, parts
@@ -57,10 +58,12 @@ def test_no_page_does_what_the_words_say_or_is_pushed_apart_by_them(browser: Bro
                 box.check()
         for row in page.locator(".matrix button").all()[:2]:
             row.evaluate("(one) => one.click()")
+            expect(row).to_have_attribute("aria-expanded", "true")
         page.mouse.move(400, 400)
         assert page.evaluate(HARM) == CLEAN, after
         assert overflow(page) <= 0, f"{file}{after}"
         page.set_viewport_size({"width": 390, "height": 800})
+        page.wait_for_function("innerWidth === 390")
         assert overflow(page) <= 0, f"{file}{after} on a phone"
         browser.leave(page)
 
@@ -75,6 +78,7 @@ def test_the_words_are_shown_as_they_are(browser: Browser, evil: Site) -> None:
             assert seen(word) in said, word
         browser.leave(page)
     page = browser.open(home(evil) / "index.html")
+    page.locator("tbody tr").first.wait_for()
     said = seen(page.locator("main").text_content())
     assert all(seen(bad(number, "painter")) in said for number in range(len(WORDS)))
     assert seen(EXAM) in said

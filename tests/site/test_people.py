@@ -47,6 +47,7 @@ def test_the_numbers_are_those_of_limner_agree(studied: Site, site: Site) -> Non
 
 def test_they_stand_beside_the_certificate(browser: Browser, studied: Site, site: Site) -> None:
     page = browser.open(studied.exam() / "judges.html")
+    page.locator("tbody tr", has_text="fake/judge").first.wait_for()
     heads = page.locator("thead th").all_inner_texts()
     assert [head.strip("↕▲▼ \n") for head in heads[1:3]] == ["Certificate", "With people"]
     row = page.locator("tbody tr", has_text="fake/judge").first

@@ -15,6 +15,7 @@ from limner.scoring.deviations import deviations
 from limner.site import build
 from limner.store import Store
 from limner.store.records import save_setup
+from tests.browser import comes, expect
 from tests.cli.invoke import limner
 from tests.site import uneven
 from tests.site.conftest import Site
@@ -162,7 +163,8 @@ def board(browser: Browser, site: Site, after: str = "", **how: Any) -> Any:
 
 
 def names(page: Any) -> list[str]:
-    return [cell.inner_text() for cell in page.locator("tbody th").all()]
+    found: list[str] = page.locator("tbody th").all_inner_texts()
+    return found
 
 
 @pytest.mark.slow
@@ -181,9 +183,9 @@ def test_the_leaderboard_tells_the_comparison_before_its_numbers(browser: Browse
     for words in ("of those in the exam", "too few questions for an interval", "have no place"):
         assert words in page.locator(".notes").inner_text()
     page.get_by_role("combobox", name="Numbers on").select_option("all")
-    assert page.locator(".compared li").first.inner_text() == LEFT_OUT
-    assert page.locator(".loud").count() == 0, "whoever stands on its own cuts nobody's questions"
-    assert "95% interval" in page.locator(".notes").inner_text()
+    expect(page.locator(".loud")).to_have_count(0)  # Whoever stands on its own cuts nobody's questions.
+    expect(page.locator(".compared li").first).to_have_text(LEFT_OUT)
+    expect(page.locator(".notes")).to_contain_text("95% interval")
     assert faint(page) == []
 
 
@@ -201,26 +203,30 @@ def test_one_click_leaves_out_whoever_cuts_and_another_takes_back(browser: Brows
     before = shown()
     page.get_by_role("button", name="Leave it out").click()
     page.locator(".loud.calm").wait_for()
-    assert "lab/cutter" not in names(page)
+    assert comes(page, lambda: "lab/cutter" not in names(page))
     with Store(odd.store, create=False) as store:
         rows = api.scores("genexam", store=store, judges=[LABELS[0]], without=["lab/cutter"])
-    assert names(page) == [row.name for row in rows]
+    assert comes(page, lambda: names(page) == [row.name for row in rows])
     wanted = [row.numbers.value("relaxed") for row in rows]
-    assert shown() == ["–" if value is None else f"{value:.1f}" for value in wanted]
+    assert comes(page, lambda: shown() == ["–" if value is None else f"{value:.1f}" for value in wanted])
     assert page.locator("td.lanes .lane.on").count() > 1, "who cannot be told apart is drawn"
+    assert comes(page, lambda: "without=" in page.evaluate("location.hash"))
     again = browser.open(odd.exam() / "index.html", page.evaluate("location.hash"))
     again.locator(".loud.calm").wait_for()
-    assert "lab/cutter" not in names(again), "the address remembers"
+    assert comes(again, lambda: names(again) == names(page)), "the address remembers"
     page.get_by_role("button", name="Take back").click()
     page.locator(".loud:not(.calm)").wait_for()
-    assert shown() == before
+    assert comes(page, lambda: shown() == before)
 
 
 @pytest.mark.slow
 def test_controls_stay_below_however_the_table_is_sorted(browser: Browser, odd: Site) -> None:
     page = board(browser, odd)
-    for column in ("Painter", "relaxed", "relaxed", "Coverage"):
+    for column, order in (
+        ("Painter", "ascending"), ("relaxed", "descending"), ("relaxed", "ascending"), ("Coverage", "descending"),
+    ):  # fmt: skip
         page.get_by_role("button", name=column).click()
+        expect(page.locator("thead th", has_text=column)).to_have_attribute("aria-sort", order)
         assert names(page)[-1] == "control/reference"
 
 
@@ -230,6 +236,7 @@ def test_figures_from_the_paper_come_with_what_differs(browser: Browser, odd: Si
     assert page.locator(".differs, th sup").count() == 0
     page.get_by_label("Figures from the paper").check()
     page.locator("tr.paper").first.wait_for()
+    page.locator(".differs li").first.wait_for()
     told = page.locator(".differs li").all_inner_texts()
     number = int(page.locator("tr", has_text="lab/cutter").locator("sup").inner_text())
     assert "4 questions where the paper has 1000" in told[number - 1]
@@ -243,7 +250,7 @@ def test_both_efforts_can_be_chosen_by_their_labels(browser: Browser, odd: Site)
     judges = page.get_by_role("combobox", name="Judge")
     assert judges.locator("option").all_inner_texts() == LABELS
     judges.select_option(label=LABELS[1])
-    assert f"Judge {LABELS[1]} (openai/gpt-5, variant release)" in page.locator(".lead").inner_text()
+    expect(page.locator(".lead")).to_contain_text(f"Judge {LABELS[1]} (openai/gpt-5, variant release)")
 
 
 @pytest.mark.slow
@@ -251,10 +258,10 @@ def test_a_painter_without_a_score_has_a_page_that_says_why(browser: Browser, od
     keys = {painter["row"]: painter["key"] for painter in exam_of(odd.folder)["painters"]}
     page = browser.open(odd.exam() / "painter.html", f"#p={keys['lab/refused']}")
     page.locator(".fact").first.wait_for()
-    assert "none of its drawings has a score" in page.locator("main").inner_text()
+    expect(page.locator("main")).to_contain_text("none of its drawings has a score")
     page.get_by_role("link", name="What went wrong.").click()
-    page.wait_for_selector("html[data-ready=yes]")
-    assert page.locator("tbody tr").count() == 12
+    page.wait_for_url("**/failures.html**")
+    expect(page.locator("tbody tr")).to_have_count(12)
     page = browser.open(odd.exam() / "painter.html", f"#p={keys['lab/cutter']}")
     page.locator(".fact").first.wait_for()
     said = page.locator("main").inner_text()

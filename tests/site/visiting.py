@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
+
+from tests.browser import new_context, new_page
 
 HERE = Path(__file__).parent
 WATCH = """
@@ -47,12 +47,10 @@ class Browser:
         scheme: Literal["light", "dark"] = "light",
     ) -> Any:
         """The page, once it is ready."""
-        window = {"width": width, "height": height}
-        context = self._chromium.new_context(viewport=window, color_scheme=scheme, offline=True)
-        context.set_default_timeout(20_000)
+        context = new_context(self._chromium, width=width, height=height, color_scheme=scheme, offline=True)
         context.add_init_script(WATCH)
         self._contexts.append(context)
-        page = context.new_page()
+        page = new_page(context)
         page.on("console", lambda said: self._complain(page, f"{said.type}: {said.text}"))
         page.on("pageerror", lambda error: self._complain(page, f"error: {error}"))
         page.on("requestfailed", lambda request: self._complain(page, f"not loaded: {request.url} {request.failure}"))
@@ -71,14 +69,12 @@ class Browser:
             self.complaints.append(f"{page.url}: {what}")
 
 
-def comes(page: Any, check: Callable[[], bool], seconds: float = 20) -> bool:
-    """Whether something comes true: a page may take a moment to answer a key or a click on a busy machine."""
-    end = time.monotonic() + seconds
-    while not check():
-        if time.monotonic() > end:
-            return False
-        page.wait_for_timeout(50)
-    return True
+def lies_over(page: Any) -> bool:
+    """Whether the boxes of the drawing that is looked at have its picture's place, both read at one moment."""
+    boxes = """["img", "svg"].map((what) => document.querySelector(`dialog .drawn .frame ${what}`))
+      .map((one) => one?.getBoundingClientRect()).map((box) => box && [box.x, box.y, box.width, box.height])"""
+    image, overlay = page.evaluate(boxes)
+    return bool(image and overlay) and all(abs(a - b) < 1.5 for a, b in zip(image, overlay, strict=True))
 
 
 def overflow(page: Any) -> int:

@@ -12,6 +12,7 @@ import pytest
 
 from limner.build.records import load_reviews
 from limner.store.open import open_store
+from tests.browser import comes, expect, new_context, new_page
 from tests.site.conftest import chromium as chromium
 from tests.site.visiting import WATCH, faint, overflow, unnamed
 from tests.web.review.desk import TOKENS
@@ -45,10 +46,9 @@ class Desk:
     def open(
         self, who: str, path: str = "", width: int = 1400, height: int = 900, scheme: Literal["light", "dark"] = "light"
     ) -> Any:
-        context = self.chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-        context.set_default_timeout(20_000)
+        context = new_context(self.chromium, width=width, height=height, color_scheme=scheme)
         context.add_init_script(WATCH)
-        page = context.new_page()
+        page = new_page(context)
         page.on("console", lambda said: self.complaints.append(said.text) if "409" not in said.text else None)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.goto(f"{self.address}/r/{TOKENS[who]}/{path}")
@@ -73,8 +73,8 @@ def test_an_edit_an_addition_and_a_settled_dispute(desk: Desk, folder: Path) -> 
     listed.get_by_role("link", name=ONE).click()
     anna = listed
     anna.locator("#form textarea").first.wait_for()
-    assert "It waits: 0 of 2 have judged" in anna.locator("#standing").inner_text()
-    assert anna.get_by_role("button", name="Save my changes").is_disabled()
+    expect(anna.locator("#standing")).to_contain_text("It waits: 0 of 2 have judged")
+    expect(anna.get_by_role("button", name="Save my changes")).to_be_disabled()
     anna.get_by_label("Question", exact=True).first.fill("Is Part 1 drawn where the flow begins?")
     anna.get_by_role("button", name="Add to Questions").click()
     anna.get_by_label("Question", exact=True).last.fill("Does Part 3 come after Part 2?")
@@ -83,18 +83,20 @@ def test_an_edit_an_addition_and_a_settled_dispute(desk: Desk, folder: Path) -> 
     options.nth(1).fill("No")
     anna.locator("#comment").fill("made harder")
     desk.press(anna, "Save my changes")
-    assert "Kept" in anna.locator("#notice").inner_text()
+    expect(anna.locator("#notice")).to_contain_text("Kept")
     ben = desk.open("ben", f"item/{ONE}")
     assert "Part 1 drawn where" not in ben.content()
     desk.press(ben, "Accept as it is")
-    assert "Reviewers disagree" in ben.locator("#standing").inner_text()
-    assert "Stood for by anna" in ben.locator("#others").inner_text()
-    assert "Is Part 1 drawn where the flow begins?" in ben.locator("#others ins").all_inner_texts()
+    expect(ben.locator("#standing")).to_contain_text("Reviewers disagree")
+    expect(ben.locator("#others")).to_contain_text("Stood for by anna")
+    expect(ben.locator("#others ins").get_by_text("Is Part 1 drawn where the flow begins?", exact=True)).to_have_count(
+        1
+    )
     carla = desk.open("carla", f"item/{ONE}")
     version = carla.locator(".version", has_text="anna")
     version.get_by_role("button", name="Settle for this version").click()
     carla.locator("#notice.done").wait_for()
-    assert "It is accepted" in carla.locator("#standing").inner_text()
+    expect(carla.locator("#standing")).to_contain_text("It is accepted")
     with open_store(str(folder / "store")) as store:
         kept = load_reviews(store, "mine")[ONE]
     assert [(one.reviewer, one.action) for one in kept] == [("anna", "edit"), ("ben", "accept"), ("carla", "settle")]
@@ -107,22 +109,43 @@ def test_a_conflict_is_shown_and_the_text_is_kept(desk: Desk) -> None:
     second.get_by_label("Question", exact=True).first.fill("What I wrote in the other window?")
     desk.press(first, "Reject")
     desk.press(second, "Save my changes")
-    assert "Nothing was overwritten" in second.locator("#notice").inner_text()
+    expect(second.locator("#notice")).to_contain_text("Nothing was overwritten")
     second.get_by_role("button", name="Keep my text as a version of its own").click()
-    assert "What I wrote in the other window?" in second.get_by_label("Question", exact=True).first.input_value()
-    assert "You have rejected it" in second.locator("#standing").inner_text()
+    expect(second.get_by_label("Question", exact=True).first).to_have_value("What I wrote in the other window?")
+    expect(second.locator("#standing")).to_contain_text("You have rejected it")
+
+
+def test_what_is_written_while_something_is_on_its_way_is_kept(desk: Desk) -> None:
+    page = desk.open("carla", f"item/{TWO}")
+    held: list[Any] = []
+    page.route("**/act/**", lambda route: held.append(route))
+    page.locator("#comment").fill("the first")
+    page.get_by_role("button", name="Only comment").click()
+    expect(page.get_by_role("button", name="Reject", exact=True)).to_be_disabled()
+    page.get_by_label("Question", exact=True).first.fill("What I wrote meanwhile?")
+    page.locator("#comment").fill("the second")
+    expect(page.get_by_role("button", name="Save my changes")).to_be_disabled()  # One thing at a time is sent.
+    assert comes(page, lambda: len(held) == 1)
+    held[0].continue_()
+    page.locator("#notice.done").wait_for()
+    expect(page.get_by_label("Question", exact=True).first).to_have_value("What I wrote meanwhile?")
+    expect(page.locator("#comment")).to_have_value("the second")
+    expect(page.get_by_role("button", name="Save my changes")).to_be_enabled()
+    page.reload()
+    expect(page.get_by_label("Question", exact=True).first).to_have_value("What I wrote meanwhile?")
+    page.get_by_role("button", name="Undo my changes").click()
+    expect(page.get_by_role("button", name="Undo my changes")).to_have_count(0)
 
 
 def test_what_was_written_outlives_the_page(desk: Desk) -> None:
     page = desk.open("ben", f"item/{TWO}")
     page.get_by_label("Why").first.fill("a reason half written")
     page.reload()
-    page.locator("#form textarea").first.wait_for()
-    assert page.get_by_label("Why").first.input_value() == "a reason half written"
+    expect(page.get_by_label("Why").first).to_have_value("a reason half written")
     page.get_by_role("button", name="Undo my changes").click()
+    expect(page.get_by_role("button", name="Undo my changes")).to_have_count(0)
     page.reload()
-    page.locator("#form textarea").first.wait_for()
-    assert page.get_by_label("Why").first.input_value() == "it is a node"
+    expect(page.get_by_label("Why").first).to_have_value("it is a node")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
@@ -133,5 +156,5 @@ def test_pages_fit_and_can_be_read(desk: Desk, width: int, scheme: Literal["ligh
         assert faint(page) == []
         assert unnamed(page) == []
         assert page.evaluate("window.refused") == []
-        assert all(page.evaluate("[...document.images].map((one) => one.complete)"))
+        page.wait_for_function("[...document.images].every((one) => one.complete && one.naturalWidth)")
         page.screenshot(path=str(tmp_path / f"{width}{'-item' if path else ''}.png"), full_page=True)

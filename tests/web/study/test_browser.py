@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from limner.store import Store
 from limner.store.ratings import load_comparisons, load_ratings
 from limner.store.records import load_markings
 from limner.study.records import load_answers
+from tests.browser import comes, expect, new_context, new_page
 from tests.site.visiting import WATCH, faint, overflow, unnamed
 from tests.study.made import fill, make
 from tests.web.study.serving import StudyServer
@@ -27,11 +29,9 @@ class Rater:
     """A browser window at a rater's link; whatever the page complains of is a failure."""
 
     def __init__(self, chromium: Any, link: str, width: int = 1280, height: int = 900, scheme: str = "light") -> None:
-        window = {"width": width, "height": height}
-        self.context = chromium.new_context(viewport=window, color_scheme=scheme)
-        self.context.set_default_timeout(20_000)
+        self.context = new_context(chromium, width=width, height=height, color_scheme=scheme)
         self.context.add_init_script(WATCH)
-        self.page = self.context.new_page()
+        self.page = new_page(self.context)
         self.complaints: list[str] = []
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.goto(link)
@@ -76,23 +76,28 @@ def values(store: Store) -> dict[tuple[int, str], Any]:
 def test_killed_in_the_middle_it_loses_nothing_that_was_acknowledged(
     chromium: Any, kept: Store, tmp_path: Path
 ) -> None:
+    from playwright.sync_api import Error
+
     server, path = served(kept, tmp_path, "genexam")
     with server:
         rater = Rater(chromium, server.address + path)
-        posts: list[int] = []
+        kills = {4: "before", 6: "after"}
+        """The answer with which it is killed, and whether before the request arrives or while it is at work."""
+        now: list[str] = []
         acknowledged: set[str] = set()
 
         def sending(route: Any) -> None:
-            posts.append(1)
-            if len(posts) == 4:  # Killed before the request arrives: it must wait on the page.
+            how = now.pop() if now else ""
+            if how == "before":  # It must wait on the page.
                 server.kill()
             route.continue_()
-            if len(posts) == 7:  # Killed while it is at work: whether it was kept or not, it must not be lost.
+            if how == "after":  # Whether it was kept or not, it must not be lost.
                 server.kill()
 
         def answered(response: Any) -> None:
             if response.url.endswith("/answers") and response.ok:
-                acknowledged.update(one["id"] for one in response.json()["saved"])
+                with suppress(Error):  # Its end was cut off.
+                    acknowledged.update(one["id"] for one in response.json()["saved"])
 
         rater.page.route("**/answers", sending)
         rater.page.on("response", answered)
@@ -102,12 +107,14 @@ def test_killed_in_the_middle_it_loses_nothing_that_was_acknowledged(
         before = values(kept)
         assert list(before.values()) == [7]
         asked, killed = 1, 0
+        assert fields > max(kills)
         while asked < fields:
-            rater.press("y" if rater.page.locator(".field.now [data-key=y]").count() else "2")
             asked += 1
-            rater.page.wait_for_selector(f"{SAVED}, #state.waits")
-            if server._process is None:
-                killed += 1  # The second time the answer may have been acknowledged just before.
+            now[:] = [kills[asked]] if asked in kills else []
+            rater.press("y" if rater.page.locator(".field.now [data-key=y]").count() else "2")
+            if asked in kills:
+                assert comes(rater.page, lambda: server._process is None)
+                killed += 1
                 assert values(kept).items() >= before.items()
                 server.start()
             rater.saved()
@@ -115,7 +122,7 @@ def test_killed_in_the_middle_it_loses_nothing_that_was_acknowledged(
             assert values(kept).items() >= before.items()
             before = values(kept)
         assert killed == 2
-        assert len(acknowledged) >= asked - 1
+        assert comes(rater.page, lambda: len(acknowledged) >= asked - 1)
         (marking,) = [one for one in load_markings(kept, "genexam") if one.origin == "study"]
         assert len(marking.marks or []) == fields - 1
         rater.press("Enter")
@@ -131,8 +138,7 @@ def test_without_a_network_answers_wait_and_are_sent_later(chromium: Any, kept: 
         rater.page.wait_for_load_state("networkidle")
         rater.context.set_offline(True)
         rater.press("1", "2", "3")
-        rater.page.wait_for_selector("#state.waits")
-        assert "3 answers wait" in rater.page.locator("#state").inner_text()
+        expect(rater.page.locator("#state.waits")).to_contain_text("3 answers wait")
         assert values(kept) == {}
         rater.press("t", "Enter")  # The next page was fetched ahead.
         rater.ready(2)
@@ -159,12 +165,45 @@ def test_answers_that_wait_outlive_the_page(chromium: Any, kept: Store, tmp_path
         rater.page.wait_for_selector("#state.waits")
         rater.page.close(run_before_unload=False)
         server.start()
-        rater.page = rater.context.new_page()
+        rater.page = new_page(rater.context)
         rater.page.goto(server.address + path)
         rater.ready(1)
         rater.saved()
         assert list(values(kept).values()) == [4]
-        assert rater.page.locator("input:checked").count() == 1
+        expect(rater.page.locator("input:checked")).to_have_count(1)
+        rater.context.close()
+
+
+def test_who_is_faster_than_the_network_loses_nothing(chromium: Any, kept: Store, tmp_path: Path) -> None:
+    server, path = served(kept, tmp_path, "mmmg", questions=2)
+    with server:
+        rater = Rater(chromium, server.address + path)
+        page = rater.page
+        held: list[Any] = []
+        page.route("**/answers", lambda route: held.append(route))
+
+        def sent() -> None:
+            assert comes(page, lambda: bool(held))
+            held.pop().continue_()
+
+        last = int(page.locator("#study").get_attribute("data-of"))
+        page.goto(f"{server.address}{path}/{last}")
+        rater.ready(last)
+        rater.press("5")
+        with page.expect_response(f"**/{last}"):  # It is fetched ahead before the answer has arrived.
+            page.locator("#back").click()
+            rater.ready(last - 1)
+        sent()
+        rater.saved()
+        rater.press("Enter")
+        rater.ready(last)
+        assert page.locator("input:checked").evaluate_all("(all) => all.map((one) => one.value)") == ["5"]
+        rater.press("1", "2", "3", "Enter")  # The last page is left before its answers have arrived: it waits for them.
+        for _ in range(2):
+            sent()
+        page.wait_for_url("**/end")
+        assert len(values(kept)) == 4
+        page.unroute_all(behavior="ignoreErrors")
         rater.context.close()
 
 
@@ -187,15 +226,18 @@ def test_undo_skip_zoom_and_toggles(chromium: Any, kept: Store, tmp_path: Path) 
         before = page.locator("#large img").bounding_box()["width"]
         rater.press("+")
         page.wait_for_function(
-            "(old) => document.querySelector('#large img').getBoundingClientRect().width !== old", arg=before
+            "(old) => document.querySelector('#large img')?.getBoundingClientRect().width !== old", arg=before
         )
         rater.press("Escape")
+        expect(page.locator("#large")).to_be_hidden()
         rater.press("s")
+        expect(page.locator("#reason")).to_be_focused()
         page.keyboard.type("I cannot see it")
         page.get_by_role("button", name="Skip this one").click()
+        page.get_by_role("button", name="Skipped: take it back").wait_for()
         rater.saved()
         assert [one.reason for one in load_answers(kept, "pilot") if one.field == "skip"] == ["I cannot see it"]
-        assert page.locator("#progress").evaluate("(bar) => bar.value") == 1
+        expect(page.locator("#progress")).to_have_js_property("value", 1)
         rater.press("Enter")
         rater.ready(2)
         page.locator("#undo").click()  # Leads back to where it was.

@@ -12,6 +12,8 @@ const L = (() => {
   const built = document.documentElement.dataset.built;
   const parts = new Map();
   const loading = new Map();
+  const files = new Map();
+  const NOTHING = {};
 
   function received(name, part) {
     if (!parts.has(name)) parts.set(name, []);
@@ -36,7 +38,21 @@ const L = (() => {
     return loading.get(name);
   }
 
-  const one = (name) => load(name).then((found) => found[0]);
+  // A data file as a component needs it: {parts} once it is there, {wrong} where it cannot be had, {} until then. What
+  // is there already is there at once, and a file that comes late never stands for another one.
+  function useFile(name) {
+    const [, redraw] = preactHooks.useState(0);
+    const there = files.has(name);
+    preactHooks.useEffect(() => {
+      if (!name || there) return;
+      const came = (file) => {
+        files.set(name, file);
+        redraw((times) => times + 1);
+      };
+      load(name).then((found) => came({ parts: found }), (error) => came({ wrong: error.message })); // prettier-ignore
+    }, [name]);
+    return files.get(name) || NOTHING;
+  }
 
   // Columns that came in several parts, joined: {start, a: [...], b: {x: [...]}, c: [[...], ...]}.
   function joined(found) {
@@ -57,24 +73,55 @@ const L = (() => {
     return whole;
   }
 
-  // What the address bar says after the #, as a plain object; and the way to say something else there.
-  const params = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-  function address(found) {
-    const kept = Object.entries(found).filter(([, value]) => value !== "" && value != null && value !== false);
-    return "#" + new URLSearchParams(kept).toString();
+  // What stands in the address after the #, as a plain object. It is kept and changed here alone: a change is made to
+  // what stands now, never to what the page showed when its button was drawn, and the page is drawn anew before the
+  // next key or click. The address bar follows; it is read only where somebody else wrote into it.
+  const read = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+  function kept(found) {
+    const some = Object.entries(found).filter(([, value]) => value !== "" && value != null && value !== false);
+    return Object.fromEntries(some.map(([name, value]) => [name, String(value)]));
   }
-  function go(found, replace) {
-    if (replace) location.replace(address(found));
-    else location.hash = address(found);
+  const address = (found) => "#" + new URLSearchParams(kept(found)).toString();
+  const listeners = new Set();
+  let now = read();
+  let written = location.hash;
+  let later = 0;
+  function params() {
+    if (location.hash !== written) {
+      written = location.hash; // A link, another entry of the history, or a hand.
+      clearTimeout(later);
+      now = read();
+    }
+    return now;
+  }
+  const tell = () => listeners.forEach((set) => set(params()));
+  addEventListener("hashchange", tell);
+  function write(push) {
+    clearTimeout(later);
+    try {
+      history[push ? "pushState" : "replaceState"](null, "", address(now));
+    } catch {
+      // Browsers take so many in a while only, and throw or are silent: it is said again.
+    }
+    written = location.hash;
+    if ((written || "#") !== address(now)) later = setTimeout(write, 1000, false);
+  }
+  // Change some of it; with a function, in whatever way: it gets what stands now and gives what shall stand. What is
+  // pushed can be taken back by the browser's button.
+  function change(what, push = false) {
+    const before = params();
+    now = kept(typeof what === "function" ? what(before) : { ...before, ...what });
+    write(push);
+    tell();
   }
   function useParams() {
-    const [now, set] = preactHooks.useState(params);
-    preactHooks.useEffect(() => {
-      const changed = () => set(params());
-      addEventListener("hashchange", changed);
-      return () => removeEventListener("hashchange", changed);
+    const [found, set] = preactHooks.useState(params);
+    preactHooks.useLayoutEffect(() => {
+      listeners.add(set);
+      set(params());
+      return () => listeners.delete(set);
     }, []);
-    return now;
+    return found;
   }
 
   const number = (value, digits) => (value == null ? "–" : value.toFixed(digits));
@@ -125,11 +172,10 @@ const L = (() => {
     root,
     received,
     load,
-    one,
+    useFile,
     joined,
-    params,
     address,
-    go,
+    change,
     useParams,
     show,
     number,

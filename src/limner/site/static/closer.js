@@ -3,7 +3,7 @@
 
 (() => {
   const { html, Name, Mark, Pic, Choice, Check, Long, Graph, Scores, differs, Pane, ZoomButtons, Keys } = L;
-  const { useState, useEffect, useRef } = preactHooks;
+  const { useState, useLayoutEffect, useRef } = preactHooks;
 
   const layerName = (sort) => (sort === "ocr" ? "Text that OCR read" : L.words(sort));
 
@@ -179,9 +179,10 @@
     const dialog = useRef(null);
     const [beside, setBeside] = useState(true);
     const look = L.useView(drawing.d);
-    useEffect(() => {
+    useLayoutEffect(() => {
       if (!dialog.current.open) dialog.current.showModal();
-    }, []);
+    }, [drawing.d]);
+    const closed = () => dialog.current.open || onClose(); // Told late, it may have been opened again.
     const name = exam.painters[drawing.p].row;
     const { boxes, layers } = layered;
     const mine = boxes.filter((found) => drawing.image && found.image === drawing.image.sha);
@@ -195,8 +196,8 @@
       if (L.typing(event) || L.viewerKey(event, look) || event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === "ArrowRight") move(1);
       if (event.key === "ArrowLeft") move(-1);
-      if (event.key === "r") setBeside(!beside);
-      if (event.key === "t" && sorts.includes("ocr")) layered.set("ocr", !layers.has("ocr"));
+      if (event.key === "r") setBeside((on) => !on);
+      if (event.key === "t" && sorts.includes("ocr")) layered.toggle("ocr");
     };
     const listed = [
       [["←", "→"], "drawing before, after"],
@@ -208,7 +209,7 @@
     const alt = `Drawing ${drawing.n} by ${name}`;
     const absent = html`${drawing.fault || "No picture"} <${Name}>${drawing.detail}<//>`;
     const whole = (picture) => picture && picture.large && html` <a class="soft" href=${L.large(picture)}>Full size</a>`;
-    return html`<dialog ref=${dialog} class="closer" aria-labelledby="closer-title" onClose=${onClose} onKeyDown=${keys}>
+    return html`<dialog ref=${dialog} class="closer" aria-labelledby="closer-title" onClose=${closed} onKeyDown=${keys}>
       <header class="closer-head">
         <h2 id="closer-title"><span class="nr">${drawing.n}</span>${" "}<${Name}>${name}<//></h2>
         <div class="buttons">

@@ -2,34 +2,21 @@
 "use strict";
 
 (() => {
-  const { html, Name, Mark, Choice, Check, Pane, ZoomButtons, Keys } = L;
+  const { html, Name, Mark, Choice, Check, Pane, ZoomButtons, Keys, useFile } = L;
   const { MET, WHAT, NEAR } = L.two;
-  const { useState, useEffect, useLayoutEffect, useMemo } = preactHooks;
+  const { useState, useLayoutEffect, useMemo } = preactHooks;
   const PART = 30;
 
   const signed = (value, digits) =>
     value == null ? "–" : (value > 0 ? "+" : value < 0 ? "−" : "±") + Math.abs(value).toFixed(digits);
 
-  // A data file, and nothing until it is there; what is wrong with it, where it is not.
-  function useFile(name) {
-    const [file, setFile] = useState({ name: null });
-    useEffect(() => {
-      if (!name) return;
-      L.load(name).then(
-        (parts) => setFile({ name, parts }),
-        (error) => setFile({ name, wrong: error.message }),
-      );
-    }, [name]);
-    return file.name === name ? file : { name };
-  }
-
-  function Bar({ exam, choice, params, seeds, scores, score, go }) {
+  function Bar({ exam, choice, seeds, scores, score }) {
     const names = L.paintersToChoose(exam);
     const ways = L.waysToChoose(exam);
     const pick = (name, at, value, options) =>
-      html`<${Choice} name=${name} value=${String(value)} options=${options} onChange=${(v) => go({ [at]: v, q: "" })} />`;
+      html`<${Choice} name=${name} value=${String(value)} options=${options} onChange=${(v) => L.change({ [at]: v, q: "" })} />`;
     const what = choice.can.map((one) => [one, WHAT[one]]);
-    const change = (v) => L.go({ what: v, way: params.way }, true);
+    const change = (v) => L.change((now) => ({ what: v, way: now.way }));
     const numbers = seeds.map((seed) => [String(seed), `seed ${seed}`]);
     const several = exam.painters.filter((painter) => painter.seeds > 1).map((painter) => [painter.key, painter.row]);
     return html`<form class="bar" onSubmit=${(event) => event.preventDefault()}>
@@ -112,7 +99,7 @@
     </svg>`;
   }
 
-  function Wins({ exam, list, questions, tag, params, go, score }) {
+  function Wins({ exam, list, questions, tag, params, score }) {
     const values = exam.tags[tag] || [];
     const counted = list.filter((one) => one.counted);
     const column = questions.tags[tag] || [];
@@ -121,7 +108,7 @@
       .filter((row) => row.n > 0);
     const line = (row) => {
       const chosen = params[`t.${tag}`] === row.value;
-      const pick = () => go({ [`t.${tag}`]: chosen ? "" : row.value, q: "" });
+      const pick = () => L.change({ [`t.${tag}`]: chosen ? "" : row.value, q: "" });
       return html`<tr>
         <th scope="row" class="first">
           <button type="button" class="plain" aria-pressed=${chosen} onClick=${pick}><${Name}>${L.words(row.value)}<//></button>
@@ -138,7 +125,7 @@
     return html`<h2>Wins and losses</h2>
       ${tags.length > 1 &&
       html`<form class="bar" onSubmit=${(event) => event.preventDefault()}>
-        <${Choice} name="By" value=${tag} options=${L.toChoose(tags)} onChange=${(v) => go({ by: v })} />
+        <${Choice} name="By" value=${tag} options=${L.toChoose(tags)} onChange=${(v) => L.change({ by: v })} />
       </form>`}
       <div class="scroll" tabindex="0" role="region" aria-label="Wins and losses by category">
         <table class="wins">
@@ -171,8 +158,7 @@
   }
   const markingOf = (drawing, side) => drawing && drawing.markings.find((one) => one.way === side.way && one.marks);
 
-  function Criteria({ found, drawings, sides }) {
-    const [all, setAll] = useState(false);
+  function Criteria({ found, drawings, sides, all, setAll }) {
     const markings = drawings.map((drawing, at) => markingOf(drawing, sides[at]));
     if (!markings[0] || !markings[1]) return html`<p class="soft">One of the two has no marks here.</p>`;
     if (drawings.some((drawing) => drawing.version)) {
@@ -214,12 +200,13 @@
       </div>`}`;
   }
 
-  function Stage({ one, questions, exam, sides, score, at, count, go, step, swap }) {
+  function Stage({ one, questions, exam, sides, score, at, count, step, swap }) {
     const key = questions.key[one.q];
     const file = useFile(`q/${key}`);
     const found = useMemo(() => file.parts && L.gathered(file.parts), [file.parts]);
     const look = L.useView(key);
     const [beside, setBeside] = useState(true);
+    const [all, setAll] = useState(false);
     const sorts = found ? found.sorts : [];
     const layered = L.useLayers(key, sorts);
     useLayoutEffect(() => {
@@ -229,8 +216,8 @@
         if (event.key === "ArrowRight") step(1);
         else if (event.key === "ArrowLeft") step(-1);
         else if (event.key === "s") swap();
-        else if (event.key === "r") setBeside(!beside);
-        else if (event.key === "t" && sorts.includes("ocr")) layered.set("ocr", !layered.layers.has("ocr"));
+        else if (event.key === "r") setBeside((on) => !on);
+        else if (event.key === "t" && (!found || sorts.includes("ocr"))) layered.toggle("ocr");
         else return;
         event.preventDefault();
       };
@@ -306,7 +293,7 @@
         </div>
         ${same && html`<p class="soft">Both judges marked this one drawing: A ${L.number(one.a, score.digits)}, B ${L.number(one.b, score.digits)}.</p>`}
         <${Keys} keys=${listed} />
-        <${Criteria} found=${found} drawings=${drawings} sides=${sides} />`}
+        <${Criteria} found=${found} drawings=${drawings} sides=${sides} all=${all} setAll=${setAll} />`}
     </div>`;
   }
 
@@ -372,7 +359,7 @@
     };
   }
 
-  function Compared({ exam, questions, choice, params, go, pairs, judges, files, seeds, scores, score }) {
+  function Compared({ exam, questions, choice, params, pairs, judges, files, seeds, scores, score }) {
     const told = useMemo(
       () => numbersOf({ exam, choice, pairs, judges, files, seeds, score }),
       [choice.what, choice.way, params.a, params.b, params.p, pairs, files[0], files[1], score.name, seeds.join()],
@@ -390,11 +377,11 @@
       return some.sort(params.order === "a" ? L.two.bySide : L.two.byDisagreement);
     }, [list, JSON.stringify(params)]);
     const at = Math.max(0, shown.findIndex((one) => questions.key[one.q] === params.q));
-    const step = (by) => shown[at + by] && go({ q: questions.key[shown[at + by].q] });
+    const step = (by) => shown[at + by] && L.change({ q: questions.key[shown[at + by].q] });
     const swap = () => {
-      if (choice.what === "painters") go({ a: choice.b.key, b: choice.a.key });
-      else if (choice.what === "seeds") go({ a: seeds[1], b: seeds[0] });
-      else go({ a: choice.ways[1], b: choice.ways[0] });
+      if (choice.what === "painters") L.change({ a: choice.b.key, b: choice.a.key });
+      else if (choice.what === "seeds") L.change({ a: seeds[1], b: seeds[0] });
+      else L.change({ a: choice.ways[1], b: choice.ways[0] });
     };
     const tally = L.two.tallied(list.filter((one) => one.counted));
     const notes = (exam.ways[choice.way].notes.common || []).map((note) => html`<li><${Name}>${note}<//></li>`);
@@ -422,19 +409,19 @@
             tested=${told.tested}
           />`
         : html`<p class="wrong">${list.length ? "There is no difference to tell: one of the two has no such score on the common questions." : missing}</p>`}
-      ${tag && list.length > 0 && html`<${Wins} exam=${exam} list=${list} questions=${questions} tag=${tag} params=${params} go=${go} score=${score} />`}
+      ${tag && list.length > 0 && html`<${Wins} exam=${exam} list=${list} questions=${questions} tag=${tag} params=${params} score=${score} />`}
       ${list.length > 0 &&
       html`<h2>Drawings, beside the reference</h2>
         <form class="bar" onSubmit=${(event) => event.preventDefault()}>
-          <${Choice} name="Show" value=${params.show || ""} options=${some} onChange=${(v) => go({ show: v, q: "" })} />
-          <${Choice} name="Order" value=${params.order || ""} options=${orders} onChange=${(v) => go({ order: v, q: "" })} />
+          <${Choice} name="Show" value=${params.show || ""} options=${some} onChange=${(v) => L.change({ show: v, q: "" })} />
+          <${Choice} name="Order" value=${params.order || ""} options=${orders} onChange=${(v) => L.change({ order: v, q: "" })} />
           ${tags.map(
             (name) => html`<${L.Filter}
               name=${L.words(name)}
               at=${`t.${name}`}
               params=${params}
               options=${L.toChoose(exam.tags[name])}
-              onChange=${(change) => go({ ...change, q: "" })}
+              onChange=${(change) => L.change({ ...change, q: "" })}
             />`,
           )}
         </form>`}
@@ -447,7 +434,6 @@
               score=${score}
               at=${at}
               count=${shown.length}
-              go=${go}
               step=${step}
               swap=${swap}
             />
@@ -456,7 +442,7 @@
               at=${at}
               questions=${questions}
               score=${score}
-              onPick=${(one) => go({ q: questions.key[one.q] })}
+              onPick=${(one) => L.change({ q: questions.key[one.q] })}
             />`
         : list.length > 0 && html`<p class="soft">No question fits.</p>`}`;
   }
@@ -475,7 +461,6 @@
       return html`${head}
         <p>There is nothing to compare yet: it takes two painters, strategies, seeds or judges, and marks.</p>`;
     }
-    const go = (what) => L.go({ ...params, ...what }, true);
     const wanted = [pairs, choice.what === "judges" && judges, files[0], keys[1] && files[1]].filter(Boolean);
     const wrong = wanted.find((file) => file.wrong);
     const ready = wanted.every((file) => file.parts);
@@ -497,7 +482,7 @@
           : html`Judge <b><${Name}>${exam.ways[choice.way].name}<//></b>, reading <b>${exam.reading}</b>.`}
         ${score && html` By <b>${L.words(score.name)}</b>: ${score.about}.`}
       </p>
-      <${Bar} exam=${exam} choice=${choice} params=${params} seeds=${there} scores=${scores} score=${score || MET} go=${go} />
+      <${Bar} exam=${exam} choice=${choice} seeds=${there} scores=${scores} score=${score || MET} />
       ${wrong && html`<p class="wrong">${wrong.wrong}</p>`}
       ${!ready && !wrong && html`<p class="wait" role="status">Loading …</p>`}
       ${ready && !score && html`<p class="soft">No score is known to both.</p>`}
@@ -508,7 +493,6 @@
         questions=${questions}
         choice=${choice}
         params=${params}
-        go=${go}
         pairs=${body}
         judges=${judges.parts && judges.parts[0]}
         files=${files.map((file) => file.parts)}

@@ -63,7 +63,6 @@
       [params],
     );
     const columns = useMemo(() => columnsOf(exam, list), []);
-    const change = (what) => L.go({ ...params, ...what }, true);
     const { agreement } = parts[0];
     const between = [
       ["judges", "Judges"],
@@ -85,13 +84,13 @@
     return html`${head}
       <${Agreement} pairs=${agreement} exam=${exam} />
       <form class="bar" onSubmit=${(event) => event.preventDefault()}>
-        <${Filter} name="Between" at="between" params=${params} options=${between} onChange=${change} />
+        <${Filter} name="Between" at="between" params=${params} options=${between} onChange=${L.change} />
         <${Filter}
           name="Painter"
           at="painter"
           params=${params}
           options=${painters}
-          onChange=${change}
+          onChange=${L.change}
           any="All painters"
         />
       </form>

@@ -138,11 +138,12 @@
     const marking = (drawing) => drawing.markings.find((one) => one.way === way && one.marks);
     const shown = drawings.filter((drawing) => !drawing.version && marking(drawing));
     if (!shown.length) return null;
-    const toggle = (n) => {
-      const after = new Set(open);
-      if (!after.delete(n)) after.add(n);
-      setOpen(after);
-    };
+    const toggle = (n) =>
+      setOpen((before) => {
+        const after = new Set(before);
+        if (!after.delete(n)) after.add(n);
+        return after;
+      });
     const seek = (event, drawing) => {
       event.preventDefault();
       document.getElementById(`d-${drawing.d}`).scrollIntoView({ block: "center" });

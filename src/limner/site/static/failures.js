@@ -59,9 +59,8 @@
     );
     const counts = useMemo(() => counted(all), []);
     const columns = useMemo(() => columnsOf(exam, list), []);
-    const change = (what) => L.go({ ...params, ...what }, true);
     const filter = (name, at, options, any) =>
-      html`<${Filter} name=${name} at=${at} params=${params} options=${options} onChange=${change} any=${any} />`;
+      html`<${Filter} name=${name} at=${at} params=${params} options=${options} onChange=${L.change} any=${any} />`;
     const stages = [
       ["drawing", "Drawing"],
       ["marking", "Marking"],

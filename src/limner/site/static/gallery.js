@@ -88,7 +88,8 @@
     const params = L.useParams();
     const questions = useMemo(() => L.joined(questionParts), []);
     const [drawings, setDrawings] = useState(() => L.joined([first]));
-    const [texts, setTexts] = useState(null);
+    const words = L.useFile(params.s && "words");
+    const texts = useMemo(() => words.parts && L.joined(words.parts).words, [words]);
     const [limit, setLimit] = useState(STEP);
     const end = useRef(null);
     const total = exam.counts.drawings;
@@ -96,7 +97,7 @@
     const met = way ? drawings.met[way.number] : [];
     const change = (what) => {
       setLimit(STEP);
-      L.go({ ...params, ...what }, true);
+      L.change(what);
     };
     useEffect(() => {
       // The rest comes in while the first pictures are looked at already.
@@ -105,9 +106,6 @@
       const join = (rest) => setDrawings(L.joined([first, ...rest.map((parts) => parts[0])]));
       if (names.length) Promise.all(names.map(L.load)).then(join);
     }, []);
-    useEffect(() => {
-      if (params.s && !texts) L.load("words").then((parts) => setTexts(L.joined(parts).words));
-    }, [params.s]);
     const found = useMemo(
       () => chosen(exam, drawings, L.fitting(exam, questions, texts, params), met, params),
       [drawings, texts, params],
@@ -131,7 +129,7 @@
       ${!found.length && html`<p class="none">Nothing fits.</p>`}
       ${limit < found.length &&
       html`<p ref=${end} class="more">
-        <button type="button" onClick=${() => setLimit(limit + STEP)}>Show more</button>
+        <button type="button" onClick=${() => setLimit((before) => before + STEP)}>Show more</button>
       </p>`}`;
   }
 

@@ -4,7 +4,7 @@
 (() => {
   const { html, Name, Choice, Check, Search, Table } = L;
   const { rowName, isControl, differing, columnsOf } = L.board;
-  const { useState, useEffect, useMemo } = preactHooks;
+  const { useMemo } = preactHooks;
 
   const VIEWS = {
     common: "Questions all painters have",
@@ -73,7 +73,7 @@
   }
 
   // Who keeps the others from more questions, aloud, with the way out; and the way back.
-  function Cut({ exam, board, change }) {
+  function Cut({ exam, board }) {
     const names = (some) => some.map((p) => exam.painters[p].row).join(", ");
     const keys = (some) => some.map((p) => exam.painters[p].key).join(",");
     const gone = board.left_out;
@@ -85,7 +85,7 @@
         <span>
           Left out: <b><${Name}>${names(gone)}<//></b>. The others are compared on the questions that all of them have.
         </span>
-        <button type="button" onClick=${() => change({ without: "" })}>Take back</button>
+        <button type="button" onClick=${() => L.change({ without: "" })}>Take back</button>
       </p>`}
       ${cut &&
       html`<p class="loud">
@@ -93,30 +93,32 @@
           <b><${Name}>${names(cut.painters)}<//></b> ${one ? "cuts" : "cut"} the common questions from${" "}
           <b>${cut.without}</b> to <b>${cut.questions}</b>: all numbers below rest on those ${cut.questions}.
         </span>
-        ${board.next && html`<button type="button" onClick=${() => change({ without: out, by: "", value: "" })}>
+        ${board.next && html`<button type="button" onClick=${() => L.change({ without: out, by: "", value: "" })}>
           Leave ${one ? "it" : "them"} out
         </button>`}
       </p>`}`;
   }
 
-  function Columns({ list, shown, change }) {
+  function Columns({ list, shown }) {
     const on = (column) => shown.some((one) => one.id === column.id);
-    const toggle = (column) => {
-      const kept = list.filter((one) => !one.always && (one === column ? !on(one) : on(one))).map((one) => one.id);
-      change({ cols: kept.join(",") || "none" });
-    };
+    const toggle = (column) =>
+      L.change((now) => {
+        const before = now.cols ? now.cols.split(",") : shown.map((one) => one.id);
+        const after = list.filter((one) => !one.always && before.includes(one.id) !== (one === column));
+        return { ...now, cols: after.map((one) => one.id).join(",") || "none" };
+      });
     const box = (column) =>
       html`<li><${Check} name=${column.name} on=${on(column)} onChange=${() => toggle(column)} /></li>`;
     return html`<details class="switch columns">
       <summary>Columns</summary>
       <ul>
         ${list.filter((column) => !column.always).map(box)}
-        <li><button type="button" onClick=${() => change({ cols: "" })}>The usual ones</button></li>
+        <li><button type="button" onClick=${() => L.change({ cols: "" })}>The usual ones</button></li>
       </ul>
     </details>`;
   }
 
-  function Bar({ exam, way, board, params, change, view, several, tag, category, children }) {
+  function Bar({ exam, way, board, params, view, several, tag, category, children }) {
     const strategies = [...new Set(exam.painters.map((painter) => painter.strategy))];
     const ways = L.waysToChoose(exam);
     const categories = Object.entries(exam.by).map(([name, values]) => ({
@@ -125,13 +127,13 @@
     }));
     const choose = (chosen) => {
       const [by, one] = chosen ? JSON.parse(chosen) : ["", ""];
-      change({ by, value: one });
+      L.change({ by, value: one });
     };
     const views = Object.entries(VIEWS).filter(([key]) => key !== "common" || several);
-    const check = (name, on, what) => html`<${Check} name=${name} on=${on} onChange=${(now) => change(what(now))} />`;
+    const check = (name, on, what) => html`<${Check} name=${name} on=${on} onChange=${(now) => L.change(what(now))} />`;
     return html`<form class="bar" onSubmit=${(event) => event.preventDefault()}>
       ${ways.length > 1 &&
-      html`<${Choice} name="Judge" value=${String(way.number)} options=${ways} onChange=${(v) => change({ way: v })} />`}
+      html`<${Choice} name="Judge" value=${String(way.number)} options=${ways} onChange=${(v) => L.change({ way: v })} />`}
       ${categories.length > 0 &&
       !board.left_out.length &&
       html`<${Choice}
@@ -141,15 +143,15 @@
         onChange=${choose}
       />`}
       ${!tag &&
-      html`<${Choice} name="Numbers on" value=${view} options=${views} onChange=${(v) => change({ view: v })} />`}
+      html`<${Choice} name="Numbers on" value=${view} options=${views} onChange=${(v) => L.change({ view: v })} />`}
       ${strategies.length > 1 &&
       html`<${Choice}
         name="Strategy"
         value=${params.strategy || ""}
         options=${[["", "All"], ...strategies.map((one) => [one, one])]}
-        onChange=${(v) => change({ strategy: v })}
+        onChange=${(v) => L.change({ strategy: v })}
       />`}
-      <${Search} name="Painter" value=${params.s || ""} onInput=${(v) => change({ s: v })} hint="part of a name" />
+      <${Search} name="Painter" value=${params.s || ""} onInput=${(v) => L.change({ s: v })} hint="part of a name" />
       <div class="checks">
         ${exam.painters.some((painter) => painter.control) &&
         check("Controls", params.controls !== "0", (on) => ({ controls: on ? "" : "0" }))}
@@ -169,21 +171,14 @@
   }
 
   function Board({ exam, way, params }) {
-    const change = (what) => L.go({ ...params, ...what }, true);
-    const [by, setBy] = useState(null);
-    const [paper, setPaper] = useState(null);
     const board = useMemo(() => chosenBoard(exam, way, params.without), [way, params.without]);
     const several = board.rows.some((row) => row.views.common && row.views.common.n);
     const wanted = VIEWS[params.view] ? params.view : exam.on;
     const view = wanted === "common" && !several ? "all" : wanted;
     const [tag, category] = params.by && !board.left_out.length ? [params.by, params.value] : [null, null];
     const withPaper = params.paper === "1" && exam.published > 0;
-    useEffect(() => {
-      if (tag && !by) L.one("by").then(setBy);
-    }, [tag]);
-    useEffect(() => {
-      if (withPaper && !paper) L.one("published").then((found) => setPaper(found.rows));
-    }, [withPaper]);
+    const by = L.useFile(tag && "by").parts?.[0];
+    const paper = L.useFile(withPaper && "published").parts?.[0].rows;
     const lead = exam.scores.find((score) => score.name === board.lead);
 
     const rows = useMemo(() => {
@@ -224,7 +219,7 @@
     const sort = { id: sorted, desc: params.dir ? params.dir === "desc" : down };
     const resort = ({ id, desc }) => {
       const usual = Boolean(list.find((column) => column.id === id)?.number);
-      change({ sort: id === first ? "" : id, dir: desc === usual ? "" : desc ? "desc" : "asc" });
+      L.change({ sort: id === first ? "" : id, dir: desc === usual ? "" : desc ? "desc" : "asc" });
     };
     const by_ = list.find((column) => column.id === sorted);
     const byScore = exam.scores.find((one) => one.name === sorted);
@@ -249,15 +244,14 @@
         way=${way}
         board=${board}
         params=${params}
-        change=${change}
         view=${view}
         several=${several}
         tag=${tag}
         category=${category}
       >
-        <${Columns} list=${list} shown=${shown} change=${change} />
+        <${Columns} list=${list} shown=${shown} />
       <//>
-      <${Cut} exam=${exam} board=${{ ...board, cut }} change=${change} />
+      <${Cut} exam=${exam} board=${{ ...board, cut }} />
       <${Compared} notes=${cut ? notes.slice(1) : notes} />
       <${Table}
         key=${`${way.number} ${params.by} ${params.value} ${params.without}`}

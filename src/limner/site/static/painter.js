@@ -3,7 +3,7 @@
 
 (() => {
   const { html, Name, Score, Choice, Pic, Mark, Table } = L;
-  const { useMemo, useState, useEffect } = preactHooks;
+  const { useMemo, useState } = preactHooks;
 
   const FEWEST = 10; // A category of fewer questions says too little to be called strong or weak.
   const ENDS = 4; // So many of the strongest and of the weakest categories are shown.
@@ -188,7 +188,7 @@
           name="By score"
           value=${score.name}
           options=${options}
-          onChange=${(name) => L.go({ ...params, score: name }, true)}
+          onChange=${(score) => L.change({ score })}
         />
       </div>`}
       <${Categories} key=${score.name} part=${part} score=${score} />
@@ -206,11 +206,7 @@
 
   function Painter({ exam, place, params }) {
     const painter = exam.painters[place];
-    const [found, setFound] = useState(null);
-    const [wrong, setWrong] = useState(null);
-    useEffect(() => {
-      L.load(`painters/${painter.key}`).then(setFound, (error) => setWrong(error.message));
-    }, []);
+    const { parts: found, wrong } = L.useFile(`painters/${painter.key}`);
     if (wrong) return html`<p class="wrong">${wrong}</p>`;
     const parts = (found || []).filter((part) => part.way !== undefined);
     const part = parts.find((one) => one.way === Number(params.way)) || parts[0];
@@ -233,7 +229,7 @@
           name="Judge"
           value=${String(part.way)}
           options=${ways}
-          onChange=${(way) => L.go({ ...params, way }, true)}
+          onChange=${(way) => L.change({ way })}
         />
       </div>`}
       ${part && html`<${Under} key=${part.way} exam=${exam} place=${place} part=${part} params=${params} />`}`;

@@ -163,7 +163,7 @@
     const words = String(children ?? "");
     if (words.length <= limit * 1.3) return html`<p class="prose"><${Name}>${words}<//></p>`;
     return html`<p class="prose"><${Name}>${all ? words : words.slice(0, limit) + " …"}<//></p>
-      <button type="button" onClick=${() => setAll(!all)} aria-expanded=${all}>
+      <button type="button" onClick=${() => setAll((before) => !before)} aria-expanded=${all}>
         ${all ? "Show less" : "Show all of it"}
       </button>`;
   }

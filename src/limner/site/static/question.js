@@ -3,13 +3,11 @@
 
 (() => {
   const { html, Name, Choice, Check, Long, Graph, Picture, Card, Matrix, Closer } = L;
-  const { useState, useEffect, useMemo } = preactHooks;
+  const { useState, useMemo } = preactHooks;
 
   function Neighbours({ id }) {
-    const [list, setList] = useState(null);
-    useEffect(() => {
-      L.load("questions").then((found) => setList(L.joined(found)));
-    }, []);
+    const { parts } = L.useFile("questions");
+    const list = useMemo(() => parts && L.joined(parts), [parts]);
     if (!list) return null;
     const at = list.key.indexOf(id);
     const to = (n, words) => list.key[n] && html`<a href=${L.questionLink(list.key[n])}>${words}</a>`;
@@ -79,7 +77,6 @@
     }, [found, order, way]);
     const open = drawings.find((drawing) => drawing.d === params.d);
     const { reference } = question;
-    const go = (what, replace) => L.go({ ...params, ...what }, replace);
     const judges = marked.map((n) => [String(n), exam.ways[n].name]);
     const orders = [
       ["painter", "By painter"],
@@ -92,7 +89,7 @@
       <h2>Drawings</h2>
       <form class="bar" onSubmit=${(event) => event.preventDefault()}>
         ${marked.length > 1 &&
-        html`<${Choice} name="Judge" value=${String(way)} options=${judges} onChange=${(v) => go({ way: v }, true)} />`}
+        html`<${Choice} name="Judge" value=${String(way)} options=${judges} onChange=${(v) => L.change({ way: v })} />`}
         <${Choice} name="Order" value=${order} options=${orders} onChange=${setOrder} />
         ${sorts.length > 0 &&
         html`<div class="checks">
@@ -113,7 +110,7 @@
             exam=${exam}
             way=${way}
             boxes=${over(drawing.image)}
-            onOpen=${(one) => go({ d: one.d })}
+            onOpen=${(one) => L.change({ d: one.d }, true)}
           />`,
         )}
       </div>
@@ -131,30 +128,23 @@
         sorts=${sorts}
         layered=${layered}
         way=${way}
-        onClose=${() => go({ d: "" }, true)}
-        onMove=${(one) => go({ d: one.d }, true)}
+        onClose=${() => L.change({ d: "" })}
+        onMove=${(one) => L.change({ d: one.d })}
       />`}`;
   }
 
   function Page({ data: [[exam]] }) {
     const params = L.useParams();
-    const [found, setFound] = useState(null);
-    const [wrong, setWrong] = useState(null);
-    useEffect(() => {
-      setFound(null);
-      setWrong(null);
-      if (!params.q) return;
-      const take = (parts) => setFound({ key: params.q, ...L.gathered(parts) });
-      L.load(`q/${params.q}`).then(take, (error) => setWrong(error.message));
-    }, [params.q]);
+    const { parts, wrong } = L.useFile(params.q && `q/${params.q}`);
+    const found = useMemo(() => parts && L.gathered(parts), [parts]);
     L.useTitle(found ? `${found.question.id} · ${exam.name}` : exam.name);
     if (!params.q) {
       return html`<h1>Question</h1>
         <p>Choose one from the <a href="questions.html">list of questions</a>.</p>`;
     }
     if (wrong) return html`<p class="wrong">${wrong}</p>`;
-    if (!found || found.key !== params.q) return html`<p class="wait" role="status">Loading …</p>`;
-    return html`<${Question} key=${found.key} found=${found} exam=${exam} params=${params} />`;
+    if (!found) return html`<p class="wait" role="status">Loading …</p>`;
+    return html`<${Question} key=${params.q} found=${found} exam=${exam} params=${params} />`;
   }
 
   L.show(Page, "exam");

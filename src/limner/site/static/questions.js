@@ -3,7 +3,7 @@
 
 (() => {
   const { html, Name, Filter, Check, Search, More, Table } = L;
-  const { useState, useEffect, useMemo } = preactHooks;
+  const { useMemo } = preactHooks;
 
   const TAGS = 3; // So many tags have a column of their own.
 
@@ -45,12 +45,9 @@
   function Page({ data: [[exam], parts] }) {
     const params = L.useParams();
     const list = useMemo(() => L.joined(parts), []);
-    const [texts, setTexts] = useState(null);
+    const words = L.useFile(params.s && "words");
+    const texts = useMemo(() => words.parts && L.joined(words.parts).words, [words]);
     const way = exam.ways[Number(params.way) || 0] || exam.ways[0];
-    const change = (what) => L.go({ ...params, ...what }, true);
-    useEffect(() => {
-      if (params.s && !texts) L.load("words").then((found) => setTexts(L.joined(found).words));
-    }, [params.s]);
     // The page opens on what is drawn; where nothing is, on all.
     const undrawn = list.drawn.filter((count) => !count).length;
     const everything = params.all === "1" || undrawn === list.id.length;
@@ -60,14 +57,14 @@
     }, [params, texts]);
     const columns = useMemo(() => columnsOf(exam, list, way), [way]);
     const filter = (name, at, options, any) =>
-      html`<${Filter} name=${name} at=${at} params=${params} options=${options} onChange=${change} any=${any} />`;
+      html`<${Filter} name=${name} at=${at} params=${params} options=${options} onChange=${L.change} any=${any} />`;
     return html`<h1>Questions <span class="of"><${Name}>${exam.name}<//></span></h1>
       <form class="bar" onSubmit=${(event) => event.preventDefault()}>
         <${Search}
           name="Search"
           hint="words of a prompt, an id, a tag"
           value=${params.s || ""}
-          onInput=${(s) => change({ s })}
+          onInput=${(s) => L.change({ s })}
         />
         ${undrawn > 0 &&
         undrawn < list.id.length &&
@@ -75,7 +72,7 @@
           <${Check}
             name=${`Also the ${L.count(undrawn)} that nobody has drawn`}
             on=${everything}
-            onChange=${(on) => change({ all: on ? "1" : "" })}
+            onChange=${(on) => L.change({ all: on ? "1" : "" })}
           />
         </div>`}
         <${More} on=${Object.keys(params).some((name) => name !== "s" && name !== "all")}>

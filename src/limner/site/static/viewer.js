@@ -3,7 +3,7 @@
 
 (() => {
   const { html, Picture } = L;
-  const { useState, useEffect, useLayoutEffect, useRef } = preactHooks;
+  const { useState, useLayoutEffect, useRef } = preactHooks;
 
   // One rule moves all pictures, so that they are in step; no element has a style of its own.
   const rule = new CSSStyleSheet();
@@ -28,13 +28,17 @@
 
   // The view with what changes it; in step for all panes that get it.
   function useView(restart) {
-    const [view, setView] = useState(WHOLE);
-    useEffect(() => setView(WHOLE), [restart]);
+    const [kept, setKept] = useState({ of: restart, view: WHOLE });
+    const at = useRef(restart); // Whoever changes the view changes that of what is shown now, and none before it.
+    at.current = restart;
+    const viewed = ({ of, view }) => (of === at.current ? view : WHOLE);
+    const set = (change) => setKept((before) => ({ of: at.current, view: change(viewed(before)) }));
+    const view = viewed(kept);
     useLayoutEffect(() => {
       const to = (share) => `${((0.5 - share) * 100).toFixed(4)}%`;
       rule.replaceSync(`.sheet { transform: scale(${view.scale}) translate(${to(view.x)}, ${to(view.y)}); }`);
     }, [view]);
-    return { view, set: setView, zoom: (factor) => setView((now) => zoomed(now, factor)), whole: () => setView(WHOLE) };
+    return { view, set, zoom: (factor) => set((now) => zoomed(now, factor)), whole: () => set(() => WHOLE) };
   }
 
   // Keys that every viewer knows; true where one was meant. Arrows pan with Shift: alone they lead to the next one.
@@ -56,7 +60,7 @@
   // Mouse and touch on one pane. Shares are of the picture as it fits, so that panes of unlike pictures stay in step.
   function useHands(pane, look) {
     const down = useRef(new Map());
-    useEffect(() => {
+    useLayoutEffect(() => {
       const box = pane.current;
       const frame = () => box.querySelector(".frame") || box;
       const sides = () => [frame().offsetWidth || 1, frame().offsetHeight || 1];
@@ -157,24 +161,20 @@
   // Lines and regions: which are shown, and their boxes, loaded when they are first asked for.
   function useLayers(question, sorts) {
     const [layers, setLayers] = useState(() => new Set());
-    const [boxes, setBoxes] = useState({ of: null, found: [] });
-    const wanted = layers.size > 0 && sorts.length > 0;
-    useEffect(() => {
-      if (wanted && boxes.of !== question) {
-        L.load(`boxes/${question}`).then((found) => setBoxes({ of: question, found }));
-      }
-    }, [wanted, question]);
-    const found = boxes.of === question ? boxes.found : [];
+    const file = L.useFile(layers.size > 0 && sorts.length > 0 && `boxes/${question}`);
+    const found = file.parts || [];
+    const set = (sort, on) =>
+      setLayers((before) => {
+        const after = new Set(before);
+        if (on ?? !before.has(sort)) after.add(sort);
+        else after.delete(sort);
+        return after;
+      });
     return {
       layers,
       boxes: found,
-      set: (sort, on) =>
-        setLayers((before) => {
-          const after = new Set(before);
-          if (on) after.add(sort);
-          else after.delete(sort);
-          return after;
-        }),
+      set,
+      toggle: (sort) => set(sort),
       over: (image) => found.filter((box) => image && box.image === image.sha && layers.has(box.sort)),
     };
   }

@@ -8,6 +8,7 @@ const address = (what) => `${base}/${what}/${item.split("/").map(encodeURICompon
 const draft = `limner-review ${location.pathname}`;
 let now = null;
 let made = null;
+let sending = false;
 
 function say(words, done = false) {
   const notice = at("notice");
@@ -47,7 +48,9 @@ function button(words, run, kind) {
 
 async function send(action, more = {}) {
   const comment = at("comment").value;
-  for (const one of root.querySelectorAll("button")) one.disabled = true;
+  const sent = JSON.stringify(made.read());
+  sending = true;
+  held();
   let found;
   try {
     const answer = await fetch(address("act"), {
@@ -59,11 +62,16 @@ async function send(action, more = {}) {
   } catch {
     found = { status: 0, error: "The server cannot be reached. What you wrote stays here; try again." };
   }
-  for (const one of root.querySelectorAll("button")) one.disabled = false;
+  sending = false;
+  held();
   if (found.status === 200) {
+    // What was written since, or is no part of a comment, stands in the form again and waits to be saved.
+    const open = action === "comment" ? changed() : JSON.stringify(made.read()) !== sent;
+    const text = open ? made.read() : null;
     forget();
-    at("comment").value = "";
-    show({ ...found.now, fields: now.fields });
+    if (at("comment").value === comment) at("comment").value = "";
+    show({ ...found.now, fields: now.fields }, text);
+    if (text) keep();
     say(action === "comment" ? "Your comment is kept." : "Kept. Thank you.", true);
   } else if (found.status === 409) {
     conflict(found);
@@ -73,14 +81,18 @@ async function send(action, more = {}) {
   }
 }
 
+// While something is on its way, no button sends more.
+function held() {
+  for (const one of root.querySelectorAll("button")) one.disabled = sending;
+}
+
 function conflict(found) {
-  const mine = made.read();
   const fields = now.fields;
   say(found.error);
   const box = at("buttons");
   box.replaceChildren(
     button("Show the item as it is now", () => { show({ ...found.now, fields }); say(""); }, "main"),
-    button("Keep my text as a version of its own", () => { show({ ...found.now, fields }, mine); say("Your text stands in the form again. Save it when you have looked at the rest."); }),
+    button("Keep my text as a version of its own", () => { show({ ...found.now, fields }, made.read()); say("Your text stands in the form again. Save it when you have looked at the rest."); }),
   );
 }
 
@@ -95,6 +107,7 @@ function buttons() {
   if (now.settles) box.append(button("Settle for this version", () => send("settle", edited ? { state: made.read() } : {})));
   if (edited) box.append(button("Undo my changes", () => { forget(); show(now); }));
   if (next) box.append(element("a", { class: "button", href: `${base}/item/${next.split("/").map(encodeURIComponent).join("/")}` }, "Next item"));
+  if (sending) held();
 }
 
 function beside() {

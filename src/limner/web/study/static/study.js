@@ -8,7 +8,7 @@
   const store = `limner-queue:${csrf.slice(0, 16)}`;
   const pages = new Map();
   const undone = [];
-  let sending = false, wait = 0, timer = 0, since = Date.now(), current = null;
+  let sending = null, asked = 0, wait = 0, timer = 0, since = Date.now(), current = null;
 
   const all = (what, where = root) => [...where.querySelectorAll(what)];
   const one = (what, where = root) => where.querySelector(what);
@@ -24,12 +24,18 @@
     document.documentElement.dataset.waiting = String(queue.length);
   }
 
-  async function send() {
+  // Done when everything has been sent that waits, or when it cannot be sent now.
+  function send() {
     clearTimeout(timer);
-    if (sending) return;
-    if (!queue.length) { say("All answers are saved"); return; }
-    sending = true;
-    const batch = queue.slice(0, 100);
+    if (queue.length) sending ??= deliver();
+    else say("All answers are saved");
+    return sending;
+  }
+  async function deliver() {
+    while (queue.length && await post(queue.slice(0, 100)));
+    sending = null;
+  }
+  async function post(batch) {
     try {
       const answer = await fetch(`${base}/answers`, {
         method: "POST",
@@ -37,24 +43,26 @@
         body: JSON.stringify({ answers: batch }),
         signal: AbortSignal.timeout(15000),
       });
-      if (answer.status === 409) { sending = false; say("This study is closed: no more answers are taken", true); return; }
+      if (answer.status === 409) { say("This study is closed: no more answers are taken", true); return false; }
       if (!answer.ok) throw new Error(String(answer.status));
       const said = await answer.json();
       const settled = new Set([...said.saved, ...said.refused].map((each) => each.id));
       queue = queue.filter((each) => !settled.has(each.id));
       keep();
-      for (const each of said.saved) mark(each.n, each.done);
+      for (const each of said.saved) {
+        mark(each.n, each.done);
+        if (pages.delete(each.n)) load(each.n).catch(() => {}); // It was fetched before this was saved.
+      }
       wait = 0;
-      sending = false;
       if (said.refused.length) say(`Not taken: ${said.refused[0].why}`, true);
-      else if (queue.length) send();
-      else say("All answers are saved");
+      else if (!queue.length) say("All answers are saved");
+      return true;
     } catch {
-      sending = false;
       wait = Math.min(15000, wait ? wait * 2 : 500);
       const many = queue.length === 1 ? "1 answer waits" : `${queue.length} answers wait`;
       say(`No connection: ${many} on this device and will be sent`, true);
       timer = setTimeout(send, wait);
+      return false;
     }
   }
 
@@ -191,7 +199,10 @@
     button.textContent = now ? "Skipped: take it back" : "Skip this one";
   }
 
-  async function undo() {
+  // One after the other: who takes back twice takes back the last two, in their order.
+  let undoing = Promise.resolve();
+  const undo = () => { undoing = undoing.then(take_back, take_back); };
+  async function take_back() {
     const last = undone.pop();
     document.getElementById("undo").disabled = !undone.length;
     if (!last) return;
@@ -217,7 +228,7 @@
     image.style.width = `${[Math.min(window.innerWidth, window.innerHeight - 70), 900, 1400, 2000, 2800][next]}px`;
   }
 
-  async function load(n) {
+  function load(n) {
     if (!pages.has(n)) {
       pages.set(n, fetch(`${base}/${n}`, { headers: { Accept: "text/html" } }).then(async (got) => {
         if (!got.ok || got.redirected) throw new Error("moved");
@@ -225,21 +236,26 @@
         for (const image of all("figure img", found)) new Image().src = image.getAttribute("src");
         return found;
       }));
-      pages.get(n).catch(() => pages.delete(n));
+      const page = pages.get(n);
+      page.catch(() => { if (pages.get(n) === page) pages.delete(n); });
     }
     return pages.get(n);
   }
 
   async function go(n) {
+    const mine = ++asked; // Whoever is asked for last is shown, whichever comes first.
     if (n < 1) return false;
     if (n > Number(root.dataset.of)) {
       await send();
+      if (mine !== asked) return false;
       if (queue.length) { say("Your last answers are still being sent. Please try again in a moment", true); return false; }
       location.href = `${base}/end`;
       return true;
     }
     try {
-      const found = await load(n);
+      let page, found;
+      do { page = load(n); found = await page; } while (mine === asked && pages.get(n) !== page); // None from before the last answer.
+      if (mine !== asked) return false;
       pages.delete(n);
       const fresh = document.importNode(found.getElementById("study"), true);
       root.replaceWith(fresh);
@@ -259,6 +275,7 @@
 
   function begin() {
     since = Date.now();
+    root.inert = false; // Until now a click would have been taken by nobody.
     const waiting = new Map(queue.filter((each) => each.n === place()).map((each) => [each.field, each]));
     for (const field of fields()) {
       const mine = waiting.get(field.dataset.field);
