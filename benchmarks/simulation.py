@@ -15,14 +15,13 @@ import tempfile
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 from unittest import mock
 
 from PIL import Image
 
-from benchmarks.virtual_time import SHARED, Server, TimedStore, run_virtually
+from benchmarks.virtual_time import Server, TimedStore, run_virtually
 from limner import exams
 from limner.calls import Attempt, Calls, Fault, Limits, Request, Result
 from limner.core.exam import Exam
@@ -33,6 +32,7 @@ from limner.running import runner as runner_module
 from limner.running.plan import Plan
 from limner.running.progress import Progress
 from limner.running.runner import Runner
+from limner.running.shared import SharedRunner
 from limner.store import Store
 
 SAMPLE = "sample/genexam"
@@ -256,7 +256,7 @@ async def carry_out(case: Case, store: Store) -> Outcome:
     loop = asyncio.get_running_loop()
     services = [Service(one, case.seed, name) for one, name in ((case.painter, "painter"), (case.judge, "judge"))]
     machines = [Machine(case.cores, case.costs) for _ in range(case.machines)]
-    kind: type[Runner] = import_module(SHARED).SharedRunner if case.sharing == "own orders" else Runner
+    kind: type[Runner] = SharedRunner if case.sharing == "own orders" else Runner
     runners = [kind(plan, store) for plan in plans(case, services[0], services[1], machines)]
     began = loop.time()
     ended = await asyncio.gather(*(run_here(runner) for runner in runners))

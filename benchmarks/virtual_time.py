@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any, TypeVar
 from unittest import mock
@@ -29,8 +28,6 @@ from limner.store import Store
 from limner.store.writer import Writer
 
 T = TypeVar("T")
-SHARED = "limner.running.shared"
-"""Has the runner of those who share a plan."""
 START = 1_800_000_000.0
 """The time of day when a simulation begins, in seconds since 1970."""
 
@@ -183,9 +180,8 @@ def clock_of(loop: asyncio.AbstractEventLoop, seed: int) -> Iterator[None]:
         patches.enter_context(mock.patch("limner.store.store.time", of_day))
         chance = random.Random(seed)
         patches.enter_context(mock.patch("limner.calls.journal.random", chance))
-        if find_spec(SHARED) is not None:
-            own = SimpleNamespace(SystemRandom=lambda: random.Random(chance.random()))
-            patches.enter_context(mock.patch(f"{SHARED}.random", own))
+        own = SimpleNamespace(SystemRandom=lambda: random.Random(chance.random()))
+        patches.enter_context(mock.patch("limner.running.backlog.random", own))
         yield
 
 

@@ -11,7 +11,9 @@ Example::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .core.lazy import loaded_on_use
 
 if TYPE_CHECKING:
     from .api import Asking, agree, compare, groups, open_store, plot, run, scores, show, table
@@ -37,16 +39,4 @@ __all__ = [
     "table",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    # Loaded on first use: importing the package must stay quick for the command line.
-    if name not in _HOMES:
-        raise AttributeError(f"module 'limner' has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
-
-
-def __dir__() -> list[str]:
-    # What is loaded on first use is offered by tab completion before.
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = loaded_on_use(__name__, _HOMES)

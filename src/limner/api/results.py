@@ -17,7 +17,6 @@ from ..scoring.corrected import with_corrections
 from ..scoring.groups import find_groups, stored_exam, which_questions
 from ..store import DEFAULT, Store
 from ..store.open import open_store as opened
-from ..study.people import people_of
 from ..tables.model import Table
 from ..tables.question import describe_question, small_pictures
 from ..tables.results import (
@@ -65,6 +64,8 @@ def scores(
         kind = stored_exam(exam, found_store).kind
         how: dict[str, Any] = {"reading": reading, "constants": constants}
         if study is not None:
+            from ..study.people import people_of
+
             people, frame = people_of(found_store, exam, study, reading, constants)
         _, found = find_groups(exam, store=found_store, brief=True, **how, **which)
     protocol = exams.kind(kind).protocol.tuned(constants or {})
