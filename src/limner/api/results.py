@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from .. import exams
-from ..core.collecting import uncollected
+from ..core.collecting import seldom_collected
 from ..core.errors import NoStore, UsageError
 from ..core.evaluator import SHOWN
 from ..core.protocol import checked_reading
@@ -60,7 +60,7 @@ def scores(
         store: Where the results are.
         **which: ``painters``, ``without``, ``judges``, ``variant``, ``selection``, …; see `groups`.
     """
-    with uncollected(), opened(store) as found_store:
+    with seldom_collected(), opened(store) as found_store:
         kind = stored_exam(exam, found_store).kind
         how: dict[str, Any] = {"reading": reading, "constants": constants}
         if study is not None:
@@ -74,7 +74,7 @@ def scores(
         if found and tag not in tags and not (tag == "dimension" and protocol.dimensions):
             raise UsageError(f"--by {tag}: there is: {', '.join(sorted(tags | {'dimension'}))}")
     name, read = exams.name_of(exam), checked_reading(reading)
-    with uncollected():
+    with seldom_collected():
         rows = standings(name, found, protocol, read, by, which_questions(on), sort)
     if study is None:
         return Standings(rows, kind)

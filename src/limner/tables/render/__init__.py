@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...core.collecting import uncollected
+from ...core.collecting import seldom_collected
 from ...core.terminal import printable
 from ..model import Table
 
@@ -45,7 +45,7 @@ def show(
         body: The same as plain JSON.
         records: The same as CSV, a number a line, where that is not the tables' own.
     """
-    with uncollected():  # Numbers are worked out when they are shown.
+    with seldom_collected():  # Numbers are worked out when they are shown.
         if form == "text":
             from .text import show as show_text
 
