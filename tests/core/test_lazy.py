@@ -21,10 +21,10 @@ def test_each_name_is_what_its_module_has() -> None:
 
 
 def test_other_names_are_missing_as_they_are_elsewhere() -> None:
-    with pytest.raises(AttributeError, match="module 'limner.api' has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match=r"module 'limner\.api' has no attribute 'nothing'"):
         api.nothing  # noqa: B018
 
 
 def test_scores_need_nothing_that_only_a_run_needs() -> None:
-    code = "import sys, limner; limner.scores; print([n for n in ('limner.running', 'limner.painters') if n in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+    code = "import sys, limner; limner.scores; print('limner.running' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
