@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from PIL import Image
 import limner
 from limner.core.exam import Selection
 from limner.site import build
+from tests.browser import new_context, new_page, started
 from tests.docs.blocks import ROOT
 from tests.site.reading import keys, parts
 
@@ -22,9 +22,9 @@ QUESTIONS = 6
 """Of each sample: enough for intervals."""
 
 
-def shoot(page: Any, name: str) -> None:
-    """Write what the window shows as a small PNG."""
-    image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+def shoot(page: Any, name: str, whole: bool = False) -> None:
+    """Write what the window shows, or the whole page, as a small PNG."""
+    image = Image.open(io.BytesIO(page.screenshot(full_page=whole))).convert("RGB")
     image.quantize(128, dither=Image.Dither.NONE).save(ROOT / "docs" / "images" / name, optimize=True)
 
 
@@ -32,8 +32,7 @@ def take(browser: Any, site: Path) -> None:
     """A leaderboard, two painters compared, a question with what OCR read, and a graph."""
 
     def opened(exam: str, file: str, after: str = "", height: int = 760, scheme: Any = "light") -> Any:
-        context = browser.new_context(viewport={"width": WIDTH, "height": height}, color_scheme=scheme)
-        page = context.new_page()
+        page = new_page(new_context(browser, width=WIDTH, height=height, color_scheme=scheme))
         page.goto((site / "exams" / exam / file).as_uri() + after)
         page.wait_for_selector("html[data-ready=yes]")
         page.wait_for_load_state("networkidle")
@@ -44,9 +43,9 @@ def take(browser: Any, site: Path) -> None:
         one["row"]: one["key"] for one in parts(site / "exams" / "sample-genexam" / "data", "exam")[0]["painters"]
     }
     two = f"#a={listed['control/reference']}&b={listed['control/erased']}"
-    page = opened("sample-genexam", "compare.html", two, 1560)
+    page = opened("sample-genexam", "compare.html", two)
     page.locator(".glass .frame img").nth(2).wait_for()
-    shoot(page, "site-compare.png")
+    shoot(page, "site-compare.png", whole=True)
     question = keys(site / "exams" / "sample-genexam" / "data")["Sample_Biology_1"]
     page = opened("sample-genexam", "question.html", f"#q={question}", 1150)
     page.get_by_label("Text that OCR read").check()
@@ -64,8 +63,6 @@ def take(browser: Any, site: Path) -> None:
 
 def main() -> None:
     """Run the samples with controls, build the site and take the pictures."""
-    from playwright.sync_api import sync_playwright
-
     with tempfile.TemporaryDirectory() as folder:
         with limner.Store(Path(folder) / "store") as store:
             some = Selection(limit=QUESTIONS)
@@ -74,11 +71,8 @@ def main() -> None:
             limner.run("sample/mmmg", painters=[PAINTERS[0], PAINTERS[4]], judges=["ocr"], store=store, selection=some)
         site = Path(folder) / "site"
         build(site, store=Path(folder) / "store")
-        with sync_playwright() as play:
-            switches = ["--no-sandbox", "--disable-gpu"]
-            browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=switches)
+        with started() as browser:
             take(browser, site)
-            browser.close()
 
 
 if __name__ == "__main__":
