@@ -24,6 +24,7 @@ from tests.fakes.batches import BatchServer
 from tests.fakes.client import ChatServer, Server
 from tests.fakes.images_client import ImageServer
 from tests.fakes.studio import StudioServer
+from tests.read_once.sitecustomize import FOLDER as READINGS
 from tests.support import environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,6 +113,8 @@ def blocks(page: Path) -> Iterator[Block]:
             section = line[3:] if line.startswith("## ") else section
 
 
+INTERRUPTED = 130
+"""The exit code of what somebody stopped."""
 TODAY = "2026-11-16"
 """The day on which the pages' commands are run: models come and go."""
 
@@ -154,8 +157,10 @@ class Session:
         """Run a console block; each command must end and print as is shown."""
         commands = block.commands()
         for command in commands:
-            code, printed = self.run(command.words)
             wanted = int(block.notes.get("exit", 0)) if command is commands[-1] else 0
+            # What is to be interrupted must take its time: nothing comes to it that another test has read.
+            before = f"unset {READINGS}\n" if wanted == INTERRUPTED else ""
+            code, printed = self.run(before + command.words)
             assert code == wanted, f"{place}: {command.words}: exit code {code}\n{printed}"
             if "output varies" not in block.notes:
                 same = near if "near" in block.notes else alike

@@ -71,7 +71,7 @@ def pictures() -> Iterator[tuple[str, bytes]]:
 
 def _small(raw: io.BytesIO) -> bytes:
     small = io.BytesIO()
-    few = Image.open(raw).convert("RGB").quantize(200, dither=Image.Dither.NONE)
+    few = Image.open(raw).convert("RGB").quantize(128, dither=Image.Dither.NONE)
     few.save(small, "PNG", optimize=True)
     return small.getvalue()
 

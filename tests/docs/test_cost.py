@@ -18,7 +18,7 @@ from limner.core import prices
 from limner.exams.genexam import GENEXAM
 from limner.models import base
 from limner.models.base import TURNS
-from limner.painters import service
+from limner.painters import image_price
 from limner.running import estimate
 from limner.running.spending import GROUPS, PAID
 from tests.docs.blocks import ROOT, Session, blocks, near
@@ -108,7 +108,7 @@ def test_tokens_assumed_are_those_reckoned_with() -> None:
             assert re.search(rf"(?<![\d,]){tokens}(?![\d,])", sums[exam]), f"{exam}: {tokens}"
 
 
-MODULES = (estimate, prices, service)
+MODULES = (estimate, prices, image_price)
 """Where the bases of estimates are named."""
 
 

@@ -25,7 +25,7 @@ QUESTIONS = 6
 def shoot(page: Any, name: str, whole: bool = False) -> None:
     """Write what the window shows, or the whole page, as a small PNG."""
     image = Image.open(io.BytesIO(page.screenshot(full_page=whole))).convert("RGB")
-    image.quantize(128, dither=Image.Dither.NONE).save(ROOT / "docs" / "images" / name, optimize=True)
+    image.quantize(64, dither=Image.Dither.NONE).save(ROOT / "docs" / "images" / name, optimize=True)
 
 
 def take(browser: Any, site: Path) -> None:

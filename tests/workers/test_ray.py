@@ -261,6 +261,17 @@ def test_the_command_line_runs_there(nodes: Nodes, tmp_path: Path) -> None:
     assert [len(found[1][table]) for table in ("drawings", "markings")] == [2, 2]
 
 
+def test_what_ray_tells_is_never_among_results(nodes: Nodes, capfd: pytest.CaptureFixture[str]) -> None:
+    from ray._private import worker
+
+    told = {"lines": ["a node is lost"], "pid": "raylet", "is_err": False, "ip": "", "job": ""}
+    with cluster(nodes.address):
+        # As its thread that listens to the cluster calls it.
+        worker.print_to_stdstream(told, ignore_prefix=False)
+    said = capfd.readouterr()
+    assert ("a node is lost" in said.out, "a node is lost" in said.err) == (False, True)
+
+
 def test_painters_and_pictures(nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Halves of a GPU, batches that stream back, room that is given up for others, and prepared images."""
     monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)

@@ -65,7 +65,7 @@ def cluster(address: str, gpus: Sequence[str] = (), workers: int | None = None) 
     ray = _connected(address)
     found = RayCluster(ray, shares, workers)
     try:
-        with standing_on(found):
+        with _told_beside(ray), standing_on(found):
             Preparer.elsewhere = prepare_by_worker
             yield found
     finally:
@@ -112,6 +112,18 @@ def _check_there(ray: Any, address: str) -> None:
         socket.create_connection((host, int(port)), CONNECT_S).close()
     except OSError as error:
         raise UsageError(f"{told} ({known}: {error})") from error
+
+
+@contextmanager
+def _told_beside(ray: Any) -> Iterator[None]:
+    """Ray tells of a lost node on standard output, among results: have it told beside them."""
+    worker = ray._private.worker
+    usual = worker.print_to_stdstream
+    worker.print_to_stdstream = lambda data, **how: usual({**data, "is_err": True}, **how)
+    try:
+        yield
+    finally:
+        worker.print_to_stdstream = usual
 
 
 @contextmanager
