@@ -28,7 +28,9 @@ try:
 except SystemExit as end:
     assert not end.code, end.code
 used = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps({"cpu": used.ru_utime + used.ru_stime, "peak": used.ru_maxrss / 1024}), file=sys.stderr)
+# Not ru_maxrss: a process begins with that of the one that started it, which has filled the store.
+(peak,) = [int(line.split()[1]) / 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")]
+print(json.dumps({"cpu": used.ru_utime + used.ru_stime, "peak": peak}), file=sys.stderr)
 """
 
 
