@@ -10,11 +10,13 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from tests.browser import started
 from tests.site.reading import keys
 from tests.tables import synthetic
 
@@ -58,11 +60,9 @@ def ready(browser: Any, address: str) -> tuple[float, float]:
 
 def rows(quick: bool = False, questions: int = 1000, painters: int = 20) -> Table:
     """Fill, build, open."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError as error:
-        raise CannotRun("pip install 'limner[browser]'") from error
-    if (chromium := shutil.which("chromium")) is None:
+    if find_spec("playwright") is None:
+        raise CannotRun("pip install 'limner[browser]'")
+    if shutil.which("chromium") is None:
         raise CannotRun("no Chromium here")
     questions, painters, times = (6, 2, 1) if quick else (questions, painters, TIMES)
     found = {}
@@ -71,11 +71,9 @@ def rows(quick: bool = False, questions: int = 1000, painters: int = 20) -> Tabl
         with Store(folder / "store") as store:
             synthetic.fill(store, "genexam", painters=painters, questions=questions, images=False, judges=JUDGES)
         build(folder / "site", store=folder / "store")
-        with sync_playwright() as play:
-            browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        with started() as browser:
             for page, address in addresses(folder / "site" / "exams" / "genexam").items():
                 found[page] = [ready(browser, address) for _ in range(times)]
-            browser.close()
     note = f"{questions} questions, {painters} painters, {len(JUDGES)} judges; pages opened {times} times from disk."
     body = []
     for page, taken in found.items():

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from tests.browser import started
 from tests.tables import synthetic
 
 from benchmarks.material import diagram
@@ -34,15 +35,6 @@ from limner.store import Store
 BASES = 60
 HEADER = 33
 """Where a PNG's signature and first chunk end."""
-SWITCHES = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 BUILD = """
 import json, resource, sys
 from limner.site import build
@@ -98,14 +90,11 @@ def build(folder: Path, workers: int) -> dict[str, Any]:
 
 def opened(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """When each page shows something, and when it can be used, in milliseconds."""
-    from playwright.sync_api import sync_playwright
-
     site, exam = folder / "site", folder / "site" / "exams" / "genexam"
     question = next(path.stem for path in sorted((exam / "data" / "q").glob("*.js")))
     pages = {"first page": site / "index.html", "leaderboard": exam / "index.html", "gallery": exam / "gallery.html"}
     pages |= {"questions": exam / "questions.html", "question": exam / "question.html"}
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=SWITCHES)
+    with started() as browser:
         for name, path in pages.items():
             page = browser.new_page()
             page.goto(path.as_uri() + (f"#q={question}" if name == "question" else ""))
@@ -115,7 +104,6 @@ def opened(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
             yield name, {"painted": round(page.evaluate(paint)), "ready": round(page.evaluate(ready))}
             page.close()
-        browser.close()
 
 
 def size(folder: Path) -> str:

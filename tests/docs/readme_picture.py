@@ -7,7 +7,6 @@ A leaderboard above, a drawing with its marks below, both as ``limner report`` s
 from __future__ import annotations
 
 import io
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from limner.evidence.ocr.rapid import RapidOcr
 from limner.exams import read, resolve
 from limner.painters.controls.fault_kinds import FAULTS
 from limner.site import build
+from tests.browser import started
 from tests.docs.blocks import ROOT
 from tests.site.reading import keys
 
@@ -44,11 +44,8 @@ def draw(folder: Path) -> None:
 
 def shots(site: Path) -> list[Image.Image]:
     """The head of the leaderboard down to the last row, and the drawing with its marks."""
-    from playwright.sync_api import sync_playwright
-
     home = site / "exams" / EXAM.replace("/", "-")
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"])
+    with started() as browser:
         window: Any = {"viewport": {"width": WIDTH, "height": HEIGHT}}
         board = browser.new_context(**window).new_page()
         board.goto((home / "index.html").as_uri())
@@ -66,7 +63,6 @@ def shots(site: Path) -> list[Image.Image]:
         page.locator("dialog .overlay").first.wait_for()
         page.wait_for_load_state("networkidle")
         taken.append(page.locator("dialog[open]").screenshot())
-        browser.close()
     return [Image.open(io.BytesIO(each)).convert("RGB") for each in taken]
 
 

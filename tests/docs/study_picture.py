@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import io
-import shutil
 import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import sync_playwright
 
 import limner
 from limner.study.new import create_study
+from tests.browser import started
 from tests.docs.blocks import ROOT
 from tests.web.study.serving import StudyServer
 
@@ -26,9 +25,7 @@ def main() -> None:
         with limner.Store(place) as store:
             limner.run(EXAM, painters=["control/erased"], store=store)
             made = create_study(store, "pilot", EXAM, "genexam", painters=["control/erased"], raters=["anna"])
-        found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-        with StudyServer(str(place), Path(folder)) as server, sync_playwright() as play:
-            browser = play.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        with StudyServer(str(place), Path(folder)) as server, started() as browser:
             for file, (width, height, scale) in SIZES.items():
                 window = {"width": width, "height": height}
                 page = browser.new_context(viewport=window, device_scale_factor=scale).new_page()
@@ -43,7 +40,6 @@ def main() -> None:
                     page.locator(".field.now").scroll_into_view_if_needed()
                 shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
                 shot.quantize(64, dither=Image.Dither.NONE).save(ROOT / "docs" / "images" / file, optimize=True)
-            browser.close()
 
 
 if __name__ == "__main__":
