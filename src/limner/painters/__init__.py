@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..core.errors import UsageError
 from ..core.exam import Exam
+from ..core.row_names import name_and_spec
 from ..core.settings import PainterFacts, Settings
 from ..evidence.probe import OcrProbe
 from ..store import Blobs
@@ -32,24 +32,11 @@ __all__ = [
     "PainterInputs",
     "PainterKind",
     "Painting",
-    "name_and_spec",
     "open_painter",
     "open_service",
     "painter_args",
     "with_devices",
 ]
-
-
-def name_and_spec(word: str) -> tuple[str, str]:
-    """A painter's name and spec: both are the word itself where it is not ``name=spec``.
-
-    >>> name_and_spec("mine=folder/a=b"), name_and_spec("folder/a=b")
-    (('mine', 'folder/a=b'), ('folder/a=b', 'folder/a=b'))
-    >>> name_and_spec("FLUX-Reason (R1)=folder/a")
-    ('FLUX-Reason (R1)', 'folder/a')
-    """
-    found = re.match(r"([\w.:+()-]+(?: [\w.:+()-]+)*)=(.+)", word)
-    return (found[1], found[2]) if found else (word, word)
 
 
 def open_painter(

@@ -15,6 +15,7 @@ from ..core.evidence import IMPORTED
 from ..core.exam import Question
 from ..core.faults import RETRIED_NEXT_RUN
 from ..core.protocol import Protocol
+from ..core.row_names import label
 from ..core.spool import SpooledQuestions
 from ..evidence.probe import Probe
 from ..exams import kind
@@ -23,7 +24,7 @@ from ..painters import Aspect, Painter, PaintRequest
 from ..store import Store
 from ..store.known import PackedIds, StoredMarkings, drawing_places, drawings_of, known_drawings, short_id
 from ..store.measurements import known_evidence, load_evidence
-from ..store.records import Drawing, Marking, label
+from ..store.records import Drawing, Marking
 from .plan import Arm, Plan, Slot, marking_id, setup_id, slot_id
 
 SOME = 256

@@ -15,11 +15,12 @@ from ..calls import Calls, Fault, digest, setup_id
 from ..core.errors import UsageError
 from ..core.images import SUFFIXES
 from ..core.loops import run_to_end
+from ..core.row_names import row_name
 from ..evidence.metrics import LocalMetric
 from ..evidence.metrics.frechet import Moments, frechet_distance
 from ..store import Store
 from ..store.ratings import PainterMetric, Rating, load_painter_metrics, save_painter_metrics, save_ratings
-from ..store.records import Drawing, row_name, save_setup
+from ..store.records import Drawing, save_setup
 from .backlog import Backlog
 from .evaluating import METRIC, NO_IMAGE, EvaluatingRunner
 from .plan import Plan, Slot

@@ -13,8 +13,8 @@ from ..calls.purse import open_purse
 from ..core.errors import UsageError
 from ..core.exam import Selection
 from ..core.redaction import has_secrets
+from ..core.row_names import name_and_spec
 from ..evidence.backends import Measuring
-from ..painters import name_and_spec
 from ..store import Store
 from ..store.plans import OPEN, SHOWN, StoredPlan, save_plan
 from ..store.records import add_exam

@@ -11,12 +11,13 @@ from ..calls import Calls, Fault
 from ..core.errors import UsageError
 from ..core.exam import Question
 from ..core.prompts import Prompts
+from ..core.row_names import row_name
 from ..judges.baselines import Baseline
 from ..models import ChatModel, Context, ReplayModel
 from ..models.afresh import complete_afresh
 from ..store import Store
 from ..store.ratings import PairChoice, Rating, save_comparisons, save_ratings
-from ..store.records import Drawing, row_name
+from ..store.records import Drawing
 from .evaluating import NO_IMAGE, EvaluatingRunner
 from .plan import Plan
 

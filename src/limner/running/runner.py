@@ -14,13 +14,14 @@ from ..calls.queued import in_turn
 from ..core.errors import LimnerError, LostImage, UsageError
 from ..core.faults import lost, unexpected
 from ..core.loops import run_to_end
+from ..core.row_names import row_name
 from ..core.terminal import printable
 from ..evidence.probe import Probe
 from ..judges import Judge, evaluator_kind
 from ..painters import Painter
 from ..store import Store
 from ..store.measurements import save_evidence
-from ..store.records import PROMPT_CUT, Drawing, Marking, add_exam, row_name, save_drawing, save_marking, save_setup
+from ..store.records import PROMPT_CUT, Drawing, Marking, add_exam, save_drawing, save_marking, save_setup
 from ..strategies import Strategy
 from .backlog import Backlog
 from .interrupts import Stopping

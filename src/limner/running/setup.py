@@ -14,13 +14,14 @@ from ..core.errors import StoreError, UsageError
 from ..core.exam import Exam, Selection
 from ..core.images import Preparer
 from ..core.protocol import READINGS
+from ..core.row_names import name_and_spec
 from ..evidence.backends import Measuring, open_probes
 from ..evidence.kinds import evidence_names
 from ..evidence.probe import OcrProbe
 from ..exams import ExamSource, Kind
 from ..judges import Judge, make_variant, open_judge, split_wording, with_members
 from ..models import ChatModel, ReplayModel, open_model
-from ..painters import PAINTERS, Painter, name_and_spec, open_painter, painter_args, with_devices
+from ..painters import PAINTERS, Painter, open_painter, painter_args, with_devices
 from ..store import Store
 from ..store.open import open_store
 from ..store.records import kind_of, known_painters, load_exam

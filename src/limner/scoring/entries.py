@@ -15,6 +15,7 @@ from ..core.evidence import OCR
 from ..core.exam import Question
 from ..core.marks import Mark
 from ..core.protocol import Protocol, Reading, Row
+from ..core.row_names import CONTROL, row_name
 from ..evidence.stored import BackendChoice
 from ..exams import kind
 from ..exams.wordings import wording_names
@@ -24,7 +25,6 @@ from ..store.certificates import newest_certificates
 from ..store.measurements import load_evidence
 from ..store.ratings import rating_setups
 from ..store.records import (
-    CONTROL,
     Drawing,
     Marking,
     evaluator_kinds,
@@ -34,7 +34,6 @@ from ..store.records import (
     load_replies,
     load_setups,
     marking_setups,
-    row_name,
     some_markings,
     without_texts,
 )

@@ -10,9 +10,9 @@ from ..core.errors import UsageError
 from ..core.evaluator import SHOWN, Which
 from ..core.exam import Selection
 from ..core.protocol import checked_reading
+from ..core.row_names import name_and_spec
 from ..evidence.kinds import split_options
 from ..exams import ExamSource
-from ..painters import name_and_spec
 from ..store import DEFAULT, Store
 from ..store.open import open_store
 from ..store.records import kind_of, known_painters, load_exam

@@ -11,8 +11,9 @@ from ..core.evaluator import Evaluated, Evaluator
 from ..core.evidence import backends
 from ..core.panels import SOURCE, divided
 from ..core.protocol import Protocol, Reading, Score
+from ..core.row_names import row_name
 from ..evidence.kinds import evidence_names
-from ..store.records import OVERLAP, PROMPT_CUT, row_name
+from ..store.records import OVERLAP, PROMPT_CUT
 from .comparable import Comparable, On, comparables
 from .costs import NOT_KNOWN, Costs, costs
 from .entries import NOT_APPLICABLE, UNMARKED, Entry, Group, without_unmarked

@@ -11,10 +11,11 @@ from .. import exams
 from ..core.exam import Question
 from ..core.marks import Criterion
 from ..core.protocol import Reading
+from ..core.row_names import CONTROL, row_name
 from ..exams import Kind
 from ..scoring import On, Standing
 from ..store import Store
-from ..store.records import CONTROL, Drawing, kind_of, load_drawings, load_exam, load_questions, row_name
+from ..store.records import Drawing, kind_of, load_drawings, load_exam, load_questions
 from .chunks import key
 
 MANY = 60

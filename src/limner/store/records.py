@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ import sqlalchemy as sa
 from ..core.errors import StoreError, UsageError
 from ..core.exam import Exam, Question
 from ..core.images import BadImage
+from ..core.row_names import label
 from ..core.spool import PutAside, SpooledQuestions, spooled
 from .schema import attempts, calls, drawings, exams, markings, questions, setups
 from .store import Store, now
@@ -23,8 +23,6 @@ from .store import Store, now
 T = TypeVar("T")
 AT_ONCE = 500
 """So many rows of many are fetched at a time."""
-CONTROL = "control/"
-"""What the specs of controls begin with."""
 PROMPT_CUT = "prompt_cut"
 """In a drawing's notes: how much of its prompt was ``sent``, and how much of that the painter ``read``.
 
@@ -43,36 +41,6 @@ def cut_words(cut: Mapping[str, Any]) -> str:
     """
     said = f"the painter read {cut['read']:,} of {cut['sent']:,} {cut.get('unit', 'characters')} of the prompt"
     return said + (f"; not read: {cut['rest']}" if cut.get("rest") else "")
-
-
-def label(painter: str, options: Mapping[str, Any]) -> str:
-    """A painter's name with its options: one row of a table."""
-    words = "&".join(f"{key}={value}" for key, value in sorted(options.items()))
-    return f"{painter}?{words}" if words else painter
-
-
-def row_name(painter: str, strategy: str) -> str:
-    """A painter's row in tables: with its strategy, where that is not the direct one.
-
-    >>> row_name("mine", "direct"), row_name("mine", "rewrite")
-    ('mine', 'mine + rewrite')
-    """
-    return painter if strategy == "direct" else f"{painter} + {strategy}"
-
-
-def short_row_name(name: str) -> str:
-    """A row's name where room is scarce: without the providers before its slashes.
-
-    >>> short_row_name("lab/brush?quality=high + best-of-3[chooser=lab/chooser2]")
-    'brush?quality=high + best-of-3[chooser=chooser2]'
-    >>> short_row_name("control/blank"), short_row_name("folder/./out/mine")
-    ('control/blank', 'mine')
-    """
-    painter, plus, strategy = name.partition(" + ")
-    head, mark, options = painter.partition("?")
-    if not head.startswith(CONTROL):
-        head = head.rstrip("/").rpartition("/")[2] or head
-    return f"{head}{mark}{options}{plus}{re.sub(r'=[^][=,&]*/', '=', strategy)}"
 
 
 @dataclass(frozen=True)

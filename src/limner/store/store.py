@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from pydantic_core import from_json
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
@@ -170,7 +170,8 @@ class Store:
 @lru_cache(maxsize=64)
 def _statements(dialect: str, table: sa.Table) -> tuple[Any, Any]:
     """Insert what is new, and insert or replace; made once, for they are executed at every step of a run."""
-    insert: Any = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    # The dialect in use is loaded already; to load the other one takes as long as a small command.
+    insert: Any = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
     keys = [column.name for column in table.primary_key]
     rest = {column.name: insert.excluded[column.name] for column in table.columns if column.name not in keys}
     return insert.on_conflict_do_nothing(), insert.on_conflict_do_update(index_elements=keys, set_=rest)

@@ -8,9 +8,10 @@ from typing import Any
 
 from ..core.errors import StoreError
 from ..core.exam import Question
+from ..core.row_names import row_name
 from ..exams import Kind, kind
 from ..store import Store
-from ..store.records import Drawing, kind_of, load_drawings, load_questions, row_name
+from ..store.records import Drawing, kind_of, load_drawings, load_questions
 from .design import ChoicePart, StudyDesign
 from .forms import AnswerField, check_form, make_form
 from .places import StudyPlace

@@ -10,11 +10,12 @@ from typing import Any
 from ..core.errors import UsageError
 from ..core.exam import Question
 from ..core.marks import values
+from ..core.row_names import CONTROL, row_name
 from ..exams import Kind
 from ..exams import kind as kind_named
 from ..scoring.entries import load_groups
 from ..store import Store
-from ..store.records import CONTROL, Drawing, evaluator_kinds, kind_of, load_drawings, load_questions, row_name
+from ..store.records import Drawing, evaluator_kinds, kind_of, load_drawings, load_questions
 from .design import SampleDesign
 
 ORIGINAL = f"{CONTROL}reference"

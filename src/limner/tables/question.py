@@ -10,12 +10,12 @@ from typing import Any
 from .. import exams
 from ..core.errors import LostImage, StoreError, UsageError
 from ..core.images import BadImage, prepare
-from ..painters import name_and_spec
+from ..core.row_names import name_and_spec, row_name
 from ..scoring.groups import find_groups, stored_exam
 from ..screening.stored import screen_drawings
 from ..store import Store
 from ..store.open import open_store
-from ..store.records import PROMPT_CUT, cut_words, load_drawings, load_exam, row_name
+from ..store.records import PROMPT_CUT, cut_words, load_drawings, load_exam
 from .console import console, escape
 from .model import Table, simple_table
 

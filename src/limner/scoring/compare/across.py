@@ -14,9 +14,9 @@ from ... import exams as installed
 from ...core.errors import UsageError
 from ...core.evaluator import Evaluated, Evaluator
 from ...core.protocol import Protocol, Score
+from ...core.row_names import label, row_name
 from ...store import DEFAULT
 from ...store.open import open_store
-from ...store.records import label, row_name
 from .. import Comparable, Group, comparables
 from ..groups import find_groups
 from ..stats import kendall, spearman, spearman_spread

@@ -9,8 +9,8 @@ from typing import Any
 
 from ...core.evaluator import Evaluator
 from ...core.protocol import Protocol
+from ...core.row_names import row_name
 from ...store.ratings import PainterMetric, Rating
-from ...store.records import row_name
 from .. import MET, Entry, Group
 from ..parts import shares
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core.evaluator import Evaluator
 from ...core.protocol import Score
-from ...store.records import row_name
+from ...core.row_names import row_name
 from .. import Comparable
 from ..stats import ALPHA, Interval, MarkAgreement, Measure, Paired, RankInterval, holm, questions_needed
 from ..stats.types import Plain
