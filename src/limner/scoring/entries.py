@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 from ..core.asks import Reply
@@ -35,8 +36,8 @@ from ..store.records import (
     load_setups,
     marking_setups,
     some_markings,
-    without_texts,
 )
+from ..store.store import parsed
 from .mark_reader import MarkReader
 
 NOT_APPLICABLE = "not_applicable"
@@ -49,9 +50,9 @@ FLAGGED = "flagged"
 """The status of drawings left out because they speak to the examiner."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # Not frozen: scores make them by the hundred thousand, and freezing takes thrice as long.
 class Entry:
-    """One drawing as one evaluator sees it: marked, or why not.
+    """One drawing as one evaluator sees it: marked, or why not. Nobody changes it.
 
     Attributes:
         flags: Words in it that are addressed to the examiner; None where nobody has read its text.
@@ -189,7 +190,7 @@ def load_groups(
     newest = {question.id: question for question in questions.values()}
     wanted = frozenset(painters)
     slots: dict[tuple[str, str], dict[tuple[str, int], Drawing]] = {}
-    for drawing in load_drawings(store, exam):
+    for drawing in sorted(load_drawings(store, exam, ordered=False), key=attrgetter("created", "id")):
         if (not wanted or {drawing.painter, drawing.label} & wanted) and drawing.question_hash in questions:
             # A later version of a question takes the place of an earlier one.
             slots.setdefault((drawing.label, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing
@@ -275,13 +276,13 @@ class _Entries:
         """All markings under these evaluators."""
         panels = {evaluator.id for evaluator in chosen if evaluator.kind == "panel"}
         self.marked = {evaluator.id: {} for evaluator in chosen}
-        for some in some_markings(store, exam, self.marked):
-            mine = [marking for marking in some if marking.drawing in self.drawings]
-            asked = [marking for marking in mine if marking.status == "done" and marking.marks is None]
+        for some in some_markings(store, exam, self.marked, self.brief):
+            mine = [(marking, text) for marking, text in some if marking.drawing in self.drawings]
+            asked = [marking for marking, text in mine if text is None and marking.status == "done"]
             texts = load_replies(store, [key for marking in asked for _, key in marking.replies])
-            for marking in mine:
-                entry = self._entry(marking, texts, marking.setup in panels)
-                self.marked[marking.setup].setdefault(marking.drawing, []).append(entry)
+            for marking, text in mine:
+                entry = self._entry(marking, text, texts, marking.setup in panels)
+                self.marked[marking.setup].setdefault(entry.drawing.id, []).append(entry)
         for drawings in self.marked.values():
             for entries in drawings.values():
                 if len(entries) > 1:
@@ -296,14 +297,14 @@ class _Entries:
         question, flags = self.questions[drawing.question_hash], self.flags.get(drawing.id)
         return Entry(question, drawing, marking, (), {}, status, detail, {}, flags)
 
-    def _entry(self, marking: Marking, texts: Mapping[str, str], panel: bool) -> Entry:
+    def _entry(self, marking: Marking, text: str | None, texts: Mapping[str, str], panel: bool) -> Entry:
         drawing, evidence = self.drawings[marking.drawing]
-        given: Sequence[Any] | None = marking.marks
-        if given is None and marking.status == "done":
+        given: Sequence[Any] | None = None if text is None else parsed(text)
+        if text is None and marking.status == "done":
             replies = [Reply(ask, texts[key], key) for ask, key in marking.replies if key in texts]
             given = self.protocol.marks(self.questions[drawing.question_hash], replies, self.reading)
         if self.brief:
-            marking = without_texts(marking, drawing)
+            marking.__dict__.update(drawing=drawing.id, replies=[])  # Keys are long, and nobody needs them any more.
         if given is None or drawing.status != "done" or marking.status != "done":
             return self.unmarked(drawing, marking)
         question, flags = self.questions[drawing.question_hash], self.flags.get(drawing.id)

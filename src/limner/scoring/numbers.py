@@ -149,8 +149,10 @@ def _scores(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, Inte
 
 def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, float]:
     """The share of criteria decided, and of those the share met."""
-    total = sum(len(criteria_tops(entry.question, protocol)) for entry in entries)
-    met = [share for entry in entries for share in shares(entry, protocol).values()]
+    total, met = 0, list[float]()
+    for entry in entries:
+        total += len(criteria_tops(entry.question, protocol))
+        met += shares(entry, protocol).values()
     found = {"share": round(len(met) / total, 4) if total else 0.0}
     return found | {"met": round(sum(met) / len(met), 4)} if met else found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ MET = Score("met", 100, "percent of criteria met, of those that are decided for 
 
 def score_parts(entries: Sequence[Entry], protocol: Protocol[Any]) -> Parts:
     """What the summary numbers are made of, in the order of the clusters' names."""
-    parts, settled = row_parts((entry.row for entry in entries), protocol)
+    parts, settled = _plain_means(entries, protocol) or row_parts((entry.row for entry in entries), protocol)
     if any("abstain" in map(_verdict, entry.marks) for entry in entries):
         # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
         return {name: part for name, part in parts.items() if settled[name] == len(entries)}
@@ -44,6 +45,24 @@ def filled(entry: Entry, protocol: Protocol[Any], best: bool) -> Row:
     marks = tuple(fill(entry.marks, criteria_of(question, protocol), best))
     scores = protocol.scores(question, marks, evidence) if entry.scored or best else protocol.nothing(question)
     return Row(question, marks, scores, evidence)
+
+
+def _plain_means(entries: Sequence[Entry], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]] | None:
+    """`row_parts`, column by column, where every number is a plain mean and every cluster has one row; else None."""
+    if type(protocol).parts is not Protocol.parts:
+        return None
+    clusters = {protocol.cluster(entry.question): entry.scores for entry in entries}
+    if len(clusters) != len(entries):
+        return None
+    ordered = [clusters[name] for name in sorted(clusters)]
+    found, settled = dict[str, tuple[Any, Any]](), Counter[str]()
+    for name in dict.fromkeys(chain.from_iterable(ordered)):
+        column = [scores.get(name) for scores in ordered]
+        if known := len(column) - column.count(None):
+            settled[name] = known
+            bottoms = np.array([float(value is not None) for value in column]) if None in column else np.ones(known)
+            found[name] = np.array([value or 0.0 for value in column], dtype=np.float64), bottoms
+    return found, settled
 
 
 class RowParts(NamedTuple):

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import islice
-from sys import intern
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -18,7 +17,7 @@ from ..core.images import BadImage
 from ..core.row_names import label
 from ..core.spool import PutAside, SpooledQuestions, spooled
 from .schema import attempts, calls, drawings, exams, markings, questions, setups
-from .store import Store, now
+from .store import Store, now, parsed
 
 T = TypeVar("T")
 AT_ONCE = 500
@@ -102,6 +101,19 @@ class Marking:
     created: float = field(default_factory=now)
 
 
+class BriefMarking(Marking):
+    """A marking of which no more is known than numbers need."""
+
+    drawing: str
+    setup: str
+    repeat: int
+    status: str
+    fault: str | None
+    detail: str | None
+    cost: float | None
+    id, question_hash, image, created = "", "", None, 0.0
+
+
 def add_exam(store: Store, exam: Exam[Any]) -> None:
     """Keep the exam's questions with their reference images; what is there already stays.
 
@@ -172,8 +184,10 @@ def _question_rows(store: Store, exam: str) -> Sequence[Any]:
 
 def load_questions(store: Store, exam: str, rubric: type[Any]) -> dict[str, Question[Any]]:
     """All versions of the exam's questions, by content hash, in their order."""
-    rows = _question_rows(store, exam)
-    return {row.hash: Question.from_json(row.body, rubric, row.reference) for row in rows}
+    found = {row.hash: Question.from_json(row.body, rubric, row.reference) for row in _question_rows(store, exam)}
+    for hash, question in found.items():
+        question.__dict__["hash"] = hash  # To work it out anew takes longer than to read the question.
+    return found
 
 
 def load_exam(store: Store, name: str, rubric: type[Any]) -> Exam[Any]:
@@ -212,25 +226,37 @@ def _bodies(store: Store, exam: str, hashes: bytearray) -> Iterator[tuple[str, b
             yield row.id, f"[{row.body},{json.dumps(row.reference)}]".encode()
 
 
-def _made(record: type[T], connection: sa.Connection, query: sa.Select[Any]) -> Iterator[T]:
-    """The records behind the rows of a query that selects a whole table, some at a time."""
+def _columns(table: sa.Table, *names: str) -> list[sa.ColumnElement[Any]]:
+    """The columns of a table, with JSON as the text it is: whoever needs what it says reads it (`parsed`)."""
+    chosen = [table.c[name] for name in names] if names else table.c
+    return [sa.cast(one, sa.Text).label(one.name) if isinstance(one.type, sa.JSON) else one for one in chosen]
+
+
+def _made(record: type[T], connection: sa.Connection, query: sa.Select[Any], *texts: str) -> Iterator[T]:
+    """The records behind a query that selects `_columns`; these fields are texts to be read."""
     rows = connection.execution_options(yield_per=AT_ONCE).execute(query)
     names = tuple(rows.keys())
     for some in rows.partitions():
         for row in some:
             # Every field is given, so that nothing is left for the class to make: many times faster than calling it.
             one = object.__new__(record)
-            one.__dict__.update(zip(names, row, strict=True))
+            body = one.__dict__
+            body.update(zip(names, row, strict=True))
+            for name in texts:
+                if (text := body[name]) is not None:
+                    body[name] = parsed(text)
             yield one
 
 
-def load_drawings(store: Store, exam: str, painter: str | None = None) -> Iterator[Drawing]:
-    """The exam's drawings, oldest first."""
-    query = sa.select(drawings).where(drawings.c.exam == exam)
+def load_drawings(store: Store, exam: str, painter: str | None = None, *, ordered: bool = True) -> Iterator[Drawing]:
+    """The exam's drawings; the oldest first, unless the order does not matter: to sort takes as long as to read."""
+    query = sa.select(*_columns(drawings)).where(drawings.c.exam == exam)
     if painter is not None:
         query = query.where(drawings.c.painter == painter)
+    if ordered:
+        query = query.order_by(drawings.c.created, drawings.c.id)
     with store.reading() as connection:
-        yield from _made(Drawing, connection, query.order_by(drawings.c.created, drawings.c.id))
+        yield from _made(Drawing, connection, query, "options", "notes", "calls")
 
 
 def _of_markings(exam: str, *columns: Any) -> sa.Select[Any]:
@@ -248,34 +274,41 @@ def _of_markings(exam: str, *columns: Any) -> sa.Select[Any]:
     )
 
 
-def load_markings(
-    store: Store, exam: str, setups: Iterable[str] | None = None, *, ordered: bool = True
-) -> Iterator[Marking]:
-    """The markings of the exam's drawings as they stand now; all, or those under these setups.
-
-    The oldest first, unless the order does not matter: to sort many takes as long as to read them.
-    """
-    query = _of_markings(exam, markings)
+def load_markings(store: Store, exam: str, setups: Iterable[str] | None = None) -> Iterator[Marking]:
+    """The markings of the exam's drawings as they stand now, the oldest first; all, or those under these setups."""
+    query = _of_markings(exam, *_columns(markings))
     if setups is not None:
         query = query.where(markings.c.setup.in_(sorted(setups)))
-    if ordered:
-        query = query.order_by(markings.c.created, markings.c.id)
     with store.reading() as connection:
-        yield from _made(Marking, connection, query)
+        yield from _made(Marking, connection, query.order_by(markings.c.created, markings.c.id), "replies", "marks")
 
 
-def some_markings(store: Store, exam: str, setups: Iterable[str]) -> Iterator[list[Marking]]:
-    """The markings of `load_markings` in an order of the database's own, some at a time."""
-    found = load_markings(store, exam, setups, ordered=False)
-    while some := list(islice(found, AT_ONCE)):
-        yield some
+def some_markings(
+    store: Store, exam: str, setups: Iterable[str], brief: bool = False
+) -> Iterator[list[tuple[Marking, str | None]]]:
+    """The markings under these setups in an order of the database's own, some at a time, each with its marks as text.
 
-
-def without_texts(marking: Marking, drawing: Drawing) -> Marking:
-    """The marking with no more than its numbers: neither marks nor keys of replies, and its drawing's own words."""
-    own = {"drawing": drawing.id, "question_hash": drawing.question_hash, "image": drawing.image}
-    marking.__dict__.update(own, setup=intern(marking.setup), marks=None, replies=[])
-    return marking
+    To sort many takes as long as to read them, and what the texts say takes many times their memory: `parsed` reads one
+    after the other. With `brief`, markings are a `BriefMarking` each.
+    """
+    kind, known = (BriefMarking, BriefMarking.__annotations__) if brief else (Marking, Marking.__annotations__)
+    names = tuple(name for name in known if name not in ("marks", "replies"))
+    shared = {id: id for id in setups}
+    query = _of_markings(exam, *_columns(markings, *names, "replies", "marks"))
+    with store.reading() as connection:
+        rows = connection.execution_options(yield_per=AT_ONCE).execute(
+            query.where(markings.c.setup.in_(sorted(shared)))
+        )
+        for some in rows.partitions():
+            found: list[tuple[Marking, str | None]] = []
+            for row in some:
+                one = object.__new__(kind)
+                body, text = one.__dict__, row[-1]
+                body.update(zip(names, row, strict=False))
+                body["setup"] = shared[body["setup"]]
+                body["replies"] = [] if row[-2] == "[]" else parsed(row[-2])
+                found.append((one, None if text == "null" else text))
+            yield found
 
 
 def marking_ids(exam: str, setups: Sequence[str]) -> sa.Select[Any]:

@@ -262,8 +262,8 @@ def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engi
         if readonly is not None:
             engine = readonly.engine(BUSY_S)
             return engine, engine
-        readers = sa.create_engine(url, connect_args={"timeout": BUSY_S}, json_deserializer=_parsed)
-        writers = sa.create_engine(url, connect_args={"timeout": BUSY_S}, json_deserializer=_parsed)
+        readers = sa.create_engine(url, connect_args={"timeout": BUSY_S}, json_deserializer=parsed)
+        writers = sa.create_engine(url, connect_args={"timeout": BUSY_S}, json_deserializer=parsed)
     except ModuleNotFoundError as error:
         raise StoreError(f"{error}; install the driver with: pip install 'limner[postgres]'") from error
     for engine, begin in ((readers, "BEGIN"), (writers, "BEGIN IMMEDIATE")):
@@ -275,8 +275,8 @@ def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engi
 _NOTHING: dict[str, Callable[[], Any]] = {"{}": dict, "[]": list, "null": lambda: None}
 
 
-def _parsed(text: str) -> Any:
-    """What a JSON column holds: mostly nothing."""
+def parsed(text: str) -> Any:
+    """What the text of a JSON column says: mostly nothing."""
     made = _NOTHING.get(text)
     if made is not None:
         return made()

@@ -88,25 +88,30 @@ class GenExam(Protocol[ScoringPointsRubric]):
         self, question: Question[ScoringPointsRubric], marks: Sequence[Mark], evidence: Evidence
     ) -> dict[str, float | None]:
         """Rounded as the release rounds: points to 4 decimals, the relaxed score to 3 before it is a percentage."""
-        known = values(marks)
-        weights = question.rubric.weights
-        ratings = {name: known.get(name) for name in RATINGS}
-        found: dict[str, float | None] = {"strict": None, "relaxed": None, "semantic": None, **ratings}
         # Plain loops: exams are scored by the hundred thousand drawings.
-        for criterion, value in known.items():
-            if value < (1 if criterion in weights else BEST[criterion]):
-                found["strict"] = 0.0
-                break
-        else:
-            if len(known) == len(weights) + len(BEST):
-                found["strict"] = 100.0
-        if weights.keys() <= known.keys():
-            semantic = round(sum([weight for criterion, weight in weights.items() if known[criterion]]), 4)
-            found["semantic"] = semantic
-            if ratings.keys() <= known.keys():
+        known = values(marks)
+        found: dict[str, float | None] = {"strict": None, "relaxed": None, "semantic": None}
+        missed, met, settled = False, 0.0, True
+        for name, best in BEST.items():
+            value = found[name] = known.get(name)
+            missed = missed or (value is not None and value < best)
+        for criterion, weight in question.rubric.weights.items():
+            point = known.get(criterion)
+            if point is None:
+                settled = False
+            elif point:
+                met += weight
+            else:
+                missed = True
+        rated = BEST.keys() <= known.keys()
+        if missed or (settled and rated):
+            found["strict"] = 0.0 if missed else 100.0
+        if settled:
+            semantic = found["semantic"] = round(met, 4)
+            if rated:
                 parts = self.weights["relaxed"]
                 relaxed = semantic * parts["semantic"]
-                for name in RATINGS:  # One after another, as the release adds: the last bits decide how it rounds.
+                for name in BEST:  # One after another, as the release adds: the last bits decide how it rounds.
                     relaxed += known[name] * parts[name] / 2
                 found["relaxed"] = round(round(relaxed, 3) * 100, 1)
         return found
