@@ -120,6 +120,8 @@ def one_gpu() -> Iterator[tuple[str, int]]:
 
     folder = tempfile.mkdtemp(prefix="lr")
     how: dict[str, Any] = {"num_cpus": os.cpu_count() or 1, "num_gpus": 1, "object_store_memory": 512 * 2**20}
+    # Ray notes the address of its last cluster there, wherever its other files are.
+    (Path(tempfile.gettempdir()) / "ray").mkdir(exist_ok=True)
     made = Cluster(initialize_head=True, head_node_args={**how, "include_dashboard": False, "temp_dir": folder})
     try:
         yield made.address, made.head_node.all_processes["raylet"][0].process.pid
