@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.errors import UsageError
 from ..core.evidence import EVIDENCE
-from ..core.images import Preparer
 from ..core.registry import Opener, Registry
-from ..core.settings import Settings
-from .probe import Probe
+
+if TYPE_CHECKING:  # To name what measures needs none of it.
+    from ..core.images import Preparer
+    from ..core.settings import Settings
+    from .probe import Probe
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class ProbeInputs:
 
 
 @dataclass(frozen=True)
-class ProbeKind(Opener[ProbeInputs, Probe]):
+class ProbeKind(Opener[ProbeInputs, "Probe"]):
     """A backend that measures one sort of evidence.
 
     A probe that may cost money has `limner.core.prices.Priced.price`, for estimates.

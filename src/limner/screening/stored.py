@@ -7,7 +7,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..calls import Request
 from ..core.evidence import OCR, TextLine
 from ..core.exam import Question
 from ..core.protocol import Protocol
@@ -66,6 +65,10 @@ def _lines_by_image(store: Store, images: set[str]) -> dict[str, list[list[TextL
         engines = connection.scalars(
             sa.select(calls.c.target).where(calls.c.kind == "probe", calls.c.target.startswith(f"{OCR}/")).distinct()
         ).all()
+    if not engines:
+        return found
+    from ..calls import Request
+
     keys = {
         Request("probe", engine, {"image": image}).key: image
         for engine in sorted(engines)

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from rapidfuzz import process
-from rapidfuzz.distance import Levenshtein
-
 from .lookalikes import Letters, is_wide
 from .rules import RuleWord, rules
 
@@ -58,6 +55,9 @@ def _vocabulary() -> tuple[Mapping[str, tuple[RuleWord, ...]], Mapping[tuple[boo
 @lru_cache(maxsize=1 << 17)
 def _nearby(text: str) -> tuple[tuple[RuleWord, int], ...]:
     """The words that `text` may be meant for, with how many letters are wrong."""
+    from rapidfuzz import process  # Not before it is needed: most tables have no text to screen.
+    from rapidfuzz.distance import Levenshtein
+
     forms, sizes, _ = _vocabulary()
     wide, length = is_wide(text[0]), len(text)
     found = [(word, 0) for word in forms.get(text, ())]

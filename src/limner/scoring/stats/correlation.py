@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .exchange import BLOCKS_ALONE, Shapes, exchange_p, shapes
-from .resample import LARGEST, LEAST, student
+from .quantiles import student
+from .resample import LARGEST, LEAST
 from .types import NEAR, SEED, Floats, Plain
 
 GROUPS = 200

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .proportion import wilson, wilson_ends
+from .quantiles import expanded_tail, gamma_quantile, student
 from .types import ALPHA, NEAR, RESAMPLES, SEED, Derive, Floats, Interval, Parts
 
 LEAST = 5
@@ -145,25 +145,10 @@ def interval(value: float, spread: Floats, n: int) -> Interval:
     spread = spread[~np.isnan(spread)]
     if not len(spread) or n < LEAST:
         return Interval(value, None, None, n)
-    tail = 100 * _tail(n)
+    tail = 100 * expanded_tail(n)
     low, high = (float(edge) for edge in np.percentile(spread, [tail, 100 - tail]))
     # The last bits of a sum depend on its order: an interval must still hold the number it is for.
     return Interval(value, min(low, value), max(high, value), n)
-
-
-@lru_cache(maxsize=1024)
-def _tail(n: int) -> float:
-    from scipy.special import ndtr
-
-    return float(ndtr(-student(n) * sqrt(n / (n - 1))))
-
-
-@lru_cache(maxsize=1024)
-def student(n: int) -> float:
-    """Student's t that 95% of means of n clusters stay within."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(n - 1, 1 - ALPHA / 2))
 
 
 def score_interval(
@@ -210,16 +195,14 @@ def _rare(part: tuple[Floats, Floats], top: float, n: int) -> bool:
 
 def _few_hits(share: float, n: int) -> tuple[float, float]:
     """Wilson's interval; for up to `HANDFUL` hits or misses with Poisson's end (Brown, Cai and DasGupta, 2001)."""
-    from scipy.special import gammaincinv
-
     ends = wilson(share * n, n)
     assert ends.low is not None
     assert ends.high is not None
     low, high = ends.low, ends.high
     if 0 < share * n <= HANDFUL:
-        low = min(low, float(gammaincinv(share * n, ALPHA)) / n)
+        low = min(low, gamma_quantile(share * n, ALPHA) / n)
     if 0 < (1 - share) * n <= HANDFUL:
-        high = max(high, 1 - float(gammaincinv((1 - share) * n, ALPHA)) / n)
+        high = max(high, 1 - gamma_quantile((1 - share) * n, ALPHA) / n)
     return low, high
 
 
