@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from limner import api
+from limner.calls import batches as stored
 from limner.calls.purse import read_purses
+from limner.running.wave_desk import WaveDesk
 from limner.store import Store
 from tests.fakes.batches import BatchServer
 from tests.running.batch_support import DRAWER, GEMINI, JUDGE, PAINTER, Place, make_place, paid_once
@@ -136,6 +138,45 @@ def test_a_submission_in_doubt_is_looked_up(place: Place, fate: str) -> None:
     assert set(place.server.bill()["handed"].values()) == {1}
     taken = "after" in fate or fate == "429"
     assert [row.status for row in place.rows("batches")] == (["completed"] if taken else ["released", "completed"])
+
+
+@pytest.mark.parametrize(("inline", "who"), [(0, JUDGE), (10**6, GEMINI)])
+def test_a_batch_that_was_given_up_while_it_waited_for_room_is_not_handed_in(
+    place: Place, monkeypatch: pytest.MonkeyPatch, inline: int, who: str
+) -> None:
+    if inline:
+        place.configure(inline_bytes=inline)
+    plan(place, fates=["429"])
+    usual = WaveDesk.pause
+
+    async def pause(desk: WaveDesk, seconds: float) -> None:
+        # Another process has found that nobody is at it any more.
+        for batch in stored.read_batches(desk.store):
+            if batch.status == stored.DOUBTED:
+                assert stored.release(desk.store, batch.id, "the service does not have it", stored.DOUBTED)
+        await usual(desk, 0.01)
+
+    monkeypatch.setattr(WaveDesk, "pause", pause)
+    code, _, _ = place.run(judge=who)
+    assert code == 0
+    paid_once(place.server, QUESTIONS)
+    assert set(place.server.bill()["handed"].values()) == {1}
+    assert [row.status for row in place.rows("batches")] == ["released", "completed"]
+
+
+def test_a_run_that_is_stopped_while_it_waits_for_room_hands_nothing_in(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan(place, fates=["429"])
+
+    async def pause(desk: WaveDesk, _seconds: float) -> None:
+        desk.stopping = lambda: True
+
+    monkeypatch.setattr(WaveDesk, "pause", pause)
+    place.run()
+    assert place.server.bill()["batches"] == []
+    assert {row.status for row in place.rows("calls")} == {"open"}
+    assert [row.status for row in place.rows("batches")] == ["released"]
 
 
 def test_a_service_that_refuses_the_batch_ends_the_run_and_nothing_is_held(place: Place) -> None:
