@@ -298,6 +298,25 @@ def test_a_run_without_batches_leaves_what_stands_in_one(place: Place) -> None:
     paid_once(place.server, QUESTIONS)
 
 
+def test_shards_with_batches_are_merged_when_they_are_answered(place: Place) -> None:
+    def part(n: int, *more: str) -> list[str]:
+        words = place.words("--shard", f"{n}/2", *more)
+        words[words.index("--store") + 1] = f"part-{n}"
+        return words
+
+    plan(place, looks=3)
+    assert {place.limner(part(n, "--batch-wait", "0"))[0] for n in (1, 2)} == {3}
+    merge = ["merge", "store", "part-1", "part-2"]
+    code, out, _ = place.limner(merge)
+    assert (code, out.count("a run in the target would pay for them again")) == (3, 2)
+    assert place.rows("calls") == place.rows("batches") == []
+    assert {place.limner(part(n))[0] for n in (1, 2)} == {0}
+    code, out, _ = place.limner(merge)
+    assert (code, "batches" in out) == (0, False)
+    assert place.run()[1]["stored"] == 2 * QUESTIONS
+    paid_once(place.server, QUESTIONS)
+
+
 def test_a_service_without_batches_is_refused(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_API_KEY", "sk-none")
     for who in ({"judge": "plain/judge"}, {"painter": "plain/gpt-image-1", "judge": None}):
