@@ -14,6 +14,7 @@ from limner.store.schema import attempts, batches, calls
 from tests.fakes.batches import BatchServer
 from tests.running.batch_child import Child, forks
 from tests.running.batch_support import make_place, paid_once
+from tests.store.places import fresh_place
 
 pytestmark = pytest.mark.slow
 
@@ -27,24 +28,30 @@ def service() -> Iterator[BatchServer]:
         yield server
 
 
+@pytest.fixture
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty store."""
+    return fresh_place(request, "postgres", tmp_path, "batches")
+
+
 def test_two_runs_at_once_after_one_that_lost_a_reply_pay_once(
-    postgres: str, tmp_path: Path, service: BatchServer
+    place: str, tmp_path: Path, service: BatchServer
 ) -> None:
-    place = make_place(tmp_path, service, QUESTIONS, calls=5)
-    words = place.words("--budget", "5", "--purse", "shared")
-    words[words.index("--store") + 1] = postgres
+    desk = make_place(tmp_path, service, QUESTIONS, calls=5)
+    words = desk.words("--budget", "5", "--purse", "shared")
+    words[words.index("--store") + 1] = place
     context = forks()
     # The first leaves a batch behind that only the service knows of.
     service.configure(seed=SEED, malformed_until_turn=1, fates=["drop_after"])
-    first = Child(context, place.root, [*words, "--batch-wait", "0"])
+    first = Child(context, desk.root, [*words, "--batch-wait", "0"])
     assert first.go() == 3, first.said
-    both = [Child(context, place.root, words) for _ in range(2)]
+    both = [Child(context, desk.root, words) for _ in range(2)]
     for process in both:
         process.begin()
     assert [process.end() for process in both] == [0, 0], both[0].said
     paid_once(service, 2 * QUESTIONS)
     assert set(service.bill()["handed"].values()) == {1}
-    with Store(postgres) as store:
+    with Store(place) as store:
         with store.reading() as connection:
             assert set(connection.scalars(sa.select(calls.c.status))) == {"done"}
             assert connection.scalar(sa.select(sa.func.count()).select_from(attempts)) == 2 * QUESTIONS
