@@ -8,7 +8,7 @@ from tests.cli.invoke import limner
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "draw", "mark", "evidence", "build run", "examine-judge", "exam prove", "modes", "rate"]
+    "command", ["run", "draw", "mark", "evidence", "build run", "examine-judge", "exam prove", "modes", "rate", "work"]
 )
 def test_every_command_that_works_here_has_them(command: str) -> None:
     said = limner(*command.split(), "--help").out
@@ -25,3 +25,13 @@ def test_a_dry_run_joins_no_cluster() -> None:
     words = ("run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--ray", "nowhere:1")
     assert "to do for" in limner(*words, "--dry-run").out
     assert limner(*words[:-1], "ray://x:1", code=2).err.count("--ray ray://x:1: it is auto or HOST:PORT") == 1
+
+
+def test_what_only_looks_or_stores_joins_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIMNER_RAY", "nowhere:1")
+    words = ("draw", "sample/genexam", "--painter", "control/reference", "--limit", "1", "--store", "here")
+    plan = limner(*words, "--queue", "--json").json()["plan"]
+    assert limner("work", "--slurm").out.startswith("#!")
+    assert plan[:12] in limner("work", "--list", "--store", "here").out
+    assert "no cluster is there" in limner("work", "--store", "here", code=2).err
+    assert "is withdrawn" in limner("work", "--withdraw", plan, "--store", "here").out

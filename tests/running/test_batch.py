@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from limner import api
+from limner.calls import batches as stored
 from limner.calls.purse import read_purses
+from limner.running.wave_desk import WaveDesk
 from limner.store import Store
 from tests.fakes.batches import BatchServer
 from tests.running.batch_support import DRAWER, GEMINI, JUDGE, PAINTER, Place, make_place, paid_once
@@ -138,6 +140,45 @@ def test_a_submission_in_doubt_is_looked_up(place: Place, fate: str) -> None:
     assert [row.status for row in place.rows("batches")] == (["completed"] if taken else ["released", "completed"])
 
 
+@pytest.mark.parametrize(("inline", "who"), [(0, JUDGE), (10**6, GEMINI)])
+def test_a_batch_that_was_given_up_while_it_waited_for_room_is_not_handed_in(
+    place: Place, monkeypatch: pytest.MonkeyPatch, inline: int, who: str
+) -> None:
+    if inline:
+        place.configure(inline_bytes=inline)
+    plan(place, fates=["429"])
+    usual = WaveDesk.pause
+
+    async def pause(desk: WaveDesk, seconds: float) -> None:
+        # Another process has found that nobody is at it any more.
+        for batch in stored.read_batches(desk.store):
+            if batch.status == stored.DOUBTED:
+                assert stored.release(desk.store, batch.id, "the service does not have it", stored.DOUBTED)
+        await usual(desk, 0.01)
+
+    monkeypatch.setattr(WaveDesk, "pause", pause)
+    code, _, _ = place.run(judge=who)
+    assert code == 0
+    paid_once(place.server, QUESTIONS)
+    assert set(place.server.bill()["handed"].values()) == {1}
+    assert [row.status for row in place.rows("batches")] == ["released", "completed"]
+
+
+def test_a_run_that_is_stopped_while_it_waits_for_room_hands_nothing_in(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan(place, fates=["429"])
+
+    async def pause(desk: WaveDesk, _seconds: float) -> None:
+        desk.stopping = lambda: True
+
+    monkeypatch.setattr(WaveDesk, "pause", pause)
+    place.run()
+    assert place.server.bill()["batches"] == []
+    assert {row.status for row in place.rows("calls")} == {"open"}
+    assert [row.status for row in place.rows("batches")] == ["released"]
+
+
 def test_a_service_that_refuses_the_batch_ends_the_run_and_nothing_is_held(place: Place) -> None:
     plan(place, fates=["400"])
     code, _, err = place.run("--budget", "5", "--purse", "p")
@@ -254,6 +295,25 @@ def test_a_run_without_batches_leaves_what_stands_in_one(place: Place) -> None:
     code, out, _ = place.limner([word for word in place.words() if word != "--batch"])
     assert (code, json.loads(out)["failures"]) == (3, {"interrupted": QUESTIONS})
     assert place.run()[0] == 0
+    paid_once(place.server, QUESTIONS)
+
+
+def test_shards_with_batches_are_merged_when_they_are_answered(place: Place) -> None:
+    def part(n: int, *more: str) -> list[str]:
+        words = place.words("--shard", f"{n}/2", *more)
+        words[words.index("--store") + 1] = f"part-{n}"
+        return words
+
+    plan(place, looks=3)
+    assert {place.limner(part(n, "--batch-wait", "0"))[0] for n in (1, 2)} == {3}
+    merge = ["merge", "store", "part-1", "part-2"]
+    code, out, _ = place.limner(merge)
+    assert (code, out.count("a run in the target would pay for them again")) == (3, 2)
+    assert place.rows("calls") == place.rows("batches") == []
+    assert {place.limner(part(n))[0] for n in (1, 2)} == {0}
+    code, out, _ = place.limner(merge)
+    assert (code, "batches" in out) == (0, False)
+    assert place.run()[1]["stored"] == 2 * QUESTIONS
     paid_once(place.server, QUESTIONS)
 
 

@@ -75,3 +75,8 @@ def test_what_is_wrong_is_said_before_anything_is_done(tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match=said):
             open_metric(word).check()
+
+
+@pytest.mark.parametrize(("options", "gpu"), [("", False), ("?device=cpu", False), ("?device=cuda", True)])
+def test_a_metric_takes_a_gpu_only_where_it_computes_on_one(tmp_path: Path, options: str, gpu: bool) -> None:
+    assert open_metric(f"clip-score:{tmp_path}{options}")._recipe.gpu is gpu

@@ -94,6 +94,8 @@ def merge_command(target: str, sources: tuple[str, ...], dry_run: bool, keep_ear
     sys.exit(1 if refused else 0 if report.whole else 3)
 
 
+SUBMITTED = "submitted"
+"""What a report has of calls that a batch has, in place of who makes them."""
 TOLD = ("drawings", "markings", "calls", "ratings", "comparisons", "certificates", "questions")
 """Tables whose new rows are told by name; JSON has them all."""
 
@@ -114,6 +116,11 @@ def _tell_source(source: SourceReport) -> None:
     if rows.flying:
         who = ", ".join(sorted(set(rows.flying.values())))
         say(f"  calls in flight, left out: {len(rows.flying):,} ({who}); merge again when that has ended")
+        if waiting := sum(by == SUBMITTED for by in rows.flying.values()):
+            say(
+                f"    {waiting:,} stand in batches: have them fetched there, by the command that handed them in; a run "
+                "in the target would pay for them again"
+            )
     if rows.twice:
         say(f"  calls with two different answers: {len(rows.twice):,}; both are kept, the earlier stands")
         _list(rows.twice)

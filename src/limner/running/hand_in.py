@@ -144,9 +144,14 @@ class HandIn:
                     await self._desk.release(tag, f"it was not taken: {fault.detail}", DOUBTED)
                     raise self._desk.stopped(parcel.lane.service, fault) from fault
                 return  # Nobody knows: it is looked up while the others are waited for.
+            if remote is None:
+                await self._desk.release(tag, "it was not taken", DOUBTED)
+                self.calls.released(parcel.keys)
+                return
             await self._desk.change(tag, (DOUBTED,), status=RUNNING, remote=remote)
 
-    async def _create(self, service: BatchService, parcel: Parcel, file: str | None) -> str:
+    async def _create(self, service: BatchService, parcel: Parcel, file: str | None) -> str | None:
+        """What the service calls it; None where it is not to be handed in any more, and was not taken before."""
         for n in range(1, TRIES + 1):
             try:
                 return await service.create(parcel.tag, parcel.lane, file, parcel.file)
@@ -154,6 +159,9 @@ class HandIn:
                 if fault.kind != "rate_limit" or n == TRIES:
                     raise
                 await self._desk.pause(fault.retry_after or back_off(n))
+                # Who waits for long may have been given up: its calls are another's then.
+                if self._desk.stopping() or not await self._desk.change(parcel.tag, (DOUBTED,)):
+                    return None
         raise AssertionError("the last try either returns or raises")
 
     async def _patiently(self, make: Callable[[], Awaitable[T]]) -> T:

@@ -97,7 +97,7 @@ class LocalMetric:
         given = json.dumps({**kind.fixed, **args, "weights": str(weights.resolve())}, sort_keys=True)
         self._recipe = Recipe(
             kind.name, f"{WORKER}:{kind.factory}", given, workers=1, start_s=LOAD_S, single=False,
-            gpu=options.get("device") != "cpu",
+            gpu=options.get("device", "cpu") != "cpu",
         )  # fmt: skip
 
     def check(self) -> None:
