@@ -15,6 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from pydantic import BaseModel
 
 from .errors import UsageError
+from .ledger import Ledger
 from .sample import stratified
 from .spool import Outline, SpooledQuestions
 
@@ -110,6 +111,7 @@ class Exam(Generic[R]):
         questions: In their order; many of them are made one by one, see `limner.core.spool`.
         subsets: Named lists of question ids, such as ``mini``.
         notes: What a user should know about this copy of the data, such as absent images.
+        ledger: What was looked at to read it, where that is known.
     """
 
     name: str
@@ -117,6 +119,7 @@ class Exam(Generic[R]):
     questions: Sequence[Question[R]]
     subsets: Mapping[str, frozenset[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    ledger: Ledger | None = field(default=None, repr=False, compare=False)
 
     def select(self, selection: Selection, breakdowns: Sequence[str] = ()) -> Exam[R]:
         """The same exam with the selected questions only, in their order; samples are spread over `breakdowns`."""

@@ -15,8 +15,9 @@ import sqlalchemy as sa
 from ..core.errors import StoreError, UsageError
 from ..core.exam import Exam, Question
 from ..core.spool import RawQuestion, SpooledQuestions, spooled
+from .readings import is_kept, reading_of
 from .references import keep_references
-from .schema import attempts, calls, drawings, exams, markings, questions, setups
+from .schema import attempts, calls, drawings, exams, markings, meta, questions, setups
 from .store import JsonText, Store, now
 
 T = TypeVar("T")
@@ -133,13 +134,18 @@ class Marking:
     created: float = field(default_factory=now)
 
 
-def add_exam(store: Store, exam: Exam[Any]) -> None:
+def add_exam(store: Store, exam: Exam[Any], chosen: Exam[Any] | None = None) -> None:
     """Keep the exam's questions with their reference images; what is there already stays.
+
+    Where the data was found to be as it was stored, only the images of the `chosen` questions are looked after.
 
     Raises:
         StoreError: The name is taken by an exam of another kind.
     """
     store.blobs.check()
+    if is_kept(store, exam):
+        keep_references(store, (chosen or exam).questions)
+        return
     created, asked, subsets = now(), exam.questions, sorted(exam.subsets.items())
 
     def row(position: int) -> dict[str, Any]:
@@ -159,10 +165,14 @@ def add_exam(store: Store, exam: Exam[Any]) -> None:
         for start in range(0, len(asked), AT_ONCE):
             some = range(start, min(start + AT_ONCE, len(asked)))
             store.insert_new(connection, questions, *map(row, some))
-        return str(connection.scalar(sa.select(exams.c.kind).where(exams.c.name == exam.name)))
+        known = str(connection.scalar(sa.select(exams.c.kind).where(exams.c.name == exam.name)))
+        if reading is not None and known == exam.kind:
+            store.upsert(connection, meta, reading)
+        return known
 
     # Images first, however long that takes; then all rows in one transaction.
     keep_references(store, asked)
+    reading = reading_of(exam)
     found = store.write(operation)
     if found != exam.kind:
         raise StoreError(f"{store.url} has an exam {exam.name!r} of kind {found}; give this one another name")

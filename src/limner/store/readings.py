@@ -1,0 +1,103 @@
+"""Readings: which stored questions a data folder came to, so that it need not be read again while it is as it was.
+
+A reading is written in the transaction that stores its questions: either all of both is there, or nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic_core import from_json
+
+from ..core.exam import Exam
+from ..core.ledger import PackedNames, RecentHashes, UnpackedNames, unchanged, under, within
+from ..core.spool import SpooledQuestions
+from .schema import meta, questions
+from .store import Store
+from .stored_questions import SHA256, StoredQuestions
+
+NONE = ""
+"""The path of a reference that is not there."""
+
+
+def reading_of(exam: Exam[Any]) -> dict[str, str] | None:
+    """The row for an exam whose questions and references are all in the store.
+
+    None where it cannot be told what it was read from, and where questions are few: to read those takes no time.
+    """
+    asked, ledger = exam.questions, exam.ledger
+    if ledger is None or not ledger.clear or ledger.questions is not asked or not isinstance(asked, SpooledQuestions):
+        return None
+    paths, hashes, references = PackedNames(), bytearray(), list[str | None]()
+    for place in range(len(asked)):
+        raw, (hash, reference) = asked.raw(place), asked.hashes(place)
+        if raw.load is not None or hash is None:
+            return None
+        paths.add(NONE if raw.path is None else within(ledger.root, raw.path))
+        references.append(reference if raw.path is not None else None)
+        hashes += bytes.fromhex(hash)
+    told = ledger.to_json() | {
+        "kind": exam.kind,
+        "questions": b64encode(hashes).decode(),
+        "paths": paths.packed(),
+        "references": _together(references),
+        "subsets": {name: sorted(ids) for name, ids in exam.subsets.items()},
+        "notes": exam.notes,
+    }
+    return {"key": _key(exam.name), "value": json.dumps(told)}
+
+
+def read_before(store: Store, name: str, kind: str, rubric: type[Any], root: Path, by: str) -> Exam[Any] | None:
+    """The exam that the data under `root` holds, from the store; None where it must be read.
+
+    All data files and references are compared by their content.
+    """
+    stored = sa.select(sa.func.count()).select_from(questions).where(questions.c.exam == name)
+    with store.reading() as connection:
+        found = connection.scalar(sa.select(meta.c.value).where(meta.c.key == _key(name)))
+        count = connection.scalar(stored) if found is not None else 0
+    told: Mapping[str, Any] = {} if found is None else from_json(found)
+    if not told or told["kind"] != kind or not unchanged(told, root, by):
+        return None
+    hashes = b64decode(told["questions"])
+    paths = UnpackedNames(told["paths"])
+    if count is None or count * SHA256 < len(hashes) or _read_all(str(root), paths) != told["references"]:
+        return None
+
+    def place(number: int) -> str | None:
+        return under(str(root), paths[number]) if paths[number] != NONE else None
+
+    asked = StoredQuestions(store, name, rubric, hashes, place)
+    subsets = {subset: frozenset(ids) for subset, ids in told["subsets"].items()}
+    return Exam(name, kind, SpooledQuestions(asked, range(len(asked))), subsets, tuple(told["notes"]))
+
+
+def is_kept(store: Store, exam: Exam[Any]) -> bool:
+    """Whether it comes from this store, as `read_before` gives it."""
+    return isinstance(exam.questions, SpooledQuestions) and getattr(exam.questions.source, "store", None) is store
+
+
+def _key(exam: str) -> str:
+    return f"reading {hashlib.sha256(exam.encode()).hexdigest()[:SHA256]}"
+
+
+def _read_all(root: str, paths: Iterable[str]) -> str | None:
+    """The hash over these files under `root`; None where one cannot be read."""
+    hash_of = RecentHashes().of
+    try:
+        return _together(None if path == NONE else hash_of(under(root, path)) for path in paths)
+    except OSError:
+        return None
+
+
+def _together(hashes: Iterable[str | None]) -> str:
+    found = hashlib.sha256()
+    for one in hashes:
+        found.update(f"{one}\n".encode())
+    return found.hexdigest()
