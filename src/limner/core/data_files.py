@@ -351,6 +351,13 @@ def find_reference(folder: Path, name: str) -> Reference:
     Raises:
         ValueError: The name leaves the folder, or the file is no image.
     """
+    if (kept := ledger()) is None:
+        return _look_for(folder, name)
+    found: Reference = kept.recent.get((str(folder), name), lambda: _look_for(folder, name))
+    return found
+
+
+def _look_for(folder: Path, name: str) -> Reference:
     pure = PurePosixPath(name)
     if _HALF.search(name):
         raise ValueError("image path holds half of a surrogate pair")

@@ -187,6 +187,7 @@ class Selection:
                 named = id if self.sample is not None else ""
                 strata = tuple(told.get(tag, "") for tag in breakdowns) if named else ()
                 chosen.append(_Candidate(place, named, strata))
+        chosen.sort(key=lambda one: one.number)
         if unknown:
             raise UsageError(f"no question with id {', '.join(sorted(unknown)[:5])}; see `limner exams` or the data")
         for tag in conditions:

@@ -11,15 +11,32 @@ import os
 import zlib
 from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Generic, TypeVar, overload
 
 RECENT = 256
-"""The hashes of so many files are kept for a moment: questions may share an image."""
+"""So much is kept of what was worked out a moment ago."""
+K = TypeVar("K")
+V = TypeVar("V")
 _now: ContextVar[Ledger | None] = ContextVar("ledger", default=None)
+
+
+class Recent(Generic[K, V]):
+    """What was worked out a moment ago."""
+
+    def __init__(self) -> None:
+        self._known: dict[K, V] = {}
+
+    def get(self, key: K, make: Callable[[], V]) -> V:
+        """What is known under this key, or else is made now."""
+        if key not in self._known:
+            if len(self._known) >= RECENT:
+                self._known.clear()
+            self._known[key] = make()
+        return self._known[key]
 
 
 class Ledger:
@@ -28,6 +45,7 @@ class Ledger:
     Attributes:
         by: Identifies the reader: another one may read something else from the same files.
         questions: What the reader made of it, once it is done.
+        recent: Reference images that were looked at a moment ago, by folder and name: questions may share one.
     """
 
     def __init__(self, root: Path, by: str) -> None:
@@ -36,6 +54,7 @@ class Ledger:
         self._begun, self._files = set[str](), dict[str, str]()
         self._lists: dict[tuple[str, tuple[str, ...]], str] = {}
         self._absent, self._torn = PackedNames(), False
+        self.recent = Recent[tuple[str, str], Any]()
 
     def begin(self, file: Path) -> None:
         """A file is being read."""
@@ -159,19 +178,3 @@ def _same_names(folder: str, patterns: Sequence[str], names: str) -> bool:
 def names_under(path: Path, *patterns: str) -> list[Path]:
     """The file `path` itself, or all files of these names under the folder `path`, in order."""
     return sorted(file for pattern in patterns for file in path.rglob(pattern)) if path.is_dir() else [path]
-
-
-class RecentHashes:
-    """Works out hashes of files; that of one which was asked for a moment ago is still known."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, str] = {}
-
-    def of(self, file: str) -> str:
-        """The hash of a file."""
-        found = self._known.get(file)
-        if found is None:
-            if len(self._known) >= RECENT:
-                self._known.clear()
-            found = self._known[file] = file_hash(file)
-        return found

@@ -129,7 +129,7 @@ class Source(Protocol):
         """The numbers under which it may be."""
 
     def outlines(self) -> Iterator[Outline]:
-        """Number, id and tags of each one; none is made."""
+        """Number, id and tags of each one, in an order of its own; none is made."""
 
 
 class _Spool:
@@ -219,14 +219,14 @@ class SpooledQuestions(Sequence["Question[R]"]):
         return None
 
     def outlines(self, ids: Iterable[str] | None = None) -> Iterator[Outline]:
-        """Place, id and tags of each question, or at least of those with these ids; in order, and none is made."""
+        """Place, id and tags of each question, or at least of those with these ids; none is made."""
         if self._places != range(len(self._places)):
             yield from ((place, *self.source.raw(number).outline()) for place, number in enumerate(self._places))
         elif ids is None:
             yield from self.source.outlines()
         else:
             wanted = set(ids)
-            for number in sorted({number for id in wanted for number in self.source.find(id)}):
+            for number in {number for id in wanted for number in self.source.find(id)}:
                 yield number, *self.source.raw(number).outline()
 
     def _has(self, number: int) -> bool:

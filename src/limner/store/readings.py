@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from pydantic_core import from_json
 
 from ..core.exam import Exam
-from ..core.ledger import PackedNames, RecentHashes, UnpackedNames, unchanged, under, within
+from ..core.ledger import PackedNames, Recent, UnpackedNames, file_hash, unchanged, under, within
 from ..core.spool import SpooledQuestions
 from .schema import meta, questions
 from .store import Store
@@ -89,9 +89,13 @@ def _key(exam: str) -> str:
 
 def _read_all(root: str, paths: Iterable[str]) -> str | None:
     """The hash over these files under `root`; None where one cannot be read."""
-    hash_of = RecentHashes().of
+    recent = Recent[str, str]()
+
+    def hash_of(path: str) -> str | None:
+        return None if path == NONE else recent.get(path, lambda: file_hash(under(root, path)))
+
     try:
-        return _together(None if path == NONE else hash_of(under(root, path)) for path in paths)
+        return _together(map(hash_of, paths))
     except OSError:
         return None
 

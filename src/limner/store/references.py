@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,9 @@ from typing import Any
 from ..core.errors import StoreError
 from ..core.exam import Question, Reference, content_hash
 from ..core.images import BadImage
+from ..core.ledger import Recent
 from ..core.spool import RawQuestion, SpooledQuestions
 from .store import Store
-
-RECENT = 256
-"""Of so many files it is known that they were put into the store a moment ago: questions may share an image."""
 
 
 def keep_references(store: Store, questions: Sequence[Question[Any]]) -> None:
@@ -45,22 +42,23 @@ class _Putting:
     """Puts images into one store, each file once where questions that follow each other share it."""
 
     def __init__(self, store: Store) -> None:
-        self._blobs, self._recent = store.blobs, OrderedDict[Path, str]()
+        self._blobs, self._recent = store.blobs, Recent[Path, str | None]()
 
     def reference(self, id: str, reference: Reference | None) -> str | None:
         """Put the reference of a question into the store, and let it know its hash, for which it was read."""
         if reference is None:
             return None
-        found = self._recent.get(reference.path) if reference.path is not None else None
         try:
-            if found is None and (data := reference.read()) is not None:
-                found, _ = self._blobs.put(data)
+            if reference.path is None or reference.load is not None:
+                found = self._put(reference)
+            else:
+                found = self._recent.get(reference.path, lambda: self._put(reference))
         except (OSError, BadImage) as error:
             raise StoreError(f"{id}: {reference.path or reference.name}: {error}") from error
-        if found is not None and reference.path is not None:
-            self._recent[reference.path] = found
-            if len(self._recent) > RECENT:
-                self._recent.popitem(last=False)
         if found is not None and reference.known_sha256 is None:
             reference.__dict__["sha256"] = found
         return reference.sha256
+
+    def _put(self, reference: Reference) -> str | None:
+        data = reference.read()
+        return None if data is None else self._blobs.put(data)[0]

@@ -100,10 +100,9 @@ class StoredQuestions:
 
     def outlines(self) -> Iterator[Outline]:
         """See `Source`."""
-        query = sa.select(
-            questions.c.hash, questions.c.position, questions.c.id, questions.c.body["tags"].label("tags")
-        )
+        of = questions.c
+        query = sa.select(of.hash, of.position, of.id, of.body["tags"].label("tags")).where(of.exam == self._exam)
         with self.store.reading() as connection:
-            rows = connection.execute(query.where(questions.c.exam == self._exam)).all()
-        found = ((self._number(row.hash, row.position), row.id, row.tags) for row in rows)
-        return iter(sorted(((n, id, tags) for n, id, tags in found if n is not None), key=lambda one: one[0]))
+            for row in connection.execution_options(yield_per=BLOCK).execute(query):
+                if (number := self._number(row.hash, row.position)) is not None:
+                    yield number, row.id, row.tags
