@@ -69,10 +69,9 @@ def measure(folder: Path, to_draw: int, drawn: int, store: str = "/store") -> di
     return found
 
 
-def rows(
-    quick: bool = False, sizes: tuple[int, ...] = (1000, 10_000, 100_000), drawn: int = 1000, few: int = FEW
-) -> Table:
+def rows(quick: bool = False, sizes: tuple[int, ...] = (1000, 10_000, 100_000), drawn: int = 1000) -> Table:
     """Peak memory and CPU seconds by the number of questions."""
+    few = FEW
     if quick:
         sizes, drawn, few = (5, 10), 2, 1
     found = []
