@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,35 +22,39 @@ from .schema import meta, questions
 from .store import Store
 from .stored_questions import SHA256, StoredQuestions
 
+AT_ONCE = 10_000
+"""The hashes of so many questions stand together."""
 NONE = ""
 """The path of a reference that is not there."""
 
 
-def reading_of(exam: Exam[Any]) -> dict[str, str] | None:
-    """The row for an exam whose questions and references are all in the store.
+def reading_of(exam: Exam[Any]) -> list[dict[str, str]]:
+    """The rows for an exam whose questions and references are all in the store.
 
     None where it cannot be told what it was read from, and where questions are few: to read those takes no time.
     """
     asked, ledger = exam.questions, exam.ledger
     if ledger is None or not ledger.clear or ledger.questions is not asked or not isinstance(asked, SpooledQuestions):
-        return None
-    paths, hashes, references = PackedNames(), bytearray(), list[str | None]()
+        return []
+    paths, hashes, references = PackedNames(), bytearray(), hashlib.sha256()
     for place in range(len(asked)):
         raw, (hash, reference) = asked.raw(place), asked.hashes(place)
         if raw.load is not None or hash is None:
-            return None
+            return []
         paths.add(NONE if raw.path is None else within(ledger.root, raw.path))
-        references.append(reference if raw.path is not None else None)
+        references.update(_line(reference if raw.path is not None else None))
         hashes += bytes.fromhex(hash)
     told = ledger.to_json() | {
         "kind": exam.kind,
-        "questions": b64encode(hashes).decode(),
         "paths": paths.packed(),
-        "references": _together(references),
+        "references": references.hexdigest(),
         "subsets": {name: sorted(ids) for name, ids in exam.subsets.items()},
         "notes": exam.notes,
     }
-    return {"key": _key(exam.name), "value": json.dumps(told)}
+    return [
+        *({"key": _key(exam.name, n), "value": one} for n, one in enumerate(_pieces(hashes), 1)),
+        {"key": _key(exam.name), "value": json.dumps(told | {"questions": len(asked)})},
+    ]
 
 
 def read_before(store: Store, name: str, kind: str, rubric: type[Any], root: Path, by: str) -> Exam[Any] | None:
@@ -59,21 +63,24 @@ def read_before(store: Store, name: str, kind: str, rubric: type[Any], root: Pat
     All data files and references are compared by their content.
     """
     stored = sa.select(sa.func.count()).select_from(questions).where(questions.c.exam == name)
+    value, hashes = sa.select(meta.c.value), bytearray()
     with store.reading() as connection:
-        found = connection.scalar(sa.select(meta.c.value).where(meta.c.key == _key(name)))
-        count = connection.scalar(stored) if found is not None else 0
-    told: Mapping[str, Any] = {} if found is None else from_json(found)
-    if not told or told["kind"] != kind or not unchanged(told, root, by):
+        if (found := connection.scalar(value.where(meta.c.key == _key(name)))) is None:
+            return None
+        told: Mapping[str, Any] = from_json(found)
+        for number in range(-(-told["questions"] // AT_ONCE)):
+            hashes += b64decode(connection.scalar(value.where(meta.c.key == _key(name, number + 1))) or "")
+        whole = connection.scalar(stored) >= told["questions"] == len(hashes) // SHA256  # type: ignore[operator]
+    if not whole or told["kind"] != kind or not unchanged(told, root, by):
         return None
-    hashes = b64decode(told["questions"])
     paths = UnpackedNames(told["paths"])
-    if count is None or count * SHA256 < len(hashes) or _read_all(str(root), paths) != told["references"]:
+    if _read_all(str(root), paths) != told["references"]:
         return None
 
     def place(number: int) -> str | None:
         return under(str(root), paths[number]) if paths[number] != NONE else None
 
-    asked = StoredQuestions(store, name, rubric, hashes, place)
+    asked = StoredQuestions(store, name, rubric, bytes(hashes), place)
     subsets = {subset: frozenset(ids) for subset, ids in told["subsets"].items()}
     return Exam(name, kind, SpooledQuestions(asked, range(len(asked))), subsets, tuple(told["notes"]))
 
@@ -83,8 +90,14 @@ def is_kept(store: Store, exam: Exam[Any]) -> bool:
     return isinstance(exam.questions, SpooledQuestions) and getattr(exam.questions.source, "store", None) is store
 
 
-def _key(exam: str) -> str:
-    return f"reading {hashlib.sha256(exam.encode()).hexdigest()[:SHA256]}"
+def _key(exam: str, part: int = 0) -> str:
+    return f"reading {hashlib.sha256(exam.encode()).hexdigest()[:24]} {part}"
+
+
+def _pieces(hashes: bytearray) -> Iterator[str]:
+    """The hashes of the questions, some in a row of the table: all in one would take several times their room."""
+    size = AT_ONCE * SHA256
+    return (b64encode(hashes[at : at + size]).decode() for at in range(0, len(hashes), size))
 
 
 def _read_all(root: str, paths: Iterable[str]) -> str | None:
@@ -94,14 +107,14 @@ def _read_all(root: str, paths: Iterable[str]) -> str | None:
     def hash_of(path: str) -> str | None:
         return None if path == NONE else recent.get(path, lambda: file_hash(under(root, path)))
 
+    found = hashlib.sha256()
     try:
-        return _together(map(hash_of, paths))
+        for path in paths:
+            found.update(_line(hash_of(path)))
     except OSError:
         return None
-
-
-def _together(hashes: Iterable[str | None]) -> str:
-    found = hashlib.sha256()
-    for one in hashes:
-        found.update(f"{one}\n".encode())
     return found.hexdigest()
+
+
+def _line(sha256: str | None) -> bytes:
+    return f"{sha256}\n".encode()

@@ -166,8 +166,8 @@ def add_exam(store: Store, exam: Exam[Any], chosen: Exam[Any] | None = None) -> 
             some = range(start, min(start + AT_ONCE, len(asked)))
             store.insert_new(connection, questions, *map(row, some))
         known = str(connection.scalar(sa.select(exams.c.kind).where(exams.c.name == exam.name)))
-        if reading is not None and known == exam.kind:
-            store.upsert(connection, meta, reading)
+        if known == exam.kind:
+            store.upsert(connection, meta, *reading)
         return known
 
     # Images first, however long that takes; then all rows in one transaction.
