@@ -70,7 +70,7 @@ def read_before(store: Store, name: str, kind: str, rubric: type[Any], root: Pat
         told: Mapping[str, Any] = from_json(found)
         for number in range(-(-told["questions"] // AT_ONCE)):
             hashes += b64decode(connection.scalar(value.where(meta.c.key == _key(name, number + 1))) or "")
-        whole = connection.scalar(stored) >= told["questions"] == len(hashes) // SHA256  # type: ignore[operator]
+        whole = connection.scalar(stored) >= told["questions"] == len(hashes) // SHA256
     if not whole or told["kind"] != kind or not unchanged(told, root, by):
         return None
     paths = UnpackedNames(told["paths"])
