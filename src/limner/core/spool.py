@@ -110,7 +110,7 @@ class RawQuestion(NamedTuple):
         return Question.from_json(json.loads(self.body), self.rubric, self.known_sha256, path, self.load)
 
 
-class Source(Protocol):
+class QuestionSource(Protocol):
     """Where questions lie until they are made; each has a number, its place among all of them."""
 
     def get(self, number: int) -> Question[Any]:
@@ -181,7 +181,7 @@ class _Spool:
 class SpooledQuestions(Sequence["Question[R]"]):
     """The questions of an exam, or some of them; two times the same one is made twice."""
 
-    def __init__(self, source: Source, places: Sequence[int]) -> None:
+    def __init__(self, source: QuestionSource, places: Sequence[int]) -> None:
         self.source, self._places = source, places
 
     def __len__(self) -> int:

@@ -24,7 +24,7 @@ BLOCK = 128
 
 
 class StoredQuestions:
-    """See `limner.core.spool.Source`: questions by their hashes, in an order of their own.
+    """See `limner.core.spool.QuestionSource`: questions by their hashes, in an order of their own.
 
     What was fetched lies in a file from then on, so that nothing is fetched twice, in whatever order it is asked for.
     """
@@ -45,13 +45,13 @@ class StoredQuestions:
         return self._hashes[SHA256 * number : SHA256 * (number + 1)].hex()
 
     def get(self, number: int) -> Question[Any]:
-        """See `Source`."""
+        """See `QuestionSource`."""
         question = self.raw(number).made()
         question.__dict__["hash"] = self._hash(number)
         return question
 
     def raw(self, number: int) -> RawQuestion:
-        """See `Source`."""
+        """See `QuestionSource`."""
         if not self._sizes[number]:
             with self._lock:
                 self._fetch(number - number % BLOCK)
@@ -75,14 +75,14 @@ class StoredQuestions:
             self._sizes[number] = len(data)  # Last: from now on it can be read.
 
     def hashes(self, number: int) -> tuple[str | None, str | None]:
-        """See `Source`."""
+        """See `QuestionSource`."""
         return self._hash(number), self.raw(number).known_sha256
 
     def remember(self, number: int, hash: str, reference: str | None) -> None:
         """Both are known."""
 
     def find(self, id: str) -> Iterator[int]:
-        """See `Source`."""
+        """See `QuestionSource`."""
         query = sa.select(questions.c.hash, questions.c.position)
         with self.store.reading() as connection:
             rows = connection.execute(query.where(questions.c.exam == self._exam, questions.c.id == id)).all()
@@ -99,7 +99,7 @@ class StoredQuestions:
         return None
 
     def outlines(self) -> Iterator[Outline]:
-        """See `Source`."""
+        """See `QuestionSource`."""
         of = questions.c
         query = sa.select(of.hash, of.position, of.id, of.body["tags"].label("tags")).where(of.exam == self._exam)
         with self.store.reading() as connection:
