@@ -3,7 +3,8 @@
     python -m benchmarks.memory [--sizes 1000,10000,100000] [--drawn 1000]
 
 Every run is a process of its own: it reads the data, stores the exam, and draws the first questions with a control. A
-second one plans all of them from the store.
+second one plans all of them from the store. Beside them, in a store of its own, a run that wants a few questions: the
+first time, when all are read, checked and stored, and a second time, when the data is as it was.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ from pathlib import Path
 from benchmarks.material import POINTS
 from benchmarks.table import Table, told
 
+FEW = 5
+"""So many questions a run wants that wants few."""
 RUN = """
 import json, resource, sys
 from limner import api
 from limner.core.exam import Selection
 from limner.running.backlog import Backlog
-folder, drawn = sys.argv[1], int(sys.argv[2])
+folder, drawn, place = sys.argv[1], int(sys.argv[2]), sys.argv[4]
 how = {"painters": ["control/reference"], "data": None if drawn == 0 else folder}
-with api.open_store(folder + "/store", create=True) as store:
+with api.open_store(folder + place, create=True) as store:
     if drawn:
         progress = api.run("genexam", store=store, selection=Selection(limit=drawn), **how)
         assert progress.failed == 0, progress
@@ -58,9 +61,9 @@ def make(folder: Path, count: int) -> None:
             file.write(json.dumps(row | {"scoring_points": points}) + "\n")
 
 
-def measure(folder: Path, to_draw: int, drawn: int) -> dict[str, float]:
+def measure(folder: Path, to_draw: int, drawn: int, store: str = "/store") -> dict[str, float]:
     """CPU seconds and peak memory of one run; with nothing to draw, of planning all beside those that are drawn."""
-    words = [sys.executable, "-c", RUN, str(folder), str(to_draw), str(drawn)]
+    words = [sys.executable, "-c", RUN, str(folder), str(to_draw), str(drawn), store]
     done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -68,21 +71,30 @@ def measure(folder: Path, to_draw: int, drawn: int) -> dict[str, float]:
 
 def rows(quick: bool = False, sizes: tuple[int, ...] = (1000, 10_000, 100_000), drawn: int = 1000) -> Table:
     """Peak memory and CPU seconds by the number of questions."""
+    few = FEW
     if quick:
-        sizes, drawn = (5, 10), 2
+        sizes, drawn, few = (5, 10), 2, 1
     found = []
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="limner-memory-") as name:
             make(Path(name) / "data", size)
             ran, planned = (measure(Path(name) / "data", count, drawn) for count in (drawn, 0))
-            found.append((size, ran["peak"], ran["cpu"], planned["peak"], planned["cpu"]))
+            once, again = (measure(Path(name) / "data", few, few, "/few") for _ in range(2))
+            told = ran["peak"], ran["cpu"], planned["peak"], planned["cpu"], once["cpu"], again["cpu"]
+            found.append((size, *told))
     first, last = found[0], found[-1]
     name = f"peak at {last[0]:,} of peak at {first[0]:,}"
+    columns = "questions", "peak MiB of a run", "CPU seconds", "peak MiB of planning all", "CPU seconds of it"
     return Table(
-        ("questions", "peak MiB of a run", "CPU seconds", "peak MiB of planning all", "CPU seconds of it"),
+        (*columns, f"CPU seconds of --limit {few}", "the second time"),
         tuple(found),
-        {name: max(last[1], last[3]) / max(first[1], first[3]), "peak mib": max(last[1], last[3])},
-        f"A run draws the first {drawn:,} questions with a control; planning looks up what the store lacks of all.",
+        {
+            name: max(last[1], last[3]) / max(first[1], first[3]),
+            "peak mib": max(last[1], last[3]),
+            f"--limit {few} again at {last[0]:,} of {first[0]:,}": last[6] / first[6],
+        },
+        f"A run draws the first {drawn:,} questions with a control; planning looks up what the store lacks of all. "
+        f"With --limit {few}, all are read, checked and stored once; the second time the data is as it was.",
     )
 
 

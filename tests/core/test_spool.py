@@ -72,7 +72,7 @@ def test_hashes_are_kept_once_they_are_known(made: list[int], tmp_path: Path) ->
     many = gathered(questions(5))
     assert isinstance(many, SpooledQuestions)
     assert "hash" not in many[1].__dict__
-    many.remember(1, many[1])
+    many.remember(1, many[1].hash, None)
     assert many[1].__dict__["hash"] == questions(5)[1].hash
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import count, islice
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, TypeVar
@@ -16,7 +18,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from .errors import DataError
 from .exam import Question, R, Reference
 from .images import BadImage, inspect
-from .spool import IdPlaces, gathered
+from .ledger import file_hash, ledger, names_under
+from .spool import IdPlaces, SpooledQuestions, gathered
 
 M = TypeVar("M", bound=BaseModel)
 Rows = Iterator[tuple[int, dict[str, Any]]]
@@ -112,6 +115,8 @@ def read_lines(path: Path) -> list[str]:
         data = path.read_bytes()
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}", file=path) from error
+    if (kept := ledger()) is not None:
+        kept.read(path, hashlib.sha256(data).hexdigest())
     try:
         return data.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
@@ -121,10 +126,15 @@ def read_lines(path: Path) -> list[str]:
 
 def stream_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file, one at a time."""
+    kept, content = ledger(), hashlib.sha256()
+    if kept is not None:
+        kept.begin(path)
     try:
         with path.open("rb") as file:
             done = 0
             for number, data in enumerate(file, 1):
+                if kept is not None:
+                    content.update(data)
                 data = data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data
                 try:
                     yield data.decode().removesuffix("\n")
@@ -133,6 +143,24 @@ def stream_lines(path: Path) -> Iterator[str]:
                 done += len(data)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}", file=path) from error
+    if kept is not None:
+        kept.read(path, content.hexdigest())
+
+
+def read_otherwise(path: Path) -> None:
+    """Note that a file is read by other means than those of this module."""
+    if (kept := ledger()) is not None:
+        kept.begin(path)
+        with suppress(OSError):
+            kept.read(path, file_hash(path))
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is such a file; that it was looked for is noted."""
+    found = path.exists()
+    if not found and (kept := ledger()) is not None:
+        kept.lacks(path)
+    return found
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -290,11 +318,17 @@ def read_questions(
 
 def files_under(path: Path, *patterns: str) -> list[Path]:
     """The file `path` itself, or all files of these names under the folder `path`, in order."""
-    return sorted(file for pattern in patterns for file in path.rglob(pattern)) if path.is_dir() else [path]
+    found = names_under(path, *patterns)
+    if (kept := ledger()) is not None:
+        kept.searched(path, patterns, found)
+    return found
 
 
 def absent_references(questions: Iterable[Question[Any]]) -> int:
     """How many of these questions have no reference image that could be shown."""
+    if isinstance(questions, SpooledQuestions):
+        raws = (questions.raw(place) for place in range(len(questions)))
+        return sum(raw.path is None and raw.load is None for raw in raws)
     return sum(q.reference is None or not (q.reference.path or q.reference.load) for q in questions)
 
 
@@ -317,6 +351,13 @@ def find_reference(folder: Path, name: str) -> Reference:
     Raises:
         ValueError: The name leaves the folder, or the file is no image.
     """
+    if (kept := ledger()) is None:
+        return _look_for(folder, name)
+    found: Reference = kept.recent.get((str(folder), name), lambda: _look_for(folder, name))
+    return found
+
+
+def _look_for(folder: Path, name: str) -> Reference:
     pure = PurePosixPath(name)
     if _HALF.search(name):
         raise ValueError("image path holds half of a surrogate pair")
@@ -325,6 +366,8 @@ def find_reference(folder: Path, name: str) -> Reference:
     path = folder / pure
     try:
         if not path.is_file():
+            if (kept := ledger()) is not None:
+                kept.lacks(path)
             return Reference(name)
         if _is_linked(folder, pure) and not path.resolve().is_relative_to(folder.resolve()):
             raise ValueError(f"image path {short(name)!r} leaves the folder {folder} through a link")

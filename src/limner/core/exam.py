@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +15,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from pydantic import BaseModel
 
 from .errors import UsageError
+from .ledger import Ledger
 from .sample import stratified
-from .spool import SpooledQuestions
+from .spool import Outline, SpooledQuestions
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -65,9 +66,7 @@ class Question(Generic[R]):
     @cached_property
     def hash(self) -> str:
         """Identifies the content: id, prompt, rubric, tags and reference image."""
-        body = self.to_json() | {"reference_sha256": self.reference.sha256 if self.reference else None}
-        text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return content_hash(self.to_json(), self.reference.sha256 if self.reference else None)
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the reference image's bytes."""
@@ -80,11 +79,26 @@ class Question(Generic[R]):
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], rubric: type[R], reference_sha256: str | None) -> Question[R]:
-        """The question behind `to_json`, its reference known by hash."""
+    def from_json(
+        cls,
+        data: Mapping[str, Any],
+        rubric: type[R],
+        reference_sha256: str | None,
+        path: Path | None = None,
+        load: Callable[[], bytes] | None = None,
+    ) -> Question[R]:
+        """The question behind `to_json`; its reference is known by hash, or by where it lies."""
         name = data["reference"]
-        reference = Reference(name, known_sha256=reference_sha256) if name is not None else None
+        reference = Reference(name, path, reference_sha256, load) if name is not None else None
         return cls(data["id"], data["prompt"], rubric.model_validate(data["rubric"]), data["tags"], reference)
+
+
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+
+def content_hash(body: Mapping[str, Any], reference_sha256: str | None) -> str:
+    """What identifies the question behind this `Question.to_json` and the bytes of its reference image."""
+    return hashlib.sha256(_canonical({**body, "reference_sha256": reference_sha256}).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -97,6 +111,7 @@ class Exam(Generic[R]):
         questions: In their order; many of them are made one by one, see `limner.core.spool`.
         subsets: Named lists of question ids, such as ``mini``.
         notes: What a user should know about this copy of the data, such as absent images.
+        ledger: What was looked at to read it, where that is known.
     """
 
     name: str
@@ -104,6 +119,7 @@ class Exam(Generic[R]):
     questions: Sequence[Question[R]]
     subsets: Mapping[str, frozenset[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    ledger: Ledger | None = field(default=None, repr=False, compare=False)
 
     def select(self, selection: Selection, breakdowns: Sequence[str] = ()) -> Exam[R]:
         """The same exam with the selected questions only, in their order; samples are spread over `breakdowns`."""
@@ -152,7 +168,7 @@ class Selection:
     def places(
         self, questions: Sequence[Question[R]], subsets: Mapping[str, frozenset[str]], breakdowns: Sequence[str] = ()
     ) -> Sequence[int]:
-        """Where they stand; each question is looked at for a moment, and where only a limit is set none is."""
+        """Where they stand. Of many questions none is made for it, and where only a limit is set none is looked at."""
         if self == Selection(limit=self.limit):
             return range(len(questions))[: self.limit]
         if self.subset is not None and self.subset not in subsets:
@@ -162,15 +178,16 @@ class Selection:
         wanted, unknown = (None, set[str]()) if self.ids is None else (set(self.ids), set(self.ids))
         conditions, tags = self._conditions(), set[str]()
         chosen: list[_Candidate] = []
-        for place, question in enumerate(questions):
-            unknown.discard(question.id)
-            tags.update(question.tags)
-            if (within is not None and question.id not in within) or (wanted is not None and question.id not in wanted):
+        for place, id, told in self._outlines(questions, wanted if wanted is not None else within):
+            unknown.discard(id)
+            tags.update(told)
+            if (within is not None and id not in within) or (wanted is not None and id not in wanted):
                 continue
-            if all(question.tags.get(tag, "").casefold() in values for tag, values in conditions.items()):
-                named = question.id if self.sample is not None else ""
-                strata = tuple(question.tags.get(tag, "") for tag in breakdowns) if named else ()
+            if all(told.get(tag, "").casefold() in values for tag, values in conditions.items()):
+                named = id if self.sample is not None else ""
+                strata = tuple(told.get(tag, "") for tag in breakdowns) if named else ()
                 chosen.append(_Candidate(place, named, strata))
+        chosen.sort(key=lambda one: one.number)
         if unknown:
             raise UsageError(f"no question with id {', '.join(sorted(unknown)[:5])}; see `limner exams` or the data")
         for tag in conditions:
@@ -180,6 +197,12 @@ class Selection:
             by = [_value_at(n) for n in range(len(breakdowns))]
             chosen = stratified(chosen, self.sample, self.sample_seed, by, lambda place: place.id)
         return array("L", (place.number for place in chosen[: self.limit]))
+
+    def _outlines(self, questions: Sequence[Question[R]], ids: Iterable[str] | None) -> Iterator[Outline]:
+        """Place, id and tags of the questions that may be chosen; which tags there are, only all of them tell."""
+        if not isinstance(questions, SpooledQuestions):
+            return ((place, question.id, question.tags) for place, question in enumerate(questions))
+        return questions.outlines(None if self.where or ids is None else ids)
 
     def _conditions(self) -> dict[str, set[str]]:
         conditions: dict[str, set[str]] = {}

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import tempfile
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import chain, islice
-from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar, overload
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, overload
+
+from pydantic_core import from_json
 
 if TYPE_CHECKING:
     from .exam import Question
@@ -21,6 +25,8 @@ else:
     R = TypeVar("R")
 
 T = TypeVar("T")
+Outline = tuple[int, str, Mapping[str, str]]
+"""Where a question stands, its id and its tags."""
 PUT_ASIDE_BYTES = 2**20
 """Up to so many bytes of what is put aside are held in memory."""
 HELD = 500
@@ -66,47 +72,117 @@ class IdPlaces:
             at = (at + 1) & mask
 
 
-class _Spool(Generic[R]):
-    """The file, where each question begins in it, and their ids.
+class RawQuestion(NamedTuple):
+    """What a question is made of.
+
+    Attributes:
+        id: Its id, which stands in the body too.
+        body: Its `Question.to_json`, as the text that a store keeps.
+        rubric: What its rubric is.
+        path: Where its reference image lies, `known_sha256` and `load` are as in `Reference`.
+    """
+
+    id: str
+    body: str
+    rubric: type[Any]
+    path: str | None = None
+    known_sha256: str | None = None
+    load: Callable[[], bytes] | None = None
+
+    @classmethod
+    def of(cls, question: Question[Any]) -> RawQuestion:
+        """What this one can be made of again."""
+        body, reference = json.dumps(question.to_json()), question.reference
+        if reference is None:
+            return cls(question.id, body, type(question.rubric))
+        path = None if reference.path is None else str(reference.path)
+        return cls(question.id, body, type(question.rubric), path, reference.known_sha256, reference.load)
+
+    def outline(self) -> tuple[str, Mapping[str, str]]:
+        """Its id and tags."""
+        return self.id, from_json(self.body)["tags"]
+
+    def made(self) -> Question[Any]:
+        """The question."""
+        from .exam import Question
+
+        path = None if self.path is None else Path(self.path)
+        return Question.from_json(json.loads(self.body), self.rubric, self.known_sha256, path, self.load)
+
+
+class QuestionSource(Protocol):
+    """Where questions lie until they are made; each has a number, its place among all of them."""
+
+    def get(self, number: int) -> Question[Any]:
+        """One, made now."""
+
+    def raw(self, number: int) -> RawQuestion:
+        """What one is made of."""
+
+    def hashes(self, number: int) -> tuple[str | None, str | None]:
+        """Its hash and its reference's, as far as they are known."""
+
+    def remember(self, number: int, hash: str, reference: str | None) -> None:
+        """Keep its hash and its reference's."""
+
+    def find(self, id: str) -> Iterator[int]:
+        """The numbers under which it may be."""
+
+    def outlines(self) -> Iterator[Outline]:
+        """Number, id and tags of each one, in an order of its own; none is made."""
+
+
+class _Spool:
+    """A file of questions, where each begins in it, and their ids.
 
     Before each question there is room for its hash and its reference's: to find them, an image must be read.
     """
 
-    def __init__(self, make: Callable[[bytes], Question[R]]) -> None:
-        self.make = make
+    def __init__(self) -> None:
         self.file: IO[bytes] = tempfile.TemporaryFile(prefix="limner-questions-", buffering=2**16)  # noqa: SIM115
         self.starts, self.ids = array("Q", [0]), IdPlaces()
 
-    def add(self, id: str, raw: bytes) -> None:
+    def add(self, raw: RawQuestion) -> None:
+        data = pickle.dumps(tuple(raw), pickle.HIGHEST_PROTOCOL)
         self.file.write(UNKNOWN)
-        self.file.write(raw)
-        self.starts.append(self.starts[-1] + len(UNKNOWN) + len(raw))
-        self.ids.add(id)
+        self.file.write(data)
+        self.starts.append(self.starts[-1] + len(UNKNOWN) + len(data))
+        self.ids.add(raw.id)
 
-    def get(self, number: int) -> Question[R]:
-        start, end = self.starts[number], self.starts[number + 1]
-        raw = os.pread(self.file.fileno(), end - start, start)
-        question = self.make(raw[len(UNKNOWN) :])
-        _tell(question.__dict__, "hash", raw[:SHA256])
-        if question.reference is not None:
-            _tell(question.reference.__dict__, "sha256", raw[SHA256 : len(UNKNOWN)])
+    def get(self, number: int) -> Question[Any]:
+        question = self.raw(number).made()
+        hash, reference = self.hashes(number)
+        if hash is not None:
+            question.__dict__["hash"] = hash
+        if question.reference is not None and reference is not None:
+            question.reference.__dict__["sha256"] = reference
         return question
+
+    def raw(self, number: int) -> RawQuestion:
+        start, end = self.starts[number] + len(UNKNOWN), self.starts[number + 1]
+        return RawQuestion(*pickle.loads(os.pread(self.file.fileno(), end - start, start)))
+
+    def hashes(self, number: int) -> tuple[str | None, str | None]:
+        known = os.pread(self.file.fileno(), len(UNKNOWN), self.starts[number])
+        hash, reference = known[:SHA256], known[SHA256:]
+        return hash.hex() if any(hash) else None, reference.hex() if any(reference) else None
 
     def remember(self, number: int, hash: str, reference: str | None) -> None:
         known = bytes.fromhex(hash) + (bytes(SHA256) if reference is None else bytes.fromhex(reference))
         os.pwrite(self.file.fileno(), known, self.starts[number])
 
+    def find(self, id: str) -> Iterator[int]:
+        return self.ids.find(id)
 
-def _tell(cached: dict[str, Any], name: str, known: bytes) -> None:
-    if any(known):
-        cached[name] = known.hex()
+    def outlines(self) -> Iterator[Outline]:
+        return ((number, *self.raw(number).outline()) for number in range(len(self.ids)))
 
 
 class SpooledQuestions(Sequence["Question[R]"]):
     """The questions of an exam, or some of them; two times the same one is made twice."""
 
-    def __init__(self, spool: _Spool[R], places: Sequence[int]) -> None:
-        self._spool, self._places = spool, places
+    def __init__(self, source: QuestionSource, places: Sequence[int]) -> None:
+        self.source, self._places = source, places
 
     def __len__(self) -> int:
         return len(self._places)
@@ -118,11 +194,11 @@ class SpooledQuestions(Sequence["Question[R]"]):
     def __getitem__(self, at: int | slice) -> Question[R] | SpooledQuestions[R]:
         """A question, made now; or some of them, not made yet."""
         if isinstance(at, slice):
-            return SpooledQuestions(self._spool, self._places[at])
-        return self._spool.get(self._places[at])
+            return SpooledQuestions(self.source, self._places[at])
+        return self.source.get(self._places[at])
 
     def __iter__(self) -> Iterator[Question[R]]:
-        return map(self._spool.get, self._places)
+        return map(self.source.get, self._places)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SpooledQuestions | tuple | list):
@@ -133,14 +209,25 @@ class SpooledQuestions(Sequence["Question[R]"]):
 
     def take(self, places: Sequence[int]) -> SpooledQuestions[R]:
         """Those at these places."""
-        return SpooledQuestions(self._spool, array("L", (self._places[place] for place in places)))
+        return SpooledQuestions(self.source, array("L", (self._places[place] for place in places)))
 
     def find(self, id: str) -> Question[R] | None:
         """The question of this id."""
-        for number in self._spool.ids.find(id):
-            if self._has(number) and (question := self._spool.get(number)).id == id:
+        for number in self.source.find(id):
+            if self._has(number) and (question := self.source.get(number)).id == id:
                 return question
         return None
+
+    def outlines(self, ids: Iterable[str] | None = None) -> Iterator[Outline]:
+        """Place, id and tags of each question, or at least of those with these ids; none is made."""
+        if self._places != range(len(self._places)):
+            yield from ((place, *self.source.raw(number).outline()) for place, number in enumerate(self._places))
+        elif ids is None:
+            yield from self.source.outlines()
+        else:
+            wanted = set(ids)
+            for number in {number for id in wanted for number in self.source.find(id)}:
+                yield number, *self.source.raw(number).outline()
 
     def _has(self, number: int) -> bool:
         if isinstance(self._places, range):
@@ -152,21 +239,28 @@ class SpooledQuestions(Sequence["Question[R]"]):
     def _in_order(self) -> array[int]:
         return array("L", sorted(self._places))
 
-    def remember(self, place: int, question: Question[R]) -> None:
+    def raw(self, place: int) -> RawQuestion:
+        """What the question at a place is made of."""
+        return self.source.raw(self._places[place])
+
+    def hashes(self, place: int) -> tuple[str | None, str | None]:
+        """The hashes of the question at a place and of its reference, as far as they are known."""
+        return self.source.hashes(self._places[place])
+
+    def remember(self, place: int, hash: str, reference: str | None) -> None:
         """Keep the hashes of the question at a place, for which its reference image must be read."""
-        reference = question.reference.sha256 if question.reference is not None else None
-        self._spool.remember(self._places[place], question.hash, reference)
+        self.source.remember(self._places[place], hash, reference)
 
 
-def spooled(rows: Iterable[tuple[str, bytes]], make: Callable[[bytes], Question[R]]) -> Sequence[Question[R]]:
-    """Questions from their ids and what `make` makes them of: few are made and held, many lie in a file."""
+def spooled(rows: Iterable[RawQuestion]) -> Sequence[Question[Any]]:
+    """Questions from what they are made of: few are made and held, many lie in a file."""
     rest = iter(rows)
     first = list(islice(rest, HELD + 1))
     if len(first) <= HELD:
-        return tuple(make(raw) for _, raw in first)
-    spool = _Spool(make)
-    for id, raw in chain(first, rest):
-        spool.add(id, raw)
+        return tuple(raw.made() for raw in first)
+    spool = _Spool()
+    for raw in chain(first, rest):
+        spool.add(raw)
     spool.file.flush()
     return SpooledQuestions(spool, range(len(spool.ids)))
 
@@ -175,10 +269,7 @@ def gathered(questions: Iterable[Question[R]]) -> Sequence[Question[R]]:
     """The same questions: few are held, many lie in a file that only this process can see."""
     rest = iter(questions)
     first = list(islice(rest, HELD + 1))
-    if len(first) <= HELD:
-        return tuple(first)
-    rows = ((question.id, pickle.dumps(question, pickle.HIGHEST_PROTOCOL)) for question in chain(first, rest))
-    return spooled(rows, pickle.loads)
+    return tuple(first) if len(first) <= HELD else spooled(map(RawQuestion.of, chain(first, rest)))
 
 
 class PutAside(Generic[T]):

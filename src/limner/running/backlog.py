@@ -128,7 +128,7 @@ class Backlog:
         hashes: dict[int, int] = {}
         for place, question in enumerate(questions):
             if isinstance(questions, SpooledQuestions):
-                questions.remember(place, question)
+                questions.remember(place, question.hash, question.reference.sha256 if question.reference else None)
             if self._protocol.takes(question, plan.options):
                 hashes[short_id(question.hash)] = place
         ids, places = PackedIds(), array("L")

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from ..core.errors import StoreError, UsageError
 from ..core.exam import Exam, Question
-from ..core.images import BadImage
 from ..core.row_names import label
-from ..core.spool import PutAside, SpooledQuestions, spooled
-from .schema import attempts, calls, drawings, exams, markings, questions, setups
-from .store import Store, now, parsed
+from ..core.spool import RawQuestion, SpooledQuestions, spooled
+from .readings import is_kept, reading_of
+from .references import keep_references
+from .schema import attempts, calls, drawings, exams, markings, meta, questions, setups
+from .store import JsonText, Store, now, parsed
 
 T = TypeVar("T")
 AT_ONCE = 500
@@ -114,52 +113,48 @@ class BriefMarking(Marking):
     id, question_hash, image, created = "", "", None, 0.0
 
 
-def add_exam(store: Store, exam: Exam[Any]) -> None:
+def add_exam(store: Store, exam: Exam[Any], chosen: Exam[Any] | None = None) -> None:
     """Keep the exam's questions with their reference images; what is there already stays.
+
+    Where the data was found to be as it was stored, only the images of the `chosen` questions are looked after.
 
     Raises:
         StoreError: The name is taken by an exam of another kind.
     """
     store.blobs.check()
-    created = now()
+    if is_kept(store, exam):
+        keep_references(store, (chosen or exam).questions)
+        return
+    created, asked, subsets = now(), exam.questions, sorted(exam.subsets.items())
 
-    def row(position: int, question: Question[Any]) -> dict[str, Any]:
-        reference = question.reference.sha256 if question.reference else None
-        subsets = sorted(name for name, ids in exam.subsets.items() if question.id in ids)
-        body = {"body": question.to_json(), "subsets": subsets, "reference": reference, "created": created}
-        return {"hash": question.hash, "exam": exam.name, "id": question.id, "position": position, **body}
+    def row(position: int) -> dict[str, Any]:
+        # Of many questions none is made: their hashes are known by now, and the rest is stored as it is.
+        if isinstance(asked, SpooledQuestions):
+            raw, (hash, reference) = asked.raw(position), asked.hashes(position)
+            told: dict[str, Any] = {"hash": hash, "id": raw.id, "body": JsonText(raw.body), "reference": reference}
+        else:
+            one = asked[position]
+            reference = one.reference.sha256 if one.reference else None
+            told = {"hash": one.hash, "id": one.id, "body": one.to_json(), "reference": reference}
+        inside = [name for name, ids in subsets if told["id"] in ids]
+        return {**told, "exam": exam.name, "position": position, "subsets": inside, "created": created}
 
     def operation(connection: sa.Connection) -> str:
         store.insert_new(connection, exams, {"name": exam.name, "kind": exam.kind, "created": created})
-        kept = iter(rows)
-        while some := list(islice(kept, AT_ONCE)):
-            store.insert_new(connection, questions, *some)
-        return str(connection.scalar(sa.select(exams.c.kind).where(exams.c.name == exam.name)))
+        for start in range(0, len(asked), AT_ONCE):
+            some = range(start, min(start + AT_ONCE, len(asked)))
+            store.insert_new(connection, questions, *map(row, some))
+        known = str(connection.scalar(sa.select(exams.c.kind).where(exams.c.name == exam.name)))
+        if known == exam.kind:
+            store.upsert(connection, meta, *reading)
+        return known
 
     # Images first, however long that takes; then all rows in one transaction.
-    with PutAside[dict[str, Any]]() as rows:
-        for position, question in enumerate(exam.questions):
-            _keep_reference(store, question)
-            if isinstance(exam.questions, SpooledQuestions):
-                exam.questions.remember(position, question)
-            rows.add(row(position, question))
-        found = store.write(operation)
+    keep_references(store, asked)
+    reading = reading_of(exam)
+    found = store.write(operation)
     if found != exam.kind:
         raise StoreError(f"{store.url} has an exam {exam.name!r} of kind {found}; give this one another name")
-
-
-def _keep_reference(store: Store, question: Question[Any]) -> None:
-    """Put its reference image into the store, and let the question know its hash, for which it was read."""
-    reference = question.reference
-    if reference is None:
-        return
-    try:
-        if (data := reference.read()) is not None:
-            found, _ = store.blobs.put(data)
-            if reference.known_sha256 is None:
-                reference.__dict__["sha256"] = found
-    except (OSError, BadImage) as error:
-        raise StoreError(f"{question.id}: {reference.path or reference.name}: {error}") from error
 
 
 def kind_of(store: Store, exam: str) -> str:
@@ -205,16 +200,12 @@ def load_exam(store: Store, name: str, rubric: type[Any]) -> Exam[Any]:
             for subset in row.subsets:
                 subsets.setdefault(subset, set()).add(row.id)
 
-    def make(raw: bytes) -> Question[Any]:
-        body, reference = json.loads(raw)
-        return Question.from_json(body, rubric, reference)
-
-    found = spooled(_bodies(store, name, hashes), make)
+    found = spooled(_bodies(store, name, rubric, hashes))
     return Exam(name, kind, found, {subset: frozenset(ids) for subset, ids in subsets.items()})
 
 
-def _bodies(store: Store, exam: str, hashes: bytearray) -> Iterator[tuple[str, bytes]]:
-    """Of stored questions the id, and body and reference as JSON."""
+def _bodies(store: Store, exam: str, rubric: type[Any], hashes: bytearray) -> Iterator[RawQuestion]:
+    """What stored questions are made of."""
     # As the text it is: nobody looks into it until its question is asked for.
     body = sa.cast(questions.c.body, sa.Text).label("body")
     query = sa.select(questions.c.hash, questions.c.id, body, questions.c.reference)
@@ -223,7 +214,7 @@ def _bodies(store: Store, exam: str, hashes: bytearray) -> Iterator[tuple[str, b
         some = [hashes[at : at + 32].hex() for at in range(start, min(start + size, len(hashes)), 32)]
         rows = {row.hash: row for row in store.rows(query.where(questions.c.exam == exam), questions.c.hash, some)}
         for row in (rows[hash] for hash in some):
-            yield row.id, f"[{row.body},{json.dumps(row.reference)}]".encode()
+            yield RawQuestion(row.id, row.body, rubric, known_sha256=row.reference)
 
 
 def _columns(table: sa.Table, *names: str) -> list[sa.ColumnElement[Any]]:

@@ -16,6 +16,7 @@ from ...core.data_files import (
     Words,
     absent_references,
     find_reference,
+    is_there,
     read_lines,
     read_questions,
     short,
@@ -95,7 +96,7 @@ def _question(row: Annotation, folder: Path) -> Question[ScoringPointsRubric]:
 
 def _subsets(folder: Path, questions: Sequence[Question[ScoringPointsRubric]]) -> dict[str, frozenset[str]]:
     path, problems = folder / MINI, Problems()
-    if not path.exists():
+    if not is_there(path):
         return {}
     known = {question.id for question in questions}
     ids = [line.strip() for line in read_lines(path)]

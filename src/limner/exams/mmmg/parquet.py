@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ...core.data_files import short
+from ...core.data_files import read_otherwise, short
 from ...core.errors import DataError
 
 
@@ -35,6 +35,7 @@ def rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     from polars.exceptions import PanicException, PolarsError
 
     try:
+        read_otherwise(file)
         schema = polars.read_parquet_schema(file)
         inner = [
             name for name, kind in schema.items() if isinstance(kind, polars.Struct) and "bytes" in kind.to_schema()
