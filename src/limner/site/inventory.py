@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from .. import exams
@@ -15,10 +16,13 @@ from ..exams import Kind
 from ..scoring import On, Standing
 from ..store import Store
 from ..store.records import CONTROL, Drawing, kind_of, load_drawings, load_exam, load_questions, row_name
+from ..store.texts import whole_drawings
 from .chunks import key
 
 MANY = 60
 """A tag with more values than this is no help in choosing."""
+AT_ONCE = 500
+"""About so many drawings are read whole at a time."""
 
 
 @dataclass(frozen=True)
@@ -175,11 +179,19 @@ class Inventory:
         """The painter that a standing is of."""
         return self.painters[self.places[row.painter, row.strategy]]
 
-    def drawings(self) -> Iterator[tuple[DrawingSlot, Drawing]]:
-        """The drawings once more, whole, one at a time."""
-        for drawing in load_drawings(self.store, self.name):
-            if (slot := self.slots.get(drawing.id)) is not None:
-                yield slot, drawing
+    def whole(self) -> Iterator[tuple[str, Question[Any], list[tuple[DrawingSlot, Drawing]]]]:
+        """Every question with its key and its drawings, whole, the oldest first; some questions are read at a time."""
+        mine: list[list[str]] = [[] for _ in self.questions]
+        for slot in self.slots.values():
+            mine[slot.question].append(slot.id)
+        step = max(1, AT_ONCE * len(mine) // max(1, len(self.slots)))
+        for start in range(0, len(mine), step):
+            found: dict[int, list[tuple[DrawingSlot, Drawing]]] = {}
+            for drawing in whole_drawings(self.store, chain.from_iterable(mine[start : start + step])):
+                slot = self.slots[drawing.id]
+                found.setdefault(slot.question, []).append((slot, drawing))
+            for number in range(start, min(start + step, len(mine))):
+                yield self.keys[number], self.questions[number], found.get(number, [])
 
     @property
     def references(self) -> set[str]:
