@@ -190,7 +190,7 @@ def load_groups(
     newest = {question.id: question for question in questions.values()}
     wanted = frozenset(painters)
     slots: dict[tuple[str, str], dict[tuple[str, int], Drawing]] = {}
-    for drawing in load_drawings(store, exam):
+    for drawing in load_drawings(store, exam, brief=brief):
         if (not wanted or {drawing.painter, drawing.label} & wanted) and drawing.question_hash in questions:
             # A later version of a question takes the place of an earlier one.
             slots.setdefault((drawing.label, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing

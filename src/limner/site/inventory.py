@@ -14,6 +14,7 @@ from ..core.marks import Criterion
 from ..core.protocol import Reading
 from ..exams import Kind
 from ..scoring import On, Standing
+from ..scoring.parts import criteria_of
 from ..store import Store
 from ..store.records import CONTROL, Drawing, kind_of, load_drawings, load_exam, load_questions, row_name
 from ..store.texts import whole_drawings
@@ -141,14 +142,13 @@ class Inventory:
         self.first: float | None = None
         self.last: float | None = None
         self._steps: set[str] = set()
-        self._criteria: dict[str, list[Criterion]] = {}
         self._look()
 
     def _look(self) -> None:
         standing: dict[tuple[str, str, str, int], tuple[Any, ...]] = {}
         rows: dict[tuple[str, str], PainterRow] = {}
         times = []
-        for drawing in load_drawings(self.store, self.name):
+        for drawing in load_drawings(self.store, self.name, brief=True):
             if drawing.question_hash not in self.versions:
                 continue
             row = (drawing.label, drawing.strategy)
@@ -224,11 +224,9 @@ class Inventory:
         order = {value: place for place, value in enumerate(self.protocol.orders.get(tag, ()))}
         return lambda value: (order.get(value, len(order)), value.casefold())
 
-    def criteria(self, question: Question[Any]) -> list[Criterion]:
+    def criteria(self, question: Question[Any]) -> Sequence[Criterion]:
         """What is decided about a drawing of this question."""
-        if question.hash not in self._criteria:
-            self._criteria[question.hash] = self.protocol.criteria(question)
-        return self._criteria[question.hash]
+        return criteria_of(question, self.protocol)
 
 
 def steps_of(notes: Mapping[str, Any] | None) -> list[dict[str, Any]]:

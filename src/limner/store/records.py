@@ -31,6 +31,8 @@ PROMPT_CUT = "prompt_cut"
 Counted in characters, or in what ``unit`` names; ``rest`` is what was not read, where that is known.
 """
 
+SHARED = ("exam", "question_id", "question_hash", "painter", "spec", "strategy", "status", "origin")
+"""Words of a drawing that many others have too."""
 OVERLAP = "overlap"
 """In a drawing's notes: what of an exam the weights were trained on; ``exam``, ``concepts``, ``questions``."""
 
@@ -256,13 +258,21 @@ def _made(record: type[T], connection: sa.Connection, query: sa.Select[Any]) -> 
             yield one
 
 
-def load_drawings(store: Store, exam: str, painter: str | None = None) -> Iterator[Drawing]:
-    """The exam's drawings, oldest first."""
+def load_drawings(store: Store, exam: str, painter: str | None = None, *, brief: bool = False) -> Iterator[Drawing]:
+    """The exam's drawings, oldest first; `brief` leaves out prompts and calls, for who keeps many of them."""
     query = sa.select(drawings).where(drawings.c.exam == exam)
     if painter is not None:
         query = query.where(drawings.c.painter == painter)
     with store.reading() as connection:
-        yield from _made(Drawing, connection, query.order_by(drawings.c.created, drawings.c.id))
+        found = _made(Drawing, connection, query.order_by(drawings.c.created, drawings.c.id))
+        yield from map(_without_words, found) if brief else found
+
+
+def _without_words(drawing: Drawing) -> Drawing:
+    """The drawing without prompt and calls; words that many drawings have are one object."""
+    own = drawing.__dict__
+    own.update({name: intern(own[name]) for name in SHARED}, prompt_sent=None, calls=[])
+    return drawing
 
 
 def _of_markings(exam: str, *columns: Any) -> sa.Select[Any]:
