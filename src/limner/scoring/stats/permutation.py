@@ -78,7 +78,7 @@ def exchanged(one: Parts, other: Parts, name: str, derive: Derive, tests: int) -
     wide = total = 0
     for batch in range(batches):
         flips, places = (_all_flips(len(differs)), differs) if exact else (_random_flips(size, batch), everywhere)
-        step = max(1, LARGEST // size)
+        step = max(1, LARGEST // 2 // size)
         for start in range(0, len(flips), step):
             found = np.abs(gaps(flips[start : start + step], places))
             wide += int((found >= abs(gap) - near).sum())
