@@ -22,7 +22,8 @@ from benchmarks.table import Table, told
 FEW = 5
 """So many questions a run wants that wants few."""
 RUN = """
-import json, resource, sys
+import json, sys
+from benchmarks.table import cpu_seconds, peak_mib
 from limner import api
 from limner.core.exam import Selection
 from limner.running.backlog import Backlog
@@ -36,8 +37,7 @@ with api.open_store(folder + place, create=True) as store:
         plan = api.plan("genexam", store, **how)
         to_draw, _ = Backlog(plan, store).counts()
         assert to_draw == len(plan.exam.questions) - int(sys.argv[3])
-used = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps({"cpu": used.ru_utime + used.ru_stime, "peak": used.ru_maxrss / 1024}))
+print(json.dumps({"cpu": cpu_seconds(), "peak": peak_mib()}))
 """
 
 

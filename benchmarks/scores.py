@@ -20,17 +20,15 @@ from benchmarks.table import Table, told
 from limner.store import Store
 
 COMMAND = """
-import json, os, resource, sys
+import json, sys
+from benchmarks.table import cpu_seconds, peak_mib
 from limner.cli import main
 sys.argv = ["limner", *sys.argv[1:]]
 try:
     main()
 except SystemExit as end:
     assert not end.code, end.code
-used = resource.getrusage(resource.RUSAGE_SELF)
-# Not ru_maxrss: a process begins with that of the one that started it, which has filled the store.
-(peak,) = [int(line.split()[1]) / 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")]
-print(json.dumps({"cpu": used.ru_utime + used.ru_stime, "peak": peak}), file=sys.stderr)
+print(json.dumps({"cpu": cpu_seconds(), "peak": peak_mib()}), file=sys.stderr)
 """
 
 

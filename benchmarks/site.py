@@ -13,13 +13,13 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,22 +29,24 @@ from tests.browser import started
 from tests.tables import synthetic
 
 from benchmarks.material import diagram
+from benchmarks.pages import addresses, ready
 from benchmarks.table import Table, told
 from limner.store import Store
 
 BASES = 60
+ROOT = Path(__file__).parents[1]
 HEADER = 33
 """Where a PNG's signature and first chunk end."""
 BUILD = """
 import json, resource, sys
+from benchmarks.table import cpu_seconds, peak_mib
 from limner.site import build
 if __name__ == "__main__":
     built = build(sys.argv[1], store=sys.argv[2], workers=int(sys.argv[3]))
-    own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     print(json.dumps({
-        "seconds": round(built.seconds, 1), "pictures": built.pictures,
-        "cpu seconds": round(sum(u.ru_utime + u.ru_stime for u in (own, others)), 1),
-        "peak MiB": own.ru_maxrss // 1024, "peak MiB of a worker": others.ru_maxrss // 1024,
+        "seconds": round(built.seconds, 1), "pictures": built.pictures, "cpu seconds": round(cpu_seconds(), 1),
+        "peak MiB": round(peak_mib()),
+        "peak MiB of a worker": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024,
     }))
 """
 
@@ -83,27 +85,9 @@ def build(folder: Path, workers: int) -> dict[str, Any]:
     script = folder / "build.py"
     script.write_text(BUILD)
     words = [sys.executable, str(script), str(folder / "site"), str(folder / "store"), str(workers)]
-    done = subprocess.run(words, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(words, stdout=subprocess.PIPE, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
     found: dict[str, Any] = json.loads(done.stdout)
     return found
-
-
-def opened(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """When each page shows something, and when it can be used, in milliseconds."""
-    site, exam = folder / "site", folder / "site" / "exams" / "genexam"
-    question = next(path.stem for path in sorted((exam / "data" / "q").glob("*.js")))
-    pages = {"first page": site / "index.html", "leaderboard": exam / "index.html", "gallery": exam / "gallery.html"}
-    pages |= {"questions": exam / "questions.html", "question": exam / "question.html"}
-    with started() as browser:
-        for name, path in pages.items():
-            page = browser.new_page()
-            page.goto(path.as_uri() + (f"#q={question}" if name == "question" else ""))
-            page.wait_for_selector("html[data-ready=yes]")
-            page.wait_for_selector("table, .tile, .drawing")
-            ready = "performance.getEntriesByName('limner-ready')[0].startTime"
-            paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
-            yield name, {"painted": round(page.evaluate(paint)), "ready": round(page.evaluate(ready))}
-            page.close()
 
 
 def size(folder: Path) -> str:
@@ -158,8 +142,10 @@ def main() -> None:
     print(f"{time.perf_counter() - clock:.0f} s in all; the store has", size(folder / "store"), flush=True)
     for part in ("thumbs", "exams", "static"):
         print(f"{part}:", size(folder / "site" / part))
-    for name, times in opened(folder):
-        print(f"{name}:", times)
+    with started() as browser:
+        for page, address in addresses(folder / "site" / "exams" / "genexam").items():
+            ms, kib = ready(browser, address)
+            print(f"{page}: ready after {ms:.0f} ms, {kib:.0f} KiB")
 
 
 if __name__ == "__main__":

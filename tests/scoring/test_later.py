@@ -27,23 +27,26 @@ def test_a_mapping_is_made_once_and_only_when_it_is_looked_into() -> None:
     assert made == [1]
 
 
+@pytest.mark.parametrize("few", [0, 10_000])
 @pytest.mark.parametrize("size", [1, 7, 300])
-def test_weights_are_the_same_drawn_packed_and_held(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_are_the_same_drawn_and_kept(size: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resample, "AT_ONCE", 100)
-    monkeypatch.setattr(resample, "_packed", type(resample._packed)())
+    monkeypatch.setattr(resample, "FEW_WEIGHTS", few)
+    monkeypatch.setattr(resample, "_kept", type(resample._kept)())
     generator = np.random.default_rng(SEED)
-    whole = generator.multinomial(size, np.full(size, 1 / size), size=20).astype(np.float64)
-    for _ in range(2):  # Drawn, then unpacked.
-        assert np.array_equal(np.concatenate([*resample._unpacked(size, 20)]), whole)
-    assert (size, 20) in resample._packed
+    whole = generator.multinomial(size, np.full(size, 1 / size), size=20)
+    for _ in range(2):  # Drawn, then taken again.
+        assert np.array_equal(np.concatenate([*resample._weights(size, 20)]), whole)
+    assert {block.itemsize for block in resample._kept[size, 20]} == {8 if few else 1}
 
 
-def test_packed_weights_never_take_more_than_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resample, "PACKED", 100)
-    monkeypatch.setattr(resample, "_packed", type(resample._packed)())
+def test_kept_weights_never_take_more_than_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resample, "KEPT", 100)
+    monkeypatch.setattr(resample, "FEW_WEIGHTS", 0)
+    monkeypatch.setattr(resample, "_kept", type(resample._kept)())
     for size in (3, 4, 5, 50):
-        list(resample._unpacked(size, 10))
-    assert [size for size, _ in resample._packed] == [4, 5]
+        list(resample._weights(size, 10))
+    assert [size for size, _ in resample._kept] == [4, 5]
 
 
 MARKS = st.builds(Mark, st.text(max_size=3), st.integers(0, 2), st.text(max_size=5), st.text(max_size=3)) | st.builds(

@@ -9,7 +9,6 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
-from ..core.asks import Reply
 from ..core.errors import UsageError
 from ..core.evaluator import Evaluated, Evaluator, Which, labelled
 from ..core.evidence import OCR
@@ -38,7 +37,7 @@ from ..store.records import (
     some_markings,
 )
 from ..store.store import parsed
-from .mark_reader import MarkReader
+from .mark_reader import MarkReader, read_replies
 
 NOT_APPLICABLE = "not_applicable"
 UNMARKED = "unmarked"
@@ -190,7 +189,8 @@ def load_groups(
     newest = {question.id: question for question in questions.values()}
     wanted = frozenset(painters)
     slots: dict[tuple[str, str], dict[tuple[str, int], Drawing]] = {}
-    for drawing in sorted(load_drawings(store, exam, ordered=False), key=attrgetter("created", "id")):
+    unsorted = load_drawings(store, exam, ordered=False, brief=brief)
+    for drawing in sorted(unsorted, key=attrgetter("created", "id")):
         if (not wanted or {drawing.painter, drawing.label} & wanted) and drawing.question_hash in questions:
             # A later version of a question takes the place of an earlier one.
             slots.setdefault((drawing.label, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing
@@ -301,10 +301,11 @@ class _Entries:
         drawing, evidence = self.drawings[marking.drawing]
         given: Sequence[Any] | None = None if text is None else parsed(text)
         if text is None and marking.status == "done":
-            replies = [Reply(ask, texts[key], key) for ask, key in marking.replies if key in texts]
-            given = self.protocol.marks(self.questions[drawing.question_hash], replies, self.reading)
-        if self.brief:
-            marking.__dict__.update(drawing=drawing.id, replies=[])  # Keys are long, and nobody needs them any more.
+            question = self.questions[drawing.question_hash]
+            given = read_replies(question, marking.replies, texts, self.protocol, self.reading)
+        if self.brief:  # Keys are long, and nobody needs them any more.
+            object.__setattr__(marking, "drawing", drawing.id)
+            object.__setattr__(marking, "replies", [])
         if given is None or drawing.status != "done" or marking.status != "done":
             return self.unmarked(drawing, marking)
         question, flags = self.questions[drawing.question_hash], self.flags.get(drawing.id)

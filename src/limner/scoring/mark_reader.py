@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any
 
+from ..core.asks import Reply
+from ..core.exam import Question
 from ..core.marks import Mark
+from ..core.protocol import Protocol, Reading
 
 SAID = ("criterion", "value", "source", "verdict")
 """What a mark says without its reason."""
@@ -14,6 +17,18 @@ MOST = 200_000
 """So many different marks are remembered."""
 
 _stored, _read = itemgetter(*SAID), attrgetter(*SAID)
+
+
+def read_replies(
+    question: Question[Any],
+    keys: Iterable[Sequence[str]],
+    texts: Mapping[str, str],
+    protocol: Protocol[Any],
+    reading: Reading,
+) -> list[Mark]:
+    """The marks in a judge's replies: the names of its asks with the keys of their calls, and the texts by key."""
+    replies = [Reply(ask, texts[key], key) for ask, key in keys if key in texts]
+    return protocol.marks(question, replies, reading)
 
 
 class _Shared(dict[tuple[Any, ...], Mark]):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..scoring import ON, Comparable, Group, Standing, columns, comparable, standings
+from ..scoring import ON, Comparable, Group, Numbers, Standing, columns, comparable, standings
 from ..scoring.compare import Comparison
 from ..scoring.compare.pairs import painters_of
 from ..scoring.places import lead
@@ -63,6 +63,34 @@ def boards(inventory: Inventory, groups: Sequence[Group]) -> list[BoardRows]:
         rows = fewer_standings(whole, comparable(kept, protocol, terms.on))
         found.append(_board(inventory, kept, rows, gone))
     return found
+
+
+def settled(board: BoardRows) -> BoardRows:
+    """The same with every number worked out, so that nothing of it holds on to the drawings it was made from."""
+    told = board.comparison
+    rows = [_settled(row) for row in board.rows]
+    return replace(board, rows=rows, comparison=told and replace(told, compared=_alone(told.compared)))
+
+
+def _settled(row: Standing) -> Standing:
+    return replace(
+        row,
+        all=_worked_out(row.all),
+        common=row.common and _worked_out(row.common),
+        pessimistic=_worked_out(row.pessimistic),
+        by={tag: {value: _worked_out(body) for value, body in each.items()} for tag, each in row.by.items()},
+        analyses=dict(row.analyses),
+        compared=_alone(row.compared),
+    )
+
+
+def _worked_out(body: Numbers) -> Numbers:
+    return Numbers(body.n, dict(body.scores), dict(body.bounds), dict(body.decided))
+
+
+def _alone(side: Comparable) -> Comparable:
+    """What painters are compared on, without the painters."""
+    return replace(side, groups=(), inside=(), beside=(), left_out=())
 
 
 def _board(inventory: Inventory, groups: Sequence[Group], rows: list[Standing], left_out: tuple[str, ...]) -> BoardRows:

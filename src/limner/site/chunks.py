@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-HELD = 32 * 2**20
+HELD = 8 * 2**20
 """So many characters wait in memory before they are written."""
 LONGEST_KEY = 40
 """Of a name so much is kept; what follows it tells names apart."""

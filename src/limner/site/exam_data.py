@@ -57,10 +57,10 @@ class ExamData:
     def write(self, pictures: Pictures) -> Provenance:
         """Write everything else; returns what stands at the pages' foot."""
         inventory, judges, chunks = self.inventory, self.judges, self.chunks
-        for key, question in zip(inventory.keys, inventory.questions, strict=True):
+        for key, question, drawings in inventory.whole():
             chunks.add(f"q/{key}", {"question": self._question(question, pictures)})
-        for slot, drawing in inventory.drawings():
-            chunks.add(f"q/{inventory.keys[slot.question]}", {"drawing": self._drawing(slot, drawing, pictures)})
+            for slot, drawing in drawings:
+                chunks.add(f"q/{key}", {"drawing": self._drawing(slot, drawing, pictures)})
         write_gallery(inventory, judges, pictures, chunks)
         write_questions(inventory, judges, pictures, chunks)
         write_painters(inventory, judges, pictures, chunks)

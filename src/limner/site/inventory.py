@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from .. import exams
@@ -14,12 +15,16 @@ from ..core.protocol import Reading
 from ..core.row_names import CONTROL, row_name
 from ..exams import Kind
 from ..scoring import On, Standing
+from ..scoring.parts import criteria_of
 from ..store import Store
 from ..store.records import Drawing, kind_of, load_drawings, load_exam, load_questions
+from ..store.texts import whole_drawings
 from .chunks import key
 
 MANY = 60
 """A tag with more values than this is no help in choosing."""
+AT_ONCE = 500
+"""About so many drawings are read whole at a time."""
 
 
 @dataclass(frozen=True)
@@ -138,14 +143,13 @@ class Inventory:
         self.first: float | None = None
         self.last: float | None = None
         self._steps: set[str] = set()
-        self._criteria: dict[str, list[Criterion]] = {}
         self._look()
 
     def _look(self) -> None:
         standing: dict[tuple[str, str, str, int], tuple[Any, ...]] = {}
         rows: dict[tuple[str, str], PainterRow] = {}
         times = []
-        for drawing in load_drawings(self.store, self.name):
+        for drawing in load_drawings(self.store, self.name, brief=True):
             if drawing.question_hash not in self.versions:
                 continue
             row = (drawing.label, drawing.strategy)
@@ -176,11 +180,19 @@ class Inventory:
         """The painter that a standing is of."""
         return self.painters[self.places[row.painter, row.strategy]]
 
-    def drawings(self) -> Iterator[tuple[DrawingSlot, Drawing]]:
-        """The drawings once more, whole, one at a time."""
-        for drawing in load_drawings(self.store, self.name):
-            if (slot := self.slots.get(drawing.id)) is not None:
-                yield slot, drawing
+    def whole(self) -> Iterator[tuple[str, Question[Any], list[tuple[DrawingSlot, Drawing]]]]:
+        """Every question with its key and its drawings, whole, the oldest first; some questions are read at a time."""
+        mine: list[list[str]] = [[] for _ in self.questions]
+        for slot in self.slots.values():
+            mine[slot.question].append(slot.id)
+        step = max(1, AT_ONCE * len(mine) // max(1, len(self.slots)))
+        for start in range(0, len(mine), step):
+            found: dict[int, list[tuple[DrawingSlot, Drawing]]] = {}
+            for drawing in whole_drawings(self.store, chain.from_iterable(mine[start : start + step])):
+                slot = self.slots[drawing.id]
+                found.setdefault(slot.question, []).append((slot, drawing))
+            for number in range(start, min(start + step, len(mine))):
+                yield self.keys[number], self.questions[number], found.get(number, [])
 
     @property
     def references(self) -> set[str]:
@@ -213,11 +225,9 @@ class Inventory:
         order = {value: place for place, value in enumerate(self.protocol.orders.get(tag, ()))}
         return lambda value: (order.get(value, len(order)), value.casefold())
 
-    def criteria(self, question: Question[Any]) -> list[Criterion]:
+    def criteria(self, question: Question[Any]) -> Sequence[Criterion]:
         """What is decided about a drawing of this question."""
-        if question.hash not in self._criteria:
-            self._criteria[question.hash] = self.protocol.criteria(question)
-        return self._criteria[question.hash]
+        return criteria_of(question, self.protocol)
 
 
 def steps_of(notes: Mapping[str, Any] | None) -> list[dict[str, Any]]:

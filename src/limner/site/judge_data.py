@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +13,9 @@ from ..core.marks import Criterion
 from ..scoring import Entry, Group, Standing, Which, comparable, load_groups
 from ..scoring.costs import marking_cost
 from ..scoring.deviations import deviations
+from ..scoring.texts import with_texts
 from ..tables.paper import known as layouts
-from .boards import BoardRows, RowKey, boards
+from .boards import BoardRows, RowKey, boards, settled
 from .chunks import Chunks
 from .faults import Faults
 from .inventory import DrawingSlot, Inventory
@@ -25,6 +26,8 @@ LONGEST = 4000
 """Of a reason or an error so much is shown."""
 UNDECIDED = 255
 """Stands for no value where marks are kept as bytes."""
+AT_ONCE = 500
+"""Of about so many drawings the reasons of marks are in memory at a time."""
 
 
 @dataclass
@@ -70,6 +73,8 @@ class JudgeTable:
 class JudgeData:
     """What the judges say, gathered judge by judge; no more than one judge's marks are in memory at a time.
 
+    Their reasons are not even that: they are read question by question, when a question's page is written.
+
     Attributes:
         tables: Judges with how they were asked; each has a table of its own.
         met: By table: for every drawing the share of decided criteria that are met, NaN where there is none.
@@ -110,9 +115,9 @@ class JudgeData:
         asked = questions_of(inventory.kind.name)
         for group in groups:
             table.differs[group.painter, group.strategy] = deviations(inventory.kind, group, terms.reading, asked)
-            for entry in group.entries:
-                if (slot := inventory.slots.get(entry.drawing.id)) is not None:
-                    self._entry(table, slot, entry)
+        table.boards = [settled(board) for board in table.boards]
+        for slot, entry in self._by_question(groups):
+            self._entry(table, slot, entry)
 
     def _groups(self, evaluator: Evaluator) -> list[Group]:
         inventory, terms = self.inventory, self.inventory.terms
@@ -123,8 +128,26 @@ class JudgeData:
             which=Which((evaluator.id,)),
             constants=terms.constants,
             backends=terms.backends,
+            brief=True,
         )
         return [group for group in found if (group.painter, group.strategy) in inventory.places]
+
+    def _by_question(self, groups: Sequence[Group]) -> Iterator[tuple[DrawingSlot, Entry]]:
+        """The entries with the reasons of their marks, question by question in the order of their ids."""
+        inventory = self.inventory
+        questions: dict[int, list[tuple[DrawingSlot, Entry]]] = {}
+        for group in groups:
+            for entry in group.entries:
+                if (slot := inventory.slots.get(entry.drawing.id)) is not None:
+                    questions.setdefault(slot.question, []).append((slot, entry))
+        some: list[tuple[DrawingSlot, Entry]] = []
+        for number in sorted(questions, key=lambda number: inventory.questions[number].id):
+            some += questions.pop(number)
+            if len(some) >= AT_ONCE or not questions:
+                entries = [entry for _, entry in some]
+                whole = with_texts(inventory.store, entries, inventory.protocol, inventory.terms.reading)
+                yield from zip((slot for slot, _ in some), whole, strict=True)
+                some = []
 
     def _entry(self, table: JudgeTable, slot: DrawingSlot, entry: Entry) -> None:
         criteria = self.inventory.criteria(entry.question)

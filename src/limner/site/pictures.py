@@ -10,6 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from ..core.errors import StoreError
@@ -65,17 +66,20 @@ class Pictures:
         self._large = _there(spec.large)
         self._pool: ProcessPoolExecutor | None = None
         self._batches: list[Future[list[tuple[str, str, str]]]] = []
-        self._wanted: set[str] = set()
 
     def make(self, images: Iterable[str]) -> None:
         """Start on the pictures that lack; to be called once."""
-        self._wanted = set(images)
-        lacking = []
-        for image in sorted(self._wanted):
+        wanted, lacking = set(images), []
+        for image in sorted(wanted):
             if image in self._small and (self.spec.large is None or image in self._large):
                 self.suffixes[image] = self._large.get(image, "")
             else:
                 lacking.append(image)
+        # Of those that were there, what nothing shows any more is all that is still asked for.
+        self._small, self._large = (
+            {image: suffix for image, suffix in known.items() if image not in wanted}
+            for known in (self._small, self._large)
+        )
         for folder in filter(None, (self.spec.small, self.spec.large)):
             for start in {image[:2] for image in lacking}:
                 (folder / start).mkdir(parents=True, exist_ok=True)
@@ -105,8 +109,8 @@ class Pictures:
             self.close()
         for folder, known in ((self.spec.small, self._small), (self.spec.large, self._large)):
             if folder is not None:
-                for image in known.keys() - self._wanted:
-                    place(folder, image, known[image]).unlink(missing_ok=True)
+                for image, suffix in known.items():
+                    place(folder, image, suffix).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Let go of the processes."""
@@ -136,7 +140,7 @@ def _there(folder: Path | None) -> dict[str, str]:
     found = {}
     for path in folder.glob("*/*.*") if folder is not None and folder.is_dir() else ():
         if len(path.stem) == 64:
-            found[path.stem] = path.suffix[1:]
+            found[path.stem] = intern(path.suffix[1:])
         elif path.name.startswith(".part-"):
             path.unlink()
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from sys import intern
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -27,6 +28,10 @@ PROMPT_CUT = "prompt_cut"
 Counted in characters, or in what ``unit`` names; ``rest`` is what was not read, where that is known.
 """
 
+TEXTS = frozenset(one.name for table in (drawings, markings) for one in table.c if isinstance(one.type, sa.JSON))
+"""Fields of drawings and markings that tables keep as JSON."""
+SHARED = ("exam", "question_id", "question_hash", "painter", "spec", "strategy", "status", "origin")
+"""Words of a drawing that many others have too."""
 OVERLAP = "overlap"
 """In a drawing's notes: what of an exam the weights were trained on; ``exam``, ``concepts``, ``questions``."""
 
@@ -101,8 +106,9 @@ class Marking:
 
 
 class BriefMarking(Marking):
-    """A marking of which no more is known than numbers need."""
+    """A marking of which no more is known than numbers need; `limner.store.texts` has the rest."""
 
+    id: str
     drawing: str
     setup: str
     repeat: int
@@ -110,7 +116,9 @@ class BriefMarking(Marking):
     fault: str | None
     detail: str | None
     cost: float | None
-    id, question_hash, image, created = "", "", None, 0.0
+    origin: str
+    created: float
+    question_hash, image = "", None
 
 
 def add_exam(store: Store, exam: Exam[Any], chosen: Exam[Any] | None = None) -> None:
@@ -218,36 +226,51 @@ def _bodies(store: Store, exam: str, rubric: type[Any], hashes: bytearray) -> It
 
 
 def _columns(table: sa.Table, *names: str) -> list[sa.ColumnElement[Any]]:
-    """The columns of a table, with JSON as the text it is: whoever needs what it says reads it (`parsed`)."""
+    """Some columns of a table, with JSON as the text it is: whoever needs what it says reads it (`parsed`)."""
     chosen = [table.c[name] for name in names] if names else table.c
     return [sa.cast(one, sa.Text).label(one.name) if isinstance(one.type, sa.JSON) else one for one in chosen]
 
 
-def _made(record: type[T], connection: sa.Connection, query: sa.Select[Any], *texts: str) -> Iterator[T]:
-    """The records behind a query that selects `_columns`; these fields are texts to be read."""
+def _made(
+    record: type[T], connection: sa.Connection, query: sa.Select[Any], rest: Mapping[str, Any] | None = None
+) -> Iterator[T]:
+    """The records behind a query that selects `_columns`; `rest` is what it leaves out."""
     rows = connection.execution_options(yield_per=AT_ONCE).execute(query)
-    names = tuple(rows.keys())
+    names, always = tuple(rows.keys()), (rest or {}).items()
+    shared = {at for at, name in enumerate(names) if name in SHARED}
+    texts = {at for at, name in enumerate(names) if name in TEXTS}
+    # Every field is set, one by one, and the class not called: far quicker, and records share the room for their names.
+    put = object.__setattr__
     for some in rows.partitions():
         for row in some:
-            # Every field is given, so that nothing is left for the class to make: many times faster than calling it.
             one = object.__new__(record)
-            body = one.__dict__
-            body.update(zip(names, row, strict=True))
-            for name in texts:
-                if (text := body[name]) is not None:
-                    body[name] = parsed(text)
+            for at, value in enumerate(row):
+                if at in texts and value is not None:
+                    value = parsed(value)
+                elif at in shared:
+                    value = intern(value)
+                put(one, names[at], value)
+            for name, value in always:
+                put(one, name, value)
             yield one
 
 
-def load_drawings(store: Store, exam: str, painter: str | None = None, *, ordered: bool = True) -> Iterator[Drawing]:
-    """The exam's drawings; the oldest first, unless the order does not matter: to sort takes as long as to read."""
-    query = sa.select(*_columns(drawings)).where(drawings.c.exam == exam)
+def load_drawings(
+    store: Store, exam: str, painter: str | None = None, *, ordered: bool = True, brief: bool = False
+) -> Iterator[Drawing]:
+    """The exam's drawings; the oldest first, unless the order does not matter: to sort takes as long as to read.
+
+    With `brief`, prompts and calls are left out, for who keeps many of them.
+    """
+    left_out: dict[str, Any] = {"prompt_sent": None, "calls": []} if brief else {}
+    names = [column.name for column in drawings.c if column.name not in left_out]
+    query = sa.select(*_columns(drawings, *names)).where(drawings.c.exam == exam)
     if painter is not None:
         query = query.where(drawings.c.painter == painter)
     if ordered:
         query = query.order_by(drawings.c.created, drawings.c.id)
     with store.reading() as connection:
-        yield from _made(Drawing, connection, query, "options", "notes", "calls")
+        yield from _made(Drawing, connection, query, left_out)
 
 
 def _of_markings(exam: str, *columns: Any) -> sa.Select[Any]:
@@ -271,7 +294,7 @@ def load_markings(store: Store, exam: str, setups: Iterable[str] | None = None) 
     if setups is not None:
         query = query.where(markings.c.setup.in_(sorted(setups)))
     with store.reading() as connection:
-        yield from _made(Marking, connection, query.order_by(markings.c.created, markings.c.id), "replies", "marks")
+        yield from _made(Marking, connection, query.order_by(markings.c.created, markings.c.id))
 
 
 def some_markings(
@@ -284,7 +307,7 @@ def some_markings(
     """
     kind, known = (BriefMarking, BriefMarking.__annotations__) if brief else (Marking, Marking.__annotations__)
     names = tuple(name for name in known if name not in ("marks", "replies"))
-    shared = {id: id for id in setups}
+    shared, put = {id: id for id in setups}, object.__setattr__
     query = _of_markings(exam, *_columns(markings, *names, "replies", "marks"))
     with store.reading() as connection:
         rows = connection.execution_options(yield_per=AT_ONCE).execute(
@@ -294,10 +317,11 @@ def some_markings(
             found: list[tuple[Marking, str | None]] = []
             for row in some:
                 one = object.__new__(kind)
-                body, text = one.__dict__, row[-1]
-                body.update(zip(names, row, strict=False))
-                body["setup"] = shared[body["setup"]]
-                body["replies"] = [] if row[-2] == "[]" else parsed(row[-2])
+                for name, value in zip(names, row, strict=False):
+                    put(one, name, value)
+                put(one, "setup", shared[one.setup])
+                put(one, "replies", [] if row[-2] == "[]" else parsed(row[-2]))
+                text = row[-1]
                 found.append((one, None if text == "null" else text))
             yield found
 

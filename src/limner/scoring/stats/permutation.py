@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .resample import LARGEST, ratios
+from .resample import AT_ONCE, LARGEST, ratios
 from .types import ALPHA, NEAR, SEED, Derive, Floats, Measure, Parts, known
 
 EXACT = 14
@@ -78,7 +78,7 @@ def exchanged(one: Parts, other: Parts, name: str, derive: Derive, tests: int) -
     wide = total = 0
     for batch in range(batches):
         flips, places = (_all_flips(len(differs)), differs) if exact else (_random_flips(size, batch), everywhere)
-        step = max(1, LARGEST // size)
+        step = max(1, LARGEST // 2 // size)
         for start in range(0, len(flips), step):
             found = np.abs(gaps(flips[start : start + step], places))
             wide += int((found >= abs(gap) - near).sum())
@@ -109,7 +109,12 @@ def _all_flips(count: int) -> NDArray[np.bool_]:
 
 @lru_cache(maxsize=4)
 def _random_flips(count: int, batch: int) -> NDArray[np.bool_]:
-    return np.random.default_rng([SEED, batch]).random((FLIPS, count), dtype=np.float32) < 0.5
+    generator, step = np.random.default_rng([SEED, batch]), max(1, AT_ONCE // count)
+    found = np.empty((FLIPS, count), dtype=np.bool_)
+    for start in range(0, FLIPS, step):
+        some = found[start : start + step]
+        some[:] = generator.random(some.shape, dtype=np.float32) < 0.5
+    return found
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from .proportion import wilson, wilson_ends
 from .quantiles import expanded_tail, gamma_quantile, student
 from .types import ALPHA, NEAR, RESAMPLES, SEED, Derive, Floats, Interval, Parts
 
+Weights = NDArray[Any]
+"""How often each cluster is drawn, one row for each resample."""
 LEAST = 5
 """Fewer clusters than this have no interval."""
 FEW = 10
@@ -22,10 +24,10 @@ HANDFUL = 3
 
 LARGEST = 4_000_000
 """How many weights are held in memory at a time."""
-HELD = LARGEST // 2
-"""Up to so many weights of one size are kept for the next time as they are used."""
-PACKED = 32 * 2**20
-"""So many weights are kept packed, one byte each."""
+KEPT = 32 * 2**20
+"""So many bytes of weights are kept for the next time."""
+FEW_WEIGHTS = 2**18
+"""Up to so many are kept as they are multiplied, with eight bytes each; more of them with one."""
 AT_ONCE = LARGEST // 16
 """So many are drawn at a time."""
 NEAR_BY = 2**17
@@ -74,59 +76,52 @@ def spreads(many: Sequence[Parts], derive: Derive = dict, resamples: int = RESAM
     return [{name: np.concatenate(values) for name, values in one.items()} for one in drawn]
 
 
-def _products(weights: Floats, columns: Sequence[Floats]) -> list[Floats]:
+def _products(weights: Weights, columns: Sequence[Floats]) -> list[Floats]:
     """The weights times each column, to the bit: a few rows at a time, so that memory is read once and not for each."""
     found = [np.empty(len(weights)) for _ in columns]
     # In fours, as the products are computed: other steps would change last bits.
     step = 4 * max(1, NEAR_BY // max(1, weights.shape[1]) // 4)
     for at in range(0, len(weights), step):
-        rows = weights[at : at + step]
+        rows = weights[at : at + step].astype(np.float64, copy=False)
         for column, out in zip(columns, found, strict=True):
             np.dot(rows, column, out=out[at : at + step])
     return found
 
 
-def _weights(size: int, resamples: int) -> Iterable[Floats]:
+_kept: OrderedDict[tuple[int, int], list[Weights]] = OrderedDict()
+"""The weights of some sizes, the last used last: to draw them takes many times longer than to read them."""
+
+
+def _weights(size: int, resamples: int) -> Iterator[Weights]:
     """How often each of the clusters is drawn, resample by resample: the same each time, in bounded blocks."""
-    return _held(size, resamples) if size * resamples <= HELD else _unpacked(size, resamples)
-
-
-@lru_cache(maxsize=3)
-def _held(size: int, resamples: int) -> tuple[Floats, ...]:
-    # Tables ask for many intervals over equally many clusters.
-    return tuple(_unpacked(size, resamples))
-
-
-_packed: OrderedDict[tuple[int, int], list[NDArray[np.uint8]]] = OrderedDict()
-"""The weights of some sizes, the last used last: to draw them takes many times longer than to unpack them."""
-
-
-def _unpacked(size: int, resamples: int) -> Iterator[Floats]:
     key = size, resamples
-    if key in _packed:
-        _packed.move_to_end(key)
-        yield from (block.astype(np.float64) for block in _packed[key])
+    if key in _kept:
+        _kept.move_to_end(key)
+        yield from _kept[key]
         return
-    kept: list[NDArray[np.uint8]] | None = [] if size * resamples <= PACKED else None
+    kept: list[Weights] | None = [] if size * resamples <= KEPT else None
     for block in _drawn(size, resamples):
         if kept is not None:
-            # No cluster is ever drawn that often; if one is, these weights are drawn anew the next time.
-            kept = [*kept, block.astype(np.uint8)] if block.max(initial=0) < 256 else None
+            kept.append(block)
         yield block
     if kept is not None:
-        _packed[key] = kept
-        while sum(a * b for a, b in _packed) > PACKED:
-            _packed.popitem(last=False)
+        _kept[key] = kept
+        while sum(block.nbytes for blocks in _kept.values() for block in blocks) > KEPT:
+            _kept.popitem(last=False)
 
 
-def _drawn(size: int, resamples: int) -> Iterator[Floats]:
+def _drawn(size: int, resamples: int) -> Iterator[Weights]:
     generator = np.random.default_rng(SEED)
     step = max(1, min(resamples, LARGEST // max(1, size)))
     few, chances = max(1, AT_ONCE // max(1, size)), np.full(size, 1 / size)
     for start in range(0, resamples, step):
-        block = np.empty((min(step, resamples - start), size))
-        for at in range(0, len(block), few):
-            block[at : at + few] = generator.multinomial(size, chances, size=min(few, len(block) - at))
+        count = min(step, resamples - start)
+        block: Weights = np.empty((count, size), dtype=np.float64 if size * resamples <= FEW_WEIGHTS else np.uint8)
+        for at in range(0, count, few):
+            found = generator.multinomial(size, chances, size=min(few, count - at))
+            if block.dtype == np.uint8 and found.max(initial=0) > 255:  # No cluster is ever drawn that often.
+                block = block.astype(np.float64)
+            block[at : at + few] = found
         yield block
 
 

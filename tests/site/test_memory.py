@@ -1,0 +1,62 @@
+"""A site is built in little memory: what is kept does not grow with the words of drawings and marks."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner.scoring import Entry
+from limner.site import build
+from limner.site.exam_data import ExamData
+from limner.site.judge_data import JudgeData
+from limner.store import Store
+from tests.tables import synthetic
+
+PAINTERS, QUESTIONS = 3, 40
+
+
+def filled(folder: Path) -> Path:
+    """A store in which every mark has a reason."""
+    with Store(folder) as store:
+        synthetic.fill(store, "genexam", painters=PAINTERS, questions=QUESTIONS, images=False, faults=False)
+    return folder
+
+
+def alive() -> list[Entry]:
+    gc.collect()
+    return [each for each in gc.get_objects() if type(each) is Entry]
+
+
+def test_of_reasons_no_more_than_a_few_questions_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limner.site.judge_data.AT_ONCE", 10)
+    most, add = [0], JudgeData._entry
+
+    def watched(self: JudgeData, *given: Any) -> None:
+        add(self, *given)
+        if given[1].number % 40 == 0:
+            most.append(sum(any(mark.reason for mark in entry.marks) for entry in alive()))
+
+    monkeypatch.setattr(JudgeData, "_entry", watched)
+    build(tmp_path / "site", store=filled(tmp_path / "store"))
+    assert len(most) > 3
+    assert 0 < max(most) <= 10 + 2 * PAINTERS
+
+
+def test_nothing_of_a_judge_but_its_numbers_is_left_for_the_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+    write = ExamData.write
+
+    def watched(self: ExamData, *given: Any) -> Any:
+        found.append(len(alive()))
+        return write(self, *given)
+
+    monkeypatch.setattr(ExamData, "write", watched)
+    store = filled(tmp_path / "store")
+    before = len(alive())
+    build(tmp_path / "site", store=store)
+    assert found == [before]
