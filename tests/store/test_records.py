@@ -16,6 +16,7 @@ from limner.core.exam import Selection
 from limner.exams.genexam.data import ScoringPointsRubric, read
 from limner.store import Store
 from limner.store.records import (
+    BriefMarking,
     Drawing,
     Marking,
     add_exam,
@@ -28,6 +29,7 @@ from limner.store.records import (
     save_drawing,
     save_marking,
     save_setup,
+    some_markings,
 )
 from tests.store.places import NO_BUCKET
 from tests.support import SmallExam, picture
@@ -107,6 +109,15 @@ def test_a_marking_of_a_replaced_image_is_left_out(store: Store, small_exam: Sma
     assert [d.image for d in load_drawings(store, "genexam")] == ["new"]
     assert list(load_markings(store, "genexam", "s")) == [new]
     assert list(load_markings(store, "genexam", "other")) == []
+    ((whole, text),) = next(some_markings(store, "genexam", ["s"]))
+    assert (whole, text) == (new, None)
+    ((brief, _),) = next(some_markings(store, "genexam", ["s"], brief=True))
+    assert isinstance(brief, Marking)
+    assert [getattr(brief, name) for name in BriefMarking.__annotations__] == [
+        getattr(new, name) for name in BriefMarking.__annotations__
+    ]
+    (short,) = load_drawings(store, "genexam", ordered=False, brief=True)
+    assert short == replace(old, image="new", prompt_sent=None, calls=[])
     assert list(load_drawings(store, "genexam", "nobody")) == []
 
 

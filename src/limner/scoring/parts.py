@@ -47,7 +47,9 @@ def filled(entry: Entry, protocol: Protocol[Any], best: bool) -> Row:
     return Row(question, marks, scores, evidence)
 
 
-def _plain_means(entries: Sequence[Entry], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]] | None:
+def _plain_means(
+    entries: Sequence[Entry] | Sequence[Row], protocol: Protocol[Any]
+) -> tuple[Parts, Counter[str]] | None:
     """`row_parts`, column by column, where every number is a plain mean and every cluster has one row; else None."""
     if type(protocol).parts is not Protocol.parts:
         return None
@@ -78,7 +80,10 @@ def row_parts(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Coun
 
     Repeats and seeds of a question are averaged within it first.
     """
-    return gathered(RowParts(row.question.id, protocol.cluster(row.question), protocol.parts(row)) for row in rows)
+    listed = list(rows)
+    return _plain_means(listed, protocol) or gathered(
+        RowParts(row.question.id, protocol.cluster(row.question), protocol.parts(row)) for row in listed
+    )
 
 
 def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
