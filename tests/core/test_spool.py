@@ -16,7 +16,7 @@ from limner.core import spool
 from limner.core.data_files import stream_lines
 from limner.core.errors import DataError
 from limner.core.exam import Exam, Question, Reference, Selection
-from limner.core.spool import IdPlaces, PutAside, SpooledQuestions, gathered
+from limner.core.spool import IdPlaces, SpooledQuestions, gathered
 from limner.exams.genexam.data import ScoringPoint, ScoringPointsRubric, read
 from limner.store import Store
 from limner.store.records import add_exam, load_exam
@@ -93,17 +93,6 @@ def test_what_is_chosen_alone_is_found(made: list[int]) -> None:
     assert made == [], "that it is not among the chosen is known without making it"
     assert (found := exam.find("q1")) is not None
     assert found.id == "q1"
-
-
-@pytest.mark.parametrize("held", [10, 10**6])
-def test_what_is_put_aside_comes_back_in_its_order(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spool, "PUT_ASIDE_BYTES", held)
-    with PutAside[dict[str, int]]() as aside:
-        assert list(aside) == []
-        for n in range(100):
-            aside.add({"n": n})
-        for _ in range(2):
-            assert list(aside) == [{"n": n} for n in range(100)]
 
 
 @pytest.mark.parametrize("held", [2, 500])

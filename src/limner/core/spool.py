@@ -9,11 +9,10 @@ import tempfile
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, overload
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 
 from pydantic_core import from_json
 
@@ -24,11 +23,8 @@ if TYPE_CHECKING:
 else:
     R = TypeVar("R")
 
-T = TypeVar("T")
 Outline = tuple[int, str, Mapping[str, str]]
 """Where a question stands, its id and its tags."""
-PUT_ASIDE_BYTES = 2**20
-"""Up to so many bytes of what is put aside are held in memory."""
 HELD = 500
 """Up to so many questions are held in memory."""
 SHA256 = 32
@@ -270,27 +266,3 @@ def gathered(questions: Iterable[Question[R]]) -> Sequence[Question[R]]:
     rest = iter(questions)
     first = list(islice(rest, HELD + 1))
     return tuple(first) if len(first) <= HELD else spooled(map(RawQuestion.of, chain(first, rest)))
-
-
-class PutAside(Generic[T]):
-    """Things that are made now and used later, in their order; many lie in a file that only this process can see."""
-
-    def __init__(self) -> None:
-        self._file = tempfile.SpooledTemporaryFile(PUT_ASIDE_BYTES, prefix="limner-aside-")  # noqa: SIM115
-
-    def add(self, one: T) -> None:
-        """Put one at the end."""
-        pickle.dump(one, self._file, pickle.HIGHEST_PROTOCOL)
-
-    def __iter__(self) -> Iterator[T]:
-        self._file.seek(0)
-        with suppress(EOFError):
-            while True:
-                yield pickle.load(self._file)
-        self._file.seek(0, os.SEEK_END)
-
-    def __enter__(self) -> PutAside[T]:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._file.close()
