@@ -24,7 +24,7 @@ MET = Score("met", 100, "percent of criteria met, of those that are decided for 
 
 def score_parts(entries: Sequence[Entry], protocol: Protocol[Any]) -> Parts:
     """What the summary numbers are made of, in the order of the clusters' names."""
-    parts, settled = _plain_means(entries, protocol) or row_parts((entry.row for entry in entries), protocol)
+    parts, settled = _plain_means(entries, protocol) or _row_by_row((entry.row for entry in entries), protocol)
     if any("abstain" in map(_verdict, entry.marks) for entry in entries):
         # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
         return {name: part for name, part in parts.items() if settled[name] == len(entries)}
@@ -81,9 +81,11 @@ def row_parts(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Coun
     Repeats and seeds of a question are averaged within it first.
     """
     listed = list(rows)
-    return _plain_means(listed, protocol) or gathered(
-        RowParts(row.question.id, protocol.cluster(row.question), protocol.parts(row)) for row in listed
-    )
+    return _plain_means(listed, protocol) or _row_by_row(listed, protocol)
+
+
+def _row_by_row(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
+    return gathered(RowParts(row.question.id, protocol.cluster(row.question), protocol.parts(row)) for row in rows)
 
 
 def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
