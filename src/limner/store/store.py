@@ -79,7 +79,7 @@ class Store:
         if self.readonly:
             raise StoreError(f"the store {self.url} {READ_ONLY}")
         if self._writer is None:
-            self._writer = Writer(self._writers, self.check_same)
+            self._writer = Writer(self._writers, self.check_same, lambda: self._telling("written"))
         return self._writer
 
     def check_same(self) -> None:
@@ -94,15 +94,11 @@ class Store:
 
     def write(self, operation: Callable[[sa.Connection], T]) -> T:
         """Write and wait for the commit."""
-        with self._telling("written"):
-            result: T = self.submit(operation).result()
-        return result
+        return self.submit(operation).result()
 
     async def awrite(self, operation: Callable[[sa.Connection], T]) -> T:
         """Write without holding up the event loop; goes on after the commit."""
-        with self._telling("written"):
-            result: T = await self._only_writer().write(operation)
-        return result
+        return await self._only_writer().write(operation)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -31,9 +31,20 @@ class Writer:
     While the database's server is away they wait for it.
     """
 
-    def __init__(self, engine: Engine, check: Callable[[], None] = lambda: None) -> None:
-        """`check` raises when the database is no longer the one that was opened; asked before and after a commit."""
-        self._engine, self._check = engine, check
+    def __init__(
+        self,
+        engine: Engine,
+        check: Callable[[], None] = lambda: None,
+        telling: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """Start the thread.
+
+        Args:
+            engine: Where to write.
+            check: Raises when the database is no longer the one that was opened; asked before and after a commit.
+            telling: Turns what the database cannot help into what whoever waits is told.
+        """
+        self._engine, self._check, self._telling = engine, check, telling
         self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
         self._shared = False
         self._thread = threading.Thread(target=self._loop, name="limner-writer", daemon=True)
@@ -80,7 +91,8 @@ class Writer:
     def _commit(self, batch: list[Queued]) -> None:
         try:
             # Operations can be done twice: whether a connection was lost before or after the commit is not known.
-            results = waited(lambda: self._together([operation for operation, _ in batch]))
+            with self._telling():
+                results = waited(lambda: self._together([operation for operation, _ in batch]))
         except BaseException as error:
             if len(batch) == 1:
                 _tell([(batch[0][1], None, error)])
