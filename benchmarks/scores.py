@@ -2,7 +2,9 @@
 
     python -m benchmarks.scores [--painters 20] [--questions 1000] [--judges 5]
 
-Fills a store without images, and runs the command in a process of its own, as a table and as JSON.
+Fills a store without images, and runs the command in a process of its own: for the first time, when all markings are
+read, and again, as a table and as JSON. Once with what model judges replied, as a run leaves it, and once with marks,
+as the OCR examiner leaves them.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 from tests.tables import synthetic
+from tests.tables.replied import as_replies
 
 from benchmarks.table import Table, told
 from limner.store import Store
@@ -40,23 +43,33 @@ def measure(store: Path, form: str) -> dict[str, float]:
     return found
 
 
+def fill(place: Path, painters: int, questions: int, judges: int, replies: bool) -> None:
+    """Make the store."""
+    with Store(place) as store:
+        names = tuple(f"fake/judge-{n}" for n in range(judges))
+        synthetic.fill(store, "genexam", painters=painters, questions=questions, judges=names, images=False)
+        if replies:
+            as_replies(store)
+
+
 def rows(quick: bool = False, painters: int = 20, questions: int = 1000, judges: int = 5) -> Table:
     """CPU seconds and peak memory for a table and for JSON, which has every number."""
     if quick:
         painters, questions, judges = 2, 6, 1
-    found: dict[tuple[int, str], dict[str, float]] = {}
-    sizes = {painters * each * judges: each for each in (max(1, questions // 10), questions)}
-    for markings, each in sizes.items():
+    found: dict[tuple[int, str, str], dict[str, float]] = {}
+    cases = [(each, replies) for each in (max(1, questions // 10), questions) for replies in (True, False)]
+    for each, replies in cases:
         with tempfile.TemporaryDirectory(prefix="limner-scores-") as name:
-            with Store(Path(name) / "store") as store:
-                names = tuple(f"fake/judge-{n}" for n in range(judges))
-                synthetic.fill(store, "genexam", painters=painters, questions=each, judges=names, images=False)
-            found |= {(markings, form): measure(Path(name) / "store", form) for form in ("table", "json")}
-    most = found[max(sizes), "table"]
+            store = Path(name) / "store"
+            fill(store, painters, each, judges, replies)
+            for when, form in (("first", "table"), ("again", "table"), ("again", "json")):
+                kept = "replies" if replies else "marks"
+                found[painters * each * judges, kept, f"{form}, {when}"] = measure(store, form)
+    first, most = (found[painters * questions * judges, "replies", f"table, {when}"] for when in ("first", "again"))
     return Table(
-        ("markings", "format", "CPU seconds", "peak MiB"),
-        tuple((f"{markings:,}", form, each["cpu"], each["peak"]) for (markings, form), each in found.items()),
-        {"cpu seconds": most["cpu"], "peak mib": most["peak"]},
+        ("markings", "kept as", "format", "CPU seconds", "peak MiB"),
+        tuple((f"{count:,}", kept, form, each["cpu"], each["peak"]) for (count, kept, form), each in found.items()),
+        {"cpu seconds": most["cpu"], "cpu seconds at first": first["cpu"], "peak mib": most["peak"]},
         f"{painters} painters, {questions:,} questions, {judges} judges: about {painters * questions * judges:,} "
         "markings, of which one in a hundred failed; and the same with a tenth of the questions.",
     )

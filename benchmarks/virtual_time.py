@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any, TypeVar
 from unittest import mock
@@ -112,7 +112,7 @@ class _AtOnce(Writer):
     """Commits in the thread of whoever writes, each write alone."""
 
     def __init__(self, engine: sa.Engine, check: Callable[[], None]) -> None:
-        self._engine, self._check = engine, check
+        self._engine, self._check, self._telling = engine, check, nullcontext
 
     def submit(self, operation: Callable[[sa.Connection], T]) -> Future[T]:
         future: Future[T] = Future()

@@ -211,6 +211,7 @@ def test_forms(text: str, value: object) -> None:
         ("{'a': inf}", "NaN and Infinity are not allowed (line 1, column 7)"),
         ('{"a": 1e999}', "a number is too large (line 1, column 7)"),
         ('{"a": ' + "9" * 600 + "}", "a number has more than 500 digits (line 1, column 7)"),
+        ('{"a": ' + "9" * 400 + "}", "a number is too large (line 1, column 7)"),
         ('{"a": oops, "b": {"c": 1}}', 'a value was expected, not "oops" (line 1, column 7)'),
         ('{"a": 007}', 'a value was expected, not "007" (line 1, column 7)'),
         ('{"a": 1 "b": 2}', "a comma or } was expected (line 1, column 9)"),

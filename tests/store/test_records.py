@@ -109,9 +109,9 @@ def test_a_marking_of_a_replaced_image_is_left_out(store: Store, small_exam: Sma
     assert [d.image for d in load_drawings(store, "genexam")] == ["new"]
     assert list(load_markings(store, "genexam", "s")) == [new]
     assert list(load_markings(store, "genexam", "other")) == []
-    ((whole, text),) = next(some_markings(store, "genexam", ["s"]))
-    assert (whole, text) == (new, None)
-    ((brief, _),) = next(some_markings(store, "genexam", ["s"], brief=True))
+    ((whole, text, known),) = next(some_markings(store, "genexam", ["s"]))
+    assert (whole, text, known) == (new, None, None)
+    ((brief, _, _),) = next(some_markings(store, "genexam", ["s"], brief=True))
     assert isinstance(brief, Marking)
     assert [getattr(brief, name) for name in BriefMarking.__annotations__] == [
         getattr(new, name) for name in BriefMarking.__annotations__

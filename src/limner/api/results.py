@@ -69,7 +69,7 @@ def scores(
             people, frame = people_of(found_store, exam, study, reading, constants)
         _, found = find_groups(exam, store=found_store, brief=True, **how, **which)
     protocol = exams.kind(kind).protocol.tuned(constants or {})
-    tags = {tag for group in found for entry in group.entries for tag in entry.question.tags}
+    tags = {tag for group in found for entry in group.entries for tag in entry.question.tags} if by else set()
     for tag in by:
         if found and tag not in tags and not (tag == "dimension" and protocol.dimensions):
             raise UsageError(f"--by {tag}: there is: {', '.join(sorted(tags | {'dimension'}))}")

@@ -28,6 +28,8 @@ _WORD = re.compile(r"[\w.+-]*+")
 _WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
 _ESCAPED = dict(zip("bfnrt", "\b\f\n\r\t", strict=True)) | {c: c for c in f"\"'\\/{_DOUBLE}{_SINGLE}"}
+_LARGE = re.compile(r"[0-9]{309}")
+"""What may be beyond a float, which begins at 309 digits."""
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -53,8 +55,9 @@ class Reader:
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.keyed = text, 0, False
-        # Escapes may hold halves of surrogate pairs, of which the quick reading would not tell.
-        self._plain = "\\u" not in text and (text.isascii() or _SURROGATE.search(text) is None)
+        # Of halves of surrogate pairs in escapes, and of numbers too large, the quick reading would not tell.
+        plain = "\\u" not in text and (text.isascii() or _SURROGATE.search(text) is None)
+        self._plain = plain and _LARGE.search(text) is None
 
     def read(self, start: int) -> object:
         """The value that starts at `start`; raises `Unreadable`, or `Ended` when the text stops inside it."""
@@ -146,9 +149,9 @@ class Reader:
         if number := _NUMBER.match(self.text, self.at):
             if len(number[0]) > MAX_DIGITS:
                 raise Unreadable(f"a number has more than {MAX_DIGITS} digits")
-            value = float(number[0]) if any(number.groups()) else int(number[0])
-            if not math.isfinite(value):
+            if not math.isfinite(float(number[0])):
                 raise Unreadable("a number is too large")
+            value = float(number[0]) if any(number.groups()) else int(number[0])
             self.at = number.end()
             return value
         match = _WORD.match(self.text, self.at)
@@ -177,17 +180,17 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _finite(word: str) -> float | int:
+def _finite(word: str) -> float:
     """A number within the bounds."""
     if len(word) > MAX_DIGITS:
         raise ValueError("too many digits")
-    value = int(word) if word.lstrip("-").isdigit() else float(word)
+    value = float(word)
     if not math.isfinite(value):
         raise ValueError("too large")
     return value
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_int=_finite, parse_constant=_finite)
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
 
 
 def _unescape(match: re.Match[str]) -> str:

@@ -1,16 +1,17 @@
-"""What identifies a reader of data: another one may make something else of the same files, or find fault with them."""
+"""What identifies a reader of data or of replies: another one may make something else of them, or find fault."""
 
 from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from ..core import ledger
+from ..core.protocol import Protocol
 
 PACKAGES = ("limner", "pydantic", "pydantic-core", "pillow", "polars")
 """Whose rows, images and files are taken or refused."""
@@ -18,12 +19,22 @@ PACKAGES = ("limner", "pydantic", "pydantic-core", "pillow", "polars")
 
 @cache
 def reader_id(read: Callable[..., Any]) -> str:
-    """A hash over the programs that read: the folder of this reader, the core, and the packages they rest on."""
-    told = [sys.version, read.__module__, read.__qualname__, *(f"{one} {_version(one)}" for one in PACKAGES)]
+    """A hash over the programs that read data: the folder of this reader, the core, and the packages they rest on."""
+    return _identity((read.__module__,), read.__qualname__)
+
+
+@cache
+def marks_reader_id(protocol: type[Protocol[Any]]) -> str:
+    """The same of the programs that read replies for a protocol, its beginning: it stands beside every marking."""
+    return _identity(tuple(each.__module__ for each in protocol.__mro__ if issubclass(each, Protocol)), "marks")[:16]
+
+
+def _identity(modules: Iterable[str], name: str) -> str:
+    told = [sys.version, *modules, name, *(f"{one} {_version(one)}" for one in PACKAGES)]
     found = hashlib.sha256("\n".join(told).encode())
-    for module in (sys.modules[read.__module__], ledger):
-        for source in sorted(Path(str(module.__file__)).parent.glob("*.py")):
-            found.update(f"\n{source.name} {hashlib.sha256(source.read_bytes()).hexdigest()}".encode())
+    folders = dict.fromkeys(Path(str(sys.modules[module].__file__)).parent for module in (*modules, ledger.__name__))
+    for source in (path for folder in folders for path in sorted(folder.glob("*.py"))):
+        found.update(f"\n{source.name} {hashlib.sha256(source.read_bytes()).hexdigest()}".encode())
     return found.hexdigest()
 
 

@@ -29,9 +29,10 @@ class Costs(Plain):
 NOT_KNOWN = Costs(None, None)
 
 
-def costs(entries: Sequence[Entry]) -> Costs:
-    """What a drawing behind these entries costs on average."""
-    drawings = {entry.drawing.id: entry.drawing for entry in entries}.values()
+def costs(entries: Sequence[Entry], drawings: Iterable[Drawing] | None = None) -> Costs:
+    """What a drawing behind these entries costs on average; `drawings` are the entries', where they are at hand."""
+    if drawings is None:
+        drawings = {entry.drawing.id: entry.drawing for entry in entries}.values()
     return Costs(drawing_cost(drawings), marking_cost(entries))
 
 

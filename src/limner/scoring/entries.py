@@ -18,13 +18,16 @@ from ..core.protocol import Protocol, Reading, Row
 from ..core.row_names import CONTROL, row_name
 from ..evidence.stored import BackendChoice
 from ..exams import kind
+from ..exams.reader_id import marks_reader_id
 from ..exams.wordings import wording_names
 from ..screening.stored import Flags, screen_drawings
 from ..store import Store
 from ..store.certificates import newest_certificates
 from ..store.measurements import load_evidence
 from ..store.ratings import rating_setups
+from ..store.read_marks import ENOUGH, MarksReader, ReadMarks, keep_read
 from ..store.records import (
+    BriefMarking,
     Drawing,
     Marking,
     evaluator_kinds,
@@ -37,7 +40,7 @@ from ..store.records import (
     some_markings,
 )
 from ..store.store import parsed
-from .mark_reader import MarkReader, read_replies
+from .mark_reader import MarkReader, brief_text, read_replies
 
 NOT_APPLICABLE = "not_applicable"
 UNMARKED = "unmarked"
@@ -119,6 +122,11 @@ class Group(Evaluated):
         """The questions it was to draw: those of the exam, less those that do not apply to it."""
         tried = {entry.question.id for entry in self.entries if entry.status != NOT_APPLICABLE}
         return frozenset(tried | {question.id for question in self.absent})
+
+    @cached_property
+    def drawings(self) -> dict[str, Drawing]:
+        """Its drawings by id, however often each was marked."""
+        return {entry.drawing.id: entry.drawing for entry in self.entries}
 
     @property
     def coverage(self) -> float:
@@ -275,14 +283,22 @@ class _Entries:
     def read(self, store: Store, exam: str, chosen: Sequence[Evaluator]) -> None:
         """All markings under these evaluators."""
         panels = {evaluator.id for evaluator in chosen if evaluator.kind == "panel"}
+        judges = {evaluator.id for evaluator in chosen if evaluator.kind == "judge"}
         self.marked = {evaluator.id: {} for evaluator in chosen}
-        for some in some_markings(store, exam, self.marked, self.brief):
-            mine = [(marking, text) for marking, text in some if marking.drawing in self.drawings]
-            asked = [marking for marking, text in mine if text is None and marking.status == "done"]
+        by = None if self.reader.reasons else MarksReader(self.reading, marks_reader_id(type(self.protocol)))
+        fresh: list[ReadMarks] = []
+        for some in some_markings(store, exam, self.marked, self.brief, by):
+            mine = [each for each in some if each[0].drawing in self.drawings]
+            asked = [one for one, text, read in mine if text is None and read is None and one.status == "done"]
             texts = load_replies(store, [key for marking in asked for _, key in marking.replies])
-            for marking, text in mine:
-                entry = self._entry(marking, text, texts, marking.setup in panels)
+            for marking, text, read in mine:
+                entry = self._entry(marking, text, read, texts, marking.setup in panels)
                 self.marked[marking.setup].setdefault(entry.drawing.id, []).append(entry)
+                if read is None and by is not None and marking.setup in judges:
+                    fresh += _to_keep(marking, entry)
+            if by is not None and len(fresh) >= ENOUGH:
+                keep_read(store, by, fresh)
+                fresh = []
         for drawings in self.marked.values():
             for entries in drawings.values():
                 if len(entries) > 1:
@@ -297,24 +313,37 @@ class _Entries:
         question, flags = self.questions[drawing.question_hash], self.flags.get(drawing.id)
         return Entry(question, drawing, marking, (), {}, status, detail, {}, flags)
 
-    def _entry(self, marking: Marking, text: str | None, texts: Mapping[str, str], panel: bool) -> Entry:
+    def _entry(
+        self, marking: Marking, text: str | None, read: str | None, texts: Mapping[str, str], panel: bool
+    ) -> Entry:
         drawing, evidence = self.drawings[marking.drawing]
-        given: Sequence[Any] | None = None if text is None else parsed(text)
-        if text is None and marking.status == "done":
-            question = self.questions[drawing.question_hash]
-            given = read_replies(question, marking.replies, texts, self.protocol, self.reading)
+        question, flags = self.questions[drawing.question_hash], self.flags.get(drawing.id)
         if self.brief:  # Keys are long, and nobody needs them any more.
             object.__setattr__(marking, "drawing", drawing.id)
-            object.__setattr__(marking, "replies", [])
-        if given is None or drawing.status != "done" or marking.status != "done":
+        if drawing.status != "done" or marking.status != "done":
             return self.unmarked(drawing, marking)
-        question, flags = self.questions[drawing.question_hash], self.flags.get(drawing.id)
-        marks = self.reader.read(given, reasons=panel)
-        if marks and marks[0].verdict == "unread" and all(mark.verdict == "unread" for mark in marks):
-            (first,) = MarkReader().read(given[:1])
-            return Entry(question, drawing, marking, (), {}, "unreadable", first.reason, {}, flags)
+        if read is not None:
+            marks = self.reader.brief(read)
+        else:
+            given: Sequence[Any] = (
+                read_replies(question, marking.replies, texts, self.protocol, self.reading)
+                if text is None
+                else parsed(text)
+            )
+            marks = self.reader.read(given, reasons=panel)
+            if marks and marks[0].verdict == "unread" and all(mark.verdict == "unread" for mark in marks):
+                (first,) = MarkReader().read(given[:1])
+                return Entry(question, drawing, marking, (), {}, "unreadable", first.reason, {}, flags)
+        if self.brief and read is None:
+            object.__setattr__(marking, "replies", BriefMarking.replies)
         scores = self.protocol.scores(question, marks, evidence)
         return Entry(question, drawing, marking, marks, scores, "done", None, evidence, flags)
+
+
+def _to_keep(marking: Marking, entry: Entry) -> list[ReadMarks]:
+    """What need not be read of this marking again."""
+    text = brief_text(entry.marks) if entry.scored else None
+    return [] if text is None else [ReadMarks(marking.id, marking.created, text)]
 
 
 def without_flagged(group: Group) -> Group:

@@ -124,19 +124,22 @@ class Later(Mapping[str, V]):
         return repr(dict(self._whole))
 
 
-def numbers(entries: Sequence[Entry], protocol: Protocol[Any]) -> Numbers:
-    """The numbers of some scored drawings; repeats and seeds of a question are averaged within it first."""
-    undecided = any(map(is_undecided, entries))
+def numbers(entries: Sequence[Entry], protocol: Protocol[Any], decided: bool = False) -> Numbers:
+    """The numbers of some scored drawings; repeats and seeds of a question are averaged within it first.
+
+    With `decided` it is known that every criterion of them has a value.
+    """
+    decided = decided or not any(map(is_undecided, entries))
     return Numbers(
         len({entry.question.id for entry in entries}),
-        Later(lambda: _scores(entries, protocol)),
-        Later(lambda: ends(entries, protocol)) if undecided else {},
+        Later(lambda: _scores(entries, protocol, decided)),
+        {} if decided else Later(lambda: ends(entries, protocol)),
         Later(lambda: _decided(entries, protocol)),
     )
 
 
-def _scores(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, Interval]:
-    parts = score_parts(entries, protocol)
+def _scores(entries: Sequence[Entry], protocol: Protocol[Any], decided: bool) -> dict[str, Interval]:
+    parts = score_parts(entries, protocol, decided)
     known = {MEAN: SUMMARIES[MEAN](parts, protocol)}
     found: dict[str, Interval] = {}
     for score, word, column in _columns(protocol):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.exam import Question
-from ..core.marks import Criterion, fill
+from ..core.marks import Criterion, fill, values
 from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
 from .stats import Parts, ratios
@@ -22,10 +22,13 @@ MET = Score("met", 100, "percent of criteria met, of those that are decided for 
 """The score of last resort, for judges that abstain: no exam's own, and known wherever something is decided."""
 
 
-def score_parts(entries: Sequence[Entry], protocol: Protocol[Any]) -> Parts:
-    """What the summary numbers are made of, in the order of the clusters' names."""
+def score_parts(entries: Sequence[Entry], protocol: Protocol[Any], decided: bool = False) -> Parts:
+    """What the summary numbers are made of, in the order of the clusters' names.
+
+    With `decided` it is known that every criterion has a value.
+    """
     parts, settled = _plain_means(entries, protocol) or _row_by_row((entry.row for entry in entries), protocol)
-    if any("abstain" in map(_verdict, entry.marks) for entry in entries):
+    if not decided and any("abstain" in map(_verdict, entry.marks) for entry in entries):
         # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
         return {name: part for name, part in parts.items() if settled[name] == len(entries)}
     return parts
@@ -191,11 +194,7 @@ def shares(entry: Entry, protocol: Protocol[Any]) -> dict[str, float]:
     Marks beyond the criteria are findings, such as what a drawing has too much; judges name them each in their own way.
     """
     top = criteria_tops(entry.question, protocol)
-    return {
-        mark.criterion: mark.value / top[mark.criterion]
-        for mark in entry.marks
-        if mark.value is not None and mark.criterion in top
-    }
+    return {name: value / top[name] for name, value in values(entry.marks).items() if name in top}
 
 
 MOST = 20_000

@@ -81,7 +81,9 @@ def ordered(rows: Sequence[Contender], scores: Sequence[Score], by: Score | None
 
 
 def _within(rows: Sequence[Contender], block: list[int], keys: Sequence[Score], first: Score | None) -> list[int]:
-    if len(block) < 2 or not keys:
+    if len(block) < 2:
+        return block
+    if not keys:
         return sorted(block, key=lambda n: (-rows[n].numbers.decided.get("met", 0.0), rows[n].name))
     score, *rest = keys
     values = {n: printed(rows[n], score) for n in block}

@@ -18,6 +18,7 @@ from .comparable import Comparable, On, comparables
 from .costs import NOT_KNOWN, Costs, costs
 from .entries import NOT_APPLICABLE, UNMARKED, Entry, Group, without_unmarked
 from .numbers import Later, Numbers, columns, numbers, pessimistic
+from .parts import is_undecided
 from .places import lead, ordered, places
 from .stats import Interval
 from .stats.types import Plain
@@ -225,12 +226,13 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
     protocol = side.protocol
     applicable = [entry for entry in group.entries if entry.status != NOT_APPLICABLE]
     scored = group.scored
-    whole = numbers(scored, protocol)
+    decided = not any(map(is_undecided, scored))
+    whole = numbers(scored, protocol, decided)
     alone = len(side.everyone) == 1
     shared = None
     if not alone and scored:
         inside = side.common(group)
-        shared = whole if len(inside) == len(scored) else numbers(inside, protocol)
+        shared = whole if len(inside) == len(scored) else numbers(inside, protocol, decided)
     return Standing(
         exam=exam,
         reading=reading,
@@ -247,8 +249,8 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         undrawn=len(group.absent),
         failures=group.failures,
         by={tag: _breakdown(side.basis(group), protocol, tag) for tag in by},
-        cost=_cost(group.entries),
-        costs=costs(group.entries),
+        cost=_cost(group),
+        costs=costs(group.entries, group.drawings.values()),
         analyses=Later(lambda: protocol.analyses([entry.row for entry in scored])),
         remarks=(
             *_remarks(scored, protocol),
@@ -279,10 +281,11 @@ def _divided(group: Group) -> list[str]:
 
 def _cut(entries: Sequence[Entry]) -> list[str]:
     """What is told where services have read a part of the prompts alone."""
-    drawings = {entry.drawing.id: entry.drawing for entry in entries}
-    found = [cut for drawing in drawings.values() if (cut := (drawing.notes or {}).get(PROMPT_CUT))]
+    noted = {entry.drawing.id: entry.drawing.notes for entry in entries if entry.drawing.notes}
+    found = [cut for notes in noted.values() if (cut := notes.get(PROMPT_CUT))]
     if not found:
         return []
+    drawings = {entry.drawing.id for entry in entries}
     told = []
     for unit in sorted({cut.get("unit", "characters") for cut in found}):
         cuts = [cut for cut in found if cut.get("unit", "characters") == unit]
@@ -295,7 +298,7 @@ def _cut(entries: Sequence[Entry]) -> list[str]:
 
 def _trained_on(entries: Sequence[Entry]) -> list[str]:
     """What is told where a painter's weights were trained on concepts that an exam asks for."""
-    notes = [entry.drawing.notes or {} for entry in entries]
+    notes = [entry.drawing.notes for entry in entries if entry.drawing.notes]
     found = {(each["exam"], len(each["concepts"]), each["questions"]) for one in notes for each in one.get(OVERLAP, ())}
     return [
         f"trained on {concepts} concepts that stand in {questions} questions of {exam} (--allow-overlap)"
@@ -319,10 +322,10 @@ def _screening(entries: Sequence[Entry]) -> dict[str, Any]:
     return {"flagged": len(flagged), "flagged_ids": ids, "screened": read, "unscreened": len(drawn) - read}
 
 
-def _cost(entries: Sequence[Entry]) -> float | None:
+def _cost(group: Group) -> float | None:
     """What the drawings and all their markings cost, failed ones too; None where a price is not known."""
-    drawn = {entry.drawing.id: entry.drawing.cost for entry in entries}
-    costs = [*drawn.values(), *(entry.marking.cost for entry in entries if entry.marking)]
+    costs = [drawing.cost for drawing in group.drawings.values()]
+    costs += [entry.marking.cost for entry in group.entries if entry.marking]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 

@@ -105,6 +105,16 @@ def _version_6(connection: sa.Connection) -> None:
         step(connection)
 
 
+def _read_marks(connection: sa.Connection) -> None:
+    """What readings made of markings is kept: so far nothing is."""
+    connection.execute(
+        sa.text(
+            "CREATE TABLE read_marks (marking VARCHAR(64) NOT NULL, reading VARCHAR(20) NOT NULL, "
+            "reader VARCHAR(64) NOT NULL, made FLOAT NOT NULL, marks TEXT NOT NULL, PRIMARY KEY (marking, reading))"
+        )
+    )
+
+
 # A migration is plain SQL that both databases understand, and never uses the tables of `schema`: those are the newest
 # version's. What it adds stands in `schema` too, a new column as the last of its table.
 MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
@@ -113,6 +123,7 @@ MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
     4: _purses,
     5: _people_certificates_builds,
     6: _version_6,
+    7: _read_marks,
 }
 """The version a migration leads to -> the migration, from the version before."""
 

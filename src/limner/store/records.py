@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from sys import intern
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import sqlalchemy as sa
 
@@ -14,9 +14,10 @@ from ..core.errors import StoreError, UsageError
 from ..core.exam import Exam, Question
 from ..core.row_names import label
 from ..core.spool import RawQuestion, SpooledQuestions, spooled
+from .read_marks import MarksReader, joined
 from .readings import is_kept, reading_of
 from .references import keep_references
-from .schema import attempts, calls, drawings, exams, markings, meta, questions, setups
+from .schema import attempts, calls, drawings, exams, markings, meta, questions, read_marks, setups
 from .store import JsonText, Store, now, parsed
 
 T = TypeVar("T")
@@ -30,6 +31,8 @@ Counted in characters, or in what ``unit`` names; ``rest`` is what was not read,
 
 TEXTS = frozenset(one.name for table in (drawings, markings) for one in table.c if isinstance(one.type, sa.JSON))
 """Fields of drawings and markings that tables keep as JSON."""
+SELDOM = ("fault", "detail")
+"""Fields of a marking that mostly say nothing, as its class does."""
 SHARED = ("exam", "question_id", "question_hash", "painter", "spec", "strategy", "status", "origin")
 """Words of a drawing that many others have too."""
 OVERLAP = "overlap"
@@ -119,6 +122,7 @@ class BriefMarking(Marking):
     origin: str
     created: float
     question_hash, image = "", None
+    replies: ClassVar[list[list[str]]] = []  # type: ignore[misc]  # None are known, of however many there are.
 
 
 def add_exam(store: Store, exam: Exam[Any], chosen: Exam[Any] | None = None) -> None:
@@ -273,9 +277,11 @@ def load_drawings(
         yield from _made(Drawing, connection, query, left_out)
 
 
-def _of_markings(exam: str, *columns: Any) -> sa.Select[Any]:
-    """Of the markings of the exam's drawings as they stand now."""
-    join = markings.join(drawings, drawings.c.id == markings.c.drawing)
+def _of_markings(exam: str, *columns: Any, by: MarksReader | None = None) -> sa.Select[Any]:
+    """Of the markings of the exam's drawings as they stand now; `by` is whose reading of them is asked for."""
+    join: sa.FromClause = markings.join(drawings, drawings.c.id == markings.c.drawing)
+    if by is not None:
+        join = joined(join, by)
     # A marking of an image that has since been replaced says nothing about the new one.
     return (
         sa.select(*columns)
@@ -298,31 +304,40 @@ def load_markings(store: Store, exam: str, setups: Iterable[str] | None = None) 
 
 
 def some_markings(
-    store: Store, exam: str, setups: Iterable[str], brief: bool = False
-) -> Iterator[list[tuple[Marking, str | None]]]:
+    store: Store, exam: str, setups: Iterable[str], brief: bool = False, by: MarksReader | None = None
+) -> Iterator[list[tuple[Marking, str | None, str | None]]]:
     """The markings under these setups in an order of the database's own, some at a time, each with its marks as text.
 
     To sort many takes as long as to read them, and what the texts say takes many times their memory: `parsed` reads one
-    after the other. With `brief`, markings are a `BriefMarking` each.
+    after the other. With `brief`, markings are a `BriefMarking` each. With `by`, each comes with what that reader made
+    of it, where that is kept, and then without replies and marks.
     """
     kind, known = (BriefMarking, BriefMarking.__annotations__) if brief else (Marking, Marking.__annotations__)
-    names = tuple(name for name in known if name not in ("marks", "replies"))
+    names = tuple(name for name in known if name not in ("setup", *SELDOM, "marks", "replies"))
     shared, put = {id: id for id in setups}, object.__setattr__
-    query = _of_markings(exam, *_columns(markings, *names, "replies", "marks"))
+    texts = _columns(markings, "replies", "marks")
+    if by is not None:  # What was read before is not fetched: it is most of a marking.
+        texts = [sa.case((read_marks.c.marks.is_(None), one)).label(one.name) for one in texts]
+    before = sa.null() if by is None else read_marks.c.marks
+    query = _of_markings(exam, *_columns(markings, *names, "setup", *SELDOM), *texts, before.label("read"), by=by)
     with store.reading() as connection:
         rows = connection.execution_options(yield_per=AT_ONCE).execute(
             query.where(markings.c.setup.in_(sorted(shared)))
         )
         for some in rows.partitions():
-            found: list[tuple[Marking, str | None]] = []
+            found: list[tuple[Marking, str | None, str | None]] = []
             for row in some:
                 one = object.__new__(kind)
                 for name, value in zip(names, row, strict=False):
                     put(one, name, value)
-                put(one, "setup", shared[one.setup])
-                put(one, "replies", [] if row[-2] == "[]" else parsed(row[-2]))
-                text = row[-1]
-                found.append((one, None if text == "null" else text))
+                setup, fault, detail, replies, marks, read = row[-6:]
+                put(one, "setup", shared[setup])
+                if fault is not None or detail is not None:
+                    put(one, "fault", fault)
+                    put(one, "detail", detail)
+                if replies is not None:
+                    put(one, "replies", parsed(replies))
+                found.append((one, None if marks == "null" else marks, read))
             yield found
 
 

@@ -16,7 +16,7 @@ from sqlalchemy import (
     Text,
 )
 
-VERSION = 6
+VERSION = 7
 """Goes up with every change to a table; `migrations` leads older stores there."""
 metadata = MetaData()
 
@@ -109,6 +109,17 @@ markings = Table(
     Column("created", Float, nullable=False),
     Index("markings_by_drawing", "drawing"),
     Index("markings_by_setup", "setup"),
+)
+
+# What a reading made of a marking, so that it need not be read each time; `read_marks` says when it still holds.
+read_marks = Table(
+    "read_marks",
+    metadata,
+    Column("marking", String(64), primary_key=True),
+    Column("reading", String(20), primary_key=True),
+    Column("reader", String(64), nullable=False),
+    Column("made", Float, nullable=False),
+    Column("marks", Text, nullable=False),
 )
 
 # What was measured on an image (by its hash) or brought in with a drawing (by its id).

@@ -78,7 +78,7 @@ def check(count: int, text: str, *, released: bool) -> list[Mark]:
 
 
 def _mark(criterion: str, place: str, entry: Any, key: str, top: int) -> Mark:
-    if not isinstance(entry, Mapping) or key not in entry:
+    if not isinstance(entry, dict) or key not in entry:
         raise Unreadable(f'{place} must be an object with "{key}"')
     value = entry[key]
     if isinstance(value, bool) and top == 1:

@@ -55,6 +55,7 @@ RULES: dict[str, Rule] = {
     "plans": OWN,
     "plan_workers": OWN,
     "batches": OWN,
+    "read_marks": OWN,
     "exams": Rule(same=("kind",), fix="run one of the two exams under another name"),
     "questions": Rule(same=("id", "body", "reference"), united=("subsets",)),
     "drawings": Rule(
