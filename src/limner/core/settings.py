@@ -13,11 +13,11 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 from . import catalogue
 from .addresses import bare, join_path
 from .catalogue import ModelFacts, PainterFacts
-from .data_files import StrictModel, read_toml
 from .errors import DataError, UsageError
 from .panels import PanelFacts
 from .redaction import name_address, name_key
 from .registry import names
+from .schema import StrictModel, read_toml
 from .wire import EditForm, WireFormat
 
 __all__ = [

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...core.data_files import StrictModel
+from ...core.schema import StrictModel
 from .macros import closing
 from .plain import plain
 from .words import spoken, weigh

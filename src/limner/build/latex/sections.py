@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from ...core.data_files import StrictModel
+from ...core.schema import StrictModel
 from .macros import closing
 from .words import has, spoken
 

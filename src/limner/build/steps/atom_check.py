@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from ... import exams
-from ...core.data_files import StrictModel, first_wrong
+from ...core.schema import StrictModel, first_wrong
 from ..base import Bench, BuildItem, BuildStep, Waiting
 from ..figures.split import split_faults
 
