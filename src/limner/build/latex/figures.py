@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from ...core.schema import StrictModel
 from .macros import closing
-from .plain import plain
-from .words import spoken, weigh
+from .plain import plain, spoken, weigh
 
 TAKEN = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 PDF = ".pdf"

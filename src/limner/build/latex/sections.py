@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from ...core.schema import StrictModel
 from .macros import closing
-from .words import has, spoken
+from .plain import has, spoken
 
 _HEAD = re.compile(r"\\(chapter|section)\*?\s*(?:\[[^\]]*\])?\s*(?=\{)")
 _STOP = re.compile(

@@ -7,8 +7,7 @@ from pydantic import Field, ValidationError
 from ...core.asks import Unreadable
 from ...core.json_reader import loads
 from ...core.schema import FrozenModel, Words, first_wrong
-from ..latex.plain import TOLD, folded, require_terms
-from ..latex.words import has
+from ..latex.plain import TOLD, folded, has, require_terms
 from .rules import LogRules
 
 
