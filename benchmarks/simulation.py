@@ -32,7 +32,7 @@ from limner.running import runner as runner_module
 from limner.running.plan import Plan
 from limner.running.progress import Progress
 from limner.running.runner import Runner
-from limner.running.shared import SharedRunner
+from limner.running.work import SharedRunner
 from limner.store import Store
 
 SAMPLE = "sample/genexam"

@@ -179,7 +179,7 @@ def clock_of(loop: asyncio.AbstractEventLoop, seed: int) -> Iterator[None]:
             patches.enter_context(mock.patch(f"limner.{module}.time", ours))
         patches.enter_context(mock.patch("limner.store.store.time", of_day))
         chance = random.Random(seed)
-        patches.enter_context(mock.patch("limner.calls.journal.random", chance))
+        patches.enter_context(mock.patch("limner.calls.attempts.random", chance))
         own = SimpleNamespace(SystemRandom=lambda: random.Random(chance.random()))
         patches.enter_context(mock.patch("limner.running.backlog.random", own))
         yield

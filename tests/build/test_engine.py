@@ -17,9 +17,9 @@ from limner.build.records import add_review, load_build, load_rows
 from limner.build.reviews import Review, state_id
 from limner.core import settings as core_settings
 from limner.core.asks import Contract, Text, Unreadable
-from limner.core.data_files import StrictModel
 from limner.core.errors import UsageError
 from limner.core.json_reader import loads
+from limner.core.schema import StrictModel
 from limner.store import Store
 from tests.build.scripted import Heard, Route, Scripted, scripted, write_provider
 

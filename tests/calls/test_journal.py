@@ -3,65 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
-from limner.calls import KINDS, PASSING, Attempt, Calls, Fault, Kind, Limits, Outcome, Request, Result
-from limner.calls.claims import LEASE_S, Claimed, Owner, claim
+from limner.calls import KINDS, PASSING, Attempt, Calls, Fault, Kind, Outcome, Request, Result
+from limner.calls.claims import Owner, claim
 from limner.calls.tally import Tally
 from limner.core.faults import RETRIED_NEXT_RUN
 from limner.store import Store, now
-from limner.store.schema import attempts, calls
+from tests.calls.asking import GOOD, REQUEST, Service, do, fails, row, tried
 from tests.calls.conftest import Clock
-
-REQUEST = Request("chat", "service/model", {"n": 1})
-Perform = Callable[[Attempt], Awaitable[Result]]
-
-
-class Service:
-    """Answers with what it was given, in turn: a result or a fault; counts how often it is asked."""
-
-    def __init__(self, *outcomes: Result | Exception) -> None:
-        self.outcomes, self.asked = outcomes, 0
-        self.progress: list[Any] = []
-
-    async def __call__(self, attempt: Attempt) -> Result:
-        self.asked += 1
-        self.progress.append(attempt.progress)
-        outcome = self.outcomes[min(self.asked, len(self.outcomes)) - 1]
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-
-GOOD = Result({"text": "yes"}, 0.25)
-
-
-def do(store: Store, perform: Perform, request: Request = REQUEST, **how: Any) -> Outcome:
-    """One run that makes one call."""
-    return asyncio.run(Calls(store, **how).do(request, perform))
-
-
-def fails(store: Store, perform: Perform, **how: Any) -> Fault:
-    with pytest.raises(Fault) as caught:
-        do(store, perform, **how)
-    return caught.value
-
-
-def row(store: Store, request: Request = REQUEST) -> Any:
-    with store.reading() as connection:
-        return connection.execute(sa.select(calls).where(calls.c.key == request.key)).one()
-
-
-def tried(store: Store) -> list[tuple[int, str | None, float | None, Any]]:
-    with store.reading() as connection:
-        found = connection.execute(sa.select(attempts).order_by(attempts.c.call, attempts.c.n))
-        return [(r.n, r.fault, r.cost, r.result) for r in found]
 
 
 def test_a_call_is_made_once_and_then_remembered(store: Store) -> None:
@@ -158,20 +109,6 @@ def test_one_impatient_caller_does_not_stop_the_others(store: Store) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_only_passing_faults_are_tried_again_at_once(store: Store, clock: Clock, kind: Kind) -> None:
-    service = Service(Fault(kind, "why", cost=None, result={"raw": 1}), Fault(kind, "why"), GOOD)
-    if kind in PASSING:
-        assert do(store, service).payload == {"text": "yes"}
-        assert tried(store) == [(1, kind, None, {"raw": 1}), (2, kind, 0.0, None), (3, None, 0.25, {"text": "yes"})]
-        assert len(clock.slept) == 2
-    else:
-        fault = fails(store, service)
-        assert (fault.kind, fault.detail, fault.calls) == (kind, "why", (REQUEST.key,))
-        assert tried(store) == [(1, kind, None, {"raw": 1})]
-        assert clock.slept == []
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_what_a_later_run_does_about_a_stored_fault(store: Store, clock: Clock, kind: Kind) -> None:
     service = Service(Fault(kind, "why"))
     assert fails(store, service, tries=2).kind == kind
@@ -199,66 +136,6 @@ def test_what_failed_in_this_run_is_not_tried_again_by_it(store: Store) -> None:
         assert service.asked == 1
 
     asyncio.run(run())
-
-
-def test_waits_grow_and_end(store: Store, clock: Clock) -> None:
-    service = Service(Fault("server", "busy"))
-    fault = fails(store, service, tries=12)
-    assert (fault.kind, service.asked, len(clock.slept)) == ("server", 12, 11)
-    assert all(0 <= wait <= min(30, 0.5 * 2**n) for n, wait in enumerate(clock.slept))
-    assert len(set(clock.slept)) > 5  # Drawn at random, so that many callers do not come back all at once.
-
-
-def test_a_service_that_asks_to_wait_is_waited_for(store: Store, clock: Clock) -> None:
-    do(store, Service(Fault("rate_limit", "slow down", retry_after=77.0), GOOD))
-    assert sum(clock.slept) > 76.999
-
-
-def test_everyone_waits_for_a_service_that_asks_to_wait(store: Store, clock: Clock) -> None:
-    times: list[tuple[int, float]] = []
-
-    async def run() -> None:
-        calls = Calls(store)
-
-        def perform(n: int) -> Perform:
-            async def one(_attempt: Attempt) -> Result:
-                times.append((n, clock.monotonic()))
-                if len(times) == 1:
-                    raise Fault("rate_limit", "slow down", retry_after=50.0)
-                return GOOD
-
-            return one
-
-        begun = clock.monotonic()
-        first = asyncio.create_task(calls.do(Request("chat", "service/a"), perform(1)))
-        while not times:
-            await clock.sleep(0)
-        while not clock.slept[-1]:
-            await clock.sleep(0)
-        await calls.do(Request("chat", "service/b"), perform(2))
-        await first
-        assert all(at - begun > 49.999 for _, at in times[1:])
-        before = clock.monotonic()
-        await calls.do(Request("chat", "other/c"), perform(3))
-        assert times[-1] == (3, before)
-
-    asyncio.run(run())
-
-
-def test_an_attempt_that_takes_too_long_is_a_timeout_of_unknown_cost(store: Store, clock: Clock) -> None:
-    async def perform(_attempt: Attempt) -> Result:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    fault = fails(store, perform, tries=2, limits={"service": Limits(attempt_s=0.01)})
-    assert (fault.kind, fault.cost) == ("timeout", None)
-    assert tried(store) == [(1, "timeout", None, None), (2, "timeout", None, None)]
-
-
-def test_no_attempt_is_begun_after_the_call_s_time(store: Store, clock: Clock) -> None:
-    service = Service(Fault("server", "busy", retry_after=60.0))
-    fails(store, service, limits={"service": Limits(call_s=100.0)})
-    assert service.asked == 2
 
 
 def test_the_tally_counts_attempts_spending_and_what_has_no_price(store: Store, clock: Clock) -> None:
@@ -314,39 +191,6 @@ def test_a_result_that_came_before_the_cancellation_is_kept(store: Store) -> Non
     assert do(store, Service()).stored is True
 
 
-def test_a_call_cancelled_between_two_tries_is_free(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def run() -> None:
-        waiting_to_try = asyncio.Event()
-
-        async def sleep(_seconds: float) -> None:
-            waiting_to_try.set()
-            await asyncio.Event().wait()
-
-        monkeypatch.setattr(asyncio, "sleep", sleep)
-        waiting = asyncio.create_task(Calls(store).do(REQUEST, Service(Fault("server", "busy"))))
-        await waiting_to_try.wait()
-        waiting.cancel()
-
-    asyncio.run(run())
-    monkeypatch.undo()
-    assert (row(store).status, tried(store)) == ("open", [(1, "server", 0.0, None)])
-    assert do(store, Service(GOOD)).stored is False
-    assert [n for n, *_ in tried(store)] == [1, 2]
-
-
-def test_a_claim_cancelled_while_it_is_written_is_given_back(store: Store) -> None:
-    async def run() -> None:
-        task = asyncio.create_task(Calls(store).do(REQUEST, Service(GOOD)))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        task.cancel()
-
-    asyncio.run(run())
-    store.write(lambda _: None)
-    assert (row(store).status, tried(store)) == ("open", [])
-    assert do(store, Service(GOOD)).stored is False
-
-
 def test_an_error_in_the_program_is_no_fault_of_the_service(store: Store) -> None:
     assert fails(store, Service(ZeroDivisionError("a slip"))).kind == "internal"
     assert tried(store) == [(1, "internal", None, None)]
@@ -354,166 +198,3 @@ def test_an_error_in_the_program_is_no_fault_of_the_service(store: Store) -> Non
     # It would slip again, and may be charged each time.
     assert fails(store, Service(GOOD)).kind == "internal"
     assert do(store, Service(GOOD), retry_failed=True).stored is False
-
-
-ELSEWHERE = Owner("another host", 17, 5.0)
-
-
-def steal(store: Store, request: Request = REQUEST) -> str:
-    """Another host takes the call over, long after our last sign of life."""
-    late = now() + 2 * LEASE_S
-    taken = store.write(claim(store, request, ELSEWHERE, "stolen", late, retry_failed=False, since=0.0))
-    assert isinstance(taken, Claimed)
-    return taken.token
-
-
-def finish(store: Store, result: dict[str, Any]) -> None:
-    def operation(connection: sa.Connection) -> None:
-        made = {"call": REQUEST.key, "n": 2, "started": 1.0, "seconds": 1.0, "result": result, "cost": 1.0}
-        connection.execute(attempts.insert().values(made))
-        connection.execute(calls.update().values(status="done", accepted=2, tries=2))
-
-    store.write(operation)
-
-
-@pytest.mark.parametrize("ours", [GOOD, Fault("server", "busy"), Fault("refusal", "no")])
-def test_whoever_lost_the_claim_takes_the_outcome_that_stands(store: Store, ours: Result | Fault) -> None:
-    asked = 0
-
-    async def perform(_attempt: Attempt) -> Result:
-        nonlocal asked
-        asked += 1
-        steal(store)
-        finish(store, {"text": "theirs"})
-        if isinstance(ours, Fault):
-            raise ours
-        return ours
-
-    outcome = do(store, perform)
-    assert (outcome.payload, outcome.stored, asked) == ({"text": "theirs"}, True, 1)
-    assert [(n, fault) for n, fault, *_ in tried(store)] == [(1, "interrupted"), (2, None)]
-
-
-def test_leases_are_renewed_while_a_call_is_in_flight(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    time_now, beats = 1000.0, asyncio.Semaphore(0)
-    slept: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        await beats.acquire()
-
-    async def perform(_attempt: Attempt) -> Result:
-        nonlocal time_now
-        for time_now in (1030.0, 1060.0, 1090.0):
-            count = len(slept)
-            beats.release()
-            while len(slept) == count:
-                await store.awrite(lambda _: None)
-            assert row(store).lease_until == time_now + LEASE_S
-        return GOOD
-
-    async def run() -> None:
-        async with Calls(store) as running:
-            await running.do(REQUEST, perform)
-
-    monkeypatch.setattr("limner.calls.journal.now", lambda: time_now)
-    monkeypatch.setattr(asyncio, "sleep", sleep)
-    asyncio.run(run())
-    assert set(slept) == {LEASE_S / 4}
-
-
-def test_one_failed_beat_does_not_stop_the_next(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    time_now, beats, slept = 1000.0, asyncio.Semaphore(0), 0
-
-    async def sleep(_seconds: float) -> None:
-        nonlocal slept
-        slept += 1
-        await beats.acquire()
-
-    def refuse(_connection: sa.Connection) -> None:
-        raise sa.exc.OperationalError("COMMIT", {}, Exception("disk I/O error"))
-
-    async def perform(_attempt: Attempt) -> Result:
-        nonlocal time_now
-        sa.event.listen(store._writers, "commit", refuse)
-        for time_now in (1030.0, 1060.0):
-            count = slept
-            beats.release()
-            while slept == count:
-                await asyncio.to_thread(lambda: None)
-            if time_now == 1030.0:
-                sa.event.remove(store._writers, "commit", refuse)
-        assert row(store).lease_until == 1060.0 + LEASE_S
-        return GOOD
-
-    async def run() -> None:
-        async with Calls(store) as running:
-            await running.do(REQUEST, perform)
-
-    monkeypatch.setattr("limner.calls.journal.now", lambda: time_now)
-    monkeypatch.setattr(asyncio, "sleep", sleep)
-    asyncio.run(run())
-
-
-WORKER = """
-import asyncio, sys
-from limner.calls import Calls, Request, Result
-from limner.store import Store
-
-async def perform(attempt):
-    await attempt.save({"job": "42"})
-    print("in flight", flush=True)
-    await asyncio.to_thread(sys.stdin.readline)
-    return Result({"text": "from the other process"}, 0.5)
-
-async def main():
-    with Store(sys.argv[1]) as store:
-        async with Calls(store) as calls:
-            await calls.do(Request("chat", "service/model", {"n": 1}), perform)
-
-asyncio.run(main())
-"""
-
-
-@pytest.fixture
-def other(store: Store) -> Iterator[subprocess.Popen[str]]:
-    """Another process that has the call in flight until it gets a line."""
-    command = [sys.executable, "-c", WORKER, store.url]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "in flight\n"
-        yield process
-        process.kill()
-
-
-def test_a_killed_process_leaves_its_progress_to_the_next(store: Store, other: subprocess.Popen[str]) -> None:
-    other.kill()
-    other.wait()
-    service = Service(GOOD)
-    assert do(store, service).stored is False
-    assert service.progress == [{"job": "42"}]
-    assert tried(store) == [(1, "interrupted", None, None), (2, None, 0.25, {"text": "yes"})]
-    assert row(store).progress is None
-
-
-def test_a_live_process_is_waited_for(
-    store: Store, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, paused = asyncio.sleep, 0
-
-    async def sleep(seconds: float) -> None:
-        nonlocal paused
-        paused += 1
-        if paused == 3:
-            assert other.stdin is not None
-            other.stdin.write("go on\n")
-            other.stdin.flush()
-        await real(seconds)
-
-    monkeypatch.setattr(asyncio, "sleep", sleep)
-    service = Service(GOOD)
-    outcome = do(store, service)
-    assert (outcome.payload, outcome.stored) == ({"text": "from the other process"}, True)
-    assert paused >= 3
-    assert service.asked == 0
-    assert other.wait(30) == 0

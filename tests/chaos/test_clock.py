@@ -29,16 +29,16 @@ class Service:
 
 def set_clock(patch: pytest.MonkeyPatch, seconds: float) -> None:
     """From now on it is so many seconds since 1970 for whatever is stored."""
-    for module in ("calls.journal", "calls.claims"):
+    for module in ("calls.journal", "calls.claims", "calls.claimed"):
         patch.setattr(f"limner.{module}.now", lambda: seconds, raising=False)
 
 
 FAILING = """
 import asyncio, sys
-import limner.calls.journal as journal
+from limner.calls import claimed, journal
 from limner.calls import Calls, Fault, Request
 from limner.store import Store
-journal.now = lambda: 2_000_000.0
+claimed.now = journal.now = lambda: 2_000_000.0
 async def perform(_attempt):
     raise Fault("server", "down")
 with Store(sys.argv[1]) as store:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from limner.calls import Calls, Fault
 from limner.core.asks import Contract, Text, Unreadable
-from limner.core.images import Preparer
+from limner.core.prepared import Preparer
 from limner.models import ChatModel, complete
 from limner.models.base import RESENT
 from limner.store import Store

@@ -6,19 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from limner.core.data_files import (
-    Id,
-    Problems,
-    Rows,
-    StrictModel,
-    absent_references,
-    files_under,
-    json_rows,
-    read_questions,
-    read_toml,
-)
+from limner.core.data_files import Rows, files_under, json_rows, read_questions
 from limner.core.errors import DataError
-from limner.core.exam import Question, Reference
+from limner.core.exam import Question
+from limner.core.problems import Problems
+from limner.core.schema import Id, StrictModel
 
 
 class Line(StrictModel):
@@ -97,17 +89,3 @@ def test_rows_under_another_name_for_their_id(tmp_path: Path) -> None:
         read_questions(tmp_path, Keyed, lambda row, _: [Question(row.key, "", row)], rows=rows, key="key")
     assert f"{tmp_path}:2: id x: this key stands already in line 1" in str(caught.value)
     assert f"{tmp_path}:3: id y: more: Extra inputs are not permitted" in str(caught.value)
-
-
-def test_a_reference_that_can_be_shown(tmp_path: Path) -> None:
-    there = [Reference("a", tmp_path / "a.png"), Reference("b", load=lambda: b"")]
-    assert absent_references(Question("q", "", Line(id="x"), {}, one) for one in (*there, Reference("c"), None)) == 2
-
-
-def test_toml_that_cannot_be_read(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.toml", "a = ")
-    with pytest.raises(DataError, match=r"a\.toml: cannot be read: "):
-        read_toml(path)
-    with pytest.raises(DataError, match="cannot be read: "):
-        read_toml(tmp_path / "nowhere.toml")
-    assert read_toml(write(path, "a = 1")) == {"a": 1}

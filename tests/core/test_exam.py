@@ -170,3 +170,10 @@ def test_the_hash_tells_contents_apart(tmp_path: Path) -> None:
 def test_the_hash_does_not_depend_on_the_order_of_tags() -> None:
     one, other = {"a": "1", "b": "2"}, {"b": "2", "a": "1"}
     assert Question("q", "Draw.", Plain(), one).hash == Question("q", "Draw.", Plain(), other).hash
+
+
+def test_a_hash_that_is_known_is_not_worked_out_again() -> None:
+    unread = Question("q", "Draw.", Plain(), reference=Reference("a", load=lambda: pytest.fail("the image was read")))
+    unread.know_hash("ab")
+    assert unread.hash == "ab"
+    assert unread == Question("q", "Draw.", Plain(), reference=Reference("a"))

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
+from limner.calls.attempts import TRIES
 from limner.calls.claims import LEASE_S
-from limner.calls.journal import TRIES
 from limner.cli import limner
 from limner.core.faults import KINDS, RETRIED_NEXT_RUN, STOPPING
 from limner.core.images import MAX_BYTES, MAX_PIXELS

@@ -16,7 +16,7 @@ import pytest
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from limner.calls.journal import TRIES
+from limner.calls.attempts import TRIES
 from limner.calls.rate_limit import Limits
 from limner.core import settings
 from limner.core.faults import KINDS

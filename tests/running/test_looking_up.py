@@ -11,7 +11,7 @@ from limner import api
 from limner.core import spool
 from limner.running import backlog
 from limner.running.backlog import Backlog
-from limner.running.shared import SharedRunner
+from limner.running.work import SharedRunner
 from limner.store import Store
 from limner.store.known import PackedIds, StoredMarkings
 from limner.store.records import load_drawings, load_markings

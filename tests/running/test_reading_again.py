@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 from limner import api
-from limner.core import data_files, spool
+from limner.core import problems, spool
 from limner.core.errors import DataError
 from limner.core.exam import Selection
 from limner.store import Store
@@ -44,14 +44,14 @@ api.run("genexam", data=sys.argv[1], store=sys.argv[2], painters=["control/refer
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The lines of rows that were read and checked; more than two questions lie in a file."""
     found: list[int] = []
-    whole = data_files.parse_row
+    whole = problems.parse_row
     monkeypatch.setattr(spool, "HELD", 2)
 
     def counted(model: Any, row: Any, problems: Any, file: Path, line: int, key: str = "id") -> Any:
         found.append(line)
         return whole(model, row, problems, file, line, key)
 
-    monkeypatch.setattr(data_files, "parse_row", counted)
+    monkeypatch.setattr("limner.core.data_files.parse_row", counted)
     return found
 
 

@@ -21,8 +21,7 @@ from limner.running import attendance
 from limner.running.progress import Progress
 from limner.running.queued import queue_plan, reopen
 from limner.running.setup import Asking
-from limner.running.shared import SharedRunner
-from limner.running.work import PlanState, plan_states, withdraw, work
+from limner.running.work import PlanState, SharedRunner, plan_states, withdraw, work
 from limner.store import Store, now
 from limner.store.plans import PlanWorker, StoredPlan, load_plan, load_workers, save_worker
 from limner.store.schema import calls, drawings, markings, plans

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limner.core.images import PlainText
+from limner.core.prepared import PlainText
 from limner.transport.bodies import json_bytes
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import limner.workers
 
-BELOW = {"core.redaction", "core.errors", "core.images", "core.settings"}
+BELOW = {"core.redaction", "core.errors", "core.images", "core.prepared", "core.settings"}
 
 
 def test_workers_import_only_what_stands_below_them() -> None:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..calls import Calls, Fault
 from ..core.asks import Contract, Part
-from ..core.data_files import StrictModel
 from ..core.errors import UsageError
 from ..core.evidence import TextLine
 from ..core.faults import picture_faults
 from ..core.images import BadImage
 from ..core.prompts import Prompts
 from ..core.registry import Registry
+from ..core.schema import StrictModel
 from ..evidence.probe import OcrProbe
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..painters import Painter, PaintRequest

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from ..core.data_files import StrictModel
+from ..core.schema import StrictModel
 from .points import Lint, lint_prompt
 from .wording import VAGUE, WORD, stems
 

@@ -8,7 +8,7 @@ from functools import partial
 from pydantic import Field
 
 from ..core.asks import Contract, Picture, Text
-from ..core.data_files import StrictModel
+from ..core.schema import StrictModel
 from .base import Bench, BuildItem, BuildStep, NoSettings, Use
 from .logic.drafts import parse_set
 from .logic.graph import LogicGraph

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from ..core.data_files import StrictModel, read_model
+from ..core.schema import StrictModel, read_model
 from .latex.figures import FigureRules
 from .latex.sections import MethodRules
 from .logic.rules import LogRules, QuestionRules

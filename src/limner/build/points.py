@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
-from ..core.data_files import StrictModel
+from ..core.schema import StrictModel
 from .languages import foreign
 from .wording import PLAIN, QUOTED, VAGUE, WORD, stems
 

@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from .. import exams
-from ..core.data_files import StrictModel, first_wrong, read_model
 from ..core.errors import UsageError
 from ..core.prompts import Prompts
+from ..core.schema import StrictModel, first_wrong, read_model
 from .base import STEPS, BuildStep
 
 FILE = "recipe.toml"

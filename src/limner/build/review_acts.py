@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import BaseModel, ValidationError
 
-from ..core.data_files import first_wrong
+from ..core.schema import first_wrong
 from ..store import Store
 from ..store.schema import build_reviews
 from .records import named_review

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ..core.data_files import StrictModel, read_model
+from ..core.schema import StrictModel, read_model
 
 FILE = "review.toml"
 

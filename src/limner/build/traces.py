@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import Field
 
 from ..core.asks import DraftFault, refuse
-from ..core.data_files import StrictModel, read_model
+from ..core.schema import StrictModel, read_model
 from ..painters.diffusers.text_encoding import SEPARATOR
 from ..strategies.rewrite import parted
 from .wording import stem

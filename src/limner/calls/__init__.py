@@ -1,8 +1,9 @@
 """Calls: the one durable journal under painters, models and probes."""
 
 from ..core.faults import KINDS, PASSING, STOPPING, Fault, Kind
+from .attempts import Attempt, Outcome, Result
 from .budget import Budget, BudgetReached
-from .journal import Attempt, Calls, Outcome, Result
+from .journal import Calls
 from .keys import Request, canonical, digest, purpose, setup_id
 from .rate_limit import Limits
 from .tally import charged_to

@@ -12,9 +12,10 @@ from ..core.faults import Fault
 from ..core.settings import Provider
 from ..store import now
 from ..store.schema import calls as table
+from .attempts import Attempt, Outcome, Perform, Result
 from .batches import RowEnd
 from .claims import LOOK, Busy, Claim, Claimed, Settled, Short, Submitted, claim, known_claim
-from .journal import Attempt, Calls, Outcome, Perform, Result
+from .journal import Calls
 from .keys import Request, current, purpose
 from .queued import BatchRow, WaitsForBatch
 from .reservations import Reservation

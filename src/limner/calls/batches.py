@@ -18,6 +18,7 @@ from ..core.faults import Fault
 from ..core.redaction import without_secrets
 from ..store import Store, now
 from ..store.schema import attempts, batches, calls, reservations
+from .claimed import DETAIL
 from .claims import Owner
 from .queued import BatchLane
 from .reservations import Reservation
@@ -26,7 +27,6 @@ UNSENT, DOUBTED, RUNNING = "forming", "submitting", "submitted"
 OPEN = (UNSENT, DOUBTED, RUNNING)
 LEASE_S = 1800.0
 """How long the process that hands a batch in may be silent before another host looks after it."""
-DETAIL = 2000
 
 
 @dataclass(frozen=True)

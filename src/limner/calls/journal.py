@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from operator import methodcaller
 from typing import Any
 
-import sqlalchemy as sa
-
-from ..core.errors import LimnerError, StoreError
+from ..core.errors import LimnerError
 from ..core.faults import PASSING, Fault, unexpected
 from ..core.redaction import without_secrets
 from ..store import Store, now
-from ..store.schema import attempts, calls
-from ..store.trouble import changed
+from ..store.schema import calls
+from .attempts import TRIES, Attempt, Outcome, Perform, attempt_row, back_off, too_slow
 from .budget import Budget
-from .claims import LEASE_S, Claim, Claimed, Settled, Short, Submitted, claim, entry, this_process
+from .claimed import ClaimedCall, renew
+from .claims import Claim, Claimed, Settled, Short, Submitted, claim, this_process
 from .keys import Request
 from .purse import wait_or_stop
 from .queued import BatchRow, in_batch
@@ -29,59 +26,6 @@ from .rate_limit import Limits, RateLimit
 from .reservations import Reservation
 from .tally import BUDGET, RETRY, Tally, Waits, current_account
 from .usage import doubt_of
-
-DETAIL = 2000
-"""Of a fault's words so many characters are kept."""
-TRIES = 5
-"""Tries at one call within one run, passing faults only."""
-
-# Made once: they are executed for every call.
-OURS = calls.update().where(calls.c.key == sa.bindparam("key_"), calls.c.token == sa.bindparam("token_"))
-THERE = sa.select(calls.c.key).where(calls.c.key == sa.bindparam("key_"))
-MINE = sa.select(calls.c.tries).where(calls.c.key == sa.bindparam("key_"), calls.c.token == sa.bindparam("token_"))
-
-
-def back_off(tries: int) -> float:
-    """Seconds to wait after so many tries in vain: longer each time, and never the same for all."""
-    return random.uniform(0.0, min(30.0, 0.5 * 2 ** (tries - 1)))
-
-
-@dataclass(frozen=True)
-class Result:
-    """What one attempt brought: plain JSON (images by hash), and what it cost (None: unknown).
-
-    Attributes:
-        doubt: Why the service's word on the cost is not credible: then the attempt counts at its bound.
-    """
-
-    payload: dict[str, Any]
-    cost: float | None = 0.0
-    doubt: str | None = None
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The accepted result of a call, whether made now or long ago."""
-
-    key: str
-    payload: dict[str, Any]
-    cost: float | None
-    stored: bool
-
-
-class Attempt:
-    """Handed to whoever makes the call: what an earlier, interrupted try left behind."""
-
-    def __init__(self, calls: Calls, key: str, token: str, progress: dict[str, Any] | None) -> None:
-        self._calls, self._key, self._token, self.progress = calls, key, token, progress
-
-    async def save(self, progress: dict[str, Any]) -> None:
-        """Remember something to go on from after a crash, such as a service's job id."""
-        self.progress = progress = without_secrets(progress)
-        await self._calls._change(self._key, self._token, progress=progress)
-
-
-Perform = Callable[[Attempt], Awaitable[Result]]
 
 
 class Calls:
@@ -121,7 +65,7 @@ class Calls:
         self._beat: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Calls:
-        self._beat = asyncio.create_task(self._renew())
+        self._beat = asyncio.create_task(renew(self.store, self._held))
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -172,7 +116,8 @@ class Calls:
                 if isinstance(held, Claimed):
                     self._held[request.key] = held.token
                     try:
-                        outcome = await self._attempts(request, perform, held, bound, tokens, reservation)
+                        call = self._claimed(request, held.token, reservation)
+                        outcome = await self._attempts(request, perform, held, call, bound, tokens)
                     finally:
                         self._held.pop(request.key, None)
                     if outcome is not None:
@@ -192,8 +137,11 @@ class Calls:
             return await self.store.awrite(claim(self.store, request, self.owner, token, now(), **how))
         except asyncio.CancelledError:
             # It is written all the same: give it back, for nobody is going to make the call.
-            await asyncio.shield(self._give_back(request.key, token, reservation))
+            await asyncio.shield(self.store.awrite(self._claimed(request, token, reservation).give_back()))
             raise
+
+    def _claimed(self, request: Request, token: str, reservation: Reservation | None) -> ClaimedCall:
+        return ClaimedCall(self.store, self.owner, request.key, token, reservation, self.budget.purse)
 
     def _known(self, request: Request, settled: Settled) -> Outcome:
         if settled.fault is not None:
@@ -202,16 +150,10 @@ class Calls:
         return Outcome(request.key, settled.result or {}, settled.cost, stored=True)
 
     async def _attempts(
-        self,
-        request: Request,
-        perform: Perform,
-        held: Claimed,
-        bound: float | None,
-        tokens: int,
-        reservation: Reservation | None,
+        self, request: Request, perform: Perform, held: Claimed, call: ClaimedCall, bound: float | None, tokens: int
     ) -> Outcome | None:
         """Try until there is an outcome; None when the claim was lost on the way."""
-        attempt = Attempt(self, request.key, held.token, held.progress)
+        attempt, reservation = Attempt(call, held.progress), call.reservation
         limit, began = self._rate_limit(request.target), time.monotonic()
         for n in range(held.tries + 1, held.tries + self.tries + 1):
             reserved: float | None = None
@@ -219,7 +161,7 @@ class Calls:
                 if n > held.tries + 1:
                     with self.waits.waiting(RETRY):
                         await asyncio.sleep(self._wait(n - held.tries - 1))
-                    if reservation is not None and not await self._reserve(request, n, held.token, reservation):
+                    if reservation is not None and not await self._reserve(call, n, reservation, request.target):
                         return None
                 # The rate limit comes last: whoever has been let through it sends at once.
                 with self.waits.waiting(BUDGET):
@@ -230,7 +172,7 @@ class Calls:
                 # Nothing was sent: the call is free for whoever comes next.
                 if reserved is not None:
                     self.budget.settle(reserved, 0.0)
-                await asyncio.shield(self._give_back(request.key, held.token, reservation))
+                await asyncio.shield(self.store.awrite(call.give_back()))
                 raise
             started, clock = now(), time.perf_counter()
             cost: float | None = None
@@ -240,7 +182,7 @@ class Calls:
                 doubt = result.doubt or doubt_of(result.cost)
                 cost = bound if doubt else result.cost
             except (Fault, TimeoutError) as error:
-                fault = error if isinstance(error, Fault) else _too_slow(limit)
+                fault = error if isinstance(error, Fault) else too_slow(limit.limits.attempt_s)
                 fault.doubt = fault.doubt or doubt_of(fault.cost)
                 cost = fault.cost = bound if fault.doubt else fault.cost
                 later = time.monotonic() + (fault.retry_after or 0.0)
@@ -248,8 +190,8 @@ class Calls:
                 again = fault.kind in PASSING and not last
                 if fault.retry_after is not None:
                     limit.hold(fault.retry_after)
-                row = _row(request.key, n, started, clock, fault)
-                if not await self._settle(row, held.token, "claimed" if again else "failed", fault, reservation):
+                row = attempt_row(request.key, n, started, time.perf_counter() - clock, fault)
+                if not await self._settle(call, row, "claimed" if again else "failed", fault):
                     return None
                 if not again:
                     raise Fault(fault.kind, fault.detail, calls=(request.key,), cost=fault.cost) from fault
@@ -257,16 +199,16 @@ class Calls:
                 # Cancelled or broken in flight: what the service charged is not known.
                 slip = isinstance(error, Exception) and not isinstance(error, LimnerError)
                 broken = unexpected(error, (request.key,)) if slip else Fault("interrupted", repr(error), cost=None)  # type: ignore[arg-type]
-                row = _row(request.key, n, started, clock, broken)
-                await asyncio.shield(self._settle(row, held.token, "failed", broken, reservation))
+                row = attempt_row(request.key, n, started, time.perf_counter() - clock, broken)
+                await asyncio.shield(self._settle(call, row, "failed", broken))
                 if slip:
                     raise broken from error
                 raise
             else:
                 payload: dict[str, Any] = without_secrets(result.payload)
                 told = {"result": payload, "cost": cost, "doubt": doubt}
-                row = _row(request.key, n, started, clock, None) | told
-                if not await self._settle(row, held.token, "done", None, reservation):
+                row = attempt_row(request.key, n, started, time.perf_counter() - clock, None) | told
+                if not await self._settle(call, row, "done", None):
                     return None
                 return Outcome(request.key, payload, cost, stored=False)
             finally:
@@ -287,93 +229,18 @@ class Calls:
         done = calls.update().where(calls.c.key == key, calls.c.status == "done")
         await self.store.awrite(methodcaller("execute", done.values(status="open", updated=now())))
 
-    async def _reserve(self, request: Request, n: int, token: str, reservation: Reservation) -> bool:
-        """Set the bound of a further attempt aside; False when the claim is no longer ours."""
-
-        def operation(connection: sa.Connection) -> bool | None:
-            fits = reservation.take(connection)
-            held = connection.execute(MINE, {"key_": request.key, "token_": token}).first() is not None
-            if fits and held:
-                reservation.enter(connection, self.store, entry(request.key, n, token, self.owner, now()))
-            elif fits:
-                reservation.put_back(connection)
-            return None if held and not fits else held
-
-        while (held := await self.store.awrite(operation)) is None:
+    async def _reserve(self, call: ClaimedCall, n: int, reservation: Reservation, target: str) -> bool:
+        """Set the bound of a further attempt aside, once it fits; False when the claim is no longer ours."""
+        while (held := await self.store.awrite(call.reserve(n, reservation))) is None:
             with self.waits.waiting(BUDGET):
-                await asyncio.to_thread(wait_or_stop, self.store, reservation, request.target)
+                await asyncio.to_thread(wait_or_stop, self.store, reservation, target)
                 await asyncio.sleep(1.0)
         return held
 
-    async def _settle(
-        self, row: dict[str, Any], token: str, status: str, fault: Fault | None, reservation: Reservation | None
-    ) -> bool:
-        """Store an attempt and what it makes of the call; False when the claim is no longer ours.
-
-        Raises:
-            StoreError: The call is not in the store at all any longer.
-        """
+    async def _settle(self, call: ClaimedCall, row: dict[str, Any], status: str, fault: Fault | None) -> bool:
+        """Count an attempt, and see `ClaimedCall.settle`."""
         for tally in filter(None, (self.tally, current_account())):
             tally.count(row["cost"], row["doubt"] is not None)
-        at = now()
-        changes: dict[str, Any] = {"status": status, "tries": row["n"], "updated": at, "lease_until": at + LEASE_S}
-        if status == "done":
-            changes |= {"accepted": row["n"], "fault": None, "detail": None, "progress": None}
-        elif fault is not None:
-            changes |= {"fault": fault.kind, "detail": fault.detail[:DETAIL]}
-            if status == "failed":
-                self._tried.add(row["call"])
-
-        purse, cost = self.budget.purse, row["cost"]
-
-        def operation(connection: sa.Connection) -> bool:
-            if reservation is not None:
-                reservation.settle(connection, row["call"], token, cost)
-            held = bool(connection.execute(OURS, {"key_": row["call"], "token_": token, **changes}).rowcount)
-            if held:
-                self.store.insert_new(connection, attempts, row)
-                if reservation is None and purse is not None and cost:
-                    by = entry(row["call"], row["n"], token, self.owner, at)
-                    Reservation(purse, 0.0).charge(connection, self.store, by, cost)
-            elif connection.scalar(THERE, {"key_": row["call"]}) is None:
-                raise StoreError(changed(self.store.url, "replaced or emptied"))
-            return held
-
-        return await self.store.awrite(operation)
-
-    async def _give_back(self, key: str, token: str, reservation: Reservation | None) -> None:
-        """Nothing was sent: the call is free for whoever comes next, and so is the money."""
-
-        def operation(connection: sa.Connection) -> None:
-            if reservation is not None:
-                reservation.release(connection, key, token)
-            connection.execute(OURS, {"key_": key, "token_": token, "status": "open", "updated": now()})
-
-        await self.store.awrite(operation)
-
-    async def _change(self, key: str, token: str, **changes: Any) -> None:
-        mine = calls.update().where(calls.c.key == key, calls.c.token == token)
-        await self.store.awrite(methodcaller("execute", mine.values(**changes, updated=now())))
-
-    async def _renew(self) -> None:
-        while True:
-            await asyncio.sleep(LEASE_S / 4)
-            tokens = list(self._held.values())
-            for start in range(0, len(tokens), 500):
-                mine = calls.update().where(calls.c.token.in_(tokens[start : start + 500]))
-                renewed = mine.values(lease_until=now() + LEASE_S)
-                # A lease outlasts several beats: what hinders one must not end them all.
-                with suppress(StoreError):
-                    await self.store.awrite(methodcaller("execute", renewed))
-
-
-def _too_slow(limit: RateLimit) -> Fault:
-    return Fault("timeout", f"no result within {limit.limits.attempt_s:g} s", cost=None)
-
-
-def _row(key: str, n: int, started: float, clock: float, fault: Fault | None) -> dict[str, Any]:
-    row = {"call": key, "n": n, "started": started, "seconds": time.perf_counter() - clock}
-    if fault is None:
-        return row | {"fault": None, "detail": None}
-    told = {"cost": fault.cost, "result": without_secrets(fault.result), "doubt": fault.doubt}
-    return row | {"fault": fault.kind, "detail": fault.detail[:DETAIL], **told}
+        if status == "failed":
+            self._tried.add(call.key)
+        return await self.store.awrite(call.settle(row, status, fault))

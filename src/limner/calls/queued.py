@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ..core.errors import LimnerError
 from ..core.faults import Fault
 from ..core.settings import Provider
-
-if TYPE_CHECKING:
-    from .journal import Result
+from .attempts import Result
 
 T = TypeVar("T")
 

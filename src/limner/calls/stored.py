@@ -6,8 +6,9 @@ import sqlalchemy as sa
 
 from ..core.faults import RETRIED_NEXT_RUN
 from ..store.schema import calls
+from .attempts import Outcome, Perform
 from .claims import settled
-from .journal import Calls, Outcome, Perform
+from .journal import Calls
 from .keys import Request
 from .queued import BatchRow
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from .data_files import StrictModel
 from .errors import DataError, UsageError
+from .schema import StrictModel
 
 SHIPPED = Path(__file__).parent / "models.toml"
 ENDING_DAYS = 90

@@ -68,6 +68,10 @@ class Question(Generic[R]):
         """Identifies the content: id, prompt, rubric, tags and reference image."""
         return content_hash(self.to_json(), self.reference.sha256 if self.reference else None)
 
+    def know_hash(self, hash: str) -> None:
+        """Take the content hash that is known already: to work it out anew takes longer than to read the question."""
+        self.__dict__["hash"] = hash
+
     def to_json(self) -> dict[str, Any]:
         """Everything but the reference image's bytes."""
         return {

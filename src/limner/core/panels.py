@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from .data_files import StrictModel
 from .marks import Mark
+from .schema import StrictModel
 
 PREFIX = "panel/"
 """How panels are named among judges."""

@@ -13,11 +13,11 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 from . import catalogue
 from .addresses import bare, join_path
 from .catalogue import ModelFacts, PainterFacts
-from .data_files import StrictModel, read_toml
 from .errors import DataError, UsageError
 from .panels import PanelFacts
 from .redaction import name_address, name_key
 from .registry import names
+from .schema import StrictModel, read_toml
 from .wire import EditForm, WireFormat
 
 __all__ = [
@@ -80,7 +80,7 @@ class Provider(StrictModel):
         structured: What it takes as a description of a reply's shape.
         image_input: Whether its models see pictures, and its painters start from them.
         max_image_side: The longer side of the largest picture it takes.
-        quick_images: Whether pictures are scaled down the quick way; see `limner.core.images.prepare`.
+        quick_images: Whether pictures are scaled down the quick way; see `limner.core.prepared.prepare`.
         link_hosts: Hosts that links to finished images may lead to, beside the service's own; ``*.name`` for all
             below a name.
         poll_hosts: Hosts a job may be asked after at, beside the service's own; they get the key.

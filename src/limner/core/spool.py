@@ -149,7 +149,7 @@ class _Spool:
         question = self.raw(number).made()
         hash, reference = self.hashes(number)
         if hash is not None:
-            question.__dict__["hash"] = hash
+            question.know_hash(hash)
         if question.reference is not None and reference is not None:
             question.reference.__dict__["sha256"] = reference
         return question

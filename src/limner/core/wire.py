@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
-from .data_files import StrictModel
 from .faults import Kind
 from .json_paths import gaps
 from .redaction import is_key
+from .schema import StrictModel
 
 WORDS = frozenset({"model", "prompt", "size", "width", "height", "seed"})
 """What gaps in a request may ask for."""

@@ -11,7 +11,7 @@ from ..core.evidence import EVIDENCE
 from ..core.registry import Opener, Registry
 
 if TYPE_CHECKING:  # To name what measures needs none of it.
-    from ..core.images import Preparer
+    from ..core.prepared import Preparer
     from ..core.settings import Settings
     from .probe import Probe
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic
 
-from ..core.data_files import read_toml
 from ..core.errors import DataError, UsageError
 from ..core.exam import Exam, Question, R
 from ..core.ledger import Ledger, kept
@@ -17,6 +16,7 @@ from ..core.plot_data import WAYS, Plot
 from ..core.prompts import Prompts
 from ..core.protocol import Protocol
 from ..core.registry import Registry
+from ..core.schema import read_toml
 from .reader_id import reader_id
 
 SAMPLE = "sample/"

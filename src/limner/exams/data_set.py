@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from ..core.data_files import StrictModel, read_model
+from ..core.schema import StrictModel, read_model
 from . import paper
 
 FILE = "data.toml"

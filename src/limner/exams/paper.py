@@ -17,8 +17,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from ..core.data_files import StrictModel, read_model
 from ..core.errors import DataError
+from ..core.schema import StrictModel, read_model
 from . import kind
 
 COLUMNS = (

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.data_files import read_toml
 from ..core.errors import DataError, UsageError
 from ..core.prompts import Prompts, Template
+from ..core.schema import read_toml
 from .python_texts import read_texts
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.asks import Variant
 from ..core.errors import UsageError
-from ..core.images import Preparer
+from ..core.prepared import Preparer
 from ..core.prompts import Prompts
 from ..core.settings import Settings
 from ..evidence.probe import OcrProbe

@@ -15,10 +15,10 @@ from pydantic import ValidationError
 from ..calls import Fault
 from ..core import catalogue
 from ..core.catalogue import ModelFacts, PainterFacts
-from ..core.data_files import first_wrong
 from ..core.errors import DataError, UsageError
 from ..core.json_text import parse_json
 from ..core.loops import run_to_end
+from ..core.schema import first_wrong
 from ..core.settings import Provider, Settings
 from ..transport.http import download, exchange
 

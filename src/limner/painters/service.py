@@ -16,7 +16,8 @@ from ..calls.queued import BatchLane, BatchRow
 from ..core.addresses import join_path
 from ..core.errors import UsageError
 from ..core.faults import picture_faults
-from ..core.images import BadImage, PreparedImage, Preparer, decode
+from ..core.images import BadImage, decode
+from ..core.prepared import PreparedImage, Preparer
 from ..core.registry import Registry
 from ..core.settings import PainterFacts, Settings
 from ..store import Blobs

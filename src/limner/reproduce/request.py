@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import exams
-from ..core.data_files import read_model
 from ..core.errors import UsageError
 from ..core.exam import Selection
+from ..core.schema import read_model
 from ..exams.paper import naming_exam, paper_file
 from ..store import DEFAULT
 from ..tables.paper.facts import plain_name

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from ..core.data_files import StrictModel
+from ..core.schema import StrictModel
 
 _RANGE = re.compile(r"(Figure|Table)s (\d+) to (\d+)")
 

@@ -13,10 +13,10 @@ from typing import IO, Any, TypeVar
 
 from ..calls import PASSING, Fault
 from ..calls import batches as stored
+from ..calls.attempts import TRIES, back_off
 from ..calls.batch_calls import QueuedCall
 from ..calls.batches import DOUBTED, RUNNING, UNSENT
 from ..calls.claims import Claimed, Short
-from ..calls.journal import TRIES, back_off
 from ..calls.queued import BatchLane
 from ..transport.batches import REFUSED, BatchService
 from .wave_desk import WaveDesk

@@ -12,7 +12,7 @@ from ..calls import Limits
 from ..core import settings
 from ..core.errors import StoreError, UsageError
 from ..core.exam import Exam, Selection
-from ..core.images import Preparer
+from ..core.prepared import Preparer
 from ..core.protocol import READINGS
 from ..core.row_names import name_and_spec
 from ..evidence.backends import Measuring, open_probes

@@ -14,9 +14,9 @@ from contextlib import suppress
 
 from ..calls import PASSING, BudgetReached, Fault
 from ..calls import batches as stored
+from ..calls.attempts import TRIES
 from ..calls.batch_calls import BatchCalls, QueuedCall
 from ..calls.batches import DOUBTED, RUNNING, UNSENT, BatchState
-from ..calls.journal import TRIES
 from ..calls.purse import wait_or_stop
 from ..calls.reservations import Reservation
 from ..core.errors import StopRun, StoreError

@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from ..core.data_files import StrictModel
 from ..core.exam import Question
+from ..core.schema import StrictModel
 from ..exams import Kind
 
 

@@ -193,7 +193,7 @@ def load_questions(store: Store, exam: str, rubric: type[Any]) -> dict[str, Ques
     """All versions of the exam's questions, by content hash, in their order."""
     found = {row.hash: Question.from_json(row.body, rubric, row.reference) for row in _question_rows(store, exam)}
     for hash, question in found.items():
-        question.__dict__["hash"] = hash  # To work it out anew takes longer than to read the question.
+        question.know_hash(hash)
     return found
 
 

@@ -47,7 +47,7 @@ class StoredQuestions:
     def get(self, number: int) -> Question[Any]:
         """See `QuestionSource`."""
         question = self.raw(number).made()
-        question.__dict__["hash"] = self._hash(number)
+        question.know_hash(self._hash(number))
         return question
 
     def raw(self, number: int) -> RawQuestion:

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ..core.data_files import StrictModel, Words, read_model
 from ..core.errors import UsageError
+from ..core.schema import StrictModel, Words, read_model
 from ..exams import Kind, each
 
 Name = Annotated[Words, Field(pattern=r"^[a-z][a-z0-9_-]{0,60}$")]

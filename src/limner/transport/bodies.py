@@ -6,7 +6,7 @@ import json
 import secrets
 from typing import Any
 
-from ..core.images import PlainText
+from ..core.prepared import PlainText
 
 _MARK = secrets.token_hex(16)
 """Stands for a picture while the rest is written; nobody can have written it into a prompt."""

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from limner.build.figures.drafts import doubts, read_draft
-from limner.build.figures.split import split_faults
+from limner.build.figures.drafts import doubts, read_draft, split_faults
 from limner.core.asks import Unreadable
 
 PROMPT = "Draw a cell with its 'Nucleus' in the middle. The cell contains the nucleus."

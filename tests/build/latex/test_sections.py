@@ -8,9 +8,8 @@ import pytest
 
 import limner
 from limner.build.latex.figures import candidates
-from limner.build.latex.plain import absent_terms, occurs, plain
+from limner.build.latex.plain import absent_terms, occurs, plain, spoken
 from limner.build.latex.sections import method_section, sections
-from limner.build.latex.words import spoken
 from limner.build.paper_rules import read_rules
 
 RULES = read_rules(Path(str(limner.__file__)).parent / "exams" / "aibench" / "recipe")

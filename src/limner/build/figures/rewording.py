@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Literal
 
-from ...core.data_files import read_toml
+from ...core.schema import read_toml
 from ..wording import PLAIN, WORD, stem
 from .spans import QUOTED, labels, plain
 

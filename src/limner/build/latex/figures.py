@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...core.data_files import StrictModel
+from ...core.schema import StrictModel
 from .macros import closing
-from .plain import plain
-from .words import spoken, weigh
+from .plain import plain, spoken, weigh
 
 TAKEN = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 PDF = ".pdf"

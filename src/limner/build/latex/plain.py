@@ -1,10 +1,10 @@
-"""LaTeX as plain words, and whether a term occurs in them."""
+"""LaTeX, headings and file names as plain words, and whether a term occurs in them."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from ...core.asks import Unreadable
@@ -81,3 +81,23 @@ def _stands(term: str, latex: str) -> bool:
     wanted = {folded(term), folded(plain(term))} - {""}
     texts = (folded(plain(latex)), folded(stripped(latex)))
     return any(f" {words} " in f" {text} " for words in wanted for text in texts)
+
+
+def spoken(text: str) -> str:
+    """The words of a heading, a caption or a file name, in small letters with one blank between them.
+
+    >>> spoken("figs/OurMethod_v2-Overview.pdf")
+    'figs our method v 2 overview pdf'
+    """
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])", " ", text)
+    return " ".join(re.findall(r"[^\W_]+", apart.casefold()))
+
+
+def has(words: str, text: str) -> bool:
+    """Whether these words stand in a text, both as `spoken` gives them."""
+    return f" {words} " in f" {text} "
+
+
+def weigh(text: str, weights: Mapping[str, float]) -> float:
+    """The sum of the weights of the words that stand in a text as `spoken` gives it."""
+    return sum(weight for words, weight in weights.items() if has(words, text))

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from ...core.data_files import StrictModel
+from ...core.schema import StrictModel
 from .macros import closing
-from .words import has, spoken
+from .plain import has, spoken
 
 _HEAD = re.compile(r"\\(chapter|section)\*?\s*(?:\[[^\]]*\])?\s*(?=\{)")
 _STOP = re.compile(

@@ -9,8 +9,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from ...core.asks import Unreadable
-from ...core.data_files import FrozenModel, Words, first_wrong
 from ...core.json_reader import loads
+from ...core.schema import FrozenModel, Words, first_wrong
 from ..latex.plain import require_terms
 
 NodeType = Literal["model", "data", "process", "decision"]

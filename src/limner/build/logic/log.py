@@ -5,10 +5,9 @@ from __future__ import annotations
 from pydantic import Field, ValidationError
 
 from ...core.asks import Unreadable
-from ...core.data_files import FrozenModel, Words, first_wrong
 from ...core.json_reader import loads
-from ..latex.plain import TOLD, folded, require_terms
-from ..latex.words import has
+from ...core.schema import FrozenModel, Words, first_wrong
+from ..latex.plain import TOLD, folded, has, require_terms
 from .rules import LogRules
 
 

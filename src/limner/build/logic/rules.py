@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ...core.data_files import StrictModel
+from ...core.schema import StrictModel
 
 Level = Literal["component", "topology", "phase", "semantics"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from ... import exams
-from ...core.data_files import StrictModel, first_wrong
+from ...core.schema import StrictModel, first_wrong
 from ..base import Bench, BuildItem, BuildStep, Waiting
-from ..figures.split import split_faults
+from ..figures.drafts import split_faults
 
 
 class AtomCheckSettings(StrictModel):

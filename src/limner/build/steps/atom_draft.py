@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import Field
 
 from ...core.asks import Contract, Part, Picture, Text
-from ...core.data_files import StrictModel
 from ...core.json_reader import loads
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
 from ..figures.drafts import doubts, read_draft
 from ..figures.layout_lines import told_lines

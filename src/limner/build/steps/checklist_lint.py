@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...core.data_files import StrictModel
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped
 from ..checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist
 

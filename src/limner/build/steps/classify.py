@@ -7,9 +7,9 @@ from typing import Any
 from pydantic import Field
 
 from ...core.asks import Contract, Part, Picture, Text
-from ...core.data_files import StrictModel
 from ...core.errors import UsageError
 from ...core.json_reader import loads
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
 from ..replies import a_word
 

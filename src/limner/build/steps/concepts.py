@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ...core.data_files import StrictModel
+from ...core.schema import StrictModel
 from ...core.training import plain
 from ..base import Bench, BuildItem, BuildStep, Dropped, StepOutcome
 from ..clusters import dbscan, medoids

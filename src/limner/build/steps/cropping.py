@@ -6,8 +6,8 @@ import asyncio
 
 from pydantic import Field
 
-from ...core.data_files import StrictModel
 from ...core.images import decode
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped
 from ..picture_rules import cut_edges
 

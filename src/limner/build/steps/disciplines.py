@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from pydantic import Field
 
-from ...core.data_files import StrictModel
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped
 from .taxonomy import TOPIC
 

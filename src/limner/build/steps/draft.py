@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import Field
 
 from ...core.asks import Contract, Part, Picture, Text, Unreadable
-from ...core.data_files import StrictModel
 from ...core.json_reader import loads
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Use
 from ..points import ERRORS, LintLimits, lint_question
 from ..replies import a_text

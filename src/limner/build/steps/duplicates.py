@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
-from ...core.data_files import StrictModel
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, StepOutcome
 from ..near import first_of_each
 

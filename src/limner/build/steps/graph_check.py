@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ... import exams
 from ...core.asks import Unreadable
-from ...core.data_files import StrictModel
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Waiting
 
 

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from ...calls import Attempt, Fault, Request, Result
-from ...core.data_files import StrictModel
 from ...core.errors import UsageError
 from ...core.images import MAX_BYTES, BadImage
+from ...core.schema import StrictModel
 from ...transport.links import fetch
 from ..base import Bench, BuildItem, BuildStep, Dropped
 from ..gather import Found, from_folder, from_table

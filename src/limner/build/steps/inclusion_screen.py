@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from ...core.asks import Contract, Part, Picture, Text, Unreadable
-from ...core.data_files import StrictModel
 from ...core.json_reader import loads
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
 from ..replies import a_text
 

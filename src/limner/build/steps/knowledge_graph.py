@@ -6,8 +6,8 @@ from pydantic import Field
 
 from ... import exams
 from ...core.asks import Contract, Part, Picture, Text
-from ...core.data_files import StrictModel
 from ...core.json_reader import loads
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Use
 
 

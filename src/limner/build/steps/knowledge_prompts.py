@@ -8,7 +8,7 @@ from functools import partial
 from pydantic import Field
 
 from ...core.asks import Contract, Text, Unreadable
-from ...core.data_files import StrictModel
+from ...core.schema import StrictModel
 from ...core.training import plain
 from ..base import Bench, BuildItem, BuildStep, Use
 from ..wording import stem

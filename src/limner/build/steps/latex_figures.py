@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import Field
 
-from ...core.data_files import StrictModel
 from ...core.errors import DataError
 from ...core.images import BadImage, inspect
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped
 from ..latex.figures import PDF
 from ..latex.pdf import check_pdf, first_page

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ...core.asks import Contract, Text, Unreadable
-from ...core.data_files import StrictModel
 from ...core.errors import DataError, UsageError
 from ...core.json_reader import loads
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
 from ..latex.figures import candidates
 from ..latex.flatten import flatten

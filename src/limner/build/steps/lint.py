@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...core.data_files import StrictModel
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped
 from ..points import ERRORS, LintLimits, lint_question
 

@@ -7,8 +7,8 @@ import csv
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from ...core.data_files import StrictModel
 from ...core.errors import DataError, UsageError
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped
 from ..latex.sources import find_papers
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from ...core.data_files import StrictModel
 from ...core.images import decode, encode_png
+from ...core.schema import StrictModel
 from ...evidence.probe import OcrProbe
 from ..base import Bench, BuildItem, BuildStep
 from ..picture_rules import light_tones

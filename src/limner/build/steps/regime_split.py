@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import Field
 
 from ...core.asks import Contract, Text, Unreadable
-from ...core.data_files import StrictModel
 from ...core.json_reader import loads
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
 from ..figures.drafts import MODALITIES
 from ..figures.spans import missing

@@ -9,8 +9,9 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from ...core.data_files import StrictModel, read_lines
+from ...core.data_files import read_lines
 from ...core.errors import DataError, UsageError
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped
 from .taxonomy import TOPIC
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import Field
 
 from ... import exams
-from ...core.data_files import StrictModel
+from ...core.schema import StrictModel
 from ...core.training import concepts_in
 from ..base import PART, TEST, TRAIN, Bench, BuildItem, BuildStep, Dropped, StepOutcome
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import Field
 
-from ...core.data_files import StrictModel
 from ...core.sample import stratified
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, StepOutcome
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ...core.asks import Contract, Text, Unreadable
-from ...core.data_files import StrictModel, read_lines
+from ...core.data_files import read_lines
 from ...core.errors import DataError
 from ...core.json_reader import loads
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
 from ..replies import a_text
 

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from ...core.choices import balanced
-from ...core.data_files import StrictModel
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
 from ..screens import answered, as_question
 

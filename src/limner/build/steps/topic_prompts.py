@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from ...core.asks import Contract, Text, Unreadable
-from ...core.data_files import StrictModel
 from ...core.json_reader import loads
+from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Use
 from ..checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist
 from ..replies import texts

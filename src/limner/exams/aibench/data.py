@@ -8,16 +8,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from ...core.data_files import (
-    FrozenModel,
-    Id,
-    Words,
-    absent_references,
-    find_reference,
-    read_questions,
-    without_controls,
-)
+from ...core.data_files import read_questions
 from ...core.exam import Exam, Question, Reference
+from ...core.references import absent_references, find_reference
+from ...core.schema import FrozenModel, Id, Words, without_controls
 
 FILE = "AIBench.jsonl"
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")

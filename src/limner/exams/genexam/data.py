@@ -9,19 +9,11 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from ...core.data_files import (
-    FrozenModel,
-    Id,
-    Problems,
-    Words,
-    absent_references,
-    find_reference,
-    is_there,
-    read_lines,
-    read_questions,
-    short,
-)
+from ...core.data_files import is_there, read_lines, read_questions
 from ...core.exam import Exam, Question
+from ...core.problems import Problems, short
+from ...core.references import absent_references, find_reference
+from ...core.schema import FrozenModel, Id, Words
 
 ANNOTATIONS = Path("annotations") / "All_Subjects.jsonl"
 MINI = "mini_sample_ids.txt"

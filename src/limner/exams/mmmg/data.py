@@ -10,22 +10,13 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator
 
-from ...core.data_files import (
-    FrozenModel,
-    Id,
-    Problems,
-    Rows,
-    Words,
-    absent_references,
-    files_under,
-    find_reference,
-    json_rows,
-    read_questions,
-    short,
-)
+from ...core.data_files import Rows, files_under, json_rows, read_questions
 from ...core.errors import DataError
 from ...core.exam import Exam, Question, Reference
 from ...core.images import BadImage, inspect
+from ...core.problems import Problems, short
+from ...core.references import absent_references, find_reference
+from ...core.schema import FrozenModel, Id, Words
 from . import exact, graph, parquet
 
 LEVELS = ("preschool", "primaryschool", "secondaryschool", "highschool", "undergraduate", "PhD")

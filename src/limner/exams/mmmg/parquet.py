@@ -8,8 +8,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ...core.data_files import read_otherwise, short
+from ...core.data_files import read_otherwise
 from ...core.errors import DataError
+from ...core.problems import short
 
 
 @dataclass(frozen=True)

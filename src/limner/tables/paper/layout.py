@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ...core.data_files import first_wrong, read_toml
 from ...core.errors import DataError, UsageError
+from ...core.schema import first_wrong, read_toml
 from ...exams import each, paper
 from .schema import JUDGES, Layout
 

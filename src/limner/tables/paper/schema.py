@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from ...core.data_files import StrictModel
+from ...core.schema import StrictModel
 
 JUDGES = "judges"
 """In place of a part's values: one value for every judge there is."""
