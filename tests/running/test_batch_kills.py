@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import pytest
 import sqlalchemy as sa
 
+from limner.calls.batches import read_batches
 from limner.calls.purse import read_purses
 from limner.store.schema import attempts, calls, reservations
 from tests.fakes.batches import BatchServer
@@ -51,7 +52,7 @@ def some(place: Place, points: Sequence[T], few: int) -> list[T]:
 
 def killed_and_resumed(
     place: Place, words: list[str], at: tuple[int, ...] = (), *, commit: int | None = None, **plan: Any
-) -> str:
+) -> None:
     """Kill one process after the other at the requests, or one at a commit; let the last end, and look at the bill."""
     server, context = place.server, forks()
     server.reset()
@@ -68,8 +69,12 @@ def killed_and_resumed(
     last = Child(context, place.root, words)
     assert last.go() == 0, last.said
     paid_once(server, WAVES * QUESTIONS)
-    assert set(server.bill()["handed"].values()) == {1}
-    return last.said
+    handed = server.bill()["handed"]
+    with place.open_store() as store, store.reading() as connection:
+        tries = sa.select(calls.c.key, calls.c.tries).where(calls.c.key.in_(list(handed)))
+        # Once, and once more for each time that the service has failed at it.
+        assert {row.key: row.tries for row in connection.execute(tries)} == handed
+    assert set(handed.values()) == {1} or plan.get("rows")
 
 
 def command(place: Place, salt: int, *more: str, judge: str = JUDGE) -> list[str]:
@@ -80,7 +85,7 @@ def command(place: Place, salt: int, *more: str, judge: str = JUDGE) -> list[str
 @pytest.mark.parametrize("takes", ["first", "last"])
 def test_a_kill_at_every_request(place: Place, takes: str) -> None:
     # In each of two waves: file, batch, two looks, results, file away.
-    for at in some(place, (1, 2, 3, 5, 6, 8, 11), 3) if takes == "first" else (1, 2):
+    for at in some(place, (1, 2, 3, 5, 6, 8, 11), 2) if takes == "first" else (1, 2):
         killed_and_resumed(place, command(place, at + 100 * (takes == "last")), (at,), takes=takes)
 
 
@@ -92,6 +97,37 @@ def test_kills_that_follow_each_other(place: Place) -> None:
     # At the request that hands the batch in, and then where it is looked up.
     for n, (at, takes) in some(place, list(enumerate([((2, 1), "first"), ((2, 3, 1), "last")])), 1):
         killed_and_resumed(place, command(place, 300 + n), at, takes=takes)
+
+
+def test_kills_among_rows_that_fail_and_files_that_break_off(place: Place) -> None:
+    place.configure(inline_bytes=0, calls=2)
+    rows = {"http_500": 0.3, "http_429": 0.2, "expired": 0.3}
+    chance = random.Random(SEED)
+    try:
+        for n, judge in some(place, list(enumerate([JUDGE, GEMINI, JUDGE])), 1):
+            at = tuple(chance.randint(3, 12) for _ in range(2))
+            words = command(place, 1000 + n, judge=judge)
+            killed_and_resumed(place, words, at, rows=rows, breaks=1, most_calls=2)
+    finally:
+        place.configure(inline_bytes=0)
+
+
+@pytest.mark.parametrize("takes", ["first", "last"])
+def test_a_kill_while_a_batch_is_cancelled(place: Place, takes: str) -> None:
+    server, words = place.server, command(place, 1100 + (takes == "last"))
+    server.reset()
+    server.configure(seed=SEED, looks=10**6)
+    assert Child(forks(), place.root, [*words, "--batch-wait", "0"]).go() == 3
+    with place.open_store() as store:
+        (batch,) = read_batches(store, only_open=True)
+    process = Child(forks(), place.root, ["batches", "--cancel", batch.id, "--store", place.store])
+    server.configure(seed=SEED, takes=takes, kill={"pid": process.pid, "at_request": 1})
+    assert process.go() == -signal.SIGKILL
+    server.configure(seed=SEED)
+    # What the service had cancelled is asked for by the next run but one.
+    ends = [Child(forks(), place.root, words).go() for _ in range(2)]
+    assert ends == [3 if takes == "first" else 0, 0]
+    paid_once(server, QUESTIONS)
 
 
 @pytest.mark.parametrize("inline", [0, 10**7])
