@@ -37,9 +37,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def test_two_runs_at_once_after_one_that_lost_a_reply_pay_once(
     place: str, tmp_path: Path, service: BatchServer
 ) -> None:
-    desk = make_place(tmp_path, service, QUESTIONS, calls=5)
+    desk = make_place(tmp_path, service, QUESTIONS, store=place, calls=5)
     words = desk.words("--budget", "5", "--purse", "shared")
-    words[words.index("--store") + 1] = place
     context = forks()
     # The first leaves a batch behind that only the service knows of.
     service.configure(seed=SEED, malformed_until_turn=1, fates=["drop_after"])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
+import signal
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+
+import sqlalchemy as sa
 
 LOADED = [
     "limner.api",
@@ -27,23 +31,35 @@ def forks() -> Any:
     return context
 
 
-def _run(gate: Connection, root: str, words: Sequence[str]) -> None:
+def _run(gate: Connection, root: str, words: Sequence[str], commit: int | None) -> None:
     os.chdir(root)
     with open("out.txt", "w") as out:
         os.dup2(out.fileno(), 1)
         os.dup2(out.fileno(), 2)
     gate.recv()
+    if commit is not None:
+        _die_at(commit)
     from limner.cli import limner
 
     limner.main(list(words), standalone_mode=False)
 
 
-class Child:
-    """One process, which waits for a word before it begins."""
+def _die_at(commit: int) -> None:
+    """Be killed when all of this transaction is written and the database has not been told to keep it."""
+    counted = itertools.count(1)
 
-    def __init__(self, context: Any, root: Path, words: Sequence[str]) -> None:
+    @sa.event.listens_for(sa.Engine, "commit")
+    def count(_connection: sa.Connection) -> None:
+        if next(counted) == commit:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Child:
+    """One process, which waits for a word before it begins; with `commit`, it is killed just before its n-th."""
+
+    def __init__(self, context: Any, root: Path, words: Sequence[str], commit: int | None = None) -> None:
         self._gate, other = context.Pipe()
-        self._process = context.Process(target=_run, args=(other, str(root), list(words)))
+        self._process = context.Process(target=_run, args=(other, str(root), list(words), commit))
         self._process.start()
         self._root = root
         self.pid: int = self._process.pid

@@ -57,11 +57,16 @@ LIMITS = {"calls": 50_000, "bytes": 200_000_000, "poll_s": 0.02, "doubt_s": 0.1,
 
 @dataclass
 class Place:
-    """A working folder with an exam, settings and a store."""
+    """A working folder with an exam, settings and a store, which is a folder in it unless another URL is given."""
 
     root: Path
     exam: SmallExam
     server: BatchServer
+    store: str = "store"
+
+    def open_store(self) -> Store:
+        """The store, wherever one is."""
+        return Store(self.store if "://" in self.store else self.root / self.store)
 
     def configure(self, **limits: Any) -> None:
         """Write the settings, with other limits than the usual ones."""
@@ -75,7 +80,8 @@ class Place:
         """A command that draws by a painter, or takes the folder's drawings, and marks by a judge, with batches."""
         drawn = painter or f"mine=folder/{self.exam.drawings}"
         command = "run" if judge else "draw"
-        words = [command, "genexam", "--data", str(self.exam.data), "--painter", drawn, "--store", "store", "--json"]
+        words = [command, "genexam", "--data", str(self.exam.data), "--painter", drawn]
+        words += ["--store", self.store, "--json"]
         return [*words, *(["--judge", judge] if judge else []), "--batch", *more]
 
     def run(self, *more: str, **who: str | None) -> tuple[int, dict[str, Any], str]:
@@ -99,14 +105,14 @@ class Place:
 
     def rows(self, table: str) -> list[Any]:
         """The rows of a table of the store."""
-        with Store(self.root / "store") as store, store.reading() as connection:
+        with self.open_store() as store, store.reading() as connection:
             chosen = {"calls": calls, "attempts": attempts, "batches": batches}[table]
             return list(connection.execute(chosen.select()).all())
 
 
-def make_place(root: Path, server: BatchServer, questions: int = 6, **limits: Any) -> Place:
+def make_place(root: Path, server: BatchServer, questions: int = 6, store: str = "store", **limits: Any) -> Place:
     """A new place."""
-    place = Place(root, write_exam(root, questions), server)
+    place = Place(root, write_exam(root, questions), server, store)
     place.configure(**limits)
     return place
 

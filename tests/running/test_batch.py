@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from limner.calls import batches as stored
 from limner.calls.purse import read_purses
 from limner.running.wave_desk import WaveDesk
 from limner.store import Store
+from tests.fakes import ChatServer
 from tests.fakes.batches import BatchServer
 from tests.running.batch_support import DRAWER, GEMINI, JUDGE, PAINTER, Place, make_place, paid_once
 
@@ -58,17 +60,22 @@ def test_replies_that_cannot_be_read_are_asked_again_wave_by_wave_at_half_price(
     assert len(place.server.bill()["batches"]) == 2
 
 
-def test_the_marks_are_those_of_a_run_without_batches(place: Place, tmp_path: Path) -> None:
-    from tests.fakes import ChatServer
-
-    place.run()
-    other = tmp_path / "other"
-    other.mkdir()
+@contextmanager
+def call_by_call(place: Place) -> Iterator[ChatServer]:
+    """The service answers single calls meanwhile, and takes no batches."""
+    settings = place.root / "limner.toml"
+    before = settings.read_text()
     with ChatServer(seed=SEED) as chat:
-        settings = (place.root / "limner.toml").read_text().replace(place.server.base_url, chat.base_url)
+        settings.write_text(before.replace(place.server.base_url, chat.base_url))
+        yield chat
+    settings.write_text(before)
+
+
+def test_the_marks_are_those_of_a_run_without_batches(place: Place) -> None:
+    place.run()
+    with call_by_call(place):
         words = [word for word in place.words() if word != "--batch"]
         words[words.index("store")] = "plain"
-        (place.root / "limner.toml").write_text(settings)
         assert place.limner(words)[0] == 0
 
     def scores(name: str) -> list[Any]:
@@ -98,6 +105,22 @@ def test_a_row_that_always_fails_is_given_up_and_tried_by_the_next_run(place: Pl
     plan(place)
     assert place.run()[0] == 0
     paid_once(place.server, QUESTIONS)
+
+
+def test_what_failed_in_a_batch_is_asked_again_singly_and_nothing_else_is(place: Place) -> None:
+    plan(place, rows={"http_500": 0.9}, row_tries=99)
+    code, body, _ = place.run()
+    failed = body["failed"]
+    assert (code, 0 < failed < QUESTIONS) == (3, True)
+    with call_by_call(place) as chat:
+        code, out, _ = place.limner([word for word in place.words() if word != "--batch"])
+        assert (code, json.loads(out)["failed"], chat.counts()["total"]) == (0, 0, failed)
+    assert (len(place.server.bill()["paid"]), set(place.server.bill()["paid"].values())) == (QUESTIONS - failed, {1})
+    # What was made at once does not go with a batch either.
+    plan(place)
+    before = place.server.counts()["total"]
+    assert place.run()[1]["stored"] == 2 * QUESTIONS
+    assert place.server.counts()["total"] == before
 
 
 def test_a_refused_row_is_asked_again_only_when_that_is_wished(place: Place) -> None:

@@ -1,27 +1,35 @@
-"""Killed at every request of a run with batches, and at seeded pairs of them: nothing is handed in or paid twice."""
+"""Killed at every request of a run with batches, at seeded pairs of them, and at seeded writes to the store.
+
+Nothing is handed in or paid twice by the services' own bill, whether the store is a file or on a PostgreSQL server.
+"""
 
 from __future__ import annotations
 
 import random
 import signal
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
 import pytest
 import sqlalchemy as sa
 
+from limner.calls.batches import read_batches
 from limner.calls.purse import read_purses
-from limner.store import Store
-from limner.store.schema import calls
+from limner.store.schema import attempts, calls, reservations
 from tests.fakes.batches import BatchServer
 from tests.running.batch_child import Child, forks
 from tests.running.batch_support import GEMINI, JUDGE, Place, make_place, paid_once
+from tests.store.places import fresh_place
 
 pytestmark = pytest.mark.slow
+
+T = TypeVar("T")
 
 QUESTIONS, SEED = 3, 5
 WAVES = 2
 """Every first reply cannot be read."""
+COMMITS = 15
+"""So many transactions such a run has at least, from the purse that is made to the last marking."""
 
 
 @pytest.fixture(scope="module")
@@ -30,29 +38,43 @@ def service() -> Iterator[BatchServer]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, service: BatchServer) -> Place:
-    return make_place(tmp_path_factory.mktemp("kills"), service, QUESTIONS, inline_bytes=0)
+@pytest.fixture(scope="module", params=["folder", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, service: BatchServer) -> Place:
+    folder = tmp_path_factory.mktemp("kills")
+    store = fresh_place(request, request.param, folder, "batch_kills")
+    return make_place(folder, service, QUESTIONS, store=store, inline_bytes=0)
 
 
-def killed_and_resumed(place: Place, words: list[str], at: tuple[int, ...], **plan: Any) -> str:
-    """Kill one process after the other at the requests, let the last one end, and look at the service's bill."""
+def some(place: Place, points: Sequence[T], few: int) -> list[T]:
+    """All of these points, or a few of them by the seed where the store is on a server: each takes seconds."""
+    return random.Random(SEED).sample(points, few) if "://" in place.store else list(points)
+
+
+def killed_and_resumed(
+    place: Place, words: list[str], at: tuple[int, ...] = (), *, commit: int | None = None, **plan: Any
+) -> None:
+    """Kill one process after the other at the requests, or one at a commit; let the last end, and look at the bill."""
     server, context = place.server, forks()
     server.reset()
     usual = {"seed": SEED, "malformed_until_turn": WAVES - 1, "looks": 2, **plan}
-    for request in at:
-        process = Child(context, place.root, words)
-        server.configure(**usual, kill={"pid": process.pid, "at_request": request})
+    for request in at or (None,):
+        process = Child(context, place.root, words, commit)
+        killed = {} if request is None else {"kill": {"pid": process.pid, "at_request": request}}
+        server.configure(**usual, **killed)
         assert process.go() == -signal.SIGKILL, process.said
-        with Store(place.root / "store") as store, store.reading() as connection:
+        with place.open_store() as store, store.reading() as connection:
             states = set(connection.scalars(sa.select(calls.c.status)))
         assert states <= {"done", "open", "submitted"}  # Never a process's own.
     server.configure(**usual)
     last = Child(context, place.root, words)
     assert last.go() == 0, last.said
     paid_once(server, WAVES * QUESTIONS)
-    assert set(server.bill()["handed"].values()) == {1}
-    return last.said
+    handed = server.bill()["handed"]
+    with place.open_store() as store, store.reading() as connection:
+        tries = sa.select(calls.c.key, calls.c.tries).where(calls.c.key.in_(list(handed)))
+        # Once, and once more for each time that the service has failed at it.
+        assert {row.key: row.tries for row in connection.execute(tries)} == handed
+    assert set(handed.values()) == {1} or plan.get("rows")
 
 
 def command(place: Place, salt: int, *more: str, judge: str = JUDGE) -> list[str]:
@@ -63,18 +85,49 @@ def command(place: Place, salt: int, *more: str, judge: str = JUDGE) -> list[str
 @pytest.mark.parametrize("takes", ["first", "last"])
 def test_a_kill_at_every_request(place: Place, takes: str) -> None:
     # In each of two waves: file, batch, two looks, results, file away.
-    for at in (1, 2, 3, 5, 6, 8, 11) if takes == "first" else (1, 2):
+    for at in some(place, (1, 2, 3, 5, 6, 8, 11), 2) if takes == "first" else (1, 2):
         killed_and_resumed(place, command(place, at + 100 * (takes == "last")), (at,), takes=takes)
 
 
 def test_kills_that_follow_each_other(place: Place) -> None:
     chance = random.Random(SEED)
-    for n, takes in enumerate(["first", "last"]):
+    for n, takes in some(place, list(enumerate(["first", "last"])), 1):
         at = tuple(chance.randint(1, 5) for _ in range(3))
         killed_and_resumed(place, command(place, 200 + n), at, takes=takes, page=1)
     # At the request that hands the batch in, and then where it is looked up.
-    for n, (at, takes) in enumerate([((2, 1), "first"), ((2, 3, 1), "last")]):
+    for n, (at, takes) in some(place, list(enumerate([((2, 1), "first"), ((2, 3, 1), "last")])), 1):
         killed_and_resumed(place, command(place, 300 + n), at, takes=takes)
+
+
+def test_kills_among_rows_that_fail_and_files_that_break_off(place: Place) -> None:
+    place.configure(inline_bytes=0, calls=2)
+    rows = {"http_500": 0.3, "http_429": 0.2, "expired": 0.3}
+    chance = random.Random(SEED)
+    try:
+        for n, judge in some(place, list(enumerate([JUDGE, GEMINI, JUDGE])), 1):
+            at = tuple(chance.randint(3, 12) for _ in range(2))
+            words = command(place, 1000 + n, judge=judge)
+            killed_and_resumed(place, words, at, rows=rows, breaks=1, most_calls=2)
+    finally:
+        place.configure(inline_bytes=0)
+
+
+@pytest.mark.parametrize("takes", ["first", "last"])
+def test_a_kill_while_a_batch_is_cancelled(place: Place, takes: str) -> None:
+    server, words = place.server, command(place, 1100 + (takes == "last"))
+    server.reset()
+    server.configure(seed=SEED, looks=10**6)
+    assert Child(forks(), place.root, [*words, "--batch-wait", "0"]).go() == 3
+    with place.open_store() as store:
+        (batch,) = read_batches(store, only_open=True)
+    process = Child(forks(), place.root, ["batches", "--cancel", batch.id, "--store", place.store])
+    server.configure(seed=SEED, takes=takes, kill={"pid": process.pid, "at_request": 1})
+    assert process.go() == -signal.SIGKILL
+    server.configure(seed=SEED)
+    # What the service had cancelled is asked for by the next run but one.
+    ends = [Child(forks(), place.root, words).go() for _ in range(2)]
+    assert ends == [3 if takes == "first" else 0, 0]
+    paid_once(server, QUESTIONS)
 
 
 @pytest.mark.parametrize("inline", [0, 10**7])
@@ -83,7 +136,7 @@ def test_kills_with_gemini(place: Place, inline: int) -> None:
     # With files: begin, bytes, batch, looks, results; without: batch, looks.
     points = [(3, "first"), (3, "last"), (6, "first")] if inline == 0 else [(1, "first"), (1, "last")]
     try:
-        for n, (at, takes) in enumerate(points):
+        for n, (at, takes) in some(place, list(enumerate(points)), 1):
             words = command(place, 400 + n + (inline > 0) * 50, judge=GEMINI)
             killed_and_resumed(place, words, (at,), takes=takes)
     finally:
@@ -97,18 +150,32 @@ def test_a_kill_leaves_the_money_set_aside(place: Place) -> None:
     process = Child(forks(), place.root, words)
     server.configure(seed=SEED, looks=2, kill={"pid": process.pid, "at_request": 3})
     assert process.go() == -signal.SIGKILL
-    with Store(place.root / "store") as store:
-        (purse,) = read_purses(store)
+    with place.open_store() as store:
+        (purse,) = read_purses(store, "kept")
     assert purse.reserved > 0
     assert (purse.spent, purse.lost) == (0.0, 0.0)
     server.configure(seed=SEED, looks=2)
     last = Child(forks(), place.root, words)
     assert last.go() == 0, last.said
-    with Store(place.root / "store") as store:
-        (after,) = read_purses(store)
+    with place.open_store() as store:
+        (after,) = read_purses(store, "kept")
     assert after.reserved == 0.0
     assert 0 < after.spent < purse.reserved
     paid_once(server, QUESTIONS)
+
+
+def test_a_kill_before_a_commit(place: Place) -> None:
+    for commit in some(place, random.Random(SEED).sample(range(1, COMMITS + 1), 5), 3):
+        purse = f"commit {commit}"
+        killed_and_resumed(place, command(place, 800 + commit, "--budget", "9", "--purse", purse), commit=commit)
+        mine = sa.select(reservations.c.call).where(reservations.c.purse == purse)
+        with place.open_store() as store, store.reading() as connection:
+            (found,) = read_purses(store, purse)
+            paid = list(connection.scalars(sa.select(attempts.c.cost).where(attempts.c.call.in_(mine))))
+        # Everything was paid from it once, and nothing is set aside for what was never sent.
+        assert len(paid) == WAVES * QUESTIONS
+        assert found.spent == pytest.approx(sum(paid))
+        assert found.reserved == pytest.approx(0, abs=1e-9)
 
 
 def test_ctrl_c_leaves_the_batch_and_says_how_to_come_back(place: Place) -> None:
@@ -136,3 +203,18 @@ def test_two_runs_at_once_hand_nothing_in_twice(place: Place) -> None:
     assert [process.end() for process in both] == [0, 0], both[0].said
     paid_once(server, WAVES * QUESTIONS)
     assert set(server.bill()["handed"].values()) == {1}
+
+
+def test_one_of_two_runs_is_killed_and_the_other_does_everything(place: Place) -> None:
+    server, context = place.server, forks()
+    for at in some(place, (1, 2, 3, 6), 2):
+        words = command(place, 900 + at)
+        server.reset()
+        killed, other = (Child(context, place.root, words) for _ in range(2))
+        usual = {"seed": SEED, "malformed_until_turn": WAVES - 1, "looks": 2}
+        server.configure(**usual, kill={"pid": killed.pid, "at_request": at})
+        for process in (killed, other):
+            process.begin()
+        assert (killed.end(), other.end()) == (-signal.SIGKILL, 0), other.said
+        paid_once(server, WAVES * QUESTIONS)
+        assert set(server.bill()["handed"].values()) == {1}

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from limner.running.estimate import Estimate, total
+from limner import api
+from limner.core.settings import load
+from limner.running.estimate import Estimate, estimate, total
+from limner.running.plan import Plan
+from limner.running.setup import Asking
+from limner.running.shards import Shard
+from limner.store import Store
 from tests.cli.invoke import limner
 from tests.fakes import ChatServer
 from tests.support import JUDGE, PRICES, SmallExam, write_exam, write_settings
@@ -187,3 +198,80 @@ def test_edits_cost_what_their_pictures_cost(exam: SmallExam) -> None:
     Path("limner.toml").write_text('[painters."openai/gpt-image-2"]\nedit_price = 0.2\n')
     edited = next(step for step in limner("estimate", *words, "--json").json()["steps"] if step["role"] == "editor")
     assert edited["dollars"] == pytest.approx(6 * 0.2)
+
+
+@pytest.fixture(scope="module")
+def half_done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, Store]]:
+    """A plan of which some is stored already."""
+    root = tmp_path_factory.mktemp("shards")
+    exam = write_exam(root, 5)
+    with Store(root / "store") as store, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", "sk-nobody-is-asked")
+        mine = f"mine=folder/{exam.drawings}"
+        api.run("genexam", data=exam.data, painters=[mine, "control/blank"], store=store)
+        asking = Asking(["openai/gpt-5", "ocr"])
+        painters = [mine, "control/blank", "bfl/flux-pro-1.1"]
+        yield api.plan("genexam", store, data=exam.data, painters=painters, asking=asking, seeds=2), store
+
+
+@settings(max_examples=20)
+@given(n=st.integers(1, 12), repeats=st.integers(1, 2), batch=st.booleans())
+def test_what_the_shards_of_a_plan_take_adds_up_to_the_whole(
+    half_done: tuple[Plan, Store], n: int, repeats: int, batch: bool
+) -> None:
+    plan, store = half_done
+    plan = replace(plan, repeats=repeats, batch=batch)
+    whole = estimate(plan, store, load())
+    counts, dollars = Counter[tuple[str, str]](), defaultdict[str, float](float)
+    for i in range(1, n + 1):
+        for one in estimate(replace(plan, shard=Shard(i, n)), store, load()):
+            counts += Counter({(one.who, "steps"): one.steps, (one.who, "calls"): one.calls})
+            counts += Counter({(one.who, "out"): one.tokens_out})
+            dollars[one.who] += one.dollars or 0.0
+    for one in whole:
+        found = tuple(counts[one.who, what] for what in ("steps", "calls", "out"))
+        assert found == (one.steps, one.calls, one.tokens_out)
+        # Tokens are rounded in each part.
+        assert dollars[one.who] == pytest.approx(one.dollars, abs=n * 1e-6)
+    # Both seeds of three painters, less what is stored.
+    assert {one.who: one.steps for one in whole} == {
+        "mine": 5, "control/blank": 5, "bfl/flux-pro-1.1": 10, "openai/gpt-5": 30 * repeats, "ocr": 30 * repeats,
+    }  # fmt: skip
+
+
+def test_the_estimate_of_a_shard_is_what_its_run_does(exam: SmallExam) -> None:
+    words = [*painted(exam), "--painter", "control/blank", "--judge", "ocr", "--seeds", "2"]
+    whole, sizes = steps(*words), []
+    for part in ("1/3", "2/3", "3/3"):
+        shard = ["--shard", part, "--store", f"part-{part[0]}"]
+        found = steps(*words, *shard)
+        told = limner("run", *words, *shard, "--dry-run", "--json").json()
+        drawings, markings = found["mine"]["steps"] + found["control/blank"]["steps"], found["ocr"]["steps"]
+        assert (drawings, markings) == (told["drawings"], told["markings"])
+        sizes.append(drawings)
+    assert sum(sizes) == whole["mine"]["steps"] + whole["control/blank"]["steps"] == 24
+    limner("draw", *words[:-4], "--seeds", "2", "--shard", "2/3")
+    left = [steps(*words, "--shard", part)["control/blank"]["steps"] for part in ("1/3", "2/3", "3/3")]
+    assert left[1] == 0
+    assert min(left[0], left[2]) > 0
+    # What the store has is marked in the same parts.
+    assert [steps("genexam", "--judge", "ocr", "--shard", part)["ocr"]["steps"] for part in ("1/3", "2/3")] == [
+        0,
+        sizes[1],
+    ]
+
+
+def test_the_estimate_of_a_shard_says_that_it_is_one(exam: SmallExam) -> None:
+    words = [*painted(exam), "--judge", "openai/gpt-5"]
+    assert "genexam: shard 2/8 of 6 questions, still to do" in limner("estimate", *words, "--shard", "2/8").out
+    assert limner("estimate", *words, "--shard", "2/8", "--json").json()["shard"] == "2/8"
+    assert "shard" not in limner("estimate", *words, "--json").json()
+    assert "--shard takes i/n" in limner("estimate", *words, "--shard", "0/8", code=2).err
+
+
+def test_what_is_asked_once_for_a_question_is_asked_in_every_shard_that_has_it(exam: SmallExam) -> None:
+    words = [*painted(exam), "--painter", "control/blank", "--judge", "openai/gpt-5", "--reference", "caption"]
+    parts = [steps(*words, "--shard", part)["openai/gpt-5"] for part in ("1/2", "2/2")]
+    assert sum(one["steps"] for one in parts) == 12
+    # Some questions' two drawings are in both parts, whose stores know nothing of each other.
+    assert 18 < sum(one["calls"] for one in parts) <= 24

@@ -251,6 +251,7 @@ def test_a_run_that_loses_a_node_ends_as_on_one_machine_byte_for_byte(
 
 def test_the_command_line_runs_there(nodes: Nodes, tmp_path: Path) -> None:
     words = ["run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--limit", "2", "--json"]
+    words += ["--regions", "classical"]
     found = []
     for name, more in (("one", []), ("many", ["--ray", nodes.address, "--ray-workers", "1"])):
         said = run_limner(*words, "--store", tmp_path / name, *more, cwd=tmp_path, timeout=2 * LONG)

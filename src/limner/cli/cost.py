@@ -16,12 +16,13 @@ from .say import say
 @options.painter_args
 @running.work
 @running.retry_failed
+@running.part
 @click.option("--batch", is_flag=True, help="What it would cost with --batch.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
     """Say what `limner run` with the same options would still cost; what is already stored costs nothing.
 
-    Without --painter it says what `limner mark` would cost.
+    Without --painter it says what `limner mark` would cost, with --shard what that part of the run alone would.
     """
     from ..core import settings
     from ..core.errors import UsageError
@@ -33,17 +34,20 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
     asking, draw = options.make_asking(given), bool(given["painters"] or given["strategies"])
     if not draw and not asking.judges and not asking.preset:
         raise UsageError("name a painter with --painter, or a judge with --judge")
+    shard = running.make_shard(given)
     place = open_or_empty(given["store"]) if draw else open_store(given["store"])
     with place as store:
-        plan = running.make_plan(exam, store, given, asking, draw, batch=given["batch"])
+        plan = running.make_plan(exam, store, given, asking, draw, batch=given["batch"], shard=shard)
         running.tell_models(plan, asking)
         running.tell_older(plan, store)
         found = estimate(plan, store, settings.load())
     dollars, unknown = total(found)
     body = {"steps": [one.to_json() for one in found], "dollars": dollars, "unknown_prices": unknown}
+    if shard is not None:
+        body["shard"] = str(shard)
     show(
         "json" if as_json else "text",
-        lambda: [estimate_table(exam, len(plan.exam.questions), found)],
+        lambda: [estimate_table(exam, len(plan.exam.questions), found, shard)],
         body=lambda: body,
     )
 

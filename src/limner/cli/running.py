@@ -38,16 +38,17 @@ how = options.together(
     click.option("--json", "as_json", is_flag=True, help="End with one JSON object on standard output."),
     on_cluster,
 )  # fmt: skip
+part = click.option(
+    "--shard", metavar="I/N",
+    help="Only the I-th of N parts, for stores that cannot be shared. Each part has its own --budget. "
+    "`limner merge` brings the stores together.",
+)  # fmt: skip
 many = options.together(
     click.option(
         "--queue", is_flag=True,
         help="Store this run in the store and return; `limner work` carries it out, on as many machines as you like.",
     ),
-    click.option(
-        "--shard", metavar="I/N",
-        help="Only the I-th of N parts, for stores that cannot be shared. Each part has its own --budget. "
-        "`limner merge` brings the stores together.",
-    ),
+    part,
 )  # fmt: skip
 batch = options.together(
     click.option(
@@ -191,7 +192,7 @@ def make_shard(given: dict[str, Any]) -> Shard | None:
     if given["shard"] is None:
         return None
     shard = Shard.parse(given["shard"])
-    if given["budget"] is not None and shard.n > 1:
+    if given.get("budget") is not None and shard.n > 1:
         all_of_them = f"{shard.n} shards may spend ${given['budget'] * shard.n:g} together"
         say(f"note: --budget {given['budget']:g} is for this shard alone: {all_of_them}", err=True)
     return shard

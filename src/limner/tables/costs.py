@@ -8,13 +8,14 @@ from ..calls.batches import BatchState
 from ..calls.purse import PurseState
 from ..running.estimate import Estimate, total
 from ..running.progress import duration
+from ..running.shards import Shard
 from ..running.spending import Spent
 from ..store import now
 from .model import MISSING, Table, simple_table
 
 
-def estimate_table(exam: str, questions: int, found: Sequence[Estimate]) -> Table:
-    """A row for every painter, judge and helper of a run."""
+def estimate_table(exam: str, questions: int, found: Sequence[Estimate], shard: Shard | None = None) -> Table:
+    """A row for every painter, judge and helper of a run, or of one part of it."""
     rows = []
     for one in found:
         cost = "unknown" if one.dollars is None else f"{one.dollars:.2f}"
@@ -24,7 +25,10 @@ def estimate_table(exam: str, questions: int, found: Sequence[Estimate]) -> Tabl
     dollars, unknown = total(found)
     lacking = f", and what {', '.join(unknown)} costs: add the price to limner.toml" if unknown else ""
     notes = [f"in all about ${dollars:.2f}{lacking}"]
-    return simple_table(f"{exam}: {questions} questions, still to do", heads, rows, notes, names=2, prose=["basis"])
+    part = "" if shard is None else f"shard {shard} of "
+    return simple_table(
+        f"{exam}: {part}{questions} questions, still to do", heads, rows, notes, names=2, prose=["basis"]
+    )
 
 
 def spend_table(store: str, by: Sequence[str], found: Sequence[Spent]) -> Table:
