@@ -16,7 +16,8 @@ from limner.core.exam import Exam, Question
 from limner.core.marks import Mark
 from limner.running.plan import marking_id, setup_id
 from limner.store import Store
-from limner.store.records import Drawing, Marking, add_exam, save_setup
+from limner.store.markings import Marking
+from limner.store.records import Drawing, add_exam, save_setup
 from limner.store.schema import drawings, markings
 from limner.study.records import Study, StudyItem, save_person, save_study
 from tests.support import write_exam

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from limner.store import Store
-from limner.store.records import Drawing, Marking, load_drawings, load_markings
+from limner.store.markings import Marking, load_markings
+from limner.store.records import Drawing, load_drawings
 from tests.cli.invoke import Said, limner
 from tests.fakes import ChatServer
 from tests.support import JUDGE, SmallExam, write_exam, write_settings

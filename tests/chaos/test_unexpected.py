@@ -21,7 +21,8 @@ from limner.running.plan import Plan
 from limner.running.progress import Progress
 from limner.running.runner import Runner
 from limner.store import Store
-from limner.store.records import load_drawings, load_markings
+from limner.store.markings import load_markings
+from limner.store.records import load_drawings
 from limner.store.schema import attempts, calls
 from tests.support import SmallExam, picture
 

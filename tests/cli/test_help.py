@@ -49,5 +49,6 @@ def test_sections_name_only_what_there_is() -> None:
 def test_examples_are_commands_that_can_be_given(about: str, words: str) -> None:
     program, name, *rest = shlex.split(words)
     assert program == "limner"
-    command(name).make_context(name, rest)
+    # Under the program's own context, as it is started: a command remembers which words ask it for help.
+    command(name).make_context(name, rest, parent=click.Context(group, **group.context_settings))
     assert f"  {about}:\n    {words}\n" in limner(name, "--help").out, "whole, to be copied"

@@ -14,7 +14,7 @@ import pytest
 
 from limner.cli import COMMANDS
 from limner.store import Store
-from limner.store.records import load_markings
+from limner.store.markings import load_markings
 from tests.cli.invoke import limner
 from tests.fakes import ChatServer
 from tests.support import JUDGE, environment, write_exam, write_settings

@@ -11,8 +11,8 @@ pytest.importorskip("starlette", reason="servers come with limner[web]")
 
 from limner.core.tokens import csrf_of
 from limner.store import Store
+from limner.store.markings import load_markings
 from limner.store.ratings import load_ratings
-from limner.store.records import load_markings
 from limner.study.bring_in import bring_in
 from limner.study.exchange import answer_rows, write_answers
 from limner.study.open import open_study, places_of

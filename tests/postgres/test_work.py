@@ -13,7 +13,8 @@ import sqlalchemy as sa
 
 from limner.calls.purse import read_purses
 from limner.store import Store
-from limner.store.records import load_drawings, load_markings
+from limner.store.markings import load_markings
+from limner.store.records import load_drawings
 from limner.store.schema import attempts, calls
 from tests.end_to_end.shop import write_toml
 from tests.fakes import ChatServer

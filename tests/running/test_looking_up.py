@@ -14,7 +14,8 @@ from limner.running.backlog import Backlog
 from limner.running.work import SharedRunner
 from limner.store import Store
 from limner.store.known import PackedIds, StoredMarkings
-from limner.store.records import load_drawings, load_markings
+from limner.store.markings import load_markings
+from limner.store.records import load_drawings
 from tests.tables import synthetic
 
 

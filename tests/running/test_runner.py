@@ -29,7 +29,8 @@ from limner.running.progress import Progress
 from limner.running.runner import Runner
 from limner.scoring import Entry, Standing
 from limner.store import Store
-from limner.store.records import Drawing, Marking, load_drawings, load_markings
+from limner.store.markings import Marking, load_markings
+from limner.store.records import Drawing, load_drawings
 from limner.store.schema import attempts, calls
 from tests.fakes import ChatServer
 from tests.support import JUDGE, KEY_VARIABLE, Gated, SmallExam, expected_scores, picture, run_limner, write_settings

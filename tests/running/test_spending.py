@@ -12,7 +12,8 @@ import pytest
 from limner.calls import Attempt, Calls, Fault, Request, Result, purpose
 from limner.running.spending import Spent, mean_drawing, mean_marking, mean_use, spent
 from limner.store import Store
-from limner.store.records import Drawing, Marking, save_drawing, save_marking, save_setup
+from limner.store.markings import Marking, save_marking
+from limner.store.records import Drawing, save_drawing, save_setup
 from tests.cli.invoke import limner
 
 OPENAI: dict[str, Any] = {"usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}}

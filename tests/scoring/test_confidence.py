@@ -14,7 +14,8 @@ from limner.core.marks import Mark
 from limner.scoring import Entry, Group
 from limner.scoring.confidence import DISTANCE, MEMBERS, REPEATS, agreement, confidences
 from limner.scoring.purchases import judge_components, people_components, purchases
-from limner.store.records import Drawing, Marking
+from limner.store.markings import Marking
+from limner.store.records import Drawing
 
 EXAM = exams.read(exams.resolve("sample/worldgenbench"))
 PROTOCOL = exams.kind(EXAM.kind).protocol

@@ -10,7 +10,8 @@ import pytest
 from limner.core.exam import Question
 from limner.scoring import Entry
 from limner.scoring.costs import Costs, costs
-from limner.store.records import Drawing, Marking
+from limner.store.markings import Marking
+from limner.store.records import Drawing
 from tests.scoring.test_comparable import QUESTIONS
 
 QUESTION: Question[Any] = QUESTIONS[0]

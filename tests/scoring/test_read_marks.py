@@ -17,7 +17,7 @@ from limner.core.marks import Mark
 from limner.scoring import entries
 from limner.scoring.mark_reader import MarkReader, brief_text
 from limner.store import Store
-from limner.store.records import load_markings, save_marking
+from limner.store.markings import load_markings, save_marking
 from limner.store.schema import markings, read_marks
 from tests.tables import synthetic
 from tests.tables.replied import as_replies

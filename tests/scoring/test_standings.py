@@ -19,7 +19,8 @@ from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.data import read
 from limner.scoring import Standing, load_groups
 from limner.store import Store
-from limner.store.records import Drawing, Marking, add_exam, save_setup
+from limner.store.markings import Marking
+from limner.store.records import Drawing, add_exam, save_setup
 from limner.store.schema import drawings, markings
 from tests.support import SmallExam, write_exam
 

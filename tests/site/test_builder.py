@@ -17,7 +17,8 @@ from limner.exams.genexam.data import ScoringPointsRubric
 from limner.running.plan import marking_id, slot_id
 from limner.site import build
 from limner.store import Store
-from limner.store.records import Drawing, Marking, add_exam, save_drawing, save_marking, save_setup
+from limner.store.markings import Marking, save_marking
+from limner.store.records import Drawing, add_exam, save_drawing, save_setup
 from tests.cli.invoke import limner
 from tests.site import hostile
 from tests.site.conftest import Site

@@ -14,7 +14,8 @@ from limner.core.exam import Question
 from limner.core.marks import Mark
 from limner.running.plan import marking_id, slot_id
 from limner.store import Store
-from limner.store.records import Drawing, Marking, add_exam, save_setup
+from limner.store.markings import Marking
+from limner.store.records import Drawing, add_exam, save_setup
 from limner.store.schema import drawings, markings
 from tests.tables import synthetic
 

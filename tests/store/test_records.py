@@ -15,21 +15,17 @@ from limner.core.errors import StoreError
 from limner.core.exam import Selection
 from limner.exams.genexam.data import ScoringPointsRubric, read
 from limner.store import Store
+from limner.store.markings import BriefMarking, Marking, load_markings, save_marking, some_markings
 from limner.store.records import (
-    BriefMarking,
     Drawing,
-    Marking,
     add_exam,
     kind_of,
     load_drawings,
     load_exam,
-    load_markings,
     load_questions,
     load_replies,
     save_drawing,
-    save_marking,
     save_setup,
-    some_markings,
 )
 from tests.store.places import NO_BUCKET
 from tests.support import SmallExam, picture

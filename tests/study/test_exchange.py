@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from limner.core.errors import DataError, UsageError
 from limner.store import Store
+from limner.store.markings import load_markings
 from limner.store.ratings import load_comparisons, load_ratings
-from limner.store.records import load_drawings, load_markings, load_setups
+from limner.store.records import load_drawings, load_setups
 from limner.study.bring_in import bring_in
 from limner.study.exchange import COLUMNS, PAIRS, answer_rows, read_thing, write_answers
 from limner.study.label_studio import make_config, write_annotations, write_tasks

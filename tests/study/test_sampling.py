@@ -99,7 +99,8 @@ def test_repeats_of_one_judge_are_no_disagreement(store: Store) -> None:
 
 
 def test_a_disagreement_counted_by_hand(store: Store) -> None:
-    from limner.store.records import Marking, load_drawings, save_marking, save_setup
+    from limner.store.markings import Marking, save_marking
+    from limner.store.records import load_drawings, save_setup
 
     fill(store, "genexam", judges=())
     one = next(drawing for drawing in load_drawings(store, "genexam") if drawing.status == "done")

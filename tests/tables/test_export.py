@@ -18,7 +18,8 @@ from limner.core.marks import Mark
 from limner.exams import kind
 from limner.scoring import Entry, Group
 from limner.store import Blobs
-from limner.store.records import Drawing, Marking
+from limner.store.markings import Marking
+from limner.store.records import Drawing
 from limner.tables.export import export_rows, write_images, write_rows
 from tests.support import picture
 

@@ -23,8 +23,9 @@ from ..judges import Judge
 from ..painters import Aspect, Painter, PaintRequest
 from ..store import Store
 from ..store.known import PackedIds, StoredMarkings, drawing_places, drawings_of, known_drawings, short_id
+from ..store.markings import Marking
 from ..store.measurements import known_evidence, load_evidence
-from ..store.records import Drawing, Marking
+from ..store.records import Drawing
 from .plan import Arm, Plan, Slot, marking_id, setup_id, slot_id
 
 SOME = 256

@@ -24,7 +24,8 @@ from ..models import ChatModel
 from ..painters import Painter
 from ..painters.service import ApiPainter
 from ..store import Store
-from ..store.records import Drawing, Marking
+from ..store.markings import Marking
+from ..store.records import Drawing
 from .plan import Plan, Slot
 from .progress import Progress
 from .runner import Runner

@@ -12,7 +12,8 @@ from ..exams import Kind, kind
 from ..exams.wordings import versions, wording_name
 from ..judges import RULES
 from ..store import Store
-from ..store.records import load_markings, load_setups
+from ..store.markings import load_markings
+from ..store.records import load_setups
 from .backlog import Backlog
 from .estimate import marking_cost
 from .plan import Plan, setup_id

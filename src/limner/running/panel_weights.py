@@ -16,7 +16,8 @@ from ..core.panels import OF_CERTIFICATE, OF_STUDY
 from ..exams import Kind
 from ..judges import Judge, setup_id
 from ..store import Store
-from ..store.records import Marking, evaluator_kinds, load_markings, load_questions, load_replies, load_setups
+from ..store.markings import Marking, load_markings
+from ..store.records import evaluator_kinds, load_questions, load_replies, load_setups
 from ..store.schema import certificates
 
 LEAST, MOST = 0.51, 0.99

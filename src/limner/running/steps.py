@@ -15,7 +15,8 @@ from ..core.images import BadImage
 from ..judges import Judge, Subject
 from ..painters import Painting, PaintRequest
 from ..store import Blobs, now
-from ..store.records import Drawing, Marking
+from ..store.markings import Marking
+from ..store.records import Drawing
 from .plan import Arm
 
 ALIKE = 5

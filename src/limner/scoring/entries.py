@@ -23,22 +23,11 @@ from ..exams.wordings import wording_names
 from ..screening.stored import Flags, screen_drawings
 from ..store import Store
 from ..store.certificates import newest_certificates
+from ..store.markings import BriefMarking, Marking, marking_setups, some_markings
 from ..store.measurements import load_evidence
 from ..store.ratings import rating_setups
 from ..store.read_marks import ENOUGH, MarksReader, ReadMarks, keep_read
-from ..store.records import (
-    BriefMarking,
-    Drawing,
-    Marking,
-    evaluator_kinds,
-    kind_of,
-    load_drawings,
-    load_questions,
-    load_replies,
-    load_setups,
-    marking_setups,
-    some_markings,
-)
+from ..store.records import Drawing, evaluator_kinds, kind_of, load_drawings, load_questions, load_replies, load_setups
 from ..store.store import parsed
 from .mark_reader import MarkReader, brief_text, read_replies
 

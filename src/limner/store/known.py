@@ -7,7 +7,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from .records import AT_ONCE, Drawing, Marking, marking_ids
+from .markings import Marking, marking_ids
+from .records import Drawing
+from .rows import AT_ONCE
 from .schema import drawings, markings
 from .store import Store
 

@@ -1,12 +1,11 @@
-"""Exams, drawings, markings and setups as rows: what the runner writes and the scores read."""
+"""Exams, drawings, setups and replies as rows: what the runner writes and the scores read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from sys import intern
-from typing import Any, ClassVar, TypeVar
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -14,27 +13,18 @@ from ..core.errors import StoreError, UsageError
 from ..core.exam import Exam, Question
 from ..core.row_names import label
 from ..core.spool import RawQuestion, SpooledQuestions, spooled
-from .read_marks import MarksReader, joined
 from .readings import is_kept, reading_of
 from .references import keep_references
-from .schema import attempts, calls, drawings, exams, markings, meta, questions, read_marks, setups
-from .store import JsonText, Store, now, parsed
+from .rows import AT_ONCE, columns, made
+from .schema import attempts, calls, drawings, exams, meta, questions, setups
+from .store import JsonText, Store, now
 
-T = TypeVar("T")
-AT_ONCE = 500
-"""So many rows of many are fetched at a time."""
 PROMPT_CUT = "prompt_cut"
 """In a drawing's notes: how much of its prompt was ``sent``, and how much of that the painter ``read``.
 
 Counted in characters, or in what ``unit`` names; ``rest`` is what was not read, where that is known.
 """
 
-TEXTS = frozenset(one.name for table in (drawings, markings) for one in table.c if isinstance(one.type, sa.JSON))
-"""Fields of drawings and markings that tables keep as JSON."""
-SELDOM = ("fault", "detail")
-"""Fields of a marking that mostly say nothing, as its class does."""
-SHARED = ("exam", "question_id", "question_hash", "painter", "spec", "strategy", "status", "origin")
-"""Words of a drawing that many others have too."""
 OVERLAP = "overlap"
 """In a drawing's notes: what of an exam the weights were trained on; ``exam``, ``concepts``, ``questions``."""
 
@@ -84,45 +74,6 @@ class Drawing:
     def rounds(self) -> int:
         """How often its strategy's models were asked anew because their replies could not be read."""
         return int((self.notes or {}).get("rounds", 0))
-
-
-@dataclass(frozen=True)
-class Marking:
-    """One judge's work on one drawing: its replies, or its marks, or why there are none."""
-
-    id: str
-    drawing: str
-    question_hash: str
-    image: str | None
-    setup: str
-    repeat: int
-    status: str
-    rounds: int = 0
-    replies: list[list[str]] = field(default_factory=list)
-    marks: list[dict[str, Any]] | None = None
-    fault: str | None = None
-    detail: str | None = None
-    cost: float | None = 0.0
-    seconds: float | None = None
-    origin: str = "run"
-    created: float = field(default_factory=now)
-
-
-class BriefMarking(Marking):
-    """A marking of which no more is known than numbers need; `limner.store.texts` has the rest."""
-
-    id: str
-    drawing: str
-    setup: str
-    repeat: int
-    status: str
-    fault: str | None
-    detail: str | None
-    cost: float | None
-    origin: str
-    created: float
-    question_hash, image = "", None
-    replies: ClassVar[list[list[str]]] = []  # type: ignore[misc]  # None are known, of however many there are.
 
 
 def add_exam(store: Store, exam: Exam[Any], chosen: Exam[Any] | None = None) -> None:
@@ -229,36 +180,6 @@ def _bodies(store: Store, exam: str, rubric: type[Any], hashes: bytearray) -> It
             yield RawQuestion(row.id, row.body, rubric, known_sha256=row.reference)
 
 
-def _columns(table: sa.Table, *names: str) -> list[sa.ColumnElement[Any]]:
-    """Some columns of a table, with JSON as the text it is: whoever needs what it says reads it (`parsed`)."""
-    chosen = [table.c[name] for name in names] if names else table.c
-    return [sa.cast(one, sa.Text).label(one.name) if isinstance(one.type, sa.JSON) else one for one in chosen]
-
-
-def _made(
-    record: type[T], connection: sa.Connection, query: sa.Select[Any], rest: Mapping[str, Any] | None = None
-) -> Iterator[T]:
-    """The records behind a query that selects `_columns`; `rest` is what it leaves out."""
-    rows = connection.execution_options(yield_per=AT_ONCE).execute(query)
-    names, always = tuple(rows.keys()), (rest or {}).items()
-    shared = {at for at, name in enumerate(names) if name in SHARED}
-    texts = {at for at, name in enumerate(names) if name in TEXTS}
-    # Every field is set, one by one, and the class not called: far quicker, and records share the room for their names.
-    put = object.__setattr__
-    for some in rows.partitions():
-        for row in some:
-            one = object.__new__(record)
-            for at, value in enumerate(row):
-                if at in texts and value is not None:
-                    value = parsed(value)
-                elif at in shared:
-                    value = intern(value)
-                put(one, names[at], value)
-            for name, value in always:
-                put(one, name, value)
-            yield one
-
-
 def load_drawings(
     store: Store, exam: str, painter: str | None = None, *, ordered: bool = True, brief: bool = False
 ) -> Iterator[Drawing]:
@@ -268,90 +189,13 @@ def load_drawings(
     """
     left_out: dict[str, Any] = {"prompt_sent": None, "calls": []} if brief else {}
     names = [column.name for column in drawings.c if column.name not in left_out]
-    query = sa.select(*_columns(drawings, *names)).where(drawings.c.exam == exam)
+    query = sa.select(*columns(drawings, *names)).where(drawings.c.exam == exam)
     if painter is not None:
         query = query.where(drawings.c.painter == painter)
     if ordered:
         query = query.order_by(drawings.c.created, drawings.c.id)
     with store.reading() as connection:
-        yield from _made(Drawing, connection, query, left_out)
-
-
-def _of_markings(exam: str, *columns: Any, by: MarksReader | None = None) -> sa.Select[Any]:
-    """Of the markings of the exam's drawings as they stand now; `by` is whose reading of them is asked for."""
-    join: sa.FromClause = markings.join(drawings, drawings.c.id == markings.c.drawing)
-    if by is not None:
-        join = joined(join, by)
-    # A marking of an image that has since been replaced says nothing about the new one.
-    return (
-        sa.select(*columns)
-        .select_from(join)
-        .where(
-            drawings.c.exam == exam,
-            markings.c.image.is_not_distinct_from(drawings.c.image),
-            markings.c.question_hash == drawings.c.question_hash,
-        )
-    )
-
-
-def load_markings(store: Store, exam: str, setups: Iterable[str] | None = None) -> Iterator[Marking]:
-    """The markings of the exam's drawings as they stand now, the oldest first; all, or those under these setups."""
-    query = _of_markings(exam, *_columns(markings))
-    if setups is not None:
-        query = query.where(markings.c.setup.in_(sorted(setups)))
-    with store.reading() as connection:
-        yield from _made(Marking, connection, query.order_by(markings.c.created, markings.c.id))
-
-
-def some_markings(
-    store: Store, exam: str, setups: Iterable[str], brief: bool = False, by: MarksReader | None = None
-) -> Iterator[list[tuple[Marking, str | None, str | None]]]:
-    """The markings under these setups in an order of the database's own, some at a time, each with its marks as text.
-
-    To sort many takes as long as to read them, and what the texts say takes many times their memory: `parsed` reads one
-    after the other. With `brief`, markings are a `BriefMarking` each. With `by`, each comes with what that reader made
-    of it, where that is kept, and then without replies and marks.
-    """
-    kind, known = (BriefMarking, BriefMarking.__annotations__) if brief else (Marking, Marking.__annotations__)
-    names = tuple(name for name in known if name not in ("setup", *SELDOM, "marks", "replies"))
-    shared, put = {id: id for id in setups}, object.__setattr__
-    texts = _columns(markings, "replies", "marks")
-    if by is not None:  # What was read before is not fetched: it is most of a marking.
-        texts = [sa.case((read_marks.c.marks.is_(None), one)).label(one.name) for one in texts]
-    before = sa.null() if by is None else read_marks.c.marks
-    query = _of_markings(exam, *_columns(markings, *names, "setup", *SELDOM), *texts, before.label("read"), by=by)
-    with store.reading() as connection:
-        rows = connection.execution_options(yield_per=AT_ONCE).execute(
-            query.where(markings.c.setup.in_(sorted(shared)))
-        )
-        for some in rows.partitions():
-            found: list[tuple[Marking, str | None, str | None]] = []
-            for row in some:
-                one = object.__new__(kind)
-                for name, value in zip(names, row, strict=False):
-                    put(one, name, value)
-                setup, fault, detail, replies, marks, read = row[-6:]
-                put(one, "setup", shared[setup])
-                if fault is not None or detail is not None:
-                    put(one, "fault", fault)
-                    put(one, "detail", detail)
-                if replies is not None:
-                    put(one, "replies", parsed(replies))
-                found.append((one, None if marks == "null" else marks, read))
-            yield found
-
-
-def marking_ids(exam: str, setups: Sequence[str]) -> sa.Select[Any]:
-    """A query for the ids of the markings that `load_markings` would load."""
-    return _of_markings(exam, markings.c.id).where(markings.c.setup.in_(setups))
-
-
-def marking_setups(store: Store, exam: str) -> set[str]:
-    """The ids of the setups under which drawings of the exam are marked."""
-    # One marking of each is enough; to look at all of them takes as long as to read them.
-    marked = _of_markings(exam, sa.literal(1)).where(markings.c.setup == setups.c.id).correlate(setups).exists()
-    with store.reading() as connection:
-        return set(connection.scalars(sa.select(setups.c.id).where(marked)))
+        yield from made(Drawing, connection, query, left_out)
 
 
 def load_setups(store: Store) -> dict[str, dict[str, Any]]:
@@ -382,12 +226,6 @@ def save_drawing(store: Store, drawing: Drawing) -> Future[None]:
     """Put a drawing into its slot; the future ends with the commit."""
     row = dict(drawing.__dict__)
     return store.submit(lambda connection: store.upsert(connection, drawings, row))
-
-
-def save_marking(store: Store, marking: Marking) -> Future[None]:
-    """Keep a marking; the future ends with the commit."""
-    row = dict(marking.__dict__)
-    return store.submit(lambda connection: store.upsert(connection, markings, row))
 
 
 def evaluator_kinds(store: Store) -> dict[str, str]:

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from ..core.marks import Mark
 from ..running.plan import marking_id
 from ..store import now
+from ..store.markings import Marking
 from ..store.ratings import PairChoice, Rating
-from ..store.records import Marking
 from ..store.schema import comparisons, markings, ratings, study_answers
 from .forms import CHECK, CHOICE, FIRST, LONGEST, SECOND, SKIP, AnswerField
 from .open import OpenStudy

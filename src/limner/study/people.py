@@ -10,7 +10,8 @@ from ..scoring import Group
 from ..scoring.groups import find_groups, stored_exam
 from ..scoring.human_marks import Frame
 from ..store import Store
-from ..store.records import evaluator_kinds, kind_of, load_drawings, load_questions, load_setups, marking_setups
+from ..store.markings import marking_setups
+from ..store.records import evaluator_kinds, kind_of, load_drawings, load_questions, load_setups
 from .records import PERSON, Study, inclusion, load_items, load_study
 from .sampling import cell_name
 

@@ -13,8 +13,8 @@ from ... import exams
 from ...core.errors import UsageError
 from ...core.protocol import Protocol, Score
 from ...store import DEFAULT, Store
+from ...store.markings import marking_setups
 from ...store.open import open_store
-from ...store.records import marking_setups
 from ...store.schema import attempts
 from .. import MET, Group, evaluators_of
 from ..groups import find_groups, stored_exam
