@@ -17,6 +17,7 @@ from typing import Any
 from PIL import Image
 
 from tests.fakes import ChatServer, verdict
+from tests.loaded import Copy
 
 SUBJECTS = ("Biology", "Mathematics", "Physics")
 LEVELS = ("easy", "medium", "hard")
@@ -137,13 +138,10 @@ def run_limner(
     *words: str | Path, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 60
 ) -> subprocess.CompletedProcess[str]:
     """Run the command line to its end."""
-    with start_limner(*words, cwd=cwd, env=env) as process:
-        try:
-            out, err = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    return Copy(_MAIN, [*map(str, words)], cwd, environment(env)).end(timeout)
+
+
+_MAIN = "from limner.cli import main; main()"
 
 
 class Gated:
@@ -156,37 +154,27 @@ class Gated:
         pauses: Whether it pauses between tries as it does for users.
     """
 
-    _CODE = "import limner.api, limner.cli.run, openai; from limner.cli import main; input(); main()"
     _AT_ONCE = "import limner.calls.journal as journal; journal.back_off = lambda tries: 0.01 * tries; "
 
     def __init__(
         self, *words: str | Path, cwd: Path, env: Mapping[str, str] | None = None, pauses: bool = True
     ) -> None:
-        command = [sys.executable, "-c", ("" if pauses else self._AT_ONCE) + self._CODE, *map(str, words)]
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self._process = subprocess.Popen(command, cwd=cwd, env=environment(env), text=True, **pipes)
+        code = ("" if pauses else self._AT_ONCE) + "input(); " + _MAIN
+        self._process = Copy(code, [*map(str, words)], cwd, environment(env))
         self.pid = self._process.pid
 
     def go(self) -> None:
         """Let it begin."""
-        assert self._process.stdin is not None
         self._process.stdin.write("\n")
         self._process.stdin.flush()
 
     def end(self, timeout: float = 60) -> subprocess.CompletedProcess[str]:
         """Wait for its end."""
-        try:
-            out, err = self._process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            self.stop()
-            raise
-        return subprocess.CompletedProcess(self._process.args, self._process.returncode, out, err)
+        return self._process.end(timeout)
 
     def stop(self) -> None:
         """End it whatever it does; after its end this does nothing."""
-        if self._process.poll() is None:
-            self._process.kill()
-            self._process.communicate()
+        self._process.stop()
 
 
 def expected_scores(exam: SmallExam, server: ChatServer, seed: int) -> dict[str, dict[str, float]]:
