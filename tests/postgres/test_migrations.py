@@ -60,10 +60,13 @@ def test_killed_at_any_step_it_is_old_or_new_and_the_next_one_ends_it(postgres: 
     assert (ends.count(-9), ends.count(0)) == (steps := ends.index(0), len(urls) - steps)
     assert steps > 8
     found = [version_at(url) for url in urls]
-    assert found == [1] * (late := found.index(VERSION)) + [VERSION] * (len(urls) - late)
+    late = found.index(VERSION)
+    assert found == [1] * late + [VERSION] * (len(urls) - late)
     assert late > 5
     old = look(first, shape)
-    for url, version in zip(urls, found, strict=True):
+    for step, (url, version) in enumerate(zip(urls, found, strict=True)):
         assert (look(url, shape) == old) == (version == 1)
-        Store(url).close()
-        assert version_at(url) == VERSION
+        # All that are alike are brought forward alike: some will do, and those around the change.
+        if step % 6 == 0 or abs(step - late) < 3:
+            Store(url).close()
+            assert version_at(url) == VERSION
