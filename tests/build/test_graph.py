@@ -122,12 +122,12 @@ def test_every_filter_takes_out_what_it_is_for(killed: dict[str, Any], place: Pa
 
 
 @pytest.fixture(scope="module")
-def told(killed: dict[str, Any]) -> str:
+def unreviewed(killed: dict[str, Any]) -> str:
     """The status before anyone has reviewed."""
     return limner("build", "status", "school")
 
 
-def test_each_stage_is_told_beside_the_papers(killed: dict[str, Any], told: str) -> None:
+def test_each_stage_is_told_beside_the_papers(killed: dict[str, Any], unreviewed: str) -> None:
     steps = {step["place"]: step for step in killed["steps"]}
     assert (steps["prompts"]["made"], steps["prompts"]["paper"]) == (12, 56830)
     assert steps["concepts"]["miles"] == {"concepts": 11}, "two prompts are about photosynthesis"
@@ -135,7 +135,7 @@ def test_each_stage_is_told_beside_the_papers(killed: dict[str, Any], told: str)
     said = (
         "56,830 prompts → 11,732 concepts → 56,000 pictures → 30,000 of them drawn → 20,000 with a graph → 4,456 in the"
     )
-    flat = " ".join(told.split())
+    flat = " ".join(unreviewed.split())
     assert said in flat
     assert (
         "this build: 12 prompts → 11 concepts → 12 pictures → 10 of them drawn → 7 with a graph → 0 in the exam" in flat
@@ -154,7 +154,7 @@ def answered(place: Path, changes: dict[str, dict[str, Any]]) -> None:
 
 
 @pytest.fixture(scope="module")
-def finished(killed: dict[str, Any], told: str, place: Path, llm: Scripted) -> dict[str, Any]:
+def finished(killed: dict[str, Any], unreviewed: str, place: Path, llm: Scripted) -> dict[str, Any]:
     """The same build reviewed: one graph made better, one broken and then mended."""
     turbine = subject("steam turbine")
     elements = [{"name": name, "why": "Anna says so."} for name in turbine.parts]
