@@ -68,13 +68,12 @@ def scores(
 
             people, frame = people_of(found_store, exam, study, reading, constants)
         _, found = find_groups(exam, store=found_store, brief=True, **how, **which)
-    protocol = exams.kind(kind).protocol.tuned(constants or {})
-    tags = {tag for group in found for entry in group.entries for tag in entry.question.tags} if by else set()
-    for tag in by:
-        if found and tag not in tags and not (tag == "dimension" and protocol.dimensions):
-            raise UsageError(f"--by {tag}: there is: {', '.join(sorted(tags | {'dimension'}))}")
-    name, read = exams.name_of(exam), checked_reading(reading)
-    with seldom_collected():
+        protocol = exams.kind(kind).protocol.tuned(constants or {})
+        tags = {tag for group in found for entry in group.entries for tag in entry.question.tags} if by else set()
+        for tag in by:
+            if found and tag not in tags and not (tag == "dimension" and protocol.dimensions):
+                raise UsageError(f"--by {tag}: there is: {', '.join(sorted(tags | {'dimension'}))}")
+        name, read = exams.name_of(exam), checked_reading(reading)
         rows = standings(name, found, protocol, read, by, which_questions(on), sort)
     if study is None:
         return Standings(rows, kind)

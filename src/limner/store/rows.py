@@ -29,22 +29,17 @@ def columns(table: sa.Table, *names: str) -> list[sa.ColumnElement[Any]]:
 def made(
     record: type[T], connection: sa.Connection, query: sa.Select[Any], rest: Mapping[str, Any] | None = None
 ) -> Iterator[T]:
-    """The records behind a query that selects `_columns`; `rest` is what it leaves out."""
+    """The records behind a query that selects `columns`; `rest` is what it leaves out."""
     rows = connection.execution_options(yield_per=AT_ONCE).execute(query)
     names, always = tuple(rows.keys()), (rest or {}).items()
-    shared = {at for at, name in enumerate(names) if name in SHARED}
-    texts = {at for at, name in enumerate(names) if name in TEXTS}
+    turns = [parsed if name in TEXTS else intern if name in SHARED else None for name in names]
     # Every field is set, one by one, and the class not called: far quicker, and records share the room for their names.
     put = object.__setattr__
     for some in rows.partitions():
         for row in some:
             one = object.__new__(record)
-            for at, value in enumerate(row):
-                if at in texts and value is not None:
-                    value = parsed(value)
-                elif at in shared:
-                    value = intern(value)
-                put(one, names[at], value)
+            for name, turn, value in zip(names, turns, row, strict=True):
+                put(one, name, value if turn is None or value is None else turn(value))
             for name, value in always:
                 put(one, name, value)
             yield one
