@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import limner
 from limner import exams
 from limner.core.marks import Mark
+from limner.exams.reader_id import marks_reader_id
 from limner.scoring import entries
 from limner.scoring.mark_reader import MarkReader, brief_text
 from limner.store import Store
@@ -93,6 +95,18 @@ def test_what_is_read_of_replies_is_kept_for_each_reading(store: Store, monkeypa
     nobody_reads(monkeypatch)
     assert told(store) == marked
     assert told(store, reading="release") == released
+
+
+def test_of_protocols_from_elsewhere_nobody_knows_which_programs_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    shipped = type(exams.kind("genexam").protocol)
+    own = type("Own", (shipped,), {"__module__": "elsewhere"})
+    known = marks_reader_id(shipped)
+    assert marks_reader_id(own) is None
+    monkeypatch.setattr(sys.modules[marks_reader_id.__module__], "PACKAGES", ("numpy",))
+    marks_reader_id.cache_clear()
+    assert known is not None
+    assert known != marks_reader_id(shipped)
+    marks_reader_id.cache_clear()
 
 
 def test_a_command_that_looks_does_not_write_for_few(store: Store) -> None:

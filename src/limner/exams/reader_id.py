@@ -24,9 +24,15 @@ def reader_id(read: Callable[..., Any]) -> str:
 
 
 @cache
-def marks_reader_id(protocol: type[Protocol[Any]]) -> str:
-    """The same of the programs that read replies for a protocol, its beginning: it stands beside every marking."""
-    return _identity(tuple(each.__module__ for each in protocol.__mro__ if issubclass(each, Protocol)), "marks")[:16]
+def marks_reader_id(protocol: type[Protocol[Any]]) -> str | None:
+    """The same of the programs that read replies for a protocol, its beginning: it stands beside every marking.
+
+    None for protocols from elsewhere: nobody knows which programs they call, and which of them change tomorrow.
+    """
+    modules = [each.__module__ for each in protocol.__mro__ if issubclass(each, Protocol)]
+    if any(module.partition(".")[0] != "limner" for module in modules):
+        return None
+    return _identity((*modules, __package__), "marks")[:16]
 
 
 def _identity(modules: Iterable[str], name: str) -> str:

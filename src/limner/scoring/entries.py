@@ -274,7 +274,8 @@ class _Entries:
         panels = {evaluator.id for evaluator in chosen if evaluator.kind == "panel"}
         judges = {evaluator.id for evaluator in chosen if evaluator.kind == "judge"}
         self.marked = {evaluator.id: {} for evaluator in chosen}
-        by = None if self.reader.reasons else MarksReader(self.reading, marks_reader_id(type(self.protocol)))
+        known = None if self.reader.reasons else marks_reader_id(type(self.protocol))
+        by = None if known is None else MarksReader(self.reading, known)
         fresh: list[ReadMarks] = []
         for some in some_markings(store, exam, self.marked, self.brief, by):
             mine = [each for each in some if each[0].drawing in self.drawings]
