@@ -222,7 +222,7 @@ MEASURE = """
 import asyncio, resource, sys
 from limner.calls import Calls, Fault
 from limner.core.asks import Text
-from limner.core.images import Preparer
+from limner.core.prepared import Preparer
 from limner.models import ChatModel
 from limner.store import Store
 from tests.chaos.asking import CONTEXT, settings
