@@ -18,13 +18,17 @@ from pathlib import Path
 from tools.size import PACKAGE
 
 ROOT = PACKAGE.parents[1]
-PARTS = ("src", "pyproject.toml", "MANIFEST.in", "README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE")
+PAGES = ROOT / "docs"
+PARTS = (
+    "src", "docs", "setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE",
+)  # fmt: skip
 PYTHONS = ("3.11", "3.12", "3.13")
 LEFT_OVER = ("__pycache__", "*.egg-info")
 TRIED = (
     ("--version",),
     ("exams",),
     ("run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--limit", "2"),
+    ("docs", "tutorial"),
     ("report", "-o", "site"),
 )
 """What a newcomer does first."""
@@ -67,7 +71,8 @@ def contents(wheel: Path) -> dict[str, int]:
 def packaged() -> set[str]:
     """The package's files as a wheel must have them: code, prompts, settings, tables, samples, pages, fonts."""
     files = (path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {str(path.relative_to(PACKAGE.parent)) for path in files}
+    pages = {str(Path("limner/docs") / page.relative_to(PAGES)) for page in PAGES.rglob("*.md")}
+    return pages | {str(path.relative_to(PACKAGE.parent)) for path in files}
 
 
 def interpreter(version: str) -> Path | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
 from tests.cli.invoke import limner
+from tests.needs import need
 
 
 @pytest.mark.parametrize(
@@ -33,5 +36,10 @@ def test_what_only_looks_or_stores_joins_no_cluster(monkeypatch: pytest.MonkeyPa
     plan = limner(*words, "--queue", "--json").json()["plan"]
     assert limner("work", "--slurm").out.startswith("#!")
     assert plan[:12] in limner("work", "--list", "--store", "here").out
-    assert "no cluster is there" in limner("work", "--store", "here", code=2).err
     assert "is withdrawn" in limner("work", "--withdraw", plan, "--store", "here").out
+
+
+def test_a_cluster_that_is_not_running_is_an_error() -> None:
+    need("ray", find_spec("ray") is not None, "pip install 'limner[ray]'")
+    words = ("run", "sample/genexam", "--painter", "control/reference", "--limit", "1", "--ray", "nowhere:1")
+    assert "no cluster is there" in limner(*words, code=2).err

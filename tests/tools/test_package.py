@@ -51,7 +51,8 @@ def test_the_sdist_gives_the_same_wheel(built: Built) -> None:
     with tarfile.open(built.sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"README.md", "LICENSE", "CITATION.cff", "CHANGELOG.md", "pyproject.toml"} <= names
-    assert not {name for name in names if name.startswith(("tests", "docs"))}
+    assert "docs/tutorial.md" in names
+    assert not {name for name in names if name.startswith("tests") or (name.endswith(".png") and "docs" in name)}
 
 
 @pytest.mark.slow

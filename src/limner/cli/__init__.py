@@ -69,6 +69,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "First steps": {
         "demo": "Run the bundled samples offline, with controls.",
+        "docs": "Show a page of the documentation, such as the tutorial.",
         "doctor": "Check that this machine and this store are ready to use.",
         "completion": "Print what makes Tab complete commands, options and names in bash, zsh or fish.",
     },

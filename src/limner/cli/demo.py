@@ -1,4 +1,4 @@
-"""First steps: demo, doctor."""
+"""First steps: demo, docs, doctor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ What this shows
   The controls are painters whose right result is known: a reference must pass, a drawing of something else and a blank
   sheet must fail. The built-in examiner needs no network: it reads the words in each picture, decides what words can
   prove, and abstains from the rest. A judge that sees the whole picture decides everything. The tutorial goes on with
-  controls that fool examiners, and with your own images: docs/tutorial.md.
+  controls that fool examiners, and with your own images: limner docs tutorial.
 """
 QUESTIONS = 1
 """Of each exam; reading the words of one picture takes about a second, twice where words are missing."""
@@ -64,6 +64,35 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
     say(f"Next:    limner scores {exam} --store {store}")
     say(f"         limner run {exam} --painter control/text --judge ocr --judge ocr/mentions --store {store}")
     sys.exit(running.exit_code(interrupted, failed))
+
+
+@click.command("docs")
+@click.argument("page", default="tutorial")
+@click.option("--list", "listed", is_flag=True, help="List the pages.")
+def docs_command(page: str, listed: bool) -> None:
+    """Show a page of the documentation: PAGE is a name such as judges or providers/openai."""
+    folder = _pages()
+    pages = {str(path.relative_to(folder).with_suffix("")): path for path in folder.rglob("*.md")}
+    if listed:
+        return say("\n".join(sorted(pages)))
+    name = page.removeprefix("docs/").removesuffix(".md")
+    if name not in pages:
+        raise click.UsageError(f"no page {page}; limner docs --list names the pages")
+    text = pages[name].read_text("utf-8")
+    if not sys.stdout.isatty():
+        return say(text)
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console()
+    with console.pager(styles=True):
+        console.print(Markdown(text))
+
+
+def _pages() -> Path:
+    """Return the folder of the documentation: in the installed package, or in the repository beside it."""
+    package = Path(__file__).parents[1]
+    return next(folder for folder in (package / "docs", package.parents[1] / "docs") if folder.is_dir())
 
 
 @click.command("doctor")

@@ -41,7 +41,7 @@ def read_samples(folder: Path) -> Sequence[Question[TrainSample]]:
     """
     path = folder / FILE
     if not path.is_file():
-        raise DataError(f"no {FILE} here, with a sample a line; see docs/training.md", file=folder)
+        raise DataError(f"no {FILE} here, with a sample a line; see `limner docs training`", file=folder)
     return read_questions(path, TrainSample, _question, nothing="no sample in this file")
 
 

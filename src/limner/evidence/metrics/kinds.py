@@ -102,8 +102,6 @@ class LocalMetric:
 
     def check(self) -> None:
         """Raise early where weights or packages are missing."""
-        if lacking := [name for name in PACKAGES if find_spec(name) is None]:
-            raise UsageError(f"--metric {self.kind.usage}: {lacking[0]} is missing; pip install 'limner[metrics]'")
         needed = {"weights": self.weights}
         if "head" in self.options:
             needed["head"] = Path(str(self.options["head"]))
@@ -113,6 +111,8 @@ class LocalMetric:
                 raise UsageError(f"--metric {self.kind.usage}: {path}: no such {'folder' if folder else 'file'}")
         if self.kind.factory == "looks" and "head" not in self.options:
             raise UsageError(f"--metric {self.kind.name}: name the head too: {self.kind.usage}")
+        if lacking := [name for name in PACKAGES if find_spec(name) is None]:
+            raise UsageError(f"--metric {self.kind.usage}: {lacking[0]} is missing; pip install 'limner[metrics]'")
 
     def unpriced(self) -> str | None:
         """It costs nothing."""
