@@ -37,8 +37,8 @@ EXEMPT_LINES = re.compile(
 
 def catalogue_day(known: Settings) -> date:
     """The last day on which any price of the catalogue was looked up."""
-    rows = (*known.models.values(), *known.painters.values())
-    return max(date.fromisoformat(row.priced_on) for row in rows if row.priced_on)
+    days = {facts.priced_on for facts in known.models.values()} | {facts.priced_on for facts in known.painters.values()}
+    return max(date.fromisoformat(day) for day in days if day)
 
 
 def gone_names(models: dict[str, ModelFacts], day: date) -> list[str]:

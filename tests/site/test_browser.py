@@ -246,6 +246,15 @@ def test_the_papers_rows_stand_beside_on_demand(browser: Browser, site: Site) ->
     assert "Release board of 2026-09-26: " in notes
 
 
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_date_of_a_release_board_is_not_cut_off(browser: Browser, site: Site, width: int) -> None:
+    page = visit(browser, site, "leaderboard", after="#paper=1", width=width)
+    page.locator("tr.paper").first.wait_for()
+    badges = "[...document.querySelectorAll('tr.paper .badge')]"
+    assert page.evaluate(f"{badges}.some((one) => one.innerText.includes('2026-09-26'))")
+    assert page.evaluate(f"{badges}.filter((one) => one.scrollWidth > one.clientWidth).length") == 0
+
+
 def test_a_reader_gets_from_the_first_page_to_a_reason_by_keyboard_alone(browser: Browser, site: Site) -> None:
     page = visit(browser, site, "index")
 

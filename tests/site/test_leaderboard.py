@@ -34,7 +34,10 @@ def test_figures_as_the_papers_print_them_on_our_scales() -> None:
     assert one("genexam", "Nano Banana Pro") == {"strict": 70.2, "relaxed": 93.0}
     assert one("genexam", "Nano Banana Pro", "subject", "Computer_Science") == {"strict": 65.7, "relaxed": 91.7}
     assert one("genexam", "Nano Banana Pro", board="2026-05-27") == {"strict": 72.7, "relaxed": 93.7}
-    assert one("genexam", "GPT-Image-2", "subject", "Computer_Science", "2026-05-27") == {"strict": 73.5, "relaxed": 93.3}
+    assert one("genexam", "GPT-Image-2", "subject", "Computer_Science", "2026-05-27") == {
+        "strict": 73.5,
+        "relaxed": 93.3,
+    }
     assert one("genexam", "Seedream 5.0 Pro", board="2026-09-26") == {"strict": 54.3, "relaxed": 90.0}
     assert one("mmmg", "LlamaGen") == {"mmmg_release_avg": 0.0302}
     assert one("mmmg", "LlamaGen", "level", "primaryschool") == {"mmmg_release": 0.0377}
