@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_shipped_exam_has_a_paper(name: str) -> None:
     assert {row["benchmark"] for row in rows(name)} != set()
     assert tuple(rows(name)[0]) == COLUMNS
-    groups = {row["model_group"] for row in rows(name) if row["model"]}
+    groups = {row["model_group"] for row in (*rows(name), *rows(name, paper.BOARD)) if row["model"]}
     assert rules(name).groups.keys() <= groups
     assert rules(name).scores
 
@@ -114,3 +114,13 @@ def test_wrong_rules_say_where(folder: Path, text: str, said: str) -> None:
 def test_rules(folder: Path) -> None:
     (folder / "rules.toml").write_text("[groups]\nsold = { access = 'closed' }", "utf-8")
     assert rules("mine").groups == {"sold": ModelGroup(access="closed")}
+
+
+def test_figures_of_a_board_need_its_day(folder: Path) -> None:
+    score = '[[scores]]\nfile = "release_board"\ntable = "board"\nbreakdown = "overall"\nmetrics = {}\n'
+    (folder / "rules.toml").write_text(score)
+    with pytest.raises(DataError, match=r"no entry of boards has the table 'board'"):
+        rules("mine")
+    paper._read_rules.cache_clear()
+    (folder / "rules.toml").write_text('[[boards]]\ntable = "board"\nday = 2026-01-02\nnote = "Early."\n' + score)
+    assert rules("mine").board("board").about == "Release board of 2026-01-02: Early."

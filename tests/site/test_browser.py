@@ -233,11 +233,26 @@ def test_the_papers_rows_stand_beside_on_demand(browser: Browser, site: Site) ->
     page.get_by_label("Figures from the paper").check()
     page.locator("tr.paper").first.wait_for()
     assert page.locator("tbody tr").count() == before + page.locator("tr.paper").count()
-    # Once from the release's later leaderboard, which says so, and once from the paper.
+    # Once from the release's later leaderboard, which tells its day, and once from the paper.
     of_board, of_paper = page.locator("tr.paper", has_text="Nano Banana Pro").all_inner_texts()
-    assert "release board" in of_board
+    assert "release board 2026-05-27" in of_board
     assert "70.2" in of_paper
-    assert "no part of the comparison" in page.locator(".notes").inner_text()
+    newer = page.locator("tr.paper", has_text="GPT-Image-2.5-sunburst").inner_text()
+    assert "release board 2026-09-26" in newer
+    assert "78.9" in newer
+    notes = page.locator(".notes").inner_text()
+    assert "no part of the comparison" in notes
+    assert "Release board of 2026-05-27: " in notes
+    assert "Release board of 2026-09-26: " in notes
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_date_of_a_release_board_is_not_cut_off(browser: Browser, site: Site, width: int) -> None:
+    page = visit(browser, site, "leaderboard", after="#paper=1", width=width)
+    page.locator("tr.paper").first.wait_for()
+    badges = "[...document.querySelectorAll('tr.paper .badge')]"
+    assert page.evaluate(f"{badges}.some((one) => one.innerText.includes('2026-09-26'))")
+    assert page.evaluate(f"{badges}.filter((one) => one.scrollWidth > one.clientWidth).length") == 0
 
 
 def test_a_reader_gets_from_the_first_page_to_a_reason_by_keyboard_alone(browser: Browser, site: Site) -> None:

@@ -93,7 +93,7 @@ data = click.option("--data", type=FOLDER, metavar="DIR", help="The exam's data 
 painters = click.option(
     "--painter", "painters", cls=Listing, multiple=True, metavar="[NAME=]SPEC", shell_complete=complete.painters,
     help="KIND/…, such as folder/PATH or python/MODULE:FUNCTION, where KIND is one of {painters}; or PROVIDER/MODEL "
-    "such as openai/gpt-image-1. NAME=SPEC gives it a short name. Repeatable.",
+    "such as openai/gpt-image-2. NAME=SPEC gives it a short name. Repeatable.",
 )  # fmt: skip
 painter_args = click.option(
     "--painter-arg", "painter_args", multiple=True, metavar="KEY=VALUE",

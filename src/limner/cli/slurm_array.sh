@@ -20,7 +20,7 @@ TARGET=${TARGET:-$PWD/limner-store}     # where all of it is brought together
 SCRATCH=${SLURM_TMPDIR:-${TMPDIR:-/tmp}}  # a disk of the machine's own: SQLite is not safe on a network file system
 
 # Your run. The budget is for each shard: all of them together may spend SHARDS times as much.
-RUN=(limner run genexam --data "$PWD/data" --painter openai/gpt-image-1 --judge openai/gpt-6-sol --budget 5)
+RUN=(limner run genexam --data "$PWD/data" --painter openai/gpt-image-2 --judge openai/gpt-6-sol --budget 5)
 
 # From here on nothing needs to be changed.
 set -uo pipefail

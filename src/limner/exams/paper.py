@@ -2,7 +2,7 @@
 
 ``published.csv`` has the figures, one a row; ``tables.toml`` lays them out, see `limner.tables.paper.schema`;
 ``rules.toml`` says what they mean to us. ``release_board.csv`` has those of a leaderboard that the benchmark's release
-keeps, in the same columns. Each of them may be missing.
+keeps, as it was on one day or several, in the same columns. Each of them may be missing.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from functools import cache
 from math import isfinite
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ..core.errors import DataError
 from ..core.schema import StrictModel, read_model
@@ -59,16 +60,59 @@ class PublishedScore(StrictModel):
     file: Literal["published", "release_board"] = "published"
 
 
+class ReleaseBoard(StrictModel):
+    """The leaderboard of the benchmark's release as it was on one day.
+
+    Attributes:
+        table: Which rows of ``release_board.csv`` belong to it.
+        note: What a reader must know of it.
+    """
+
+    table: str
+    day: date
+    note: str
+
+    @property
+    def title(self) -> str:
+        """What it is called in titles of groups."""
+        return f"release board of {self.day}"
+
+    @property
+    def about(self) -> str:
+        """A sentence of its own: its name and its note."""
+        return f"{self.title.capitalize()}: {self.note}"
+
+
 class PaperRules(StrictModel):
     """What ``rules.toml`` may say.
 
     Attributes:
+        boards: The days of the release's leaderboard that ``release_board.csv`` has.
         painters: A painter's spec -> the paper's name of it, where names do not tell, such as of a control.
     """
 
     groups: dict[str, ModelGroup] = Field(default_factory=dict)
     painters: dict[str, str] = Field(default_factory=dict)
+    boards: tuple[ReleaseBoard, ...] = ()
     scores: tuple[PublishedScore, ...] = ()
+
+    def board(self, table: str) -> ReleaseBoard:
+        """The board with these rows of ``release_board.csv``.
+
+        Raises:
+            ValueError: No board has them.
+        """
+        for one in self.boards:
+            if one.table == table:
+                return one
+        raise ValueError(f"no entry of boards has the table {table!r}")
+
+    @model_validator(mode="after")
+    def _has_boards(self) -> Self:
+        for rule in self.scores:
+            if rule.file == BOARD:
+                self.board(rule.table)
+        return self
 
 
 def rows(exam: str, file: str = PUBLISHED) -> tuple[dict[str, str], ...]:

@@ -272,7 +272,7 @@ def _cells(found: Checklist, wants: ItemWants, steps: Mapping[Want, StepState], 
         return count_rows(list(steps.values()), found.covered)
     choice = found.choice(wants, steps, on="all", intervals=False)
     there = found.there and choice.which.get("judges") != []
-    layout = layout.model_copy(update={"board": None})
+    layout = layout.model_copy(update={"boards": ()})
     table = build(layout, store if there else None, choice, found.exam)
     labels = {one.id: one.label for one in found.evaluators}
     return TableCounter(layout, steps, labels, found.finder.only is not None).count(table, wants.sections)

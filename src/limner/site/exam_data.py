@@ -16,7 +16,7 @@ from .answers import answer
 from .chunks import Chunks
 from .inventory import DrawingSlot, Inventory, step_images, steps_of
 from .judge_data import LONGEST, JudgeData, criteria_json
-from .leaderboard import by_json, published, table_json
+from .leaderboard import board_notes, by_json, published, table_json
 from .pages import Provenance, provenance
 from .pages_data import write_differences, write_failures, write_gallery, write_painters, write_questions
 from .people import with_people
@@ -92,15 +92,15 @@ class ExamData:
             self.broken.setdefault(f"the view of the exam {name!r} is broken: {type(error).__name__}: {error}")
             return {"graph": None}
 
-    def _published(self) -> list[dict[str, Any]]:
+    def _published(self) -> dict[str, Any]:
+        kind = self.inventory.kind.name
         # A sample, or an exam of one's own, is not what the paper's painters drew.
-        if self.inventory.name != self.inventory.kind.name:
-            return []
-        try:
-            return published(self.inventory.kind.name, self.inventory.tags)
-        except DataError as error:
-            self.broken.setdefault(str(error))
-            return []
+        if self.inventory.name == kind:
+            try:
+                return {"rows": published(kind, self.inventory.tags), "boards": board_notes(kind)}
+            except DataError as error:
+                self.broken.setdefault(str(error))
+        return {"rows": [], "boards": {}}
 
     def _drawing(self, slot: DrawingSlot, drawing: Drawing, pictures: Pictures) -> dict[str, Any]:
         body: dict[str, Any] = {"d": slot.short, "p": slot.painter, "seed": drawing.seed, "status": drawing.status}
@@ -124,10 +124,10 @@ class ExamData:
         by = by_json(judges.tables, inventory)
         paper = self._published()
         self.chunks.add("by", by)
-        self.chunks.add("published", {"rows": paper})
+        self.chunks.add("published", paper)
         body: dict[str, Any] = {"name": inventory.name, "kind": inventory.kind.name, "title": inventory.kind.title}
         body |= {"reading": terms.reading, "on": terms.on, "constants": dict(terms.constants)}
-        body |= {"tags": inventory.tags, "published": len(paper)}
+        body |= {"tags": inventory.tags, "published": len(paper["rows"])}
         body["scores"] = [
             {"name": s.name, "top": s.top, "about": s.about, "digits": s.digits, "main": s.main}
             for s in columns(inventory.protocol)

@@ -155,14 +155,14 @@ def published(kind: str, values: dict[str, list[str]]) -> list[dict[str, Any]]:
 
     Returns:
         ``{"model", "group", "judge", "table", "tag", "value", "scores"}``, one for each model, table and category;
-        with ``board`` where it stands on the release's leaderboard and not in the paper.
+        with ``board``, its day, where it stands on the release's leaderboard and not in the paper.
     """
     spelt = {tag: {_plain(value): value for value in found} for tag, found in values.items()}
     found: dict[tuple[str, ...], dict[str, Any]] = {}
-    known = rules(kind).scores
+    said = rules(kind)
     figures = [(file, row) for file in (PUBLISHED, BOARD) for row in rows(kind, file)]
     for file, row in figures:
-        for rule in _fitting([rule for rule in known if rule.file == file], row):
+        for rule in _fitting([rule for rule in said.scores if rule.file == file], row):
             value = rule.fixed
             if rule.tag and not value:
                 word = _plain(row["category"])
@@ -173,9 +173,14 @@ def published(kind: str, values: dict[str, list[str]]) -> list[dict[str, Any]]:
             names = ("model", "group", "judge", "table", "tag", "value")
             body = found.setdefault(place, dict(zip(names, place, strict=True)) | {"scores": {}})
             if file == BOARD:
-                body["board"] = True
+                body["board"] = str(said.board(row["table"]).day)
             body["scores"][rule.metrics[row["metric"]]] = round(float(row["value"]) * rule.scale, 6)
     return _joined(found.values())
+
+
+def board_notes(kind: str) -> dict[str, str]:
+    """What a reader must know of each of the release's leaderboards, by its day."""
+    return {str(board.day): board.about for board in rules(kind).boards}
 
 
 def _fitting(known: Iterable[PublishedScore], row: Mapping[str, str]) -> list[PublishedScore]:

@@ -14,7 +14,7 @@ _WINDOWS = re.compile(r"(?<![A-Za-z])[A-Za-z]:[\\/](?:[^\\/:*?\"<>|\r\n]+[\\/])+
 def no_folders(words: str) -> str:
     """A text without the folders of absolute paths: of each, its last name is left.
 
-    Addresses of the web stay, and so do names like ``openai/gpt-image-1``.
+    Addresses of the web stay, and so do names like ``openai/gpt-image-2``.
 
     >>> no_folders("q1: no file q1.png in /home/anna/work/drawings")
     'q1: no file q1.png in …/drawings'

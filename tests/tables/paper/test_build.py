@@ -111,7 +111,7 @@ def test_without_a_store() -> None:
     table = build(find("genexam:table2"))
     assert not own(table)
     assert not table.footnotes
-    assert len(table.caption) == 3  # Title, paper, release board.
+    assert len(table.caption) == 4  # Title, paper, two release boards.
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def figures(layout: Layout) -> Counter[tuple[str, str]]:
     """Row and value of everything the published file has for a table."""
     tables = {name for section in layout.sections or (None,) for name in layout.tables(section)}
     named = {"painters": "model", "judges": "judge", "rated": "model"}.get(layout.rows)
-    boards = {layout.board.table} if layout.board else set()
+    boards = {board.table for board in layout.boards}
     there = [row for row in rows(layout.exam) if row["table"] in tables]
     there += [row for row in rows(layout.exam, BOARD) if row["table"] in boards]
     bounds = {"0.0001": "<0.0001"} if layout.key == "genexam:table3b" else {}
@@ -149,6 +149,8 @@ def test_groups_are_the_papers() -> None:
         ("Closed-source models, release board of 2026-05-27", 13),
         ("Open-source T2I models, release board of 2026-05-27", 8),
         ("Open-source unified MLLMs, release board of 2026-05-27", 8),
+        ("Closed-source models, release board of 2026-09-26", 6),
+        ("Open-source models, release board of 2026-09-26", 1),
     ]  # fmt: skip
     (sheet,) = build(find("aibench:table3")).sheets
     assert [(group.title, len(group.rows)) for group in sheet.blocks] == [
@@ -176,16 +178,22 @@ def test_the_best_are_those_the_paper_prints_bold() -> None:
     assert all(cell.rank < 2 for line in sheet.rows() for cell in line.cells)
 
 
-def test_the_release_board_stands_below_the_papers_rows_under_its_own_name_and_is_not_ranked() -> None:
+def test_release_boards_stand_below_the_papers_rows_under_their_own_names_and_are_not_ranked() -> None:
     table = build(find("genexam:table2"))
     (sheet,) = table.sheets
-    board = [block for block in sheet.blocks if "release board of 2026-05-27" in block.title]
-    assert [block.title for block in sheet.blocks[-3:]] == [block.title for block in board]
+    board = [block for block in sheet.blocks if "release board of 2026-" in block.title]
+    assert [block.title for block in sheet.blocks[-5:]] == [block.title for block in board]
     assert all(cell.rank == 0 for block in board for line in block.rows for cell in line.cells)
     # The paper's own best stay marked as the paper has them.
     first = sheet.blocks[0].rows[0]
     assert (first.label, {cell.rank for cell in first.cells}) == ("Nano Banana Pro", {1})
-    assert any(line.startswith("Release board of 2026-05-27: ") and "names no judge" in line for line in table.caption)
+    older, newer = [line for line in table.caption if line.startswith("Release board of ")]
+    assert older.startswith("Release board of 2026-05-27: ")
+    assert newer.startswith("Release board of 2026-09-26: ")
+    assert "overall scores only" in newer
+    for line in (older, newer):
+        assert "names no judge" in line
+        assert "not ranked with the paper's" in line
     assert "release board" not in text_of("genexam:table2", TableChoice(published=False))
 
 
@@ -193,6 +201,45 @@ def text_of(key: str, choice: TableChoice) -> str:
     return "\n".join(line.plain for line in text.lines(build(find(key), None, choice), 200))
 
 
-def test_the_board_is_the_one_that_was_transcribed() -> None:
-    with shared("published", "genexam_release_board.csv").open(encoding="utf-8", newline="") as file:
-        assert list(rows("genexam", BOARD)) == list(csv.DictReader(file))
+@pytest.mark.parametrize(
+    ("day", "transcript"),
+    [("2026-05-27", "genexam_release_board.csv"), ("2026-09-26", "genexam_release_board_2026-09.csv")],
+)
+def test_a_board_is_the_one_that_was_transcribed(day: str, transcript: str) -> None:
+    with shared("published", transcript).open(encoding="utf-8", newline="") as file:
+        assert board_rows(day) == list(csv.DictReader(file))
+
+
+def board_rows(day: str) -> list[dict[str, str]]:
+    return [row for row in rows("genexam", BOARD) if row["table"] == f"release board {day}"]
+
+
+NEWER = {
+    "GPT-Image-2.5-sunburst": ("78.9", "95.3"),
+    "GPT-Image-2.5-flare": ("74.8", "94.6"),
+    "Qwen-Image-3.0": ("68.1", "93.7"),
+    "Qwen-Image-3.0-pro": ("67.5", "93.7"),
+    "Qwen-Image-3.0-pro (without prompt extension)": ("14.8", "62.9"),
+    "Seedream 5.0 Pro": ("54.3", "90.0"),
+    "Qwen-Image-2.1": ("5.3", "47.1"),
+}
+"""What the board of 2026-09-26 adds: strict and relaxed, overall."""
+
+
+def test_the_newer_board_has_overall_figures_only() -> None:
+    there = board_rows("2026-09-26")
+    figures = {(row["model"], row["metric"]): row["value"] for row in there}
+    wanted = {(model, name): value for model, both in NEWER.items() for name, value in zip(METRICS, both, strict=True)}
+    assert figures == wanted
+    assert {(row["breakdown"], row["category"], row["judge"]) for row in there} == {("overall", "", "")}
+    assert len(board_rows("2026-05-27")) + len(there) == len(rows("genexam", BOARD))
+
+
+METRICS = ("strict", "relaxed")
+
+
+def test_the_newer_boards_rows_are_shown_under_the_papers_columns() -> None:
+    lines = list(csv.DictReader(io.StringIO(csv_format.render(build(find("genexam:table2"))))))
+    newer = [line for line in lines if "2026-09-26" in line["group"]]
+    assert {line["row"]: tuple(line[f"Overall · {head}"] for head in ("Str", "Rel")) for line in newer} == NEWER
+    assert not [line for line in newer if line["Math · Str"] or line["Hist · Rel"]]

@@ -25,7 +25,7 @@
   function Painter({ r, differences }) {
     if (r.paper) {
       const where = `${r.paper.table}, ${r.paper.group}`;
-      const source = r.paper.board ? "release board" : "paper";
+      const source = r.paper.board ? `release board ${r.paper.board}` : "paper";
       return html`<${Name}>${r.paper.model}<//>${" "}<span class="badge" title=${where}>${source}</span>`;
     }
     const { painter } = r;

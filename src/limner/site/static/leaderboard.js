@@ -18,7 +18,7 @@
   };
 
   // What a reader must know to take the table right.
-  function Notes({ exam, way, board, rows, list, columns, view, several, tag, withPaper }) {
+  function Notes({ exam, way, board, rows, list, columns, view, several, tag, withPaper, boards }) {
     const unknown = exam.scores.filter((score) => score.main && !list.some((column) => column.id === score.name));
     const unmarked = exam.painters.filter((painter, p) => !board.rows.some((row) => row.p === p));
     const remarks = [...new Set(board.rows.flatMap((row) => row.remarks))];
@@ -29,6 +29,7 @@
     };
     const shared = columns.some((column) => column.id === "untold");
     const some = (test) => rows.some((r) => r.numbers && Object.values(r.numbers.scores).some(test));
+    const days = [...new Set(rows.map((r) => r.paper?.board).filter(Boolean))].sort();
     const category = several && exam.on === "common" ? "all painters have" : "each painter has";
     const notes = [
       some((found) => found[1] != null) && "[low, high] is the 95% interval over questions.",
@@ -49,6 +50,7 @@
         `No score for ${unknown.map((score) => L.words(score.name)).join(", ")}: this judge decides too few criteria.`,
       withPaper &&
         "Figures from the paper were marked by its own judge, on all its questions; those of a release board by whoever kept it. They are no part of the comparison.",
+      ...days.map((day) => html`<${Name}>${boards[day]}<//>`),
       unmarked.length > 0 &&
         html`Not marked by this judge: <${Name}>${unmarked.map((painter) => painter.row).join(", ")}<//>.`,
       ...remarks.map((remark) => html`${whose(remark)}<${Name}>${remark}<//>`),
@@ -178,7 +180,7 @@
     const [tag, category] = params.by && !board.left_out.length ? [params.by, params.value] : [null, null];
     const withPaper = params.paper === "1" && exam.published > 0;
     const by = L.useFile(tag && "by").parts?.[0];
-    const paper = L.useFile(withPaper && "published").parts?.[0].rows;
+    const { rows: paper, boards } = L.useFile(withPaper && "published").parts?.[0] || {};
     const lead = exam.scores.find((score) => score.name === board.lead);
 
     const rows = useMemo(() => {
@@ -275,6 +277,7 @@
         several=${several}
         tag=${tag}
         withPaper=${withPaper}
+        boards=${boards}
       />`;
   }
 

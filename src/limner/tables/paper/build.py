@@ -115,7 +115,8 @@ def _sheet(layout: Layout, sections: Sequence[Section | None], own: StoreRows | 
         mine = own.make(found) if own else []
         if section is None:
             groups += grouped(layout, published, mine)
-            groups += published_cells.board_blocks(layout, layout.board, found) if layout.board and printed_too else []
+            for board in layout.boards if printed_too else ():
+                groups += published_cells.board_blocks(layout, board, found)
         else:
             groups.append(RowBlock(section.title, tuple(line for _, line in [*published, *mine])))
     if layout.rank != "none":

@@ -11,7 +11,7 @@ from ...scoring.stats import LEAST
 from ..model import STORE, RowBlock
 from .columns import specs
 from .holdings import Holdings, Own
-from .published_cells import judges, published
+from .published_cells import judges, published, release_board
 from .schema import AGREEING, COUNTED, Layout, Section
 
 REMARKS = 8
@@ -36,8 +36,9 @@ def caption(
         alone = [judge for judge in dict.fromkeys(marked) if not set(judge.split(" + ")) <= {*marked} - {judge}]
         by = f", judge {' and '.join(alone)}" if alone and layout.rows == "painters" else ""
         found.append(f"Published figures: {layout.paper.cite}{by}.")
-        if layout.board is not None:
-            found.append(f"{layout.board.title[0].upper()}{layout.board.title[1:]}: {layout.board.note}")
+        found += [
+            f"{release_board(layout, one).about} Its rows are not ranked with the paper's." for one in layout.boards
+        ]
     if layout.rows in AGREEING and held is not None and held.exam is not None and held.agreement is not None:
         return [*found, f"{STORE}: exam {held.exam.name}; {held.agreement.words}; reading {held.reading}."]
     if held is None or held.exam is None or (layout.rows not in COUNTED and not held.rows):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...core.errors import DataError
-from ...exams.paper import BOARD, rows
+from ...exams.paper import BOARD, ReleaseBoard, rows, rules
 from ..model import Cell, RowBlock, TableRow
 from .columns import ColumnSpec
 from .schema import Board, Layout, RowGroup, Section
@@ -51,11 +51,25 @@ def board_blocks(layout: Layout, board: Board, specs: Sequence[ColumnSpec]) -> l
         for row in rows(layout.exam, BOARD)
         if row["table"] == board.table
     ]
+    layout = layout.model_copy(update={"groups": board.groups or layout.groups})
     found = _rows(layout, specs, figures)
-    titles: list[tuple[RowGroup | None, str]] = [(None, board.title)]
-    titles += [(group, f"{group.title}, {board.title}") for group in layout.groups]
+    title = release_board(layout, board).title
+    titles: list[tuple[RowGroup | None, str]] = [(None, title)]
+    titles += [(group, f"{group.title}, {title}") for group in layout.groups]
     blocks = [(title, tuple(line for home, line in found if home is group)) for group, title in titles]
     return [RowBlock(title, inside, ranked=False) for title, inside in blocks if inside]
+
+
+def release_board(layout: Layout, board: Board) -> ReleaseBoard:
+    """What the exam's rules say of a board: its day, and what a reader must know.
+
+    Raises:
+        DataError: They say nothing of it.
+    """
+    try:
+        return rules(layout.exam).board(board.table)
+    except ValueError as error:
+        raise DataError(f"{layout.key}: rules.toml: {error}") from error
 
 
 def _rows(

@@ -144,16 +144,14 @@ class Board(StrictModel):
     """The leaderboard of the benchmark's release, which stands below the paper's rows in groups of its own.
 
     Attributes:
-        table: Which rows of ``release_board.csv`` are shown.
-        title: What it is called in titles and captions.
+        table: Which rows of ``release_board.csv`` are shown; ``rules.toml`` says of which day they are.
         names: What the board calls a category that the paper calls otherwise.
-        note: What a reader must know of it.
+        groups: The groups of its rows, where they are not the table's.
     """
 
     table: str
-    title: str
     names: dict[str, str] = Field(default_factory=dict)
-    note: str = ""
+    groups: tuple[RowGroup, ...] = ()
 
 
 class Layout(StrictModel):
@@ -176,7 +174,7 @@ class Layout(StrictModel):
         apart: Published figures and a store's stand in tables of their own.
         only: Of a store, only this painter.
         note: What a reader must know.
-        board: The release's own leaderboard, beside the paper's rows; its rows are not ranked.
+        boards: The release's own leaderboard on one day or several, below the paper's rows; its rows are not ranked.
     """
 
     exam: str
@@ -201,7 +199,7 @@ class Layout(StrictModel):
     apart: bool = False
     only: str | None = None
     note: str = ""
-    board: Board | None = None
+    boards: tuple[Board, ...] = ()
 
     @property
     def agreeing(self) -> bool:
@@ -223,6 +221,6 @@ class Layout(StrictModel):
     def _fits(self) -> Layout:
         if self.sections and self.groups:
             raise ValueError("a table has sections or groups, not both")
-        if self.board is not None and (self.sections or self.rows != "painters"):
+        if self.boards and (self.sections or self.rows != "painters"):
             raise ValueError("a board stands in a table of painters without sections")
         return self
