@@ -27,6 +27,9 @@ REPAIRABLE: frozenset[str] = frozenset({"auth", "credits", "setup", "local"})
 RETRIED_NEXT_RUN: frozenset[str] = PASSING | REPAIRABLE | {"interrupted", "missing", "damaged", "probe"}
 """Tried again by the next run without being asked to; the others only by ``--retry-failed``."""
 
+ASKED_AGAIN: frozenset[str] = RETRIED_NEXT_RUN - {"damaged"}
+"""What the next run asks for again; for a damaged image it only looks whether that costs nothing."""
+
 OF_A_MACHINE: frozenset[str] = REPAIRABLE - {"credits"} | {"missing", "probe"}
 """These may be another machine's alone, such as a wrong key: who shares a run with it tries them for itself."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ..calls import charged_to
 from ..calls.tally import Tally
-from ..core.faults import RETRIED_NEXT_RUN, ask_again
+from ..core.faults import ASKED_AGAIN, ask_again
 
 SHOWN = 5
 """So many failures are told in words."""
@@ -52,7 +52,7 @@ class Progress:
     @property
     def asked_again(self) -> int:
         """How many of the failed steps the next run tries again without being asked to."""
-        return sum(count for kind, count in self.failures.items() if kind in RETRIED_NEXT_RUN)
+        return sum(count for kind, count in self.failures.items() if kind in ASKED_AGAIN)
 
     def advice(self, command: str) -> list[str]:
         """What to do about the failures, in words: those that the next run tries again, and those that are kept.
@@ -62,7 +62,7 @@ class Progress:
         """
         found: dict[bool, list[str]] = {}
         for kind, count in self.failures.most_common():
-            found.setdefault(kind in RETRIED_NEXT_RUN, []).append(f"{count} {kind}")
+            found.setdefault(kind in ASKED_AGAIN, []).append(f"{count} {kind}")
         lines = []
         if True in found:
             lines.append(f"{_failures(self.asked_again)} not kept ({', '.join(found[True])}). {ask_again(command)}")
