@@ -61,7 +61,7 @@ def test_nothing_is_sent_on_to_another_host(
     with Misbehaving(chat()) as other, Misbehaving(redirect(f"{other.url}/v1?signed=abc", status)) as server:
         fault = fault_of(store, server.url, client, key_env="FAKE_KEY")
         assert (len(server.seen), len(other.seen)) == (1, 0)
-        assert fault.kind == "bad_request"
+        assert fault.kind == "setup"
         assert f"{status}: the service sends requests on to {other.url}/v1, where Limner does not" in fault.detail
         assert "signed" not in fault.detail
 

@@ -102,7 +102,7 @@ def test_images_that_are_all_broken_are_never_marked(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("side", ["judge", "painter"])
-@pytest.mark.parametrize("fault", ["http_401", "http_402", "http_429_quota"])
+@pytest.mark.parametrize("fault", ["http_401", "http_402", "http_404", "http_429_quota"])
 def test_a_refused_key_or_an_empty_purse_stops_the_run_with_one_message(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, side: str, fault: str
 ) -> None:
@@ -113,7 +113,7 @@ def test_a_refused_key_or_an_empty_purse_stops_the_run_with_one_message(
     assert said.out == ""
     (line,) = said.err.strip().splitlines()
     assert line.startswith("limner: 4")
-    assert line.endswith("the run stops here and resumes once this is mended")
+    assert line.endswith("the run stops here. Fix this, then run the same command again: it asks again")
     # What was in flight beside it came to its end; nothing else was begun.
     assert service.counts()["total"] <= 2
     service.configure()
@@ -130,7 +130,8 @@ def test_a_wrong_key_in_a_process_of_its_own(
     ended = limner_apart(*marking(exam), cwd=here, env=env, code=1)
     assert ended.out == ""
     assert ended.err == (
-        "limner: 401: Incorrect API key provided: ***. (auth); the run stops here and resumes once this is mended\n"
+        "limner: 401: Incorrect API key provided: ***. (auth); the run stops here. "
+        "Fix this, then run the same command again: it asks again\n"
     )
     ended = limner_apart(*marking(exam), cwd=here, code=2)
     assert ended.err == f"limner: {judge.base_url} needs a key: set the environment variable MY_API_KEY\n"

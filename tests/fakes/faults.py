@@ -43,6 +43,12 @@ HTTP: dict[str, tuple[int, Json | str]] = {
         {"error": {"code": 402, "message": "Insufficient credits. Add more credits and retry."}},
     ),
     "http_403": (403, {"error": _FLAGGED}),
+    "http_404": (
+        404,
+        error(
+            "The model does not exist or you do not have access to it.", "invalid_request_error", code="model_not_found"
+        ),
+    ),
     "http_429": (429, _RATE),
     "http_429_retry_after": (429, _RATE),
     "http_429_quota": (

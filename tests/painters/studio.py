@@ -101,6 +101,7 @@ class Studio:
 FAULTS: dict[str, str] = {
     "http_401": "auth",
     "unverified": "auth",
+    "http_404": "setup",
     "http_402": "credits",
     "http_429_quota": "credits",
     "billing": "credits",

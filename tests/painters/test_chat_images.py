@@ -7,6 +7,7 @@ import pytest
 
 from limner.calls import PASSING, Fault
 from limner.core.errors import UsageError
+from limner.core.faults import RETRIED_NEXT_RUN
 from limner.painters.base import Aspect, Painting
 from limner.painters.services.chat_images import RATIOS, ChatImages, why_no_image
 from limner.store import Store
@@ -156,7 +157,7 @@ def test_each_fault_has_its_kind(images: ImageServer, store: Store, name: str, k
     assert studio.asked() == (2 if kind in PASSING else 1)
     images.configure(api_key=KEY)
     (again,) = studio.paint_all(request(PROMPT))
-    assert isinstance(again, Painting if kind in PASSING | {"auth", "credits"} else Fault)
+    assert isinstance(again, Painting if kind in RETRIED_NEXT_RUN else Fault)
     assert studio.paint(PROMPT, retry_failed=True).image == picture(PROMPT, size="1:1")
 
 

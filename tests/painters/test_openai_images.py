@@ -11,6 +11,7 @@ import pytest
 
 from limner.calls import PASSING, Fault
 from limner.core.errors import UsageError
+from limner.core.faults import RETRIED_NEXT_RUN
 from limner.painters.base import Aspect, Painting
 from limner.painters.services.openai_images import SIZES, OpenAIImages
 from limner.store import Store
@@ -152,7 +153,7 @@ def test_each_fault_has_its_kind(images: ImageServer, store: Store, name: str, k
     assert studio.asked() == (2 if kind in PASSING else 1)
     images.configure(api_key=KEY)
     again = studio.paint_all(request(PROMPT))
-    if kind in PASSING | {"auth", "credits"}:
+    if kind in RETRIED_NEXT_RUN:
         assert isinstance(again[0], Painting)
     else:
         assert isinstance(again[0], Fault)

@@ -37,6 +37,18 @@ def test_parts_are_the_whole(ended: Progress) -> None:
     assert ended.waiting == {}
 
 
+def test_what_to_do_about_failures() -> None:
+    progress = Progress()
+    assert progress.advice("run it again") == []
+    for kind in ("setup", "local", "local", "refusal", "damaged"):
+        progress.count("q1", "failed", kind, "what was seen")
+    assert progress.asked_again == 3
+    assert progress.advice("run it again") == [
+        "3 failures are not kept (2 local, 1 setup). Fix this, then run it again: it asks again",
+        "2 failures are kept (1 refusal, 1 damaged): --retry-failed asks again",
+    ]
+
+
 def test_in_words() -> None:
     found = Progress(total=10, started=0.0)
     assert found.describe(5.0) == "0/10 done · 0 failed · 0.0/s · $0.0000"

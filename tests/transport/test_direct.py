@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import ssl
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from limner.calls import Fault
 from limner.transport import http
-from limner.transport.direct import DirectReply, address
+from limner.transport.direct import DirectReply, address, is_wrong_address
 
 JSON = b'{"a": 1}'
 UNENDING = b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{}"
@@ -175,3 +176,14 @@ def test_a_packed_reply_is_unpacked_and_headers_of_one_name_are_joined() -> None
     head = "Content-Encoding: gzip\r\nX-One: a\r\nx-one: b\r\n"
     served(answer(gzip.compress(JSON, mtime=0), head=head), use)
     assert seen[0].headers["x-one"] == "a, b"
+
+
+@pytest.mark.parametrize(
+    ("reason", "wrong"),
+    [("CERTIFICATE_VERIFY_FAILED", True), ("WRONG_VERSION_NUMBER", True), ("UNEXPECTED_EOF_WHILE_READING", False)],
+)
+def test_of_tls_only_what_does_not_pass_is_a_wrong_address(reason: str, wrong: bool) -> None:
+    refused, error = ssl.SSLError(1, reason), httpx2.ConnectError(reason)
+    refused.reason, error.__cause__ = reason, httpx2.ConnectError(reason)
+    error.__cause__.__cause__ = refused
+    assert is_wrong_address(error) is wrong

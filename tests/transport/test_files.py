@@ -55,7 +55,7 @@ def test_lines_that_are_no_json_are_a_fault_and_errors_have_their_kind() -> None
     with Misbehaving(lambda _: Answer(b'{"error": {"message": "gone"}}', 404)) as server:
         with pytest.raises(Fault, match="404: gone") as raised:
             fetch(server)
-        assert raised.value.kind == "bad_request"
+        assert raised.value.kind == "setup"
 
 
 def test_a_file_is_sent_piece_by_piece_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from . import options, running
-from .say import say
+from .say import say, say_failures
 
 chosen = options.together(
     click.option("--set", "settings", multiple=True, metavar="STEP.SETTING=VALUE",
@@ -124,13 +124,12 @@ def run_command(name: str, **given: Any) -> None:
             progress = builder.run(how, given["until"], watch)
         counts, _ = builder.look()
         if given["as_json"]:
-            told = {"build": name, "failed": progress.failed, "spent": round(progress.spent, 6),
-                    "unpriced_calls": progress.unpriced, "interrupted": progress.interrupted,
-                    "steps": funnel_rows(builder.recipe, counts)}  # fmt: skip
+            told = {"build": name, "failed": progress.failed, "asked_again": progress.asked_again,
+                    "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced,
+                    "interrupted": progress.interrupted, "steps": funnel_rows(builder.recipe, counts)}  # fmt: skip
             say(json.dumps(told))
         else:
-            for detail in progress.details:
-                say(f"failed: {detail}", err=True)
+            say_failures(progress)
             show("text", lambda: [funnel_table(name, builder.recipe, counts)])
             if progress.interrupted:
                 say("interrupted; run the same command again to go on", err=True)

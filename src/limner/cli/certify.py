@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from . import options, running
-from .say import say
+from .say import say, say_failures
 
 
 @click.command("examine-judge")
@@ -81,6 +81,5 @@ def examine_judge_command(judge: str, **given: Any) -> None:
 
                 given["output"].write_text(certificate_page(row, store.blobs), encoding="utf-8")
                 say(f"written: {given['output']}", err=True)
-    for detail in progress.details:
-        say(f"failed: {detail}", err=True)
+    say_failures(progress)
     sys.exit(3 if progress.failed else 0)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from . import options, running
-from .say import say
+from .say import say_failures
 
 
 @click.command("modes")
@@ -75,6 +75,5 @@ def modes_command(exam: str, **given: Any) -> None:
 
         caption = f"{exam} · judge {sorting.judge} · sorted by {sorting.sorter.model.name}"
         plot_modes(sorting.sorter.modes, counts, caption, given["output"])
-    for detail in progress.details:
-        say(f"failed: {detail}", err=True)
+    say_failures(progress)
     sys.exit(3 if progress.failed else 0)

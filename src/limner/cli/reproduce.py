@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options, running
-from .say import say
+from .say import say, say_failures
 
 if TYPE_CHECKING:
     from ..reproduce import Checklist, Reproduction
@@ -141,8 +141,7 @@ def _run(asked: Reproduction, store: Store, given: dict[str, Any]) -> CarriedOut
         done = carry_out(checklist, **{name: given[name] for name in how}, begin=begin)
     for step, why in done.not_run:
         say(f"not run: {step.step.row.name}: {why}", err=True)
-    for detail in [detail for one in done.progress for detail in one.details][:5]:
-        say(f"failed: {detail}", err=True)
+    say_failures(done.failures)
     if done.stopped is not None:
         say(f"limner: {done.stopped}", err=True)
     return done
@@ -156,7 +155,7 @@ def _show(checklist: Checklist, done: CarriedOut | None, as_json: bool) -> None:
         body = checklist.to_json()
         if done is not None:
             body["run"] = {
-                **{name: done.total(name) for name in ("done", "stored", "failed", "unpriced")},
+                **{name: done.total(name) for name in ("done", "stored", "failed", "asked_again", "unpriced")},
                 "spent": round(done.total("spent"), 6),
                 "not_run": [{"row": step.step.row.name, "why": why} for step, why in done.not_run],
                 "stopped": done.stopped,

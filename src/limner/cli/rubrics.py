@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import options, running
-from .say import say
+from .say import say, say_failures
 
 if TYPE_CHECKING:
     from ..certify.proving import ProofRun
@@ -65,8 +65,7 @@ def prove(exam: str, **given: Any) -> None:
             return
         progress = _carry_out(run, store, form, given)
     for part in progress:
-        for detail in part.details:
-            say(f"failed: {detail}", err=True)
+        say_failures(part)
     sys.exit(3 if any(part.failed for part in progress) else 0)
 
 

@@ -10,7 +10,7 @@ import click
 from . import options
 from .bars import shown as shown
 from .cluster import on_cluster
-from .say import say
+from .say import say, say_failures
 
 if TYPE_CHECKING:
     from ..api import Asking
@@ -280,7 +280,8 @@ def close(given: dict[str, Any], progress: Progress) -> None:
         say(f"note: {which} {told}", err=True)
     body = {
         "done": progress.done, "stored": progress.stored, "failed": progress.failed,
-        "failures": dict(progress.failures), "not_applicable": progress.not_applicable,
+        "failures": dict(progress.failures), "asked_again": progress.asked_again,
+        "not_applicable": progress.not_applicable,
         "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced, "doubted_calls": progress.doubted,
         "interrupted": progress.interrupted, "store": hidden(str(given["store"])),
     }  # fmt: skip
@@ -289,10 +290,7 @@ def close(given: dict[str, Any], progress: Progress) -> None:
     if given["as_json"]:
         say(json.dumps(body))
         return
-    for detail in progress.details:
-        say(f"failed: {detail}", err=True)
-    if progress.failed > len(progress.details):
-        say(f"… and {progress.failed - len(progress.details)} more failures", err=True)
+    say_failures(progress)
     if progress.submitted:
         which = "1 call stands" if progress.submitted == 1 else f"{progress.submitted} calls stand"
         say(f"{which} in batches: the same command fetches what comes; `limner batches` shows them", err=True)

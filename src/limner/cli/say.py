@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from ..running.progress import Progress
 
 
 def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = False) -> None:
@@ -17,3 +22,13 @@ def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = Fals
     from ..core.terminal import printable
 
     click.echo(("\r\033[K" if over else "") + printable(text), err=err, nl=nl)
+
+
+def say_failures(progress: Progress, command: str = "run the same command again") -> None:
+    """Say what failed, and what to do about it; `command` is how to start the next run."""
+    for detail in progress.details:
+        say(f"failed: {detail}", err=True)
+    if progress.failed > len(progress.details):
+        say(f"… and {progress.failed - len(progress.details)} more failures", err=True)
+    for line in progress.advice(command):
+        say(line, err=True)

@@ -13,7 +13,7 @@ import click
 from . import options
 from .bars import shown
 from .cluster import on_cluster
-from .say import say
+from .say import say, say_failures
 
 if TYPE_CHECKING:
     from ..api import Asking
@@ -134,8 +134,7 @@ def _work(store: Any, words: tuple[str, ...], given: dict[str, Any]) -> int:
             return watch
 
         def end(one: WorkedPlan) -> None:
-            for detail in one.progress.details:
-                say(f"failed: {detail}", err=True)
+            say_failures(one.progress, "queue the same run again")
             if one.state != "interrupted":
                 say(f"plan {one.plan.name}: {ENDS[one.state]}{f': {one.why}' if one.why else ''}", err=True)
 

@@ -13,7 +13,7 @@ from .redaction import redacted
 
 Kind = Literal[
     "network", "timeout", "rate_limit", "server", "interrupted",
-    "auth", "credits", "refusal", "bad_request", "truncated", "unreadable",
+    "auth", "credits", "setup", "local", "refusal", "bad_request", "truncated", "unreadable",
     "missing", "damaged", "image", "probe", "internal", "not_applicable",
 ]  # fmt: skip
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -21,14 +21,25 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 PASSING: frozenset[str] = frozenset({"network", "timeout", "rate_limit", "server"})
 """Tried again at once, with back-off, and by every later run."""
 
-RETRIED_NEXT_RUN: frozenset[str] = PASSING | {"interrupted", "auth", "credits", "missing", "damaged", "probe"}
+REPAIRABLE: frozenset[str] = frozenset({"auth", "credits", "setup", "local"})
+"""The user can remove the cause: a key, an account, a model's name or address, their own function, memory."""
+
+RETRIED_NEXT_RUN: frozenset[str] = PASSING | REPAIRABLE | {"interrupted", "missing", "damaged", "probe"}
 """Tried again by the next run without being asked to; the others only by ``--retry-failed``."""
 
-OF_A_MACHINE: frozenset[str] = frozenset({"auth", "missing", "probe"})
+ASKED_AGAIN: frozenset[str] = RETRIED_NEXT_RUN - {"damaged"}
+"""What the next run asks for again; for a damaged image it only looks whether that costs nothing."""
+
+OF_A_MACHINE: frozenset[str] = REPAIRABLE - {"credits"} | {"missing", "probe"}
 """These may be another machine's alone, such as a wrong key: who shares a run with it tries them for itself."""
 
-STOPPING: frozenset[str] = frozenset({"auth", "credits"})
+STOPPING: frozenset[str] = REPAIRABLE - {"local"}
 """Every further call to the same service would fail alike: the run stops with one message."""
+
+
+def ask_again(command: str = "run the same command again") -> str:
+    """What to do about faults that the next run tries again; `command` is how to start that run."""
+    return f"Fix this, then {command}: it asks again"
 
 
 MOST_SAID = 500

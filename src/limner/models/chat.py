@@ -262,4 +262,4 @@ def response_format(mode: str, schema: Mapping[str, Any] | None) -> dict[str, An
 
 def _blames_shape(fault: Fault) -> bool:
     words = ("response_format", "json_schema", "json_object", "structured", "output_config")
-    return fault.kind == "bad_request" and any(word in fault.detail.casefold() for word in words)
+    return fault.kind in ("bad_request", "setup") and any(word in fault.detail.casefold() for word in words)

@@ -94,7 +94,7 @@ class PythonPainter(FreePainter):
 
     @contextmanager
     def _blame(self) -> Iterator[None]:
-        """Whatever goes wrong inside is the function's doing, and would go wrong again."""
+        """Whatever goes wrong inside is the function's doing."""
         try:
             yield
         except Fault:
@@ -102,7 +102,7 @@ class PythonPainter(FreePainter):
         except BadImage as error:
             raise Fault("image", f"what {self.spec} returned is no image: {error}") from error
         except (Exception, SystemExit) as error:
-            raise Fault("bad_request", f"{self.spec}: {type(error).__name__}: {error}".rstrip(": ")) from error
+            raise Fault("local", f"{self.spec}: {type(error).__name__}: {error}".rstrip(": ")) from error
 
 
 def _bytes(found: Any) -> bytes:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..calls.budget import Budget, BudgetReached
 from ..core.errors import LimnerError
-from ..running.progress import Progress
+from ..running.progress import SHOWN, Progress
 from ..running.runner import Runner
 from .checklist import Checklist
 from .steps import StepState
@@ -37,6 +38,12 @@ class CarriedOut:
         if self.stopped is not None:
             return BudgetReached.exit_code
         return 3 if self.not_run or any(one.failed for one in self.progress) else 0
+
+    @property
+    def failures(self) -> Progress:
+        """What failed in all steps, with some of it in words."""
+        details = [detail for one in self.progress for detail in one.details]
+        return Progress(failures=sum((one.failures for one in self.progress), Counter()), details=details[:SHOWN])
 
     def total(self, name: str) -> Any:
         """A number over all steps."""

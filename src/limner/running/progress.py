@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from ..calls import charged_to
 from ..calls.tally import Tally
+from ..core.faults import ASKED_AGAIN, ask_again
 
 SHOWN = 5
 """So many failures are told in words."""
@@ -47,6 +48,28 @@ class Progress:
     def failed(self) -> int:
         """How many steps ended in a stored fault."""
         return sum(self.failures.values())
+
+    @property
+    def asked_again(self) -> int:
+        """How many of the failed steps the next run tries again without being asked to."""
+        return sum(count for kind, count in self.failures.items() if kind in ASKED_AGAIN)
+
+    def advice(self, command: str) -> list[str]:
+        """What to do about the failures, in words: those that the next run tries again, and those that are kept.
+
+        Args:
+            command: How to start the next run.
+        """
+        found: dict[bool, list[str]] = {}
+        for kind, count in self.failures.most_common():
+            found.setdefault(kind in ASKED_AGAIN, []).append(f"{count} {kind}")
+        lines = []
+        if True in found:
+            lines.append(f"{_failures(self.asked_again)} not kept ({', '.join(found[True])}). {ask_again(command)}")
+        if False in found:
+            kept = _failures(self.failed - self.asked_again)
+            lines.append(f"{kept} kept ({', '.join(found[False])}): --retry-failed asks again")
+        return lines
 
     @property
     def settled(self) -> int:
@@ -132,6 +155,10 @@ class Progress:
     def __repr__(self) -> str:
         """What has come of it."""
         return f"<Progress: {' · '.join([*self.counts(), self.money])}>"
+
+
+def _failures(count: int) -> str:
+    return "1 failure is" if count == 1 else f"{count} failures are"
 
 
 def duration(seconds: float) -> str:

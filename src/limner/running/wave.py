@@ -146,7 +146,7 @@ class Wave:
         try:
             await service.forget(file)
         except Fault as fault:
-            if fault.kind != "bad_request":  # Gone already.
+            if fault.kind not in ("bad_request", "setup"):  # Gone already.
                 raise
 
     async def _stop_short(self, call: QueuedCall) -> None:

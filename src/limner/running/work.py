@@ -199,6 +199,7 @@ def _stopped(store: Store, plan: StoredPlan, error: LimnerError, progress: Progr
 def _result(progress: Progress) -> dict[str, Any]:
     return {
         "done": progress.done, "stored": progress.stored, "failed": progress.failed,
-        "failures": dict(progress.failures), "not_applicable": progress.not_applicable,
+        "failures": dict(progress.failures), "asked_again": progress.asked_again,
+        "not_applicable": progress.not_applicable,
         "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced, "doubted_calls": progress.doubted,
     }  # fmt: skip

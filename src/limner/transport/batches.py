@@ -11,7 +11,7 @@ from ..calls.queued import BatchLane, BatchReply
 from ..core.errors import UsageError
 from ..core.settings import BatchFacts, Provider
 
-REFUSED = frozenset({"auth", "credits", "refusal", "bad_request", "rate_limit"})
+REFUSED = frozenset({"auth", "credits", "setup", "refusal", "bad_request", "rate_limit"})
 """Kinds of fault by which a service has not taken a batch; after any other it may have."""
 
 

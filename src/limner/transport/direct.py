@@ -5,6 +5,7 @@ What these add to a request is the same each time, and takes as long as the requ
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -19,6 +20,18 @@ TROUBLE = (
     httpx2.HTTPError, httpx2.InvalidURL, httpcore2.ProtocolError, httpcore2.NetworkError, httpcore2.UnsupportedProtocol,
 )  # fmt: skip
 """What may go wrong on the way, with a client or without; the names and words are the same."""
+NO_ADDRESS = (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpcore2.UnsupportedProtocol)
+NO_TLS = frozenset({"CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER"})
+"""Reasons of TLS that do not pass: a certificate that is not valid, or a place that does not speak TLS."""
+
+
+def is_wrong_address(error: BaseException | None) -> bool:
+    """Whether an exception of `TROUBLE` says that the address is wrong: nothing was sent, now or by another try."""
+    while error is not None:
+        if isinstance(error, NO_ADDRESS) or (isinstance(error, ssl.SSLError) and error.reason in NO_TLS):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 class DirectReply:

@@ -24,7 +24,7 @@ from ..core.redaction import redacted, without_secrets
 from .bodies import json_bytes
 from .bounded import ENCODINGS, BadPacking, TooLarge, read_bounded
 from .connections import Connections, Transport
-from .direct import TIMEOUTS, TROUBLE, Direct, DirectReply, address
+from .direct import TIMEOUTS, TROUBLE, Direct, DirectReply, address, is_wrong_address
 from .kinds import error_message, kind_of, retry_after
 
 CONNECT_S = 30.0
@@ -131,7 +131,10 @@ async def exchange(
     except TIMEOUTS as error:
         raise Fault("timeout", f"no reply within {timeout:g} s ({type(error).__name__})", cost=None) from error
     except TROUBLE as error:
-        raise Fault("network", redacted(f"{type(error).__name__}: {error}"), cost=None) from error
+        detail = redacted(f"{type(error).__name__}: {error}")
+        if is_wrong_address(error):
+            raise Fault("setup", f"{bare(url)}: {detail}") from error
+        raise Fault("network", detail, cost=None) from error
     if status >= 400:
         found = _error_body(content)
         result = found if isinstance(found, dict) else {"error": found}
@@ -151,7 +154,7 @@ def redirected(reply: Reply) -> Fault:
     """The fault of a service that sends a request elsewhere: prompt, pictures and key go where the user said."""
     to = bare(lead_on(str(reply.url), reply.headers.get("location", "")))
     detail = f"{reply.status_code}: the service sends requests on to {to}, where Limner does not follow"
-    return Fault("bad_request", redacted(f"{detail}; should that be right, make it the base_url in limner.toml"))
+    return Fault("setup", redacted(f"{detail}; should that be right, make it the base_url in limner.toml"))
 
 
 async def _content(reply: Reply, most: int) -> bytes:

@@ -26,6 +26,8 @@ def kind_of(status: int, body: object) -> Kind:
         return "refusal"
     if status in (401, 403):
         return "auth"
+    if status in (404, 405) or (status == 400 and "model_not_found" in said):
+        return "setup"
     if status == 408:
         return "timeout"
     if status in (409, 425, 429):

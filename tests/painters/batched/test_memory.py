@@ -59,13 +59,13 @@ def test_other_shapes_are_learnt_anew() -> None:
 @pytest.mark.slow
 def test_a_single_one_that_does_not_fit_gets_advice() -> None:
     (found,) = BatchDrawer("cpu").draw("small", items(1), room_for(0, []), "for one image; buy memory")
-    assert found == DrawFailure(0, "bad_request", "out of memory on cpu for one image; buy memory")
+    assert found == DrawFailure(0, "local", "out of memory on cpu for one image; buy memory")
 
 
 @pytest.mark.parametrize(
     ("error", "kind", "detail"),
     [
-        (ValueError("not\nthis"), "bad_request", "ValueError: not this"),
+        (ValueError("not\nthis"), "local", "ValueError: not this"),
         (BadImage("no picture"), "image", "BadImage: no picture"),
         (Fault("refusal", "withheld"), "refusal", "withheld"),
     ],

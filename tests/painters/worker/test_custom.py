@@ -126,7 +126,7 @@ def test_batches_are_halved_and_faults_are_each_their_own(
     one, *rest = paint(make(batch_size=4, room=2), store, *(ask(word) for word in words))
     assert drawn(one).shape == (4, 8, 3)
     kinds = [(fault.kind, fault.detail) for fault in rest if isinstance(fault, Fault)]
-    assert [kind for kind, _ in kinds] == ["refusal", "bad_request", "bad_request"]
+    assert [kind for kind, _ in kinds] == ["refusal", "local", "local"]
     assert kinds[1][1] == "ValueError: no such thing"
     assert "returned str; wanted are PIL images" in kinds[2][1]
     assert [len(batch) for batch in log("batch")][:2] == [4, 2]
@@ -136,7 +136,7 @@ def test_batches_are_halved_and_faults_are_each_their_own(
 def test_one_that_does_not_fit_is_told(make: Make, store: Store) -> None:
     (found,) = paint(make(room=0), store, ask())
     assert isinstance(found, Fault)
-    assert (found.kind, found.detail[:21]) == ("bad_request", "out of memory on cpu ")
+    assert (found.kind, found.detail[:21]) == ("local", "out of memory on cpu ")
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from ...workers import JobFailure, JobResult, Pool, Recipe, WorkerDeath, WorkerU
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-KINDS: dict[str, Kind] = {"bad_request": "bad_request", "refusal": "refusal", "image": "image"}
+KINDS: dict[str, Kind] = {"bad_request": "bad_request", "refusal": "refusal", "image": "image", "local": "local"}
 """What a worker may say of an item; whatever else it says is its own fault."""
 LOAD_S = 6 * 3600.0
 """Seconds that opening a model may take; its weights may have to be fetched first."""

@@ -76,14 +76,14 @@ class BatchDrawer:
                 self._free()
                 if len(taken) > 1:
                     return None
-                return [DrawFailure(taken[0][0], "bad_request", f"out of memory on {self.device} {advice}")]
+                return [DrawFailure(taken[0][0], "local", f"out of memory on {self.device} {advice}")]
             if len(taken) > 1:
                 # One of them may have spoilt it for the others.
                 return [each for one in taken for each in self._try_batch([one], batch, advice) or []]
             said = " ".join(str(error).split())[:500]
             if isinstance(error, Fault):
                 return [DrawFailure(taken[0][0], error.kind, said)]
-            kind = "image" if isinstance(error, BadImage) else "bad_request"
+            kind = "image" if isinstance(error, BadImage) else "local"
             return [DrawFailure(taken[0][0], kind, f"{type(error).__name__}: {said}")]
 
     def _free(self) -> None:

@@ -95,7 +95,7 @@ class Pipeline:
         except MissingForm as error:
             yield from (DrawFailure(place, "bad_request", str(error)) for place in range(len(items)))
             return
-        advice = f"for one image of {how.width} x {how.height}; try offload=model or another size, with --retry-failed"
+        advice = f"for one image of {how.width} x {how.height}; try offload=model or another size"
         shape = how.width, how.height, how.editing
         yield from self._drawer.draw(shape, items, lambda batch: self._batch(how, batch), advice, alone=alone)
 

@@ -27,7 +27,7 @@ REFUSALS = frozenset(
 """Reasons to finish by which the model will not draw this."""
 
 _STATUSES: dict[str, Kind] = {
-    "INVALID_ARGUMENT": "bad_request", "NOT_FOUND": "bad_request", "FAILED_PRECONDITION": "auth",
+    "INVALID_ARGUMENT": "bad_request", "NOT_FOUND": "setup", "FAILED_PRECONDITION": "auth",
     "UNAUTHENTICATED": "auth", "PERMISSION_DENIED": "auth", "DEADLINE_EXCEEDED": "timeout", "UNAVAILABLE": "server",
 }  # fmt: skip
 _BAD_KEY = re.compile(r"api_key_invalid|api key (not valid|not found|expired)")

@@ -60,7 +60,7 @@ def batch_server(draw: DrawBatch, device: str) -> Callable[..., Iterator[Sent]]:
 
     def serve(how: dict[str, Any], items: Sequence[DrawItem]) -> Iterator[Found]:
         width, height = how["width"], how["height"]
-        advice = "for one image; try a smaller size or fewer bits, with --retry-failed"
+        advice = "for one image; try a smaller size or fewer bits"
         return drawer.draw((width, height), items, lambda batch: _drawn(draw, batch, width, height, device), advice)
 
     return serve_jobs(serve)

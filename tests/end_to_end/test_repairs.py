@@ -1,0 +1,166 @@
+"""What the user can repair is no outcome: once it is repaired, the same command asks again, and only for that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner.core.faults import Kind
+from tests.cli.invoke import limner
+from tests.end_to_end.shop import JUDGE, BilledChat, BilledImages, judging, write_toml
+from tests.support import SmallExam, write_exam
+
+QUESTIONS, DONE, LEFT = 6, 2, 4
+"""All questions, those that succeed at first, and those that fail until something is repaired."""
+ASKS_AGAIN = "Fix this, then run the same command again: it asks again"
+
+
+@pytest.fixture
+def exam(here: Path) -> SmallExam:
+    return write_exam(here, QUESTIONS)
+
+
+def settle(here: Path, judge: BilledChat, painting: BilledImages, **drawing: str) -> None:
+    """Write settings that point at both services; `drawing` replaces fields of the painter's."""
+    service = {"base_url": painting.base_url, "image_shape": "openai-images", **drawing}
+    write_toml(here, {"providers.drawing": service, **judging(judge)})
+
+
+def words_for(exam: SmallExam, side: str) -> list[str]:
+    """The command that draws, or the one that marks finished drawings."""
+    how = ["genexam", "--data", str(exam.data), "--json", "--concurrency", "1"]
+    if side == "judge":
+        return ["run", *how, "--painter", f"mine=folder/{exam.drawings}", "--judge", JUDGE]
+    return ["draw", *how, "--painter", "mine=drawing/gpt-image-1"]
+
+
+@pytest.mark.parametrize(
+    ("side", "fault", "kind", "asks_again"),
+    [
+        ("painter", "http_401", "auth", True),
+        ("painter", "unverified", "auth", True),  # A 403 that says nothing of moderation.
+        ("painter", "http_404", "setup", True),
+        ("painter", "http_403", "refusal", False),  # A 403 by moderation.
+        ("painter", "user_error", "bad_request", False),
+        ("judge", "http_401", "auth", True),
+        ("judge", "http_404", "setup", True),
+        ("judge", "http_403", "refusal", False),
+    ],
+)
+def test_the_next_run_asks_again_where_the_user_can_repair_it(
+    here: Path,
+    exam: SmallExam,
+    judge: BilledChat,
+    painting: BilledImages,
+    side: str,
+    fault: str,
+    kind: Kind,
+    asks_again: bool,
+) -> None:
+    settle(here, judge, painting)
+    service, words = judge if side == "judge" else painting, words_for(exam, side)
+    limner(*words, "--limit", str(DONE))
+    service.configure(faults={fault: 1.0})
+    ended = limner(*words, code=1 if asks_again else 3)
+    asked = service.counts()["total"]
+    if asks_again:
+        # One message, and nothing more is asked that would fail alike.
+        assert f"({kind}); the run stops here. {ASKS_AGAIN}" in ended.err
+        assert asked == DONE + 1
+    else:
+        assert (ended.json()["failures"], ended.json()["asked_again"]) == ({kind: LEFT}, 0)
+        assert asked == QUESTIONS
+    service.configure()
+    second = limner(*words, code=0 if asks_again else 3).json()
+    assert second["failed"] == (0 if asks_again else LEFT)
+    assert service.counts()["total"] == asked + (LEFT if asks_again else 0)
+    assert service.counts()["answered"] == (QUESTIONS if asks_again else DONE)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [
+        (lambda url: url.replace("http://", "https://"), "setup"),  # No TLS is spoken there.
+        (lambda url: url.replace("/v1", "/v7"), "setup"),
+        (lambda _: "http://127.0.0.1:9/v1", "network"),
+    ],
+    ids=["tls", "path", "port"],
+)
+def test_a_wrong_address_is_no_outcome(
+    here: Path,
+    exam: SmallExam,
+    judge: BilledChat,
+    painting: BilledImages,
+    wrong: Callable[[str], str],
+    kind: Kind,
+) -> None:
+    settle(here, judge, painting, base_url=wrong(painting.base_url))
+    words = words_for(exam, "painter")
+    if kind == "setup":
+        assert ASKS_AGAIN in limner(*words, code=1).err
+    else:
+        body = limner(*words, code=3).json()
+        assert (body["failures"], body["asked_again"]) == ({kind: QUESTIONS}, QUESTIONS)
+    settle(here, judge, painting)
+    before = painting.counts()["total"]
+    assert limner(*words).json()["failed"] == 0
+    assert painting.counts()["total"] == before + QUESTIONS
+
+
+OWN_FUNCTION = """
+import pathlib
+from PIL import Image
+HERE = pathlib.Path(__file__).parent
+
+def draw(prompt):
+    with (HERE / "calls.jsonl").open("a") as file:
+        file.write("1\\n")
+    if (HERE / "broken").exists() and len((HERE / "calls.jsonl").read_text().splitlines()) > {done}:
+        raise {error}
+    return Image.new("RGB", (8, 8), (len(prompt) % 256, 0, 0))
+
+def open_model(device):
+    return lambda batch: [draw(item.prompt) for item in batch]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("painter", "error", "detail"),
+    [
+        ("python/{}:draw", "ValueError('no palette')", "ValueError: no palette"),
+        ("python/{}:draw", "MemoryError()", "MemoryError"),
+        ("worker/{}:open_model", "ValueError('no palette')", "ValueError: no palette"),
+        ("worker/{}:open_model", "MemoryError()", "out of memory"),
+        ("worker/{}:open_model", "RuntimeError('CUDA out of memory')", "out of memory"),
+    ],
+)
+def test_what_breaks_on_this_machine_is_no_outcome(
+    here: Path, exam: SmallExam, painter: str, error: str, detail: str
+) -> None:
+    # Python keeps modules by name, and this process makes several.
+    module = f"own_{here.name}"
+    (here / f"{module}.py").write_text(OWN_FUNCTION.format(error=error, done=DONE), "utf-8")
+    (here / "broken").touch()
+    options = ["--devices", "cpu", "--painter-arg", "batch_size=1"] if painter.startswith("worker/") else []
+    words = ["draw", "genexam", "--data", str(exam.data), "--painter", f"mine={painter.format(module)}", *options]
+
+    def calls() -> int:
+        return len((here / "calls.jsonl").read_text("utf-8").splitlines())
+
+    body: dict[str, Any] = limner(*words, "--json", code=3).json()
+    assert (body["failures"], body["asked_again"], body["done"]) == ({"local": LEFT}, LEFT, DONE)
+    assert calls() == QUESTIONS
+    said = limner(*words, code=3).err
+    assert "failed: local: " in said
+    assert detail in said
+    assert f"{LEFT} failures are not kept ({LEFT} local). {ASKS_AGAIN}" in said
+    assert calls() == QUESTIONS + LEFT
+    (here / "broken").unlink()
+    assert limner(*words, "--json").json()["failed"] == 0
+    assert calls() == QUESTIONS + 2 * LEFT
+    assert limner(*words, "--json").json()["stored"] == QUESTIONS
+    assert calls() == QUESTIONS + 2 * LEFT
