@@ -36,7 +36,12 @@ SWITCHES = [
     ("fal/fal-ai/flux-2-flex", "enable_prompt_expansion", False, True),
     ("fal/fal-ai/ideogram/v3", "expand_prompt", False, True),
 ]
-WITHOUT = ["dashscope/qwen-image-edit", "bfl/flux-2-klein-9b", "ark/doubao-seedream-3-0-t2i-250415", "fal/fal-ai/flux/dev"]
+WITHOUT = [
+    "dashscope/qwen-image-edit",
+    "bfl/flux-2-klein-9b",
+    "ark/doubao-seedream-3-0-t2i-250415",
+    "fal/fal-ai/flux/dev",
+]
 FIELDS = [
     ("dashscope/qwen-image", "prompt_extend"), ("bfl/flux-2-pro", "disable_pup"), ("bfl/flux-dev", "prompt_upsampling"),
     ("ark/doubao-seedream-4-5-251128", "optimize_prompt_options"), ("ideogram/v3", "magic_prompt"),
