@@ -37,11 +37,8 @@ SWITCHES = [
     ("fal/fal-ai/ideogram/v3", "expand_prompt", False, True),
 ]
 WITHOUT = [
-    "dashscope/qwen-image-edit",
-    "bfl/flux-2-klein-9b",
-    "ark/doubao-seedream-3-0-t2i-250415",
-    "fal/fal-ai/flux/dev",
-]
+    "dashscope/qwen-image-edit", "bfl/flux-2-klein-9b", "ark/doubao-seedream-3-0-t2i-250415", "fal/fal-ai/flux/dev",
+]  # fmt: skip
 FIELDS = [
     ("dashscope/qwen-image", "prompt_extend"), ("bfl/flux-2-pro", "disable_pup"), ("bfl/flux-dev", "prompt_upsampling"),
     ("ark/doubao-seedream-4-5-251128", "optimize_prompt_options"), ("ideogram/v3", "magic_prompt"),

@@ -97,9 +97,8 @@ def refuse_fields(options: Iterable[str], fields: frozenset[str], switch: Rewrit
     for name in options:
         if name in fields:
             first = "" if switch.on else f"{_describe(spec)}, and then "
-            raise UsageError(
-                f"{spec} has no option {name!r}: {first}ask for rewriting with {SERVICE_REWRITE}=on; it is off otherwise"
-            )
+            ask = f"ask for rewriting with {SERVICE_REWRITE}=on; it is off otherwise"
+            raise UsageError(f"{spec} has no option {name!r}: {first}{ask}")
 
 
 def _describe(spec: str) -> str:

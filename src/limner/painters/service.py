@@ -101,7 +101,7 @@ class ApiPainter(ABC):
 
     @abstractmethod
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """The request body, but for whether the service rewrites prompts, which `request_body` adds for all services."""
+        """The request body, but for whether the service rewrites prompts: `request_body` adds that for all services."""
 
     def request_body(self, request: PaintRequest) -> dict[str, Any]:
         """The request body, fully resolved: all of it is part of the call's key."""
