@@ -13,6 +13,7 @@ import pytest
 from limner.calls import Budget, BudgetReached, Calls, Fault
 from limner.core.errors import DataError, UsageError
 from limner.core.exam import Exam
+from limner.core.service_rewrite import RewriteSwitch
 from limner.core.settings import Settings, load, shipped
 from limner.evidence.probe import OcrProbe
 from limner.painters import open_painter
@@ -176,6 +177,13 @@ def test_fal_is_fetched_from_where_it_says(store: Store) -> None:
     with wire_server(described.fal) as service, pytest.raises(Fault) as raised:
         paint(made("fal/fal-ai/flux/dev", known(service), store), store, BAD)
     assert raised.value.kind == "refusal"
+
+
+def test_a_drawing_is_noted_whose_service_always_rewrites_and_does_not_tell_how(store: Store) -> None:
+    with wire_server(described.fal) as service:
+        settings = known(service).model_copy(update={"rewrites": {"fal": {"*": RewriteSwitch(always=True)}}})
+        drawn = paint(made("fal/fal-ai/flux/dev", settings, store), store)
+    assert (drawn.prompt_sent, drawn.notes["prompt_rewritten"]) == ("A leaf.", True)
 
 
 def test_together(store: Store) -> None:
