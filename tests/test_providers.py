@@ -138,7 +138,7 @@ def test_a_painter_with_a_price_keeps_a_budget(shipped: Settings, store: Store, 
 def body_of(name: str, aspect: Aspect, shipped: Settings, store: Store) -> tuple[ApiPainter, dict[str, Any]]:
     painter = open_painter(name, Exam("none", "genexam", ()), store.blobs, OcrProbe(), shipped, {})
     assert isinstance(painter, ApiPainter)
-    return painter, painter.body(PaintRequest("q1", "A cell with its parts.", 7, aspect))
+    return painter, painter.request_body(PaintRequest("q1", "A cell with its parts.", 7, aspect))
 
 
 @pytest.mark.parametrize("name", RAW["painters"])

@@ -174,7 +174,7 @@ FIELD_HEAD = ("sent or read", "documented in", "read on")
 def wire_fields(name: str) -> set[str]:
     """Every field that is sent to a described service, or read in its replies, for whichever of its models."""
     base = SETTINGS.wires[name]
-    found: set[str] = set()
+    found = {path for switch in SETTINGS.rewrites.get(name, {}).values() for path in switch.off}
     for wire in (base, *(base.of_model(pattern.replace("*", "x")) for pattern in base.models)):
         found |= {way for way, value in _leaves(wire.body) if isinstance(value, str) or "." not in way}
         found |= {option for option in wire.options if option != ANYTHING}

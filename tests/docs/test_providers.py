@@ -21,6 +21,8 @@ from limner.calls.rate_limit import Limits
 from limner.core import settings
 from limner.core.faults import KINDS
 from limner.core.images import MAX_BYTES, MAX_PIXELS
+from limner.core.row_names import SERVICE_REWRITE
+from limner.core.service_rewrite import RewriteSwitch
 from limner.core.settings import ModelFacts, PainterFacts, Provider
 from limner.core.wire import EditForm, WireFormat
 from limner.painters import SERVICES, python, service
@@ -98,7 +100,13 @@ def test_every_image_service_has_its_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("section", "model"), [("A provider", Provider), ("A model", ModelFacts), ("A painter", PainterFacts)]
+    ("section", "model"),
+    [
+        ("A provider", Provider),
+        ("A model", ModelFacts),
+        ("A painter", PainterFacts),
+        ("Rewriting of prompts", RewriteSwitch),
+    ],
 )
 def test_every_field_is_told_with_its_default(section: str, model: type[BaseModel]) -> None:
     rows = table(INDEX, "field", section=section).rows
@@ -144,7 +152,8 @@ def _choices(annotation: Any) -> Iterator[str]:
 def test_the_entry_shown_is_the_one_shipped(name: str) -> None:
     (shown,) = [tomllib.loads(block.text) for block in blocks(page(name)) if "shipped" in block.notes]
     described = {"painters": {name: KNOWN["painters"][name]}} if name in SETTINGS.wires else {}
-    assert shown == {"providers": {name: KNOWN["providers"][name]}} | described
+    rewrites = {"rewrites": {name: KNOWN["rewrites"][name]}} if name in KNOWN["rewrites"] else {}
+    assert shown == {"providers": {name: KNOWN["providers"][name]}} | described | rewrites
 
 
 def painter(provider: str, model: str = "some-model") -> service.ApiPainter:
@@ -164,7 +173,7 @@ def options(provider: str, model: str = "some-model") -> frozenset[str]:
 def test_options_are_those_of_the_code_with_their_defaults(name: str) -> None:
     rows = {code(option): default for option, _, default in table(page(name), "option", "meaning", "default").rows}
     assert set(rows) == options(name)
-    sent = dict(_leaves(painter(name).body(PaintRequest("q", "A leaf.")))) | POLLING
+    sent = dict(_leaves(painter(name).body(PaintRequest("q", "A leaf.")))) | POLLING | {SERVICE_REWRITE: "off"}
     for option, default in rows.items():
         if default in (NOTHING, "by aspect", "by model"):
             assert option not in sent or option == "size", option

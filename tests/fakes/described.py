@@ -62,6 +62,9 @@ def ark(_service: WireServer, asked: Asked) -> Answer:
     shown = [shown] if isinstance(shown, str) else shown
     if len(shown) > 14 or not all(re.match(r"data:image/[a-z]+;base64,|https://", one) for one in shown):
         return 400, _ark_error("InvalidParameter", "image")
+    thinking = (body.get("optimize_prompt_options") or {}).get("thinking")
+    if thinking not in (None, "enabled", "disabled") or (shown and thinking is not None):
+        return 400, _ark_error("InvalidParameter", "optimize_prompt_options")
     if body["prompt"] == BAD:
         said = "The request failed because the input text may contain sensitive information."
         return 400, _ark_error("InputTextSensitiveContentDetected", said)

@@ -20,7 +20,7 @@ ENDPOINTS = {
 _SHAPED = {"flux-pro-1.1-ultra", "flux-kontext-pro", "flux-kontext-max"}
 """Models that take an aspect ratio in place of width and height."""
 _ONLY = {
-    "prompt_upsampling": {"flux-pro-1.1", "flux-2-flex", *_SHAPED},
+    "prompt_upsampling": {"flux-dev", "flux-pro", "flux-pro-1.1", "flux-2-flex", *_SHAPED},
     "raw": {"flux-pro-1.1-ultra"},
     "steps": {"flux-2-flex"},
     "guidance": {"flux-2-flex"},
@@ -64,7 +64,8 @@ def check_dashscope(body: Any, endpoint: str, headers: Mapping[str, str]) -> Ask
     model, given, parameters = body["model"], body["input"], body["parameters"]
     if not re.fullmatch(ENDPOINTS[endpoint], model):
         raise _coded(404, "ModelNotFound", f"Model {model} does not exist.")
-    fields = {"size", "n", "seed", "prompt_extend", "watermark"}
+    rewrite = "thinking_mode" if model.startswith("wan2.7-image") else "prompt_extend"
+    fields = {"size", "n", "seed", rewrite, "watermark"}
     if endpoint.startswith("text2image"):
         _need({"prompt"} <= set(given) <= {"prompt", "negative_prompt"}, "input")
         prompt, unwanted = given["prompt"], given.get("negative_prompt", "")
@@ -80,7 +81,7 @@ def check_dashscope(body: Any, endpoint: str, headers: Mapping[str, str]) -> Ask
     size, seed = parameters.get("size", "1024*1024"), parameters.get("seed")
     _need(isinstance(size, str) and re.fullmatch(r"\d+\*\d+", size) is not None, "size")
     _need(seed is None or (type(seed) is int and 0 <= seed <= LARGEST_SEED), "seed")
-    _need(all(type(parameters.get(name)) is bool for name in ("prompt_extend", "watermark")), "flags")
+    _need(all(type(parameters.get(name)) is bool for name in (rewrite, "watermark")), "flags")
     shape: Any = "prompt" if "prompt" in given else "at_once" if at_once else "messages"
     return Ask("dashscope", shape, prompt, seed, size.replace("*", "x"), "png", {"endpoint": endpoint, **body})
 

@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from limner.calls import Calls, Fault, Limits
-from limner.core.settings import PainterFacts, Provider, Settings
+from limner.core.settings import PainterFacts, Provider, Settings, shipped
 from limner.painters.base import Painting, PaintRequest
 from limner.painters.jobs import JobPainter
 from limner.painters.services.bfl import BflPainter
@@ -41,6 +41,7 @@ def settings(root: str, *, facts: PainterFacts | None = None, spec: str = "", **
     return Settings(
         providers={name: Provider(**given) for name in KINDS},
         painters={name: facts if facts and name == spec else usual for name in (*SPECS, spec) if name},
+        rewrites=shipped()["rewrites"],
     )
 
 

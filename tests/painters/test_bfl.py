@@ -47,6 +47,7 @@ def test_a_body_by_width_and_height(server: JobServer, store: Store) -> None:
         "seed": 7,
         "width": 1536,
         "height": 1024,
+        "disable_pup": True,
     }
     assert submitted(server) == [{"model": "flux-2-pro", **body}]
     assert server.counts()["paid"] == {request_key(body): 1}
@@ -54,7 +55,7 @@ def test_a_body_by_width_and_height(server: JobServer, store: Store) -> None:
 
 def test_a_body_by_aspect(server: JobServer, store: Store) -> None:
     facts = PainterFacts(sizes={"square": "1:1", "landscape": "16:9", "portrait": "9:16"})
-    painter = make(server.root, store, ULTRA, {"raw": True, "prompt_upsampling": False}, facts=facts)
+    painter = make(server.root, store, ULTRA, {"raw": True}, facts=facts)
     for aspect, size in facts.sizes.items():
         assert paint(painter, store, ask(aspect=aspect)).image == picture("A cell with its parts.", 7, size)
     first = submitted(server)[0]
@@ -70,7 +71,7 @@ def test_a_body_by_aspect(server: JobServer, store: Store) -> None:
 
 
 def test_options_only_some_models_take(server: JobServer, store: Store) -> None:
-    options = {"steps": 28, "guidance": 4.5, "prompt_upsampling": True, "output_format": "jpeg", "size": "512x768"}
+    options = {"steps": 28, "guidance": 4.5, "service_rewrite": "on", "output_format": "jpeg", "size": "512x768"}
     painting = paint(make(server.root, store, FLEX, options), store)
     assert painting.image == picture("A cell with its parts.", 7, "512x768", "jpeg")
     fault = fail(make(server.root, store, PRO, {"steps": 28}), store)
@@ -86,7 +87,8 @@ def test_a_size_that_is_none_is_refused_before_anything_is_sent(server: JobServe
 
 def test_without_a_size_or_seed_the_service_chooses(server: JobServer, store: Store) -> None:
     paint(make(server.root, store, PRO, seeds=False), store)
-    assert submitted(server) == [{"model": "flux-2-pro", "prompt": "A cell with its parts.", "output_format": "png"}]
+    body = {"prompt": "A cell with its parts.", "output_format": "png", "disable_pup": True}
+    assert submitted(server) == [{"model": "flux-2-pro", **body}]
 
 
 @pytest.mark.parametrize(

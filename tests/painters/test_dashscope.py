@@ -44,16 +44,16 @@ def test_a_job_by_prompt(server: JobServer, store: Store) -> None:
     body = {
         "model": "qwen-image-plus",
         "input": {"prompt": "A cell with its parts.", "negative_prompt": "blur"},
-        "parameters": {"n": 1, "prompt_extend": True, "watermark": False, "seed": 7, "size": "1328*1328"},
+        "parameters": {"n": 1, "prompt_extend": False, "watermark": False, "seed": 7, "size": "1328*1328"},
     }
     assert submitted(server) == [{"endpoint": "text2image/image-synthesis", **body}]
     assert server.counts()["paid"] == {request_key(body): 1}
 
 
 def test_a_job_by_message(server: JobServer, store: Store) -> None:
-    painter = make(server.root, store, NEW, {"negative_prompt": "blur", "prompt_extend": False, "size": "960x1280"})
+    painter = make(server.root, store, NEW, {"negative_prompt": "blur", "service_rewrite": "on", "size": "960x1280"})
     assert paint(painter, store).image == picture("A cell with its parts.", 7, "960x1280")
-    parameters = {"n": 1, "prompt_extend": False, "watermark": False, "seed": 7, "size": "960*1280"}
+    parameters = {"n": 1, "prompt_extend": True, "watermark": False, "seed": 7, "size": "960*1280"}
     body = {
         "model": "wan2.6-t2i",
         "input": {"messages": [MESSAGE]},
@@ -70,7 +70,7 @@ def test_an_image_without_a_job(server: JobServer, store: Store) -> None:
     body = {
         "model": "qwen-image-max",
         "input": {"messages": [MESSAGE]},
-        "parameters": {"n": 1, "prompt_extend": True, "watermark": True, "seed": 7, "size": "1328*1328"},
+        "parameters": {"n": 1, "prompt_extend": False, "watermark": True, "seed": 7, "size": "1328*1328"},
     }
     assert submitted(server) == [{"endpoint": "multimodal-generation/generation", **body}]
     assert server.counts()["polls"] == 0

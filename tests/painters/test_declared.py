@@ -13,6 +13,7 @@ import pytest
 from limner.calls import Budget, BudgetReached, Calls, Fault
 from limner.core.errors import DataError, UsageError
 from limner.core.exam import Exam
+from limner.core.service_rewrite import RewriteSwitch
 from limner.core.settings import Settings, load, shipped
 from limner.evidence.probe import OcrProbe
 from limner.painters import open_painter
@@ -24,6 +25,7 @@ from tests.fakes.wire_server import Answer, Asked, WireServer, wire_server
 from tests.needs import sdk
 from tests.support import picture
 
+SEEDREAM = {"watermark": False, "optimize_prompt_options": {"thinking": "disabled"}}
 QUICK = {"poll_pause_s": 0.001, "poll_limit_s": 10}
 _LOOP = asyncio.Runner()
 
@@ -85,8 +87,10 @@ def test_seedream_draws_and_edits(store: Store) -> None:
         "response_format": "b64_json",
         "watermark": False,
         "output_format": "png",
+        "optimize_prompt_options": {"thinking": "disabled"},
     }
     url = "data:image/png;base64," + base64.b64encode(picture(1)).decode()
+    del drawn.body["optimize_prompt_options"]
     assert edited.body == drawn.body | {"image": [url, url]}
 
 
@@ -96,6 +100,7 @@ def test_ideogram_takes_forms(store: Store) -> None:
         painter = made("ideogram/v4", settings, store, {"rendering_speed": "TURBO"})
         drawn = paint(painter, store, aspect="landscape")
         assert (drawn.image, drawn.prompt_sent) == (PICTURE, "A green leaf.")
+        assert drawn.notes["prompt_rewritten"] is True
         for prompt, said in ((BAD, "failed safety check"), ("Unsafe.", "false")):
             with pytest.raises(Fault, match=said) as raised:
                 paint(painter, store, prompt)
@@ -106,7 +111,7 @@ def test_ideogram_takes_forms(store: Store) -> None:
     assert first.headers["api-key"] == KEY
     assert first.headers["content-type"].startswith("multipart/form-data")
     assert first.body == {"text_prompt": "A leaf.", "resolution": "2496x1664", "rendering_speed": "TURBO"}
-    assert service.sent()[-1] == {"prompt": "A leaf.", "aspect_ratio": "2x3", "num_images": "1"}
+    assert service.sent()[-1] == {"prompt": "A leaf.", "aspect_ratio": "2x3", "num_images": "1", "magic_prompt": "OFF"}
     assert "api-key" not in link.headers
 
 
@@ -118,7 +123,8 @@ def test_ideograms_newest_model_edits(store: Store) -> None:
         asked = service.asked[0]
     assert asked.path == "/v2/image/generate/ideogram-4-5"
     assert asked.body.pop("images") == [picture(1), picture(1)]
-    assert asked.body == {"prompt": "A leaf.", "size": "2048x2048", "num_images": "1", "quality": "low"}
+    asked.body.pop("quality")
+    assert asked.body == {"prompt": "A leaf.", "size": "2048x2048", "num_images": "1", "magic_prompt": "off"}
 
 
 def test_replicate_hands_out_predictions(store: Store) -> None:
@@ -173,6 +179,13 @@ def test_fal_is_fetched_from_where_it_says(store: Store) -> None:
     assert raised.value.kind == "refusal"
 
 
+def test_a_drawing_is_noted_whose_service_always_rewrites_and_does_not_tell_how(store: Store) -> None:
+    with wire_server(described.fal) as service:
+        settings = known(service).model_copy(update={"rewrites": {"fal": {"*": RewriteSwitch(always=True)}}})
+        drawn = paint(made("fal/fal-ai/flux/dev", settings, store), store)
+    assert (drawn.prompt_sent, drawn.notes["prompt_rewritten"]) == ("A leaf.", True)
+
+
 def test_together(store: Store) -> None:
     with wire_server(described.together) as service:
         painter = made("together/black-forest-labs/FLUX.2-pro", known(service), store, {"steps": 4})
@@ -207,7 +220,7 @@ def test_azure_gets_its_header_and_its_version(store: Store) -> None:
 @pytest.mark.parametrize(
     ("word", "way", "extra"),
     [
-        ("ark/m", "/api/v3", {"response_format": "b64_json", "extra_body": {"watermark": False}, "size": "2048x2048"}),
+        ("ark/m", "/api/v3", {"response_format": "b64_json", "extra_body": SEEDREAM, "size": "2048x2048"}),
         ("azure/m", "/openai/v1?api-version=preview", {"size": "1024x1024", "n": 1}),
     ],
 )

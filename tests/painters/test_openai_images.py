@@ -187,9 +187,14 @@ def test_the_service_is_given_the_time_it_asks_for(gpt: Studio) -> None:
 def test_a_revised_prompt_is_the_one_that_was_drawn(images: ImageServer, store: Store) -> None:
     images.configure(api_key=KEY, revise=True)
     studio = Studio(OpenAIImages, images, store, "dall-e-3", options={"response_format": "b64_json"})
-    assert studio.paint(PROMPT).prompt_sent == revised(PROMPT)
-    assert studio.paint(PROMPT).prompt_sent == revised(PROMPT)
+    first, again = studio.paint(PROMPT), studio.paint(PROMPT)
+    assert (first.prompt_sent, again.prompt_sent) == (revised(PROMPT), revised(PROMPT))
+    assert (first.notes["prompt_rewritten"], again.notes["prompt_rewritten"]) == (True, True)
     assert studio.asked() == 1
+
+
+def test_a_prompt_drawn_as_it_was_sent_is_not_called_rewritten(gpt: Studio) -> None:
+    assert "prompt_rewritten" not in gpt.paint(PROMPT).notes
 
 
 def test_a_price_per_image_goes_before_tokens(images: ImageServer, store: Store) -> None:

@@ -12,11 +12,13 @@ from limner import exams
 from limner.core import settings
 from limner.core.errors import DataError, UsageError
 from limner.exams import SHIPPED
+from limner.painters import open_service
 from limner.plots import known as known_plots
 from limner.reproduce.request import chosen_items, paper_list
 from limner.reproduce.rows import row_finder
 from limner.reproduce.schema import PaperItem
 from limner.reproduce.wants import row_names, wants_of
+from limner.store import Store
 from limner.strategies import known_options
 from limner.tables.paper import find
 from tests.needs import shared
@@ -26,6 +28,14 @@ CAPTION = re.compile(r"(?:^|>)\s*(Figure|Table) ([A-Z]?\d+)\s?[.:|]", re.MULTILI
 
 LOST = {"genexam": {"Figure 9"}, "mmmg": {"Introduction", "Table 16", "Figure 54"}}
 """What the papers have, and the texts at hand have lost the captions of."""
+
+
+REWRITTEN = {
+    "aibench": {"Wan 2.6", "Wan2.6 w/ BoN", "Wan2.6 w/ Edit"},
+    "fepbench": {"Seedream 5.0", "Qwen-Image-2.0 Pro"},
+    "genexam": {"Seedream 4.5", "FLUX.2 max"},
+}
+"""Rows of the papers that services drew by their defaults, which were to rewrite prompts."""
 
 
 def covered(kind: str) -> set[str]:
@@ -83,6 +93,16 @@ def test_every_row_is_drawn_by_something_or_says_why_not(kind: str) -> None:
     assert all(row.word or row.strategy or row.cannot for row in rows)
     assert not any("knows no model of this name" in (row.cannot or "") for row in rows)
     assert any(row.cannot is None for row in rows)
+
+
+@pytest.mark.parametrize("kind", SHIPPED)
+def test_options_of_rows_are_such_as_their_painters_take(kind: str, store: Store) -> None:
+    listing, known = paper_list(kind), settings.load()
+    presets = exams.kind(kind).all_presets
+    finder = row_finder(listing, [], (), known, presets, judge=None, judges={}, helpers={}, stored={})
+    rows = [finder.find(name) for name, row in listing.rows.items() if row.painter_args]
+    assert all(open_service(row.spec, known, store.blobs, row.painter_args).rewrites for row in rows)
+    assert {row.name for row in rows} == REWRITTEN.get(kind, set())
 
 
 def test_an_item_says_what_it_is() -> None:

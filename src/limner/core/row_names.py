@@ -8,6 +8,10 @@ from typing import Any
 
 CONTROL = "control/"
 """What the specs of controls begin with."""
+SERVICE_REWRITE = "service_rewrite"
+"""The option of painters that asks the service to rewrite prompts: ``on`` or ``off``; ``off`` unless it is given."""
+REWRITTEN = " · service rewrite"
+"""What is said after the name of a painter whose service was asked to rewrite prompts."""
 
 
 def name_and_spec(word: str) -> tuple[str, str]:
@@ -23,9 +27,22 @@ def name_and_spec(word: str) -> tuple[str, str]:
 
 
 def label(painter: str, options: Mapping[str, Any]) -> str:
-    """A painter's name with its options: one row of a table."""
-    words = "&".join(f"{key}={value}" for key, value in sorted(options.items()))
-    return f"{painter}?{words}" if words else painter
+    """A painter's name with its options: one row of a table.
+
+    >>> label("mine", {"size": 9}), label("mine", {"service_rewrite": "on"})
+    ('mine?size=9', 'mine · service rewrite')
+    """
+    words = "&".join(f"{key}={value}" for key, value in sorted(options.items()) if key != SERVICE_REWRITE)
+    return (f"{painter}?{words}" if words else painter) + (REWRITTEN if SERVICE_REWRITE in options else "")
+
+
+def without_options(label: str) -> str:
+    """The painter's name in its label.
+
+    >>> without_options("mine?size=9 · service rewrite"), without_options("mine · service rewrite")
+    ('mine', 'mine')
+    """
+    return label.partition("?")[0].removesuffix(REWRITTEN)
 
 
 def row_name(painter: str, strategy: str) -> str:
@@ -44,6 +61,8 @@ def short_row_name(name: str) -> str:
     'brush?quality=high + best-of-3[chooser=chooser2]'
     >>> short_row_name("control/blank"), short_row_name("folder/./out/mine")
     ('control/blank', 'mine')
+    >>> short_row_name("lab/brush · service rewrite + rewrite")
+    'brush · service rewrite + rewrite'
     """
     painter, plus, strategy = name.partition(" + ")
     head, mark, options = painter.partition("?")

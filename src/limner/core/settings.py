@@ -18,6 +18,7 @@ from .panels import PanelFacts
 from .redaction import name_address, name_key
 from .registry import names
 from .schema import StrictModel, read_toml
+from .service_rewrite import RewriteSwitch, field_names
 from .wire import EditForm, WireFormat
 
 __all__ = [
@@ -175,6 +176,7 @@ class Settings(StrictModel):
         wires: Services that are described, by name.
         usual: What holds for all models of such a service.
         panels: Panels of judges.
+        rewrites: By service or wire format, and by pattern of a model's name, how rewriting of prompts is turned off.
     """
 
     providers: dict[str, Provider]
@@ -184,6 +186,7 @@ class Settings(StrictModel):
     wires: dict[str, WireFormat] = Field(default_factory=dict)
     usual: dict[str, PainterFacts] = Field(default_factory=dict)
     panels: dict[str, PanelFacts] = Field(default_factory=dict)
+    rewrites: dict[str, dict[str, RewriteSwitch]] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -217,6 +220,14 @@ class Settings(StrictModel):
         if (own := self.painters.get(target)) is None:
             return usual
         return usual.model_copy(update={key: getattr(own, key) for key in own.model_fields_set})
+
+    def rewrite_switches(self, service: str) -> dict[str, RewriteSwitch]:
+        """How a service is told to rewrite prompts or not to: by its name first, by its wire format second."""
+        return self.rewrites.get(service) or self.rewrites.get(self.provider(service).image_shape or "", {})
+
+    def rewrite_fields(self) -> frozenset[str]:
+        """What all services call their fields for it."""
+        return field_names(switch for switches in self.rewrites.values() for switch in switches.values())
 
     def provider(self, name: str) -> Provider:
         """The service called `name`."""
@@ -295,7 +306,7 @@ def shipped() -> dict[str, Any]:
 def _fields(place: tuple[int | str, ...]) -> list[str]:
     """The fields that may stand where a wrong one does."""
     known: dict[str, type[BaseModel]] = {"providers": Provider, "models": ModelFacts, "painters": PainterFacts}
-    known |= {"evidence": Measures, "panels": PanelFacts}
+    known |= {"evidence": Measures, "panels": PanelFacts, "rewrites": RewriteSwitch}
     if place[0] == "wires":
         inner = WireFormat if len(place) < 4 else EditForm
         more = [] if inner is EditForm else [*Provider.model_fields, *PainterFacts.model_fields]

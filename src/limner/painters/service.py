@@ -17,11 +17,14 @@ from ..core.addresses import join_path
 from ..core.errors import UsageError
 from ..core.faults import picture_faults
 from ..core.images import BadImage, decode
+from ..core.json_paths import put
 from ..core.prepared import PreparedImage, Preparer
 from ..core.registry import Registry
+from ..core.row_names import SERVICE_REWRITE
+from ..core.service_rewrite import read_switch, refuse_fields, switch_for
 from ..core.settings import PainterFacts, Settings
 from ..store import Blobs
-from ..store.records import PROMPT_CUT
+from ..store.records import PROMPT_CUT, PROMPT_REWRITTEN
 from ..transport.batches import no_batches
 from ..transport.kinds import error_message, kind_of
 from ..transport.links import fetch
@@ -43,6 +46,7 @@ class ApiPainter(ABC):
         execution: Options that change no drawing, and what they are unless they are given.
         sizes: What it is asked for by aspect, where nothing is known of the model.
         most_pictures: How many pictures its wire format takes to start from; 0 for one that only draws.
+        given: The options that a request is made of; `options` has whether the service rewrites prompts beside them.
     """
 
     changeable = False
@@ -56,11 +60,19 @@ class ApiPainter(ABC):
     ) -> None:
         provider, _, _ = spec.partition("/")
         self.name, self.spec, self.model = name, spec, model
-        given = wanted_options(options, self.known | self.execution.keys(), spec)
-        self.execution = {option: float(given.pop(option, usual)) for option, usual in self.execution.items()}
-        self.options: Mapping[str, Any] = given
         self.target = f"{provider}/{model}"
         self.provider = settings.provider(provider)
+        switches = settings.rewrite_switches(provider)
+        self.switch = switch_for(switches, model)
+        refuse_fields(options, settings.rewrite_fields(), self.switch, spec)
+        if any(switch.on for switch in switches.values()):
+            self.known |= {SERVICE_REWRITE}
+        given = wanted_options(options, self.known | self.execution.keys(), spec)
+        self.rewrites = read_switch(given, self.switch, spec)
+        given.pop(SERVICE_REWRITE, None)
+        self.execution = {option: float(given.pop(option, usual)) for option, usual in self.execution.items()}
+        self.given: Mapping[str, Any] = given
+        self.options: Mapping[str, Any] = given | ({SERVICE_REWRITE: "on"} if self.rewrites else {})
         self.facts: PainterFacts = settings.painter(self.target)
         self.prices = ImagePrice(self.target, self.facts, given, settings)
         self.group: str | None = self.facts.prompt_group
@@ -89,7 +101,14 @@ class ApiPainter(ABC):
 
     @abstractmethod
     def body(self, request: PaintRequest) -> dict[str, Any]:
+        """The request body, but for whether the service rewrites prompts: `request_body` adds that for all services."""
+
+    def request_body(self, request: PaintRequest) -> dict[str, Any]:
         """The request body, fully resolved: all of it is part of the call's key."""
+        body = self.body(request)
+        for path, value in self.switch.sent(on=self.rewrites, edits=bool(request.images)).items():
+            put(body, path, value)
+        return body
 
     @abstractmethod
     async def send(self, body: dict[str, Any], attempt: Attempt) -> ServiceImage:
@@ -101,14 +120,14 @@ class ApiPainter(ABC):
 
     def size(self, request: PaintRequest) -> str | None:
         """The size for the request's aspect: the user's option (one, or one by aspect), the model's, or the usual."""
-        asked = self.options.get("size")
+        asked = self.given.get("size")
         if isinstance(asked, Mapping):
             asked = asked.get(request.aspect)
         return asked or self.facts.sizes.get(request.aspect) or self.sizes.get(request.aspect)
 
     def options_of(self, names: Iterable[str]) -> dict[str, Any]:
         """Those of the options called so that were given."""
-        return {name: self.options[name] for name in names if name in self.options}
+        return {name: self.given[name] for name in names if name in self.given}
 
     def pictures(self, request: PaintRequest) -> list[dict[str, Any]]:
         """The pictures to start from as they stand in the body and the key: by hash, with how they are prepared."""
@@ -174,7 +193,7 @@ class ApiPainter(ABC):
         length, limit, beyond = len(request.prompt), self.facts.prompt_limit, self.facts.beyond_limit(request.prompt)
         if beyond == "refused":
             raise Fault("bad_request", f"the prompt has {length} characters; {self.target} takes {limit}")
-        body = self.body(request)
+        body = self.request_body(request)
         cut = {PROMPT_CUT: {"sent": length, "read": limit}} if beyond == "cut" else {}
         # Without seeds, a further drawing of the same prompt is the same request made once more.
         repeat = 0 if self.provider.seeds else request.seed
@@ -195,7 +214,9 @@ class ApiPainter(ABC):
         outcome, data = await kept_image(make, calls, self._blobs, self.refetch)
         sent = outcome.payload.get("prompt") or request.prompt
         price = outcome.payload.get("price", outcome.cost)
-        return Painting(data, sent, (outcome.key,), price, {"body": body} | cut)
+        unasked = not self.rewrites and (self.switch.always or sent.strip() != request.prompt.strip())
+        rewritten = {PROMPT_REWRITTEN: True} if unasked else {}
+        return Painting(data, sent, (outcome.key,), price, {"body": body} | cut | rewritten)
 
     def unbatched(self) -> str | None:
         """Why its calls cannot go with a batch, or None; one without key and price is asked at once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
+from ..core.row_names import without_options
 from ..tables.model import MISSING, Cell, Sheet, Table, TableRow
 from ..tables.paper import Layout
 from ..tables.paper.columns import ColumnSpec, specs
@@ -129,7 +130,7 @@ class TableCounter:
             return about.get("evaluator") in names
         if _made_by(step, about):
             return about.get("evaluator") in names
-        same = plain_name(about.get("painter", "").partition("?")[0]) == plain_name(step.step.row.name)
+        same = plain_name(without_options(about.get("painter", ""))) == plain_name(step.step.row.name)
         return same and about.get("judge") in step.judges
 
     def _agreeing(self, table: Table) -> CellCount:

@@ -11,6 +11,7 @@ from ..core import settings
 from ..core.errors import StoreError, UsageError
 from ..core.evaluator import Evaluator
 from ..core.exam import Exam
+from ..core.row_names import without_options
 from ..exams import ExamSource
 from ..running.estimate import total
 from ..running.setup import load_exam_or_data
@@ -149,7 +150,7 @@ class Checklist:
         return exact or [
             group
             for group in self.groups
-            if plain_name(group.painter.partition("?")[0]) == name and group.judge in step.judges
+            if plain_name(without_options(group.painter)) == name and group.judge in step.judges
         ]
 
     def covered(self, step: StepState) -> float:

@@ -13,7 +13,7 @@ from ..core.panels import SOURCE, divided
 from ..core.protocol import Protocol, Reading, Score
 from ..core.row_names import row_name
 from ..evidence.kinds import evidence_names
-from ..store.records import OVERLAP, PROMPT_CUT
+from ..store.records import OVERLAP, PROMPT_CUT, PROMPT_REWRITTEN
 from .comparable import Comparable, On, comparables
 from .costs import NOT_KNOWN, Costs, costs
 from .entries import NOT_APPLICABLE, UNMARKED, Entry, Group, without_unmarked
@@ -255,6 +255,7 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         remarks=(
             *_remarks(scored, protocol),
             *_cut(scored),
+            *_rewritten(scored),
             *_divided(group),
             *_trained_on(scored),
         ),
@@ -294,6 +295,13 @@ def _cut(entries: Sequence[Entry]) -> list[str]:
         few = f"{len(cuts)} of {len(drawings)} drawings were made from the beginning of their prompt alone"
         told.append(f"{few}: the painter reads {read} {unit} and cuts off the rest, of up to {sent:,} that were sent")
     return told
+
+
+def _rewritten(entries: Sequence[Entry]) -> list[str]:
+    """What is told where services have rewritten prompts unasked."""
+    drawings = {entry.drawing.id: entry.drawing.notes or {} for entry in entries}
+    count = sum(PROMPT_REWRITTEN in notes for notes in drawings.values())
+    return [f"{count} of {len(drawings)} drawings were made from a prompt that the service rewrote"] if count else []
 
 
 def _trained_on(entries: Sequence[Entry]) -> list[str]:

@@ -25,6 +25,10 @@ PROMPT_CUT = "prompt_cut"
 Counted in characters, or in what ``unit`` names; ``rest`` is what was not read, where that is known.
 """
 
+PROMPT_REWRITTEN = "prompt_rewritten"
+"""In a drawing's notes, as true: its service rewrote the prompt although nobody asked for that; ``prompt_sent`` has
+what was drawn, where the service tells."""
+
 OVERLAP = "overlap"
 """In a drawing's notes: what of an exam the weights were trained on; ``exam``, ``concepts``, ``questions``."""
 

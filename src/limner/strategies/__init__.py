@@ -15,7 +15,7 @@ from ..core.faults import lost
 from ..core.prompts import Prompts
 from ..painters import Painter, Painting, PaintRequest
 from ..store import Blobs
-from ..store.records import PROMPT_CUT
+from ..store.records import PROMPT_CUT, PROMPT_REWRITTEN
 from .base import STRATEGIES, Canvas, Drawer, Guess, OpenModel, Stage, StagePlace, Studio, joined
 from .best_of import MOST
 from .draw import DIRECT
@@ -117,7 +117,8 @@ class Strategy:
             image = blobs.get(canvas.image)
         except LostImage as error:
             raise joined(lost(error), studio) from error
-        notes = {**canvas.notes, **({PROMPT_CUT: studio.cut} if studio.cut else {}), "steps": studio.steps}
+        told = ({PROMPT_CUT: studio.cut} if studio.cut else {}) | ({PROMPT_REWRITTEN: True} if studio.rewritten else {})
+        notes = {**canvas.notes, **told, "steps": studio.steps}
         return Painting(image, canvas.prompt_sent, tuple(studio.calls_made), studio.cost, notes)
 
     async def _chain(self, request: PaintRequest, studio: Studio) -> Canvas:

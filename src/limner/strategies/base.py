@@ -17,7 +17,7 @@ from ..core.registry import Registry
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..painters import Painter, PaintRequest
 from ..store import Blobs
-from ..store.records import PROMPT_CUT
+from ..store.records import PROMPT_CUT, PROMPT_REWRITTEN
 
 T = TypeVar("T")
 OpenModel = ChatModel | ReplayModel
@@ -49,6 +49,7 @@ class Studio:
         steps: How the picture came about, step by step, as plain JSON.
         calls_made: Keys of the calls made or found.
         cut: What is told of the longest prompt that a service has read in part; see `limner.store.records.PROMPT_CUT`.
+        rewritten: Whether a service has rewritten a prompt unasked.
     """
 
     painter: Painter
@@ -65,6 +66,7 @@ class Studio:
     calls_made: list[str] = field(default_factory=list)
     cost: float | None = 0.0
     cut: dict[str, Any] = field(default_factory=dict)
+    rewritten: bool = False
 
     def note(self, step: str, **what: Any) -> None:
         """Remember a step: ``text``, ``image`` (a content hash), ``call`` and whatever else tells it."""
@@ -112,6 +114,7 @@ class Studio:
         """
         painting = await (painter or self.painter).paint(request, self.calls)
         self.paid(painting.cost, *painting.calls)
+        self.rewritten |= PROMPT_REWRITTEN in painting.notes
         self.cut = max(self.cut, painting.notes.get(PROMPT_CUT, {}), key=lambda cut: cut.get("sent", 0))
         try:
             sha256, _ = await asyncio.to_thread(self.blobs.put, painting.image)

@@ -17,7 +17,7 @@ EDITING = {"flux-2-klein": 4, "flux-2": 8, "flux-kontext": 4}
 """How many pictures a model starts from, by how its name begins; others draw from words alone."""
 CREDIT = 0.01
 """Dollars in one of the service's credits."""
-PASSED_ON = ("prompt_upsampling", "disable_pup", "safety_tolerance", "steps", "guidance", "raw")
+PASSED_ON = ("safety_tolerance", "steps", "guidance", "raw")
 """Options that not every model takes: sent only where given."""
 ENDS: dict[str, Kind] = {
     "Request Moderated": "refusal",
@@ -39,7 +39,7 @@ class BflPainter(JobPainter):
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
         """The request body; images come without loss unless asked for otherwise."""
-        body: dict[str, Any] = {"prompt": request.prompt, "output_format": self.options.get("output_format", "png")}
+        body: dict[str, Any] = {"prompt": request.prompt, "output_format": self.given.get("output_format", "png")}
         body |= self.options_of(PASSED_ON) | self.seed(request) | _measures(self.size(request), self.target)
         return body | {
             f"input_image_{n}" if n > 1 else "input_image": p for n, p in enumerate(self.pictures(request), 1)

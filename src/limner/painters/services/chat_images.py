@@ -43,7 +43,7 @@ class ChatImages(OneReplyPainter):
         ratio = self.size(request)
         config = {} if ratio == "auto" else {"aspect_ratio": ratio}
         config |= self.options_of(CONFIG)
-        kinds = self.options.get("modalities", "image,text")
+        kinds = self.given.get("modalities", "image,text")
         return {
             "model": self.model,
             "messages": [{"role": "user", "content": self._content(request)}],

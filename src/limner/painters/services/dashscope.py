@@ -39,9 +39,9 @@ def endpoint_of(model: str) -> str:
 
 
 class DashScopePainter(JobPainter):
-    """Takes the options ``size``, ``negative_prompt``, ``prompt_extend``, ``watermark`` and ``endpoint``."""
+    """Takes the options ``size``, ``negative_prompt``, ``watermark`` and ``endpoint``."""
 
-    known = frozenset({"size", "negative_prompt", "prompt_extend", "watermark", "endpoint"})
+    known = frozenset({"size", "negative_prompt", "watermark", "endpoint"})
 
     def pictures_taken(self, model: str) -> int:
         """By the model; jobs by prompt take none."""
@@ -49,9 +49,9 @@ class DashScopePainter(JobPainter):
         return 0 if self._endpoint == PROMPT else most
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """The request body; whether prompts are rewritten is always said, since the service does so unasked."""
-        parameters: dict[str, Any] = {"n": 1, "prompt_extend": True, "watermark": False} | self.seed(request)
-        parameters |= {name: value for name, value in self.options.items() if name not in ("size", "endpoint")}
+        """See `limner.painters.service.ApiPainter`."""
+        parameters: dict[str, Any] = {"n": 1, "watermark": False} | self.seed(request)
+        parameters |= {name: value for name, value in self.given.items() if name not in ("size", "endpoint")}
         if size := self.size(request):
             parameters["size"] = size.replace("x", "*")
         if self._endpoint == PROMPT:
@@ -99,7 +99,7 @@ class DashScopePainter(JobPainter):
 
     @property
     def _endpoint(self) -> str:
-        return str(self.options.get("endpoint") or endpoint_of(self.model))
+        return str(self.given.get("endpoint") or endpoint_of(self.model))
 
 
 def _kind(code: Any, otherwise: Kind) -> Kind:

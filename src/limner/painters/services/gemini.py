@@ -49,8 +49,8 @@ class Gemini(OneReplyPainter):
         """See `limner.painters.service.ApiPainter`."""
         ratio = self.size(request)
         image = {} if ratio == "auto" else {"aspectRatio": ratio}
-        if "image_size" in self.options:
-            image["imageSize"] = self.options["image_size"]
+        if "image_size" in self.given:
+            image["imageSize"] = self.given["image_size"]
         config: dict[str, Any] = {"responseModalities": ["TEXT", "IMAGE"], **self.seed(request)}
         if image:
             config["imageConfig"] = image

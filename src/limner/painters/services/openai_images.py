@@ -40,7 +40,7 @@ class OpenAIImages(OneReplyPainter):
         """See `limner.painters.service.ApiPainter`."""
         size = self.size(request)
         unwanted = DRAWING_ONLY if request.images else EDITING_ONLY
-        native = self.options_of(name for name in self.options if name not in {"size", *unwanted})
+        native = self.options_of(name for name in self.given if name not in {"size", *unwanted})
         body = {"model": self.model, "prompt": request.prompt, "n": 1, "size": size, **self.seed(request), **native}
         return body | ({"image": self.pictures(request)} if request.images else {})
 

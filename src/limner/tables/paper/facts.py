@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from ...core.errors import DataError
+from ...core.row_names import without_options
 from ...core.settings import PainterFacts, Settings
 from ...exams import each, paper
 
@@ -16,7 +17,7 @@ NOT_MODELS = ("folder", "control", "python")
 def facts_of(painter: str, spec: str, settings: Settings) -> PainterFacts:
     """The settings' facts, filled up with the papers' where they know a model of that name."""
     own = settings.painters.get(spec) or settings.painters.get(painter) or settings.painter(spec)
-    names = [painter.partition("?")[0]]
+    names = [without_options(painter)]
     if spec.partition("/")[0] not in NOT_MODELS:
         names.append(spec)
     for name in names:
@@ -68,7 +69,7 @@ def published_score(kind: str, score: str, painter: str, spec: str) -> tuple[flo
     (70.09, 'Qwen3-VL-235B-A22B-Instruct + UniPercept')
     """
     rules = paper.rules(kind)
-    names = {plain_name(word) for name in (painter.partition("?")[0], spec) for word in (name, name.rpartition("/")[2])}
+    names = {plain_name(word) for name in (without_options(painter), spec) for word in (name, name.rpartition("/")[2])}
     names |= {plain_name(rules.painters[spec])} if spec in rules.painters else set()
     whole = [rule for rule in rules.scores if rule.category and not rule.tag and rule.file == paper.PUBLISHED]
     for rule in whole:
