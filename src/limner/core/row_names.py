@@ -8,6 +8,8 @@ from typing import Any
 
 CONTROL = "control/"
 """What the specs of controls begin with."""
+REFERENCE, SHUFFLED = f"{CONTROL}reference", f"{CONTROL}shuffled"
+"""The control that ought to get everything, and the one that shows another question's reference."""
 
 
 def name_and_spec(word: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.protocol import Score
+from ..core.row_names import REFERENCE
 from ..scoring import Standing, columns
 from ..scoring.compare import Comparison
 from ..scoring.places import lead, ordered, places, printed
@@ -23,8 +24,6 @@ LISTED = 4
 """So many painters stand below the answer."""
 SHOWN = 3
 """And of so many a drawing is shown."""
-RIGHT = "control/reference"
-"""The control that ought to get everything."""
 Words = list[str | int]
 """A sentence: words, and painters by their numbers."""
 
@@ -79,7 +78,7 @@ def headline(rows: Sequence[Standing], inventory: Inventory) -> Score | None:
 def _tells(rows: Sequence[Standing], score: Score, inventory: Inventory) -> bool:
     values = {row.name: value for row in rows if (value := printed(row, score)) is not None}
     controls = [row for row in rows if row.control and row.name in values]
-    if not values or all(inventory.row_of(row).spec == RIGHT for row in controls):
+    if not values or all(inventory.row_of(row).spec == REFERENCE for row in controls):
         return bool(values)
     return min(values[row.name] for row in controls) < max(values.values())
 
