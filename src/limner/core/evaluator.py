@@ -82,9 +82,15 @@ class Evaluator:
     passes_wrong_drawings: WrongDrawings | None = None
 
     @property
-    def warning(self) -> str | None:
+    def warnings(self) -> tuple[str, ...]:
         """What must stand wherever its scores stand."""
-        return self.passes_wrong_drawings.words if self.passes_wrong_drawings else None
+        return (self.passes_wrong_drawings.words,) if self.passes_wrong_drawings else ()
+
+    @property
+    def warnings_json(self) -> dict[str, Any]:
+        """The same as fields of plain JSON, which are null where there is nothing to say."""
+        wrong = self.passes_wrong_drawings
+        return {"passes_wrong_drawings": None if wrong is None else wrong.to_json()}
 
     @property
     def told(self) -> str:

@@ -46,7 +46,9 @@ def _answer(table: JudgeTable, inventory: Inventory) -> tuple[dict[str, Any], bo
     board, scores = table.boards[0], columns(inventory.protocol)
     rows = [row for row in board.rows if row.n]
     score = headline(rows, inventory)
-    head: dict[str, Any] = {"way": table.number, "judge": table.name, "examined": table.evaluator.examined}
+    evaluator = table.evaluator
+    head: dict[str, Any] = {"way": table.number, "judge": table.name, "examined": evaluator.examined}
+    head |= evaluator.warnings_json
     head |= {"score": score.name if score else None, "questions": len(board.rows[0].compared.questions)}
     if score is None:
         return head | {"said": _no_headline(rows, inventory), "sure": [], "rows": []}, False
