@@ -102,7 +102,11 @@ def test_both_controls_are_needed() -> None:
 
 def test_controls_are_known_by_what_they_are_and_the_plain_one_counts() -> None:
     named = control("control/shuffled", [90] * 12, painter="wrong")
-    groups = [control("control/reference", [90] * 12), named, control("control/shuffled", [0] * 12, painter="wrong?a=1")]
+    groups = [
+        control("control/reference", [90] * 12),
+        named,
+        control("control/shuffled", [0] * 12, painter="wrong?a=1"),
+    ]
     assert wrong_drawings(groups, kind("genexam").protocol) is not None
     assert wrong_drawings(groups[::2], kind("genexam").protocol) is None
 

@@ -144,7 +144,7 @@ def test_the_pages_with_its_scores_show_the_line(store: Store, tmp_path: Path, b
     alpha = next(painter["key"] for painter in exam["painters"] if painter["row"] == "alpha")
     for file, after in (
         (tmp_path / "out" / "index.html", ""), (home / "index.html", ""), (home / "compare.html", ""),
-        (home / "compare.html", "?what=painters"), (home / "painter.html", f"?p={alpha}"), (home / "judges.html", ""),
+        (home / "compare.html", "#what=painters"), (home / "painter.html", f"#p={alpha}"), (home / "judges.html", ""),
     ):  # fmt: skip
         page = browser.open(file, after)
         expect(page.get_by_text("This judge passes wrong drawings: another question's drawing")).to_have_count(1)
