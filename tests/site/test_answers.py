@@ -9,10 +9,11 @@ import pytest
 
 from limner.site import build
 from limner.store import Store
-from limner.store.schema import drawings
+from tests.browser import expect
 from tests.scoring.compare.desk import Desk
 from tests.site.conftest import Site
 from tests.site.reading import parts
+from tests.site.visiting import Browser
 
 EXAM = "sample/genexam"
 
@@ -27,12 +28,6 @@ def said(folder: Path) -> tuple[str, str, dict[str, Any]]:
         for name in ("said", "sure")
     ]
     return words[0], words[1], exam["answer"]
-
-
-def controls(store: Store) -> None:
-    """What is called a control is one."""
-    change = drawings.update().where(drawings.c.painter.like("control/%")).values(spec=drawings.c.painter)
-    store.write(lambda connection: connection.execute(change))
 
 
 def put(desk: Desk, painter: str, right: list[int], relaxed: int = 1) -> None:
@@ -80,7 +75,6 @@ def test_a_score_that_every_control_reaches_is_no_headline(
     put(desk, "other", [], 0)
     for control in others:
         put(desk, control, [], 0)
-    controls(store)
     build(tmp_path / "out", store=store, images=False)
     words, _, answer = said(tmp_path / "out")
     assert answer["score"] == wanted
@@ -91,7 +85,6 @@ def test_where_even_a_blank_sheet_gets_as_much_there_is_no_answer(store: Store, 
     desk = Desk(store, EXAM)
     put(desk, "mine", [], 0)
     put(desk, "control/blank", [], 0)
-    controls(store)
     build(tmp_path / "out", store=store, images=False)
     words, _, answer = said(tmp_path / "out")
     assert words == "No answer yet: by strict, every control gets as much as the best, a blank sheet too."
@@ -102,7 +95,6 @@ def test_controls_alone_and_one_alone_are_said_to_be_so(store: Store, tmp_path: 
     desk = Desk(store, EXAM)
     put(desk, "control/reference", list(range(13)))
     put(desk, "control/blank", [], 0)
-    controls(store)
     build(tmp_path / "out", store=store, images=False)
     words, _, _ = said(tmp_path / "out")
     assert words.startswith("Only controls were examined: control/reference gets 100.0 strict [")
@@ -119,3 +111,40 @@ def test_the_first_page_says_what_was_examined(site: Site) -> None:
     assert [judge["name"] for judge in exam["judges"]] == ["fake/judge", "ocr"]
     assert exam["times"][0] < exam["times"][1]
     assert "ways" not in exam, "the numbers of all painters are left to the exam's own pages"
+
+
+def test_a_judge_that_passes_wrong_drawings_is_called_out_beside_who_is_ahead(store: Store, tmp_path: Path) -> None:
+    desk = Desk(store, EXAM)
+    put(desk, "alpha", list(range(12)))
+    put(desk, "beta", [])
+    put(desk, "control/reference", list(range(13)))
+    put(desk, "control/shuffled", [])
+    build(tmp_path / "out", store=store, images=False)
+    words, _, answer = said(tmp_path / "out")
+    assert words.startswith("alpha is ahead")
+    assert answer["passes_wrong_drawings"] is None
+    put(desk, "control/shuffled", list(range(12)))
+    build(tmp_path / "out", store=store, images=False)
+    words, _, answer = said(tmp_path / "out")
+    assert words.startswith("alpha is ahead")
+    line = "This judge passes wrong drawings: another question's drawing scores 92.3, the reference 100.0."
+    assert answer["passes_wrong_drawings"]["words"] == line
+    (exam,) = parts(tmp_path / "out" / "exams" / "sample-genexam" / "data", "exam")
+    assert [way["passes_wrong_drawings"]["words"] for way in exam["ways"]] == [line]
+
+
+@pytest.mark.slow
+def test_the_pages_with_its_scores_show_the_line(store: Store, tmp_path: Path, browser: Browser) -> None:
+    desk = Desk(store, EXAM)
+    for painter in ("alpha", "beta", "control/reference", "control/shuffled"):
+        put(desk, painter, list(range(12)) if painter != "beta" else [])
+    build(tmp_path / "out", store=store, images=False)
+    home = tmp_path / "out" / "exams" / "sample-genexam"
+    (exam,) = parts(home / "data", "exam")
+    alpha = next(painter["key"] for painter in exam["painters"] if painter["row"] == "alpha")
+    for file, after in (
+        (tmp_path / "out" / "index.html", ""), (home / "index.html", ""), (home / "compare.html", ""),
+        (home / "compare.html", "#what=painters"), (home / "painter.html", f"#p={alpha}"), (home / "judges.html", ""),
+    ):  # fmt: skip
+        page = browser.open(file, after)
+        expect(page.get_by_text("This judge passes wrong drawings: another question's drawing")).to_have_count(1)

@@ -27,6 +27,36 @@ MOST = 4
 
 
 @dataclass(frozen=True)
+class WrongDrawings:
+    """A judge's scores of wrong drawings, where they are about those of right ones; see `limner.scoring.blind`.
+
+    Attributes:
+        score: The exam's main score.
+        shuffled: What it gives another question's drawing, ``control/shuffled``.
+        reference: What it gives the right drawing, ``control/reference``.
+        questions: How many questions both rest on.
+        digits: How many decimals the score is shown with.
+    """
+
+    score: str
+    shuffled: float
+    reference: float
+    questions: int
+    digits: int
+
+    @property
+    def words(self) -> str:
+        """What stands wherever this judge's scores stand."""
+        shuffled, reference = (f"{value:.{self.digits}f}" for value in (self.shuffled, self.reference))
+        return f"This judge passes wrong drawings: another question's drawing scores {shuffled}, the reference {reference}."
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, with the sentence."""
+        names = ("score", "shuffled", "reference", "questions", "words")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
 class Evaluator:
     """A judge with its arguments, variant, options of asking and wording; or a person, a metric, a panel.
 
@@ -37,6 +67,8 @@ class Evaluator:
         kind: What it is; one of `KINDS`.
         worded: Names of its wording beside the hash, such as the version in which it was shipped.
         examined: The day of its newest certificate for this exam; None where it was not examined.
+        passes_wrong_drawings: What it gives wrong drawings in the reading that is shown, where that is about what it
+            gives right ones; None where it tells them apart, or where too few controls were drawn to know.
     """
 
     id: str
@@ -45,6 +77,18 @@ class Evaluator:
     kind: str = "judge"
     worded: tuple[str, ...] = ()
     examined: str | None = None
+    passes_wrong_drawings: WrongDrawings | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What must stand wherever its scores stand."""
+        return (self.passes_wrong_drawings.words,) if self.passes_wrong_drawings else ()
+
+    @property
+    def warnings_json(self) -> dict[str, Any]:
+        """The same as fields of plain JSON, which are null where there is nothing to say."""
+        wrong = self.passes_wrong_drawings
+        return {"passes_wrong_drawings": None if wrong is None else wrong.to_json()}
 
     @property
     def told(self) -> str:

@@ -12,6 +12,8 @@ SERVICE_REWRITE = "service_rewrite"
 """The option of painters that asks the service to rewrite prompts: ``on`` or ``off``; ``off`` unless it is given."""
 REWRITTEN = " · service rewrite"
 """What is said after the name of a painter whose service was asked to rewrite prompts."""
+REFERENCE, SHUFFLED = f"{CONTROL}reference", f"{CONTROL}shuffled"
+"""The control that ought to get everything, and the one that shows another question's reference."""
 
 
 def name_and_spec(word: str) -> tuple[str, str]:

@@ -228,6 +228,7 @@ def _ordered(field: Comparable, score: Score) -> Comparable:
 def _caption(exam: str, field: Comparable, reading: str) -> str:
     """What stands below every plot: whose marks these are, and on how much they rest."""
     said = [_cut(field.cut, exam)] if field.cut is not None and field.on == "common" else []
+    said += [warning.removesuffix(".") for warning in field.evaluator.warnings]
     said += [exam, f"judge {field.evaluator.name}", f"reading {reading}"]
     if field.on == "all" and field.uneven:
         counts = [len({entry.question.id for entry in entries}) for entries in field.inside]

@@ -10,12 +10,13 @@ from ..core.errors import UsageError
 from ..core.evaluator import SHOWN, Which
 from ..core.exam import Selection
 from ..core.protocol import checked_reading
-from ..core.row_names import name_and_spec
+from ..core.row_names import REFERENCE, SHUFFLED, name_and_spec
 from ..evidence.kinds import split_options
 from ..exams import ExamSource
 from ..store import DEFAULT, Store
 from ..store.open import open_store
-from ..store.records import kind_of, known_painters, load_exam
+from ..store.records import kind_of, known_painters, load_exam, painters_by_spec
+from .blind import called_out
 from .comparable import ON, On
 from .entries import Group, load_groups, without_flagged
 
@@ -71,18 +72,24 @@ def find_groups(
     """
     with open_store(store) as found_store:
         named = stored_exam(exam, found_store)
+        protocol = exams.kind(named.kind).protocol.tuned(constants or {})
         backends, asked = split_options(options or {})
+        chosen = known_painters(found_store, named.name, [name_and_spec(word)[0] for word in painters])
+        # The controls speak of the judge, whoever is shown.
+        controls = painters_by_spec(found_store, named.name, (REFERENCE, SHUFFLED)) if chosen else frozenset()
         found = load_groups(
             found_store,
             named.name,
             reading=checked_reading(reading),
-            painters=known_painters(found_store, named.name, [name_and_spec(word)[0] for word in painters]),
+            painters=chosen | controls,
             which=Which(tuple(judges), variant, asked, wording, tuple(kinds)),
             constants=constants,
             backends=backends,
             unmarked=unmarked,
             brief=brief,
         )
+        found = called_out(found, protocol)
+        found = [group for group in found if not chosen or chosen & _called(group)]
         found = _without(found, without)
         if selection is not None and selection != Selection():
             kind = exams.kind(named.kind)

@@ -141,6 +141,7 @@ class Standing(Evaluated):
         plain = {name: getattr(self, name) for name in HEAD} | {
             "evaluator": self.evaluator.name,
             "setup": dict(self.setup),
+            **self.evaluator.warnings_json,
             "failures": dict(self.failures),
             **self.all.to_json(),
             "pessimistic": {name: found.value for name, found in self.pessimistic.scores.items()},

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.protocol import Score
+from ..core.row_names import REFERENCE
 from ..scoring import Standing, columns
 from ..scoring.compare import Comparison
 from ..scoring.places import lead, ordered, places, printed
@@ -23,8 +24,6 @@ LISTED = 4
 """So many painters stand below the answer."""
 SHOWN = 3
 """And of so many a drawing is shown."""
-RIGHT = "control/reference"
-"""The control that ought to get everything."""
 Words = list[str | int]
 """A sentence: words, and painters by their numbers."""
 
@@ -47,7 +46,9 @@ def _answer(table: JudgeTable, inventory: Inventory) -> tuple[dict[str, Any], bo
     board, scores = table.boards[0], columns(inventory.protocol)
     rows = [row for row in board.rows if row.n]
     score = headline(rows, inventory)
-    head: dict[str, Any] = {"way": table.number, "judge": table.name, "examined": table.evaluator.examined}
+    evaluator = table.evaluator
+    head: dict[str, Any] = {"way": table.number, "judge": table.name, "examined": evaluator.examined}
+    head |= evaluator.warnings_json
     head |= {"score": score.name if score else None, "questions": len(board.rows[0].compared.questions)}
     if score is None:
         return head | {"said": _no_headline(rows, inventory), "sure": [], "rows": []}, False
@@ -79,7 +80,7 @@ def headline(rows: Sequence[Standing], inventory: Inventory) -> Score | None:
 def _tells(rows: Sequence[Standing], score: Score, inventory: Inventory) -> bool:
     values = {row.name: value for row in rows if (value := printed(row, score)) is not None}
     controls = [row for row in rows if row.control and row.name in values]
-    if not values or all(inventory.row_of(row).spec == RIGHT for row in controls):
+    if not values or all(inventory.row_of(row).spec == REFERENCE for row in controls):
         return bool(values)
     return min(values[row.name] for row in controls) < max(values.values())
 

@@ -11,6 +11,7 @@ from ..calls import digest
 from ..core.evaluator import Evaluator
 from ..core.marks import Criterion
 from ..scoring import Entry, Group, Standing, Which, comparable, load_groups
+from ..scoring.blind import called_out
 from ..scoring.costs import marking_cost
 from ..scoring.deviations import deviations
 from ..scoring.texts import with_texts
@@ -101,6 +102,7 @@ class JudgeData:
         groups = self._groups(evaluator)
         if not groups:
             return
+        evaluator = groups[0].evaluator
         table = JudgeTable(len(self.tables), evaluator, digest(evaluator.setup))
         table.certificate = f"certificate-{table.id[:12]}.html" if evaluator.examined else None
         self.tables.append(table)
@@ -130,6 +132,8 @@ class JudgeData:
             backends=terms.backends,
             brief=True,
         )
+        # The controls speak of the judge, whoever is shown.
+        found = called_out(found, inventory.protocol)
         return [group for group in found if (group.painter, group.strategy) in inventory.places]
 
     def _by_question(self, groups: Sequence[Group]) -> Iterator[tuple[DrawingSlot, Entry]]:

@@ -30,6 +30,7 @@ def table_json(table: JudgeTable, inventory: Inventory) -> dict[str, Any]:
         "setup": without_folders(evaluator.setup),
         "examined": evaluator.examined,
         "certificate": table.certificate,
+        **evaluator.warnings_json,
         "markings": table.markings,
         "cost": table.cost,
         "times": [table.first, table.last],

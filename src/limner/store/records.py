@@ -244,6 +244,13 @@ def save_setup(store: Store, id: str, body: dict[str, Any], kind: str = "judge")
     store.write(lambda connection: store.insert_new(connection, setups, row))
 
 
+def painters_by_spec(store: Store, exam: str, specs: Sequence[str]) -> frozenset[str]:
+    """The names of painters of these specs that have drawings of the exam."""
+    query = sa.select(drawings.c.painter).distinct().where(drawings.c.exam == exam, drawings.c.spec.in_(specs))
+    with store.reading() as connection:
+        return frozenset(connection.scalars(query))
+
+
 def known_painters(store: Store, exam: str, names: Sequence[str]) -> frozenset[str]:
     """The same names, each checked to be a painter's with drawings of the exam.
 

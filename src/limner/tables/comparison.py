@@ -86,7 +86,7 @@ def _places(found: Comparison, title: str) -> Table:
     missing = {group.name for group in compared.left_out}
     told = [place for place in found.places if place.reason and place.name not in missing]
     notes += dict.fromkeys(f"{place.name}: {place.reason}" for place in told)
-    return simple_table(title, columns, rows, notes, above=first, names=2)
+    return simple_table(title, columns, rows, notes, above=[*found.evaluator.warnings, *first], names=2)
 
 
 def _pairs(found: Comparison) -> Table:
@@ -152,6 +152,7 @@ def across_tables(found: Across) -> list[Table]:
         f"{column.exam}: {column.score.name}, judge {column.evaluator.name}, {_count(column.questions)}"
         for column in found.columns
     ]
+    notes += [f"{column.exam}: {said}" for column in found.columns for said in column.evaluator.warnings]
     if not rows:
         notes.insert(0, "no painter stands in two of these exams")
     orders: list[Cells] = []

@@ -33,7 +33,9 @@ def _tables(found: ItemStatistics, exam: str, flagged: bool) -> Iterator[Table]:
         yield simple_table(f"{title} · nothing is flagged", [], [])
         return
     heads = ["question", "right", "item-total", "discrimination", "flags"]
-    above = [] if count >= LEAST else [f"only {count}: numbers of so few painters say little, and have no interval"]
+    above = list(found.evaluator.warnings)
+    if count < LEAST:
+        above.append(f"only {count}: numbers of so few painters say little, and have no interval")
     yield simple_table(title, heads, [[row.question, *_cells(row)] for row in questions], _notes(found), above=above)
     heads = ["question", "criterion", "right", "item-total", "discrimination", "judges differ", "flags", "text"]
     rows = [[row.question, row.criterion or "", *_cells(row, True), row.text] for row in criteria]

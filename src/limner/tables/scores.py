@@ -72,7 +72,8 @@ def _table(rows: Sequence[Standing], scores: Sequence[Score], told: Sequence[str
     # Controls stand apart: they are no rivals.
     apart = [n for n in range(1, len(rows)) if rows[n].control and not rows[n - 1].control]
     title = f"{first.exam} · judge {first.evaluator.told} · reading {first.reading}"
-    return simple_table(title, heads, body, told, above=first.compared.first, names=1 + placed, rules=apart)
+    above = [*first.evaluator.warnings, *first.compared.first]
+    return simple_table(title, heads, body, told, above=above, names=1 + placed, rules=apart)
 
 
 def _place(row: Standing, rows: Sequence[Standing]) -> str:

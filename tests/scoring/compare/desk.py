@@ -12,6 +12,7 @@ from limner import exams
 from limner.calls import digest
 from limner.core.exam import Exam, Question
 from limner.core.marks import Mark
+from limner.core.row_names import CONTROL
 from limner.store import Store
 from limner.store.markings import Marking
 from limner.store.measurements import evidence_row
@@ -50,8 +51,8 @@ class Desk:
         of = dict(options or {})
         drawing = Drawing(
             digest(self.exam.name, question.hash, painter, seed, of, strategy), self.exam.name, question.id,
-            question.hash, painter, f"folder/{painter}", strategy, seed, "done", options=of, image="a" * 64,
-            created=1.0,
+            question.hash, painter, painter if painter.startswith(CONTROL) else f"folder/{painter}", strategy, seed,
+            "done", options=of, image="a" * 64, created=1.0,
         )  # fmt: skip
         self.store.write(lambda connection: self.store.upsert(connection, drawings, asdict(drawing)))
         body = {"judge": judge, **setup}

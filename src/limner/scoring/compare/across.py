@@ -61,6 +61,7 @@ class Across:
                 "judge": column.judge,
                 "evaluator": column.evaluator.name,
                 "setup": dict(column.setup),
+                **column.evaluator.warnings_json,
                 "score": column.score.name,
                 "questions": column.questions,
             }

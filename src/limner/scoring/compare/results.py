@@ -112,6 +112,7 @@ class Comparison(Plain):
         """Plain JSON; every number with its interval or its reason."""
         evaluator, score = self.evaluator, self.score
         who = {"judge": evaluator.judge, "evaluator": evaluator.name, "setup": dict(evaluator.setup)}
+        who |= evaluator.warnings_json
         return super().to_json() | who | {"score": {"name": score.name, "top": score.top, "about": score.about}}
 
 

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { html, Name, Mark, Choice, Check, Pane, ZoomButtons, Keys, useFile } = L;
+  const { html, Name, Warning, Mark, Choice, Check, Pane, ZoomButtons, Keys, useFile } = L;
   const { MET, WHAT, NEAR } = L.two;
   const { useState, useLayoutEffect, useMemo } = preactHooks;
   const PART = 30;
@@ -482,6 +482,9 @@
           : html`Judge <b><${Name}>${exam.ways[choice.way].name}<//></b>, reading <b>${exam.reading}</b>.`}
         ${score && html` By <b>${L.words(score.name)}</b>: ${score.about}.`}
       </p>
+      ${choice.what === "judges"
+        ? choice.ways.map((n) => html`<${Warning} judge=${exam.ways[n]} name=${exam.ways[n].name} />`)
+        : html`<${Warning} judge=${exam.ways[choice.way]} />`}
       <${Bar} exam=${exam} choice=${choice} seeds=${there} scores=${scores} score=${score || MET} />
       ${wrong && html`<p class="wrong">${wrong.wrong}</p>`}
       ${!ready && !wrong && html`<p class="wait" role="status">Loading …</p>`}

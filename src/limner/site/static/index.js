@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { html, Name, Score, Pic } = L;
+  const { html, Name, Warning, Score, Pic } = L;
 
   const page = (exam, file, found) => `exams/${exam.slug}/${file}.html${found ? L.address(found) : ""}`;
 
@@ -89,6 +89,7 @@
       </header>
       <div class="said">
         <p class="verdict"><${Words} exam=${exam} words=${answer.said} /></p>
+        <${Warning} judge=${answer} />
         ${answer.sure.length > 0 && html`<p><${Words} exam=${exam} words=${answer.sure} /></p>`}
         ${answer.judge &&
         html`<p class="soft">

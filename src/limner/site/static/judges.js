@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { html, Name, Table, Agreement } = L;
+  const { html, Name, Warning, Table, Agreement } = L;
   const { useMemo } = preactHooks;
 
   const board = (way) => `index.html${L.address({ way: way.number || "" })}`;
@@ -88,6 +88,7 @@
         Who marked the drawings, and how it was asked. A certificate tells what a judge sees and misses on faults of
         known effect; <code>limner examine-judge</code> makes one.
       </p>
+      ${exam.ways.map((way) => html`<${Warning} judge=${way} name=${way.name} />`)}
       <${Table} columns=${columns} rows=${exam.ways} caption=${`Judges of ${exam.name}`} />
       ${agreement.length > 0 &&
       html`<h2>Among each other</h2>

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { html, Name, Choice, Check, Search, Table } = L;
+  const { html, Name, Warning, Choice, Check, Search, Table } = L;
   const { rowName, isControl, differing, columnsOf } = L.board;
   const { useMemo } = preactHooks;
 
@@ -241,6 +241,7 @@
         }, reading${" "}
         <b>${exam.reading}</b>${constants}.${order}
       </p>
+      <${Warning} judge=${way} />
       <${Bar}
         exam=${exam}
         way=${way}

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { html, Name, Score, Choice, Pic, Mark, Table } = L;
+  const { html, Name, Warning, Score, Choice, Pic, Mark, Table } = L;
   const { useMemo, useState } = preactHooks;
 
   const FEWEST = 10; // A category of fewer questions says too little to be called strong or weak.
@@ -174,6 +174,7 @@
           ${" "}${placed.length}${shared ? ", a place it shares" : ""}.`}
         ${open && html` 95% of resamples leave the places <b>${open}</b> open.`}
       </p>
+      <${Warning} judge=${way} />
       <${Facts} known=${known} view=${view} row=${row} />
       ${row.differs.length > 0 &&
       html`<p class="soft">Not as in the paper: <${Name}>${row.differs.join("; ")}<//>.</p>`}

@@ -8,6 +8,13 @@
   // Words that anybody may have written: kept apart, whatever their direction.
   const Name = ({ children }) => html`<bdi>${children}</bdi>`;
 
+  // What must be known of a judge wherever its scores stand; the name where it is not clear who is meant.
+  function Warning({ judge, name }) {
+    const wrong = judge.passes_wrong_drawings;
+    if (!wrong) return null;
+    return html`<p class="loud"><span>${name && html`<b><${Name}>${name}<//></b>: `}${wrong.words}</span></p>`;
+  }
+
   // A mark: a sign and a word, so that colour is never all there is.
   function state(value, top, verdict) {
     if (value == null) {
@@ -252,7 +259,7 @@
   }
 
   Object.assign(L, {
-    Name, Mark, Score, Pic, Overlay, Graph, Long, Choice, Filter, Check, Search, More,
+    Name, Warning, Mark, Score, Pic, Overlay, Graph, Long, Choice, Filter, Check, Search, More,
     fitting, questionLink, painterLink, paintersToChoose, toChoose, waysToChoose, compared, sortable,
     useTitle,
   }); // prettier-ignore

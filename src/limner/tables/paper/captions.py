@@ -52,7 +52,7 @@ def caption(
             said += "; [low, high]: 95% interval over questions"
     if held.agreement is not None and held.agreement.people is not None:
         said += f"; {held.agreement.words}"
-    return [*found, f"{said}.", *(_cuts(held) if layout.rows == "painters" else [])]
+    return [*found, f"{said}.", *([*_warnings(held), *_cuts(held)] if layout.rows == "painters" else [])]
 
 
 def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> list[str]:
@@ -72,6 +72,13 @@ def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> 
     if any(cell.few is not None for line in lines for cell in line.cells):
         found.append(f"(n=…): fewer than {LEAST} questions are too few for an interval.")
     return found + _remarks(held.rows)
+
+
+def _warnings(held: Holdings) -> list[str]:
+    """What must be known of the judges, by name where there are several."""
+    judges = {own.evaluator.id: own.evaluator for own in held.rows}
+    several = len(judges) > 1
+    return [f"{one.name}: {said}" if several else said for one in judges.values() for said in one.warnings]
 
 
 def _cuts(held: Holdings) -> list[str]:

@@ -1,0 +1,157 @@
+"""A judge that gives another question's drawing about as much as the reference is called out, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from limner.core.evaluator import Evaluator, WrongDrawings
+from limner.core.exam import Question
+from limner.exams import kind, read, resolve
+from limner.scoring import Entry, Group
+from limner.scoring.blind import called_out, wrong_drawings
+from limner.scoring.groups import find_groups
+from limner.store import Store
+from limner.store.records import Drawing
+from tests.scoring.compare.desk import Desk
+
+JUDGE = Evaluator("e", {"judge": "judge"}, "judge")
+MAIN = {"genexam": "strict", "mmmg": "mmmg_release", "worldgenbench": "checklist", "fepbench": "if"}
+"""The leading score of some exams."""
+
+
+def control(name: str, values: Sequence[float | None], exam: str = "genexam", painter: str = "") -> Group:
+    """A control's drawings with these values of the exam's main score, one for each question."""
+    first = read(resolve(f"sample/{exam}")).questions[0]
+    questions = [replace(first, id=f"q{n:02}", tags={"level": "1"}) for n in range(len(values))]
+    entries = [entry(name, each, value, exam) for each, value in zip(questions, values, strict=True)]
+    return Group(painter or name, "direct", JUDGE, tuple(entries))
+
+
+def entry(name: str, question: Question, value: float | None, exam: str) -> Entry:  # type: ignore[type-arg]
+    id = f"{name} {question.id}"
+    drawing = Drawing(id, exam, question.id, question.id, name, name, "direct", 0, "done", image="a" * 64)
+    return Entry(question, drawing, None, (), {MAIN[exam]: value}, "done")
+
+
+def found(reference: Sequence[float | None], shuffled: Sequence[float | None]) -> WrongDrawings | None:
+    groups = [control("control/reference", reference), control("control/shuffled", shuffled)]
+    return wrong_drawings(groups, kind("genexam").protocol)
+
+
+def test_the_sentence_tells_both_scores() -> None:
+    told = found([90, 89, 90] * 4, [88, 89, 87.6] * 4)
+    assert told == WrongDrawings("strict", 88.2, pytest.approx(89.6667), 12, 1)
+    words = "This judge passes wrong drawings: another question's drawing scores 88.2, the reference 89.7."
+    assert told is not None
+    assert told.words == words
+    assert told.to_json() | {"reference": None} == {
+        "score": "strict", "shuffled": 88.2, "reference": None, "questions": 12, "words": words,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("questions", "told"), [(9, False), (10, True)])
+def test_ten_common_questions_are_needed(questions: int, told: bool) -> None:
+    assert (found([100] * 20, [100] * questions) is not None) is told
+    assert (found([100] * questions, [100] * 20) is not None) is told
+    unknown = [None] * (20 - questions)
+    assert (found([100] * 20, [100] * questions + unknown) is not None) is told
+
+
+def test_the_numbers_are_those_of_the_common_questions() -> None:
+    told = found([100] * 10 + [0] * 10, [90] * 10)
+    assert told is not None
+    assert (told.shuffled, told.reference, told.questions) == (90, 100, 10)
+
+
+@pytest.mark.parametrize(("share", "told"), [(79.9, False), (80, True), (80.1, True), (100, True)])
+def test_four_fifths_of_the_reference_are_too_much(share: float, told: bool) -> None:
+    assert (found([100] * 100, [share] * 100) is not None) is told
+
+
+def test_a_share_is_not_missed_by_the_last_bit() -> None:
+    assert found([70.1] * 10, [70.1 * 0.8] * 10) is not None
+    assert found([0.1, 0.2, 0.3, 0.4, 0.6] * 10, [0.08, 0.16, 0.24, 0.32, 0.48] * 10) is not None
+
+
+def test_a_difference_that_may_be_nothing_is_told_below_four_fifths() -> None:
+    unsure = found([100] * 7 + [0] * 5, [0] * 2 + [100] * 3 + [0] * 5 + [100] * 2)
+    assert unsure is not None
+    assert unsure.shuffled < 0.8 * unsure.reference
+    assert found([100] * 12, [0] * 9 + [100] * 3) is None
+
+
+def test_what_beats_the_reference_is_told() -> None:
+    assert found([50] * 12, [90] * 12) is not None
+    assert found([0] * 12, [90] * 12) is not None
+
+
+def test_a_judge_that_fails_everything_passes_nothing() -> None:
+    assert found([0] * 12, [0] * 12) is None
+    assert found([0] * 11 + [100], [0] * 12) is None, "the interval has 0 in it, but nothing wrong was passed"
+
+
+def test_both_controls_are_needed() -> None:
+    protocol = kind("genexam").protocol
+    groups = [control("control/reference", [90] * 12), control("control/blank", [90] * 12)]
+    assert wrong_drawings(groups, protocol) is None
+    assert wrong_drawings([], protocol) is None
+
+
+def test_controls_are_known_by_what_they_are_and_the_plain_one_counts() -> None:
+    named = control("control/shuffled", [90] * 12, painter="wrong")
+    groups = [
+        control("control/reference", [90] * 12),
+        named,
+        control("control/shuffled", [0] * 12, painter="wrong?a=1"),
+    ]
+    assert wrong_drawings(groups, kind("genexam").protocol) is not None
+    assert wrong_drawings(groups[::2], kind("genexam").protocol) is None
+
+
+@pytest.mark.parametrize("exam", MAIN)
+def test_every_exam_has_its_main_score(exam: str) -> None:
+    top = kind(exam).protocol.scored[0].top
+    wrong = [control(name, [top * part] * 12, exam) for name, part in
+             (("control/reference", 0.9), ("control/shuffled", 0.85))]  # fmt: skip
+    told = wrong_drawings(wrong, kind(exam).protocol)
+    assert told is not None
+    assert told.score == MAIN[exam]
+    right = [wrong[0], control("control/shuffled", [0.1 * top] * 12, exam)]
+    assert wrong_drawings(right, kind(exam).protocol) is None
+
+
+def test_people_and_metrics_are_no_judges() -> None:
+    groups = [control(name, [90] * 12) for name in ("control/reference", "control/shuffled")]
+    person = [replace(group, evaluator=replace(JUDGE, kind="person")) for group in groups]
+    protocol = kind("genexam").protocol
+    assert [group.evaluator.passes_wrong_drawings is None for group in called_out(groups, protocol)] == [False, False]
+    assert called_out(person, protocol) == person
+
+
+@pytest.mark.parametrize("exam", ["sample/genexam", "sample/fepbench"])
+def test_the_line_goes_with_the_judge_whoever_is_asked_for(store: Store, exam: str) -> None:
+    desk = Desk(store, exam)
+    for question in desk.exam.questions:
+        for judge, wrong in (("blind", 1), ("fair", 0)):
+            for painter, share in (("mine", 0), ("control/reference", 1), ("control/shuffled", wrong)):
+                marks = desk.marks(question, lambda top, share=share: top * share)  # type: ignore[misc]
+                desk.put(painter, question, marks, judge=judge)
+    for how in ({}, {"painters": ["mine"]}, {"without": ["control/shuffled"]}):
+        _, groups = find_groups(exam, store=store, **how)
+        assert {group.name for group in groups} >= {"mine"}
+        assert ("control/shuffled" in {group.name for group in groups}) is (not how)
+        told = {group.evaluator.name: group.evaluator.passes_wrong_drawings for group in groups}
+        assert told["fair"] is None
+        assert told["blind"] is not None
+
+
+def test_a_judge_that_abstains_is_not_called_out(store: Store) -> None:
+    desk = Desk(store, "sample/genexam")
+    for question in desk.exam.questions:
+        for painter in ("control/reference", "control/shuffled"):
+            desk.put(painter, question, desk.marks(question, lambda top: None))
+    _, groups = find_groups("sample/genexam", store=store)
+    assert [group.evaluator.passes_wrong_drawings for group in groups] == [None, None]
