@@ -11,15 +11,16 @@ from typing import Any
 from tests.cli.invoke import Said, limner
 
 from tools.recordings.people import STUDY
-from tools.recordings.store import BRUSH, JUDGE, QUILL, best_of_2
+from tools.recordings.store import BRUSH, JUDGE, QUILL, SECOND, best_of_2
 
 TAGS = {
-    "genexam": ("subject", "difficulty", "taxonomy1"),
-    "mmmg": ("level", "discipline"),
+    "genexam": ("difficulty", "subject", "dimension"),
+    "mmmg": ("level", "discipline", "dimension"),
     "worldgenbench": ("domain", "discipline"),
-    "fepbench": ("regime", "domain", "panel_type"),
-    "aibench": ("venue",),
+    "fepbench": ("regime", "domain", "panel_type", "dimension"),
+    "aibench": ("venue", "dimension"),
 }
+"""Exam -> the tags to group by, of which the first is the smallest."""
 
 
 def take_outputs(exam: str) -> Iterator[tuple[str, Any]]:
@@ -36,15 +37,17 @@ def _commands(exam: str) -> Iterator[tuple[str, list[str]]]:
     for form in ("json", "csv"):
         yield f"scores.{form}", ["scores", sample, "--format", form]
         yield f"compare.{form}", ["compare", sample, "--format", form]
-        yield f"agree.{form}", ["agree", sample, "--format", form]
-    yield "scores-by.json", ["scores", sample, *tags, "--by", "dimension", "--format", "json"]
+    yield "scores-by.json", ["scores", sample, *tags, "--format", "json"]
     yield "scores-all.json", ["scores", sample, "--on", "all", "--analyses", "--format", "json"]
     for reading in ("paper", "release"):
         yield f"scores-{reading}.json", ["scores", sample, "--reading", reading, "--format", "json"]
     yield "scores-study.json", ["scores", sample, "--study", STUDY, "--format", "json"]
     yield "compare-by.json", ["compare", sample, *tags[:2], "--judge", JUDGE, "--format", "json"]
     yield "compare-gap.json", ["compare", sample, "--gap", "3", "--judge", JUDGE, "--format", "json"]
-    yield "agree-by.json", ["agree", sample, *tags[:2], "--by", "painter", "--format", "json"]
+    both = ["--judge", JUDGE, "--judge", SECOND]
+    yield "agree.json", ["agree", sample, "--format", "json"]
+    yield "agree.csv", ["agree", sample, *both, "--format", "csv"]
+    yield "agree-by.json", ["agree", sample, *both, *tags[:2], "--format", "json"]
     yield "agree-study.json", ["agree", sample, "--study", STUDY, "--format", "json"]
     yield from _tables(exam)
     yield from _estimates(sample)
@@ -53,7 +56,6 @@ def _commands(exam: str) -> Iterator[tuple[str, list[str]]]:
     yield "spend.json", ["spend", "--by", "kind", "--by", "painter", "--json"]
     yield "study.json", ["study", "status", STUDY, "--format", "json"]
     yield "study.csv", ["study", "export", STUDY, "--format", "csv"]
-    yield "verify.json", ["verify", "--json"]
 
 
 def _tables(exam: str) -> Iterator[tuple[str, list[str]]]:
