@@ -15,7 +15,9 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the command; return 0 where nothing differs in numbers, else 1."""
     parser = argparse.ArgumentParser(prog="python -m tools.recordings", description=__doc__)
     parser.add_argument("command", choices=["record", "check"])
-    parser.add_argument("folder", nargs="?", type=Path, default=DATA, help="where recordings are; tools/recordings/data")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=DATA, help="where recordings are; tools/recordings/data"
+    )
     parser.add_argument("--exam", action="append", choices=EXAMS, help="only this exam; repeatable")
     asked = parser.parse_args(words)
     exams = asked.exam or EXAMS

@@ -8,7 +8,7 @@ from typing import Any
 DROPPED = frozenset(
     {"image", "reference", "templates", "template", "store", "seconds", "seconds_per_image", "created", "detail"}
 )
-"""Fields of JSON and columns of CSV."""
+"""Fields of JSON, columns of CSV, and measures that rows of CSV are about."""
 LEAVING = frozenset({"rogan_gladen", "rates"})
 """Corrections that are not recorded: only prediction-powered ones are."""
 CHANGING = re.compile(r"\b(?=[a-z]*\d)[0-9a-f]{8,}\b|\b\d+\.\d+\.\d+\b|\b127\.0\.0\.1:\d+\b|/tmp/\S+")
@@ -38,7 +38,8 @@ def rounded(number: float) -> float:
 
 def _table(rows: list[list[str]]) -> list[list[Any]]:
     dropped = {n for n, name in enumerate(rows[0]) if name in DROPPED}
-    return [[_cell(cell) for n, cell in enumerate(row) if n not in dropped] for row in rows]
+    kept = [row for n, row in enumerate(rows) if n == 0 or not DROPPED.intersection(row)]
+    return [[_cell(cell) for n, cell in enumerate(row) if n not in dropped] for row in kept]
 
 
 def _cell(cell: str) -> Any:

@@ -1,4 +1,4 @@
-"""A painter for `python/tools.recordings.painter:quill`: small pictures that depend on the prompt and the seed alone."""
+"""A painter for `python/tools.recordings.painter:quill`: small pictures that depend on prompt and seed alone."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ instructions = "Answer by what you see."
 [sample]
 of = "drawings"
 painters = 3
-size = 5
+size = 7
 [[form]]
 kind = "criteria"
 criteria = ["*"]

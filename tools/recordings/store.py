@@ -22,8 +22,8 @@ JUDGE, SECOND, CHOOSER = "fake/ada", "fake/bob", "fake/chooser"
 QUILL, BRUSH = "quill=python/tools.recordings.painter:quill", "brush=easel/brush"
 CONTROLS = ("control/reference", "control/shuffled")
 IMPORTED, IMPORTED_JUDGE = "atelier", "gpt-5"
-NAMES = ("quill", "brush", "best-of-2", *CONTROLS, IMPORTED, JUDGE, SECOND, IMPORTED_JUDGE, *PEOPLE, STUDY)
-"""Names that outputs have numbers of."""
+NAMES = ("quill", "brush", "best-of-2", *CONTROLS, IMPORTED, "ada", "bob", IMPORTED_JUDGE, *PEOPLE, STUDY)
+"""Names that outputs have numbers of, judges without their provider."""
 
 
 @contextmanager
