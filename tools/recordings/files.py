@@ -49,6 +49,8 @@ def record_exam(exam: str, folder: Path) -> Path:
 def check_exam(exam: str, folder: Path) -> list[Difference]:
     """Compare the exam's recording with what the present code gives."""
     path = folder / f"{exam}.json.gz"
+    if not path.exists():
+        raise SystemExit(f"there is no recording {path}: run python -m tools.recordings record")
     old: Outputs = json.loads(gzip.decompress(path.read_bytes()))
     new: Outputs = json.loads(json.dumps(take(exam)))
     return [compare(output, old.get(output), new.get(output)) for output in sorted(old.keys() | new)]

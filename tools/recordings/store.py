@@ -50,7 +50,11 @@ def make_store(exam: str) -> dict[str, Any]:
     said: dict[str, Any] = {}
 
     def run(name: str, *words: str) -> None:
-        said[name] = {"code": (told := limner(*words, "--json", code=None)).code, "said": told.json()}
+        told = limner(*words, "--json", code=None)
+        # Interrupted or refused, a store would lack what the recording is about.
+        if told.code not in (0, 3):
+            raise RuntimeError(f"limner {' '.join(words)} ended with {told.code}: {told.err}")
+        said[name] = {"code": told.code, "said": told.json()}
 
     judges = [*_each("--judge", (JUDGE, SECOND)), *(("--aesthetics", JUDGE) if exam == "aibench" else ())]
     run("run-direct", "run", sample, *_each("--painter", (QUILL, *CONTROLS)), *judges)
