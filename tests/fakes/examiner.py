@@ -47,9 +47,9 @@ def _answer(ask: Ask, plan: Any, fault: str | None, turn: Turn) -> Reply:
     return reply(ask, replace(plan, reply=said) if said is not None else plan, fault, turn)
 
 
-def verdict_on(text: str, image: bytes) -> str | None:
+def verdict_on(text: str, image: bytes, coins: Coins | None = None) -> str | None:
     """The reply to an exam's ask; None where it is none of them, or GenExam's."""
-    coins = Coins(text, image)
+    coins = coins or Coins(text, image)
     if found := re.search(r"exactly (\d+) numbers in square brackets", text):
         return json.dumps([coins.flag() for _ in range(int(found[1]))])
     if '"panel_structure"' in text:

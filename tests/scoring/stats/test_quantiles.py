@@ -25,3 +25,8 @@ def test_the_tail_is_what_the_normal_leaves_beyond_students_t(n: int) -> None:
 @given(st.floats(0.01, 10.0), st.floats(0.001, 0.5))
 def test_the_gamma_quantile_is_scipys(shape: float, p: float) -> None:
     assert gamma_quantile(shape, p) == pytest.approx(float(gammaincinv(shape, p)), rel=1e-11)
+
+
+@pytest.mark.parametrize("shape", [1e-16, 1e-9, 0.0041, 0.0042])
+def test_a_gamma_quantile_below_every_float_is_0(shape: float) -> None:
+    assert gamma_quantile(shape, 0.05) == pytest.approx(float(gammaincinv(shape, 0.05)), abs=1e-300)

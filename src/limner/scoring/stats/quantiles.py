@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import atan, cos, erfc, exp, lgamma, log, pi, sin, sqrt
+from sys import float_info
 
 from .types import ALPHA
 
@@ -76,6 +77,9 @@ def gamma_quantile(shape: float, p: float) -> float:
     0.051293
     """
     at: float = (p * exp(lgamma(shape + 1))) ** (1 / shape)
+    if at < float_info.min:
+        # A share that is 1 but for rounding has a shape of nearly 0, and a quantile too small for a float.
+        return 0.0
     for _ in range(STEPS):
         total = term = 1.0
         k = 0
