@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def control(name: str, values: Sequence[float | None], exam: str = "genexam", pa
     return Group(painter or name, "direct", JUDGE, tuple(entries))
 
 
-def entry(name: str, question: Question, value: float | None, exam: str) -> Entry:  # type: ignore[type-arg]
+def entry(name: str, question: Question[Any], value: float | None, exam: str) -> Entry:
     id = f"{name} {question.id}"
     drawing = Drawing(id, exam, question.id, question.id, name, name, "direct", 0, "done", image="a" * 64)
     return Entry(question, drawing, None, (), {MAIN[exam]: value}, "done")
@@ -43,9 +44,9 @@ def found(reference: Sequence[float | None], shuffled: Sequence[float | None]) -
 
 def test_the_sentence_tells_both_scores() -> None:
     told = found([90, 89, 90] * 4, [88, 89, 87.6] * 4)
-    assert told == WrongDrawings("strict", 88.2, pytest.approx(89.6667), 12, 1)
     words = "This judge passes wrong drawings: another question's drawing scores 88.2, the reference 89.7."
     assert told is not None
+    assert told.reference == pytest.approx(89.6667)
     assert told.words == words
     assert told.to_json() | {"reference": None} == {
         "score": "strict", "shuffled": 88.2, "reference": None, "questions": 12, "words": words,
@@ -56,8 +57,8 @@ def test_the_sentence_tells_both_scores() -> None:
 def test_ten_common_questions_are_needed(questions: int, told: bool) -> None:
     assert (found([100] * 20, [100] * questions) is not None) is told
     assert (found([100] * questions, [100] * 20) is not None) is told
-    unknown = [None] * (20 - questions)
-    assert (found([100] * 20, [100] * questions + unknown) is not None) is told
+    some = [100 if n < questions else None for n in range(20)]
+    assert (found([100] * 20, some) is not None) is told
 
 
 def test_the_numbers_are_those_of_the_common_questions() -> None:
@@ -139,7 +140,8 @@ def test_the_line_goes_with_the_judge_whoever_is_asked_for(store: Store, exam: s
             for painter, share in (("mine", 0), ("control/reference", 1), ("control/shuffled", wrong)):
                 marks = desk.marks(question, lambda top, share=share: top * share)  # type: ignore[misc]
                 desk.put(painter, question, marks, judge=judge)
-    for how in ({}, {"painters": ["mine"]}, {"without": ["control/shuffled"]}):
+    choices: list[dict[str, Any]] = [{}, {"painters": ["mine"]}, {"without": ["control/shuffled"]}]
+    for how in choices:
         _, groups = find_groups(exam, store=store, **how)
         assert {group.name for group in groups} >= {"mine"}
         assert ("control/shuffled" in {group.name for group in groups}) is (not how)

@@ -48,7 +48,8 @@ class WrongDrawings:
     def words(self) -> str:
         """What stands wherever this judge's scores stand."""
         shuffled, reference = (f"{value:.{self.digits}f}" for value in (self.shuffled, self.reference))
-        return f"This judge passes wrong drawings: another question's drawing scores {shuffled}, the reference {reference}."
+        scores = f"another question's drawing scores {shuffled}, the reference {reference}"
+        return f"This judge passes wrong drawings: {scores}."
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON, with the sentence."""
