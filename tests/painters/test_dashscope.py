@@ -169,9 +169,9 @@ def test_codes_are_kinds(server: JobServer, store: Store, endpoint: str, fault: 
     assert tries(store) == [(kind, None if kind == "network" else 0.0)]
 
 
-def test_a_model_of_another_endpoint_is_a_bad_request(server: JobServer, store: Store) -> None:
+def test_a_model_of_another_endpoint_is_a_wrong_setup(server: JobServer, store: Store) -> None:
     fault = fail(make(server.root, store, NEW, {"endpoint": "text2image/image-synthesis"}), store)
-    assert fault.kind == "bad_request"
+    assert fault.kind == "setup"
     assert "wan2.6-t2i does not exist" in fault.detail
 
 
