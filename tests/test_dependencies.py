@@ -42,7 +42,7 @@ SPELLINGS = {
 }
 """How packages write these licences in free text and in classifiers."""
 SILENT = {"resvg-py": "MIT"}
-"""Packages whose metadata names no licence. resvg-py: the file LICENSE in its distribution is the MIT licence's text."""
+"""Packages whose metadata names no licence. resvg-py: the file LICENSE in its distribution has the MIT licence."""
 
 DISTRIBUTIONS = {"PIL": "pillow", "cv2": "opencv-python-headless"}
 """Imports that have another name than the package they come with."""
