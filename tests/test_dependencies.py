@@ -54,9 +54,9 @@ ELSEWHERE = {
 
 def licence(about: PackageMetadata) -> str | None:
     """Find a package's licence in its expression, its one line of free text or its classifiers, in that order."""
-    if expression := about.get("License-Expression"):
+    if expression := about.json.get("license_expression"):
         return str(expression)
-    text = str(about.get("License") or "").strip()
+    text = str(about.json.get("license") or "").strip()
     # Some packages put the whole licence there.
     if text and "\n" not in text:
         return SPELLINGS.get(text, text)
