@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -67,6 +68,12 @@ def make_exam(tmp_path: Path) -> Callable[[int], SmallExam]:
 def small_exam(make_exam: Callable[[int], SmallExam]) -> SmallExam:
     """A generated exam of four questions, with drawings."""
     return make_exam(4)
+
+
+@pytest.fixture
+def no_polars(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the extra ``parquet`` is not installed."""
+    monkeypatch.setitem(sys.modules, "polars", None)
 
 
 @pytest.fixture

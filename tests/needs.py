@@ -42,7 +42,16 @@ def released(exam: str) -> Path:
 
 def sdk(module: str, package: str) -> ModuleType:
     """A vendor's own package, which drives the fake of its service."""
+    return _installed("sdks", module, package)
+
+
+def oracle(module: str, package: str) -> ModuleType:
+    """Another implementation, which ours is held against; it comes with ``limner[oracles]``."""
+    return _installed("oracles", module, package)
+
+
+def _installed(name: str, module: str, package: str) -> ModuleType:
     top = module.partition(".")[0]
     there = importlib.util.find_spec(top) is not None and importlib.util.find_spec(module) is not None
-    need("sdks", there, f"needs the package {package}")
+    need(name, there, f"needs the package {package}")
     return importlib.import_module(module)

@@ -7,6 +7,7 @@ out of reach: installed for each Python there is, and run in an empty folder.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,10 @@ TRIED = (
     ("report", "-o", "site"),
 )
 """What a newcomer does first."""
+MOST = 560_000_000
+"""Bytes that the core may take with all that it needs."""
+NOT_COUNTED = re.compile(r"(pip|setuptools|pkg_resources|_distutils_hack)(-|$)|distutils-precedence\.pth$")
+"""What an environment has by itself."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,13 @@ def install(distribution: Path, python: Path, folder: Path) -> Path:
     return folder / "bin" / "limner"
 
 
+def installed_size(folder: Path) -> int:
+    """Add up the bytes of an environment's packages, without compiled files, pip and setuptools."""
+    (packages,) = folder.glob("lib/python*/site-packages")
+    files = (path for path in packages.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return sum(file.stat().st_size for file in files if not NOT_COUNTED.match(file.relative_to(packages).parts[0]))
+
+
 def first_steps(limner: Path, folder: Path) -> list[str]:
     """Run what is tried first in this folder, and give what each command prints."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LIMNER", "COLUMNS"))}
@@ -124,8 +136,12 @@ def main() -> None:
                 continue
             empty = folder / f"empty-{version}"
             empty.mkdir()
-            told = first_steps(install(built.wheel, python, folder / f"venv-{version}"), empty)
-            print(f"Python {version}: {told[0].strip()}; {told[-1].strip()}")
+            place = folder / f"venv-{version}"
+            told = first_steps(install(built.wheel, python, place), empty)
+            size = installed_size(place)
+            print(f"Python {version}: {told[0].strip()}; {told[-1].strip()}; installed {size / 1e6:.0f} MB")
+            if size > MOST:
+                raise SystemExit(f"the core takes {size / 1e6:.0f} MB, and at most {MOST / 1e6:.0f} are wanted")
         out = Path(sys.argv[1] if len(sys.argv) > 1 else "dist")
         out.mkdir(parents=True, exist_ok=True)
         for file in (built.sdist, built.wheel):

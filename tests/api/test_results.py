@@ -71,6 +71,13 @@ def test_frames_have_the_rows_of_the_csv(judged: Marked, name: str) -> None:
                 assert told == (float(written) if isinstance(told, float) else written), (key, value, written)
 
 
+def test_pandas_frames_need_no_polars(judged: Marked, no_polars: None) -> None:
+    found = limner.scores("genexam", store=judged.store)
+    assert len(found.to_pandas()) == len(list(csv.DictReader(io.StringIO(found.to_csv())))) > 0
+    with pytest.raises(UsageError, match=r"to_polars\(\) needs polars; .* pip install 'limner\[parquet\]'"):
+        found.to_polars()
+
+
 def test_scores_are_still_a_list(judged: Marked) -> None:
     found = limner.scores("genexam", store=judged.store)
     assert isinstance(found, list)

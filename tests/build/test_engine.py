@@ -257,6 +257,18 @@ def test_missing_roles_wrong_settings_and_unknown_steps_are_told(store: Store, f
         with_models(again(store, roles={"writer": "fake/unpriced"}), core_settings.load()).run(Spending(budget=1.0))
 
 
+def test_a_table_that_cannot_be_read_is_told_before_any_call(store: Store, folder: Path, no_polars: None) -> None:
+    """The steps before it ask a model."""
+    with scripted() as service:
+        write_provider(folder.parent, service)
+        roles = {"annotator": "fake/llm", "checker": "fake/llm"}
+        builder = new_build(store, "b", "exam", settings=['images.tables=["a.parquet"]'], roles=roles)
+        with pytest.raises(UsageError, match=r"a\.parquet: a Parquet file needs polars; .* 'limner\[parquet\]'"):
+            with_models(builder, core_settings.load()).run(Spending())
+        assert service.total == 0
+        assert load_rows(store, "b", "taxonomy") == {}
+
+
 def test_an_estimate_counts_what_may_still_come(store: Store, folder: Path, llm: Scripted) -> None:
     builder = start(store, folder)
     builder.run(Spending(), until="count")

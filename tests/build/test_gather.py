@@ -14,6 +14,16 @@ from limner.core.errors import DataError, UsageError
 from tests.support import picture
 
 
+def test_parquet_without_polars_names_what_to_install(tmp_path: Path, no_polars: None) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"")
+    with pytest.raises(
+        UsageError, match=r"a\.parquet: a Parquet file needs polars; .* pip install 'limner\[parquet\]'"
+    ):
+        list(from_table(tmp_path / "a.parquet"))
+    (tmp_path / "a.csv").write_text("url,text\nhttps://book.example/1.png,Cell\n", "utf-8")
+    assert [found.link for found in from_table(tmp_path / "a.csv")] == ["https://book.example/1.png"]
+
+
 def test_a_folder_with_its_texts(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     for name in ("a.png", "b.jpg", "deep/c.png"):

@@ -155,6 +155,17 @@ def test_export(marked: Marked, form: str, to_file: bool) -> None:
     check_rows(marked, rows)
 
 
+def test_without_polars_parquet_is_refused_at_once(tmp_path: Path, no_polars: None) -> None:
+    said = limner("export", "genexam", "--store", "nowhere", "--format", "parquet", code=2)
+    assert "--format parquet needs polars; install it with: pip install 'limner[parquet]'" in " ".join(said.err.split())
+    data = tmp_path / "test.parquet"
+    data.write_bytes(b"")
+    words = ("run", "mmmg", "--data", data, "--painter", "control/blank", "--judge", "ocr", "--store", "fresh")
+    said = limner(*words, code=2)
+    assert "needs polars; install it with: pip install 'limner[parquet]'" in " ".join(said.err.split())
+    assert not Path("fresh").exists()
+
+
 def test_all_forms_have_the_same_columns(marked: Marked) -> None:
     texts = {
         form: limner("export", "genexam", "--store", marked.store, "--format", form).raw for form in ("csv", "parquet")

@@ -12,6 +12,7 @@ import polars
 import pytest
 from pydantic import BaseModel
 
+from limner.core.errors import UsageError
 from limner.core.evaluator import Evaluator
 from limner.core.exam import Question
 from limner.core.marks import Mark
@@ -89,6 +90,16 @@ def test_tables_have_every_column(tmp_path: Path) -> None:
     assert frame["tags.t"].to_list() == ['ä, "ö"\nü', None, None]
     assert [json.loads(text) for text in frame["marks"]] == [{"m": 1}, {}, {"n": None}]
     assert polars.read_csv(tmp_path / "rows.csv")["tags.t"].to_list() == frame["tags.t"].to_list()
+
+
+def test_csv_needs_no_polars(tmp_path: Path, no_polars: None) -> None:
+    rows = [{"id": "a", "common": True, "seed": 3, "scores": {"x": 0.5}}, {"id": 'b"', "common": False, "more": None}]
+    write_rows(rows, "csv", tmp_path / "rows.csv")
+    expected = 'id,common,seed,scores.x,more\na,true,3,0.5,\n"b""",false,,,\n'
+    assert (tmp_path / "rows.csv").read_text("utf-8") == expected
+    with pytest.raises(UsageError, match=r"--format parquet needs polars; .* pip install 'limner\[parquet\]'"):
+        write_rows(rows, "parquet", tmp_path / "rows.parquet")
+    assert not (tmp_path / "rows.parquet").exists()
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])

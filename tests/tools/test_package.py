@@ -7,7 +7,19 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from tools.package import PYTHONS, TRIED, Built, build, contents, first_steps, install, interpreter, packaged
+from tools.package import (
+    MOST,
+    PYTHONS,
+    TRIED,
+    Built,
+    build,
+    contents,
+    first_steps,
+    install,
+    installed_size,
+    interpreter,
+    packaged,
+)
 
 import limner
 from limner.exams import EXAMS
@@ -39,6 +51,18 @@ def test_what_a_package_has_besides_code() -> None:
     assert [kind for kind in sorted(kinds) if f'"**/*{kind}"' not in project] == []
 
 
+def test_the_size_of_an_environment_is_that_of_its_packages(tmp_path: Path) -> None:
+    sizes = {
+        "numpy/core.py": 1, "numpy/__pycache__/core.pyc": 10, "numpy-2.dist-info/RECORD": 100, "pipeline/a.so": 1000,
+        "pip/main.py": 10, "pip-23.dist-info/RECORD": 10, "setuptools/a.py": 10, "_distutils_hack/a.py": 10,
+    }  # fmt: skip
+    for name, size in sizes.items():
+        file = tmp_path / "lib" / "python3.11" / "site-packages" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"x" * size)
+    assert installed_size(tmp_path) == 1101
+
+
 @pytest.mark.slow
 def test_the_wheel_has_every_file_and_no_other(built: Built) -> None:
     files = {name for name in contents(built.wheel) if ".dist-info/" not in name}
@@ -68,6 +92,7 @@ def test_it_works_in_an_empty_folder(version: str, built: Built, tmp_path: Path)
     assert told["--version"] == f"limner, version {limner.__version__}\n"
     assert [name for name in EXAMS.own() if f"{name}: " not in told["exams"]] == []
     assert "control/reference" in told["run"]
+    assert 100_000_000 < installed_size(tmp_path / "venv") <= MOST
     assert "1 exam, 2 drawings" in told["report"]
     assert sorted(path.name for path in empty.iterdir()) == ["limner-store", "site"]
     assert (empty / "site" / "index.html").is_file()

@@ -205,6 +205,7 @@ class BuildStep:
         together: All items at once to how each of them leaves; new ids are new items.
         reviewed: Whether it uses what reviewers said.
         use: What one item takes, for estimates.
+        check: Raises, before anything is called, where its settings ask for what is not there.
         version: Counted up when the same input gives something else than before.
     """
 
@@ -222,6 +223,7 @@ class BuildStep:
     together: Callable[[Sequence[BuildItem], Bench], Awaitable[Mapping[str, StepOutcome]]] | None = None
     reviewed: bool = False
     use: tuple[Use, ...] = ()
+    check: Callable[[Any], None] | None = None
     version: int = 1
     painters: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()

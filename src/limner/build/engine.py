@@ -87,12 +87,14 @@ class Builder:
         """Raise early, with nothing called, when the build cannot be carried on.
 
         Raises:
-            UsageError: A role has no model, a key is not there, or a budget cannot be kept.
+            UsageError: A role has no model, a key or a package is not there, or a budget cannot be kept.
         """
         places = self._places(until)
         there: dict[str, OpenModel | Painter] = {**self.models, **self.painters}
         for place in places:
             self.prompts.hash(*place.step.prompts)
+            if place.step.check is not None:
+                place.step.check(place.settings)
             for word, role in place.roles.items():
                 if role not in there and word not in place.step.optional:
                     about = f" ({self.recipe.roles[role]})" if role in self.recipe.roles else ""

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..core.data_files import json_rows, read_lines
 from ..core.errors import DataError, UsageError
+from ..core.extras import PARQUET, check_tables
 from ..core.images import SUFFIXES
 from ..core.problems import Problems
 
@@ -144,7 +145,7 @@ def _inside(table: Path, name: str) -> Path:
 def _table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if path.is_dir():
         yield from _saved(path)
-    elif path.suffix == ".parquet":
+    elif path.suffix == PARQUET:
         yield from _parquet(path)
     elif path.suffix == ".csv":
         import csv
@@ -161,6 +162,7 @@ def _table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    check_tables([path])
     import polars
 
     try:

@@ -211,7 +211,14 @@ def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
 @options.selection
 @options.exclude_flagged
 @options.store
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "parquet"]), default="jsonl", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "csv", "parquet"]),
+    default="jsonl",
+    show_default=True,
+    help="parquet needs `pip install 'limner[parquet]'`.",
+)
 @click.option("-o", "--output", type=options.FOLDER, metavar="FILE", help="Standard output by default.")
 @click.option("--images", type=options.FOLDER, metavar="DIR", help="Also write the drawings as DIR/PAINTER/ID.png.")
 def export_command(exam: str, form: str, output: Path | None, images: Path | None, **given: Any) -> None:
@@ -222,8 +229,9 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
     from .. import api, exams
     from ..scoring.groups import stored_exam
     from ..store.open import open_store
-    from ..tables.export import export_rows, write_images, write_rows
+    from ..tables.export import check_form, export_rows, write_images, write_rows
 
+    check_form(form)
     with open_store(given["store"]) as store:
         kind, groups = api.groups(
             exam,

@@ -13,14 +13,16 @@ from typing import Any
 from ..core import ledger
 from ..core.protocol import Protocol
 
-PACKAGES = ("limner", "pydantic", "pydantic-core", "pillow", "polars")
-"""Whose rows, images and files are taken or refused."""
+PACKAGES = ("limner", "pydantic", "pydantic-core", "pillow")
+"""Whose rows and images are taken or refused."""
+FILES = ("polars",)
+"""Whose files are; replies are in none of them."""
 
 
 @cache
 def reader_id(read: Callable[..., Any]) -> str:
     """A hash over the programs that read data: the folder of this reader, the core, and the packages they rest on."""
-    return _identity((read.__module__,), read.__qualname__)
+    return _identity((read.__module__,), read.__qualname__, (*PACKAGES, *FILES))
 
 
 @cache
@@ -32,11 +34,11 @@ def marks_reader_id(protocol: type[Protocol[Any]]) -> str | None:
     modules = [each.__module__ for each in protocol.__mro__ if issubclass(each, Protocol)]
     if any(module.partition(".")[0] != "limner" for module in modules):
         return None
-    return _identity((*modules, __package__), "marks")[:16]
+    return _identity((*modules, __package__), "marks", PACKAGES)[:16]
 
 
-def _identity(modules: Iterable[str], name: str) -> str:
-    told = [sys.version, *modules, name, *(f"{one} {_version(one)}" for one in PACKAGES)]
+def _identity(modules: Iterable[str], name: str, packages: Iterable[str]) -> str:
+    told = [sys.version, *modules, name, *(f"{one} {_version(one)}" for one in packages)]
     found = hashlib.sha256("\n".join(told).encode())
     folders = dict.fromkeys(Path(str(sys.modules[module].__file__)).parent for module in (*modules, ledger.__name__))
     for source in (path for folder in folders for path in sorted(folder.glob("*.py"))):

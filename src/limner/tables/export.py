@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..core.extras import need_polars
 from ..core.images import inspect
 from ..core.protocol import Protocol
 from ..core.redaction import without_secrets
@@ -17,6 +18,7 @@ from ..core.terminal import printable
 from ..scoring import Group, comparables
 from ..scoring.entries import NOBODY
 from ..store import Blobs
+from .render.csv import records
 
 
 def export_rows(exam: str, protocol: Protocol[Any], groups: Sequence[Group], reading: str) -> Iterator[dict[str, Any]]:
@@ -63,20 +65,17 @@ def _measured(evidence: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -> None:
-    """Write rows to a file, or to standard output."""
+    """Write rows to a file, or to standard output.
+
+    Raises:
+        UsageError: They are to be Parquet, and there is no polars.
+    """
     rows = without_secrets(rows)
     if form == "jsonl":
         data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
     else:
-        import polars
-
-        frame = polars.DataFrame([_flat(row) for row in rows], infer_schema_length=None)
-        buffer = io.BytesIO()
-        if form == "csv":
-            frame.write_csv(buffer)
-        else:
-            frame.write_parquet(buffer)
-        data = buffer.getvalue()
+        flat = [_flat(row) for row in rows]
+        data = _csv(flat).encode() if form == "csv" else _parquet(flat)
     if output is None:
         # Parquet is no text, and never meant for a terminal.
         sys.stdout.buffer.write(data if form == "parquet" else printable(data.decode()).encode())
@@ -84,6 +83,33 @@ def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -
     else:
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_bytes(data)
+
+
+def check_form(form: str) -> None:
+    """Raise where rows cannot be written in this form.
+
+    Raises:
+        UsageError: They are to be Parquet, and there is no polars.
+    """
+    if form == "parquet":
+        need_polars("--format parquet")
+
+
+def _csv(rows: Sequence[dict[str, Any]]) -> str:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    # Truth is written as in JSON lines.
+    words = {True: "true", False: "false"}
+    plain = ({name: words[cell] if isinstance(cell, bool) else cell for name, cell in row.items()} for row in rows)
+    return records(names, plain)
+
+
+def _parquet(rows: Sequence[dict[str, Any]]) -> bytes:
+    check_form("parquet")
+    import polars
+
+    buffer = io.BytesIO()
+    polars.DataFrame(rows, infer_schema_length=None).write_parquet(buffer)
+    return buffer.getvalue()
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:

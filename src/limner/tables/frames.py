@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import UsageError
+from ..core.extras import need_extra, need_polars
 from ..core.redaction import without_secrets
 
 if TYPE_CHECKING:
@@ -31,7 +31,12 @@ class Framed(ABC):
         """What ``--format csv`` writes, before it is text."""
 
     def to_polars(self) -> polars.DataFrame:
-        """The rows of ``--format csv`` as a polars frame: one number a row."""
+        """The rows of ``--format csv`` as a polars frame: one number a row.
+
+        Raises:
+            UsageError: There is no polars.
+        """
+        need_polars("to_polars()")
         import polars
 
         names, rows = self.frame_rows()
@@ -44,10 +49,9 @@ class Framed(ABC):
         Raises:
             UsageError: There is no pandas.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise UsageError("to_pandas() needs pandas; install it with: pip install 'limner[notebook]'") from error
+        need_extra("pandas", "notebook", "to_pandas()")
+        import pandas
+
         names, rows = self.frame_rows()
         return pandas.DataFrame(without_secrets([dict(row) for row in rows]), columns=list(names))
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from limner.core.errors import DataError
+from limner.core.errors import DataError, UsageError
 from limner.core.exam import Exam, Question
 from limner.exams.mmmg import MMMG
 from limner.exams.mmmg.data import LEVELS, GraphRubric, read
@@ -195,6 +195,15 @@ def test_parquet_with_images_inside(tmp_path: Path) -> None:
         sha256 = again.questions[0].reference.sha256 if again.questions[0].reference else None
         assert sha256 is not None
         assert store.blobs.get(sha256) == picture(1)
+
+
+def test_parquet_without_polars_names_what_to_install(tmp_path: Path, no_polars: None) -> None:
+    """Also where other files come first."""
+    (tmp_path / "a.jsonl").write_text("no JSON", "utf-8")
+    (tmp_path / "b.parquet").write_bytes(b"")
+    for place in (tmp_path, tmp_path / "b.parquet"):
+        with pytest.raises(UsageError, match=r"b\.parquet: a Parquet file needs polars; .* 'limner\[parquet\]'"):
+            read(place)
 
 
 def test_parquet_names_row_and_key(tmp_path: Path) -> None:

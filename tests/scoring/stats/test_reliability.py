@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import krippendorff
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from limner.scoring.stats import RatedUnit, chance_corrected, icc, icc_intervals, mark_agreement
+from limner.scoring.stats import RatedUnit, chance_corrected, icc, icc_intervals, krippendorff_alpha, mark_agreement
+from limner.scoring.stats.agreement import ALIKE, NONE
+from limner.scoring.stats.reliability import LEVELS
+from tests.needs import oracle
 
 NA = None
 FOUR_RATERS: tuple[tuple[int | None, ...], ...] = (
@@ -37,6 +41,13 @@ def test_gwets_four_raters() -> None:
     assert found["alpha_interval"].value == pytest.approx(0.84910714)
 
 
+def test_alpha_of_four_observers() -> None:
+    """The same table in Krippendorff, Computing Krippendorff's Alpha-Reliability (2011): .743 and .849."""
+    assert krippendorff_alpha(FOUR_RATERS).value == pytest.approx(0.743, abs=5e-4)
+    assert krippendorff_alpha(FOUR_RATERS, "interval").value == pytest.approx(0.849, abs=5e-4)
+    assert krippendorff_alpha(FOUR_RATERS).n == 11
+
+
 TABLES = st.lists(
     st.lists(st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0])), min_size=3, max_size=3), min_size=4, max_size=12
 )
@@ -45,15 +56,27 @@ TABLES = st.lists(
 @given(TABLES)
 @settings(max_examples=60, deadline=None)
 def test_alpha_is_the_packages(table: list[list[float | None]]) -> None:
+    package = oracle("krippendorff", "krippendorff")
     data = np.array([[np.nan if value is None else value for value in row] for row in table])
     paired = data[(~np.isnan(data)).sum(axis=1) > 1]
     found = chance_corrected([RatedUnit(str(n), tuple(row)) for n, row in enumerate(table)])
     if len(np.unique(paired[~np.isnan(paired)])) < 2:
         assert "alpha_nominal" not in found
+        assert krippendorff_alpha(table).reason == (ALIKE if len(paired) else NONE)
         return
-    for level in ("nominal", "interval"):
-        theirs = krippendorff.alpha(data.T, level_of_measurement=level)
+    for level in LEVELS:
+        theirs = package.alpha(data.T, level_of_measurement=level)
         assert found[f"alpha_{level}"].value == pytest.approx(theirs)
+        assert krippendorff_alpha(table, level).value == pytest.approx(theirs)
+        assert krippendorff_alpha(table, level).n == len(paired)
+
+
+@given(TABLES, st.randoms(use_true_random=False))
+@settings(max_examples=40, deadline=None)
+def test_alpha_does_not_depend_on_order(table: list[list[float | None]], random: Any) -> None:
+    mixed = [random.sample(row, len(row)) for row in random.sample(table, len(table))]
+    for level in LEVELS:
+        assert krippendorff_alpha(mixed, level) == krippendorff_alpha(table, level)
 
 
 @given(TABLES, st.lists(st.integers(1, 3), min_size=12, max_size=12))

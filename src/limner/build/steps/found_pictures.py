@@ -7,7 +7,7 @@ from typing import Literal
 
 from ...core.training import plain
 from ..base import Bench, BuildItem, BuildStep, Dropped
-from .images import ImagesSettings, all_found, body_of, kept
+from .images import ImagesSettings, all_found, body_of, check_images, kept
 
 
 class FoundPicturesSettings(ImagesSettings):
@@ -53,4 +53,4 @@ async def found_pictures(items: Sequence[BuildItem], bench: Bench) -> AsyncItera
 
 
 STEP = BuildStep("found-pictures", "takes pictures that were found for prompts", FoundPicturesSettings,
-                 source=found_pictures)  # fmt: skip
+                 source=found_pictures, check=check_images)  # fmt: skip

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from ...calls import Attempt, Fault, Request, Result
 from ...core.errors import UsageError
+from ...core.extras import check_tables
 from ...core.images import MAX_BYTES, BadImage
 from ...core.schema import StrictModel
 from ...transport.links import fetch
@@ -129,4 +130,14 @@ async def _fetched(link: str, bench: Bench) -> str:
     return str(outcome.payload["image"])
 
 
-STEP = BuildStep("images", "takes pictures from folders, tables and lists of links", ImagesSettings, source=images)
+def check_images(how: ImagesSettings) -> None:
+    """Raise where a table or list cannot be read for want of a package.
+
+    Raises:
+        UsageError: See `limner.core.extras.check_tables`.
+    """
+    check_tables((*how.tables, *how.crawl))
+
+
+STEP = BuildStep("images", "takes pictures from folders, tables and lists of links", ImagesSettings, source=images,
+                 check=check_images)  # fmt: skip

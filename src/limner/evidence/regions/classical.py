@@ -42,11 +42,16 @@ class ClassicalCounter:
         return f"classical/{settings}"
 
     def check(self) -> None:
-        """OpenCV must be there; it comes with the OCR engine."""
+        """Raise unless OpenCV can be loaded.
+
+        Raises:
+            UsageError: It cannot, such as where system libraries are missing.
+        """
         try:
             import cv2  # noqa: F401
         except ImportError as error:
-            raise UsageError(f"the classical counter needs OpenCV: pip install opencv-python ({error})") from error
+            what = "the classical counter needs OpenCV: pip install --force-reinstall opencv-python-headless"
+            raise UsageError(f"{what} ({error})") from error
 
     def count(self, image: Image, lines: Sequence[TextLine]) -> Regions:
         """The regions of an image whose text has been read already."""

@@ -13,6 +13,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_vali
 from ...core.data_files import Rows, files_under, json_rows, read_questions
 from ...core.errors import DataError
 from ...core.exam import Exam, Question, Reference
+from ...core.extras import PARQUET, check_tables
 from ...core.images import BadImage, inspect
 from ...core.problems import Problems, short
 from ...core.references import absent_references, find_reference
@@ -93,10 +94,12 @@ def read(path: Path, name: str = "mmmg") -> Exam[GraphRubric]:
 
     Raises:
         DataError: With file, line (of Parquet: row) and id of everything that is wrong.
+        UsageError: A file is Parquet, and there is no polars.
     """
     files = files_under(path, "*.parquet", "*.jsonl")
     if not files:
         raise DataError("no *.parquet or *.jsonl in this folder", file=path)
+    check_tables(files)
     questions = read_questions(
         path, GraphRow, _questions, files=files, rows=_rows, key="key", nothing="no question here"
     )
@@ -104,7 +107,7 @@ def read(path: Path, name: str = "mmmg") -> Exam[GraphRubric]:
 
 
 def _rows(file: Path, problems: Problems) -> Rows:
-    for line, row in parquet.rows(file) if file.suffix == ".parquet" else json_rows(file, problems):
+    for line, row in parquet.rows(file) if file.suffix == PARQUET else json_rows(file, problems):
         yield line, {column.lower(): value for column, value in row.items()}
 
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from .agreement import Level, pair_distances
 from .resample import bootstrap
 from .types import NEAR, Floats, Interval
 
-LEVELS = ("nominal", "interval")
+LEVELS: tuple[Level, ...] = ("nominal", "interval")
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,8 @@ def chance_corrected(units: Sequence[RatedUnit], scale: Sequence[float] = ()) ->
         pairs = [(a, b, x * y - (x if a == b else 0)) for a, x in counts.items() for b, y in counts.items()]
         for name, alike in near.items():
             add(name, unit, sum(count * alike(a, b) for a, b, count in pairs) / (m * (m - 1)), 1)
-        apart = sum(count for a, b, count in pairs if a != b), sum(count * (a - b) ** 2 for a, b, count in pairs)
-        add("apart nominal", unit, apart[0] / (m - 1), m)
-        add("apart interval", unit, apart[1] / (m - 1), m)
+        for measured in LEVELS:
+            add(f"apart {measured}", unit, pair_distances(unit.said, measured) / (m - 1), m)
         add("mean", unit, sum(unit.said), m)
         add("square", unit, sum(value**2 for value in unit.said), m)
         for level in levels:
@@ -95,8 +95,8 @@ def chance_corrected(units: Sequence[RatedUnit], scale: Sequence[float] = ()) ->
             "nominal": 1 - sum(means[f"paired {level}"] ** 2 for level in levels),
             "interval": 2 * (means["square"] - means["mean"] ** 2),
         }
-        for level in LEVELS:
-            found[f"alpha_{level}"] = 1 - (n - 1) / n * _ratio(means[f"apart {level}"], expected[level])
+        for measured in LEVELS:
+            found[f"alpha_{measured}"] = 1 - (n - 1) / n * _ratio(means[f"apart {measured}"], expected[measured])
         return found
 
     return _with_width(bootstrap(sums, derive))
