@@ -9,7 +9,6 @@ import pytest
 
 from limner.site import build
 from limner.store import Store
-from limner.store.schema import drawings
 from tests.scoring.compare.desk import Desk
 from tests.site.conftest import Site
 from tests.site.reading import parts
@@ -27,12 +26,6 @@ def said(folder: Path) -> tuple[str, str, dict[str, Any]]:
         for name in ("said", "sure")
     ]
     return words[0], words[1], exam["answer"]
-
-
-def controls(store: Store) -> None:
-    """What is called a control is one."""
-    change = drawings.update().where(drawings.c.painter.like("control/%")).values(spec=drawings.c.painter)
-    store.write(lambda connection: connection.execute(change))
 
 
 def put(desk: Desk, painter: str, right: list[int], relaxed: int = 1) -> None:
@@ -80,7 +73,6 @@ def test_a_score_that_every_control_reaches_is_no_headline(
     put(desk, "other", [], 0)
     for control in others:
         put(desk, control, [], 0)
-    controls(store)
     build(tmp_path / "out", store=store, images=False)
     words, _, answer = said(tmp_path / "out")
     assert answer["score"] == wanted
@@ -91,7 +83,6 @@ def test_where_even_a_blank_sheet_gets_as_much_there_is_no_answer(store: Store, 
     desk = Desk(store, EXAM)
     put(desk, "mine", [], 0)
     put(desk, "control/blank", [], 0)
-    controls(store)
     build(tmp_path / "out", store=store, images=False)
     words, _, answer = said(tmp_path / "out")
     assert words == "No answer yet: by strict, every control gets as much as the best, a blank sheet too."
@@ -102,7 +93,6 @@ def test_controls_alone_and_one_alone_are_said_to_be_so(store: Store, tmp_path: 
     desk = Desk(store, EXAM)
     put(desk, "control/reference", list(range(13)))
     put(desk, "control/blank", [], 0)
-    controls(store)
     build(tmp_path / "out", store=store, images=False)
     words, _, _ = said(tmp_path / "out")
     assert words.startswith("Only controls were examined: control/reference gets 100.0 strict [")
