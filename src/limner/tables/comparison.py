@@ -54,7 +54,7 @@ def _legend(found: Sequence[Comparison]) -> list[str]:
     if kinds:
         words = {
             True: "Holm: corrected over all tests",
-            False: "uncorrected: a pair with a control is not among the tests",
+            False: "uncorrected: pairs with a control do not count as tests",
         }
         told = "; ".join(f"{said}, better below {ALPHA:g}" for kind, said in words.items() if kind in kinds)
         notes.append(
