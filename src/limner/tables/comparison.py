@@ -46,6 +46,8 @@ def _legend(found: Sequence[Comparison]) -> list[str]:
         )
     if any(place.rank for place in places):
         notes.append("place: the places held in 95% of resamples of the questions; [low, high]: 95% interval")
+    elif any(place.score.low is not None for place in places):
+        notes.append("[low, high]: 95% interval")
     if any(place.pessimistic is not None for place in places):
         notes.append(
             "worst case: the score on all questions of the exam or selection, with what is missing counted as zero"
