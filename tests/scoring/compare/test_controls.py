@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from limner import api
+from limner.core.exam import Question
 from limner.scoring.compare.pairs import side_pairs
 from limner.site import build
 from limner.store import Store
@@ -25,11 +27,15 @@ RIGHT = {"alpha": 13, "beta": 3, REFERENCE: 13, BLANK: 0}
 BETTER = f"{REFERENCE} is better"
 
 
+def put(desk: Desk, painter: str, question: Question[Any], right: bool) -> None:
+    desk.put(painter, question, desk.marks(question, lambda top: top if right else 0))
+
+
 def fill(store: Store, right: dict[str, int]) -> Desk:
     desk = Desk(store, EXAM)
     for painter, count in right.items():
         for n, question in enumerate(desk.exam.questions):
-            desk.put(painter, question, desk.marks(question, lambda top, good=n < count: top if good else 0))
+            put(desk, painter, question, n < count)
     return desk
 
 
@@ -45,7 +51,7 @@ def store_folder(store: Store) -> Path:
     return store.file.parent
 
 
-def compared(store: Store, **how: str) -> Comparisons:
+def compared(store: Store, **how: Any) -> Comparisons:
     return api.compare(EXAM, store=store, **how)
 
 
@@ -80,11 +86,10 @@ def test_each_on_its_own_questions_a_pair_goes_by_its_own_difference(store: Stor
     desk = fill(store, {"narrow": 0, REFERENCE: 13})
     easy, hard = desk.exam.questions[:6], desk.exam.questions[6:]
     for question in desk.exam.questions:
-        desk.put("wide", question, desk.marks(question, lambda top, good=question in easy: top if good else 0))
+        put(desk, "wide", question, question in easy)
         desk.put("narrow", question, None)
     for question in hard:
-        first = question in hard[:3]
-        desk.put("narrow", question, desk.marks(question, lambda top, good=first: top if good else 0))
+        put(desk, "narrow", question, question in hard[:3])
     (found,) = compared(store, on="all")
     values = {place.painter: place.score.value or 0 for place in found.places}
     assert values["wide"] > values["narrow"]
