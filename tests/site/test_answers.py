@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from limner.scoring import MET
+from limner.scoring.stats import Measure
 from limner.site import build
+from limner.site.answers import _sure as sureness
 from limner.store import Store
 from tests.browser import expect
 from tests.scoring.compare.desk import Desk
@@ -148,3 +152,21 @@ def test_the_pages_with_its_scores_show_the_line(store: Store, tmp_path: Path, b
     ):  # fmt: skip
         page = browser.open(file, after)
         expect(page.get_by_text("This judge passes wrong drawings: another question's drawing")).to_have_count(1)
+
+
+def test_who_is_ahead_may_lose_on_the_questions_that_both_have() -> None:
+    """With all its own questions the first has more; on those that both have, another is better."""
+    first, second, third = (SimpleNamespace(name=name) for name in ("first", "second", "third"))
+    winners = {"second": "second", "third": None}
+    found: Any = SimpleNamespace(
+        score=MET, questions=3, compared=SimpleNamespace(on="all"),
+        pair=lambda _, other: SimpleNamespace(winner=winners[other], needed=Measure(None, 0)),
+    )  # fmt: skip
+    rows: Any = [first, second, third]
+    words = sureness(rows[0], rows, MET, found, lambda row: row.name)
+    assert "".join(map(str, words)) == (
+        "second is better on the questions both have. first cannot be told apart from third on the questions both have."
+    )
+    assert sureness(rows[0], rows[:2], MET, found, lambda row: row.name) == [
+        "second", " is better on the questions both have.",
+    ]  # fmt: skip

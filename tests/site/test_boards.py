@@ -62,7 +62,7 @@ def test_without_whoever_cuts_the_numbers_are_those_of_limner_scores_without(odd
     ranks = {place.name: [place.rank.low, place.rank.high] for place in found.places if place.rank}
     assert ranks.keys() >= {"lab/better", "lab/even"}
     told = [[names[p] for p in run] for run in fewer["untold"]]
-    apart = {frozenset((pair.first, pair.second)) for pair in found.pairs if pair.better}
+    apart = {frozenset((pair.first, pair.second)) for pair in found.pairs if pair.winner}
     assert told, "some cannot be told apart"
     for run in told:
         assert not any(frozenset(pair) in apart for pair in combinations(run, 2))
@@ -74,7 +74,7 @@ def test_lines_join_those_whom_limner_compare_cannot_tell_apart(site: Site) -> N
     names = [painter["row"] for painter in exam["painters"]]
     with Store(site.store, create=False) as store:
         (found,) = compare.painters("genexam", store=store, judges=["fake/judge"], score=way["by"])
-    apart = {frozenset((pair.first, pair.second)) for pair in found.pairs if pair.better}
+    apart = {frozenset((pair.first, pair.second)) for pair in found.pairs if pair.winner}
     order = [names[row["p"]] for row in way["rows"]]
     runs = [[names[p] for p in run] for run in way["untold"]]
     for run in runs:

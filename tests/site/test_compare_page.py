@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from limner.scoring.compare import painters
+from limner.site import build
+from limner.store import Store
 from tests.browser import comes, expect
+from tests.scoring.compare.test_controls import BETTER, REFERENCE, RIGHT, fill
 from tests.site.conftest import Site
 from tests.site.reading import keys, parts
 from tests.site.visiting import Browser, faint, lies_over, overflow, unnamed
@@ -100,6 +104,16 @@ def test_a_pair_is_told_as_limner_compare_tells_it(browser: Browser, site: Site)
         [int(row.locator("td").nth(n).inner_text()) for row in page.locator(".wins tbody tr").all()] for n in (1, 3)
     ]
     assert [sum(column) for column in columns] == [better, worse]
+
+
+def test_a_painter_below_a_control_is_told_to_lose(browser: Browser, store: Store, tmp_path: Path) -> None:
+    fill(store, RIGHT)
+    build(tmp_path / "out", store=store, images=False)
+    (page_file,) = (tmp_path / "out" / "exams").glob("*/compare.html")
+    listed = {painter["row"]: painter["key"] for painter in parts(page_file.parent / "data", "exam")[0]["painters"]}
+    page = browser.open(page_file, f"#a={listed['beta']}&b={listed[REFERENCE]}")
+    expect(page.locator(".verdict")).to_contain_text(f"{BETTER} (p = 0.0020, uncorrected: a pair with a control).")
+    expect(page.locator(".verdict")).to_contain_text("A better on 0, B better on 10")
 
 
 def test_keys_lead_on_swap_zoom_and_pan_all_pictures_in_step(browser: Browser, site: Site) -> None:

@@ -41,13 +41,18 @@ def test_the_pages_numbers_are_those_of_limner_compare(site: Site, exam: str, wa
             assert [low, high] == pytest.approx(ends, abs=1e-6) if ends else low is high is None
             assert n == pair.difference.n
             if tested:
-                assert tested == [pytest.approx(pair.p_holm, abs=1e-6), pair.differing, pair.verdict]
+                assert tested == [
+                    pytest.approx(pair.deciding_p, abs=1e-6),
+                    pair.differing,
+                    pair.verdict,
+                    pair.corrected,
+                ]
         worth = {place.name: place.score.value for place in wanted.places}
         assert body["values"][score] == {
             str(names.index(name)): pytest.approx(value, abs=1e-6) for name, value in worth.items() if value is not None
         }
     assert body["tested"]
-    assert all(len(row) == 9 for row in body["pairs"][body["score"]])
+    assert all(len(row) == 10 for row in body["pairs"][body["score"]])
     assert body["score"] == painters(exam, store=site.store, judges=[judge] if judge else [])[0].score.name
 
 
@@ -56,7 +61,7 @@ def test_wins_and_losses_are_the_questions_that_differ(site: Site) -> None:
     listed = parts(site.data(), "exam")[0]["painters"]
     files = [parts(site.data(), f"rows/{painter['key']}") for painter in listed]
     columns = [next(part for part in file if part["way"] == 0)["scores"]["strict"]["all"] for file in files]
-    for one, other, value, *_, differing, _verdict in body["pairs"]["strict"]:
+    for one, other, value, *_, differing, _verdict, _corrected in body["pairs"]["strict"]:
         gaps = [columns[one][q] - columns[other][q] for q in body["common"]]
         assert sum(abs(gap) > 1e-9 for gap in gaps) == differing
         assert sum(gaps) / len(gaps) == pytest.approx(value, abs=1e-3)

@@ -108,15 +108,23 @@ def _rivals(rivals: Sequence[Standing], score: Score, board: BoardRows, number: 
 def _sure(first: Standing, rivals: Sequence[Standing], score: Score, found: Comparison | None, number: Any) -> Words:
     if found is None or found.score.name != score.name:
         return []
-    pairs = {(pair.first, pair.second): pair for pair in found.pairs}
-    others = [row for row in rivals if row.name != first.name]
-    close = [row for row in others if not ((pair := pairs.get((first.name, row.name))) and pair.better)]
+    pairs = {row.name: found.pair(first.name, row.name) for row in rivals if row.name != first.name}
+    winners = {name: pair.winner if pair else None for name, pair in pairs.items()}
+    close = [row for row in rivals if row.name in pairs and winners[row.name] is None]
+    # Whoever is ahead on its own questions may still lose on those that both have.
+    better = [row for row in rivals if row.name in pairs and winners[row.name] == row.name]
     on = f"on the same {found.questions} questions" if found.compared.on == "common" else "on the questions both have"
-    if not close:
-        rest = "the other painter" if len(others) == 1 else f"each of the {len(others)} others"
+    if not close and not better:
+        rest = "the other painter" if len(pairs) == 1 else f"each of the {len(pairs)} others"
         return [f"It is told apart from {rest} {on} (p < {ALPHA:g}, corrected for all pairs)."]
-    said: Words = ["It cannot be told apart from ", *_listed([number(row) for row in close], "or"), f" {on}."]
-    nearest = pairs.get((first.name, close[0].name))
+    said: Words = []
+    if better:
+        said += [*_listed([number(row) for row in better]), f" {'is' if len(better) == 1 else 'are'} better {on}."]
+    if not close:
+        return said
+    said += [" ", number(first)] if better else ["It"]
+    said += [" cannot be told apart from ", *_listed([number(row) for row in close], "or"), f" {on}."]
+    nearest = pairs[close[0].name]
     if nearest is not None and nearest.needed.value is not None:
         said.append(f" About {nearest.needed.value:,.0f} questions would tell it from the second.")
     return said

@@ -169,7 +169,10 @@ class PairData:
         }
 
     def _pairs(self, way: int, side: Comparable, score: Score) -> list[list[Any]]:
-        """Two painters and their difference with its interval; of tested pairs p, questions that differ, verdict."""
+        """Two painters and their difference with its interval.
+
+        Of tested pairs also the p that decides, the questions that differ, the verdict, and whether p is corrected.
+        """
         places = [self.inventory.places[group.painter, group.strategy] for group in side.groups]
         if self._tested.get(way) and score == side.score(None):
             at = dict(zip(side.names, places, strict=True))
@@ -178,9 +181,10 @@ class PairData:
                     at[pair.first],
                     at[pair.second],
                     *_cut(pair.difference),
-                    _round(pair.p_holm),
+                    _round(pair.deciding_p),
                     pair.differing,
                     pair.verdict,
+                    pair.corrected,
                 ]
                 for pair in self._tested[way]
             ]

@@ -12,8 +12,8 @@ from .model import BETWEEN, MISSING, Cells, Table, interval_cell, nothing_marked
 
 COLUMNS = (
     "exam", "reading", "judge", "score", "by", "category", "row", "painter", "other", "n", "value", "low", "high",
-    "least", "most", "rank_low", "rank_high", "coverage", "pessimistic", "p", "p_holm", "effect", "differing",
-    "needed", "verdict", "evaluator",
+    "least", "most", "rank_low", "rank_high", "coverage", "pessimistic", "p", "p_holm", "corrected", "effect",
+    "differing", "needed", "winner", "verdict", "evaluator",
 )  # fmt: skip
 ACROSS_COLUMNS = ("row", "exam", "other", "judge", "score", "painter", "n", "value", "low", "high", "evaluator")
 SENTENCES = 6
@@ -21,7 +21,7 @@ SENTENCES = 6
 
 
 def comparison_tables(found: Sequence[Comparison]) -> list[Table]:
-    """Two tables for every comparison: who stands where, and every pair."""
+    """For every comparison who stands where, every two painters, and every pair with a control."""
     if not found:
         return [nothing_marked()]
     tables = []
@@ -30,8 +30,7 @@ def comparison_tables(found: Sequence[Comparison]) -> list[Table]:
         if one.by is not None:
             title += f" · {one.by}: {one.category}"
         tables.append(_places(one, f"{title} · {_on(one)}"))
-        if one.pairs:
-            tables.append(_pairs(one))
+        tables += _pairs(one)
     tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *_legend(found)))
     return tables
 
@@ -47,14 +46,22 @@ def _legend(found: Sequence[Comparison]) -> list[str]:
         )
     if any(place.rank for place in places):
         notes.append("place: the places held in 95% of resamples of the questions; [low, high]: 95% interval")
+    elif any(place.score.low is not None for place in places):
+        notes.append("[low, high]: 95% interval")
     if any(place.pessimistic is not None for place in places):
         notes.append(
             "worst case: the score on all questions of the exam or selection, with what is missing counted as zero"
         )
-    if any(one.pairs for one in found):
+    kinds = {pair.corrected for one in found for pair in one.pairs}
+    if kinds:
+        words = {
+            True: "Holm: corrected over all tests",
+            False: "uncorrected: pairs with a control do not count as tests",
+        }
+        told = "; ".join(f"{said}, better below {ALPHA:g}" for kind, said in words.items() if kind in kinds)
         notes.append(
-            f"p: two-sided sign-flip test; Holm: corrected over all tests, better below {ALPHA:g}; d_z: the difference "
-            "in standard deviations of the differences by question; needed: questions to tell the two apart"
+            f"p: two-sided sign-flip test; {told}; d_z: the difference in standard deviations of the differences by "
+            "question; needed: questions to tell the two apart"
         )
     return notes
 
@@ -89,26 +96,38 @@ def _places(found: Comparison, title: str) -> Table:
     return simple_table(title, columns, rows, notes, above=[*found.evaluator.warnings, *first], names=2)
 
 
-def _pairs(found: Comparison) -> Table:
-    digits = found.score.digits
+def _pairs(found: Comparison) -> list[Table]:
+    """Pairs of two painters, which are tests, and those with a control, whose p is not corrected."""
+    tests = f"{found.tests} test{'s' if found.tests > 1 else ''}"
+    painters = [pair for pair in found.pairs if pair.corrected]
+    controls = [pair for pair in found.pairs if not pair.corrected]
+    tables = []
+    if painters:
+        tables.append(_pair_table(found, painters, f"every two painters, the better one first · {tests}"))
+    if controls:
+        tables.append(_pair_table(found, controls, "pairs with a control, the better one first · p uncorrected"))
+    return tables
+
+
+def _pair_table(found: Comparison, pairs: Sequence[Pair], title: str) -> Table:
+    digits, corrected = found.score.digits, pairs[0].corrected
     rows: list[Cells] = []
-    for pair in found.pairs:
+    for pair in pairs:
         gap = interval_cell(pair.difference.value, pair.difference.low, pair.difference.high, digits)
         needed = MISSING if pair.needed.value is None else f"{pair.needed.value:.0f}"
-        p = [_p(pair.p.value), _p(pair.p_holm)]
-        words = "the first is better" if pair.better else pair.verdict
-        rows.append([pair.first, pair.second, gap, *p, number(pair.effect.value, 2), needed, words])
-    columns = ["first", "second", "difference", "p", "p (Holm)", "d_z", "needed", "verdict"]
-    title = f"every two painters, the better one first · {found.tests} test{'s' if found.tests > 1 else ''}"
-    return simple_table(title, columns, rows, _sentences(found), names=2, prose=["verdict"])
+        p = [_p(pair.p.value), _p(pair.p_holm)] if corrected else [_p(pair.p.value)]
+        rows.append([pair.first, pair.second, gap, *p, number(pair.effect.value, 2), needed, pair.verdict])
+    heads = ["p", "p (Holm)"] if corrected else ["p (uncorrected)"]
+    columns = ["first", "second", "difference", *heads, "d_z", "needed", "verdict"]
+    return simple_table(title, columns, rows, _sentences(found, pairs), names=2, prose=["verdict"])
 
 
 def _p(value: float | None) -> str:
     return MISSING if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _sentences(found: Comparison) -> list[str]:
-    open_pairs = [pair for pair in found.pairs if not pair.better and pair.needed.value is not None]
+def _sentences(found: Comparison, pairs: Sequence[Pair]) -> list[str]:
+    open_pairs = [pair for pair in pairs if pair.winner is None and pair.needed.value is not None]
     told = [_sentence(pair, found) for pair in open_pairs[:SENTENCES]]
     if len(open_pairs) > SENTENCES:
         told.append(f"… and {len(open_pairs) - SENTENCES} more pairs: see the column needed")
@@ -137,8 +156,9 @@ def comparison_records(found: Sequence[Comparison]) -> Iterator[dict[str, Any]]:
             yield line
         for pair in one.pairs:
             line = {**head, "row": "pair", "painter": pair.first, "other": pair.second, **pair.difference.to_json()}
-            line |= {"p": pair.p.value, "p_holm": pair.p_holm, "effect": pair.effect.value}
-            yield line | {"differing": pair.differing, "needed": pair.needed.value, "verdict": pair.verdict}
+            line |= {"p": pair.p.value, "p_holm": pair.p_holm, "corrected": "yes" if pair.corrected else "no"}
+            line |= {"effect": pair.effect.value, "differing": pair.differing, "needed": pair.needed.value}
+            yield line | {"winner": pair.winner, "verdict": pair.verdict}
 
 
 def across_tables(found: Across) -> list[Table]:

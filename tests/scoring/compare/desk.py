@@ -49,10 +49,11 @@ class Desk:
     ) -> str:
         """A drawing and its marks; None for one that could not be marked, a value of None for an abstention."""
         of = dict(options or {})
+        spec = painter if painter.startswith(CONTROL) else f"folder/{painter}"
         drawing = Drawing(
             digest(self.exam.name, question.hash, painter, seed, of, strategy), self.exam.name, question.id,
-            question.hash, painter, painter if painter.startswith(CONTROL) else f"folder/{painter}", strategy, seed,
-            "done", options=of, image="a" * 64, created=1.0,
+            question.hash, painter, spec, strategy, seed, "done", options=of, image="a" * 64,
+            created=1.0,
         )  # fmt: skip
         self.store.write(lambda connection: self.store.upsert(connection, drawings, asdict(drawing)))
         body = {"judge": judge, **setup}

@@ -88,7 +88,7 @@ def test_skill_shows(store: Store) -> None:
     assert [place.rank.words for place in found.places if place.rank] == ["1st", "2nd", "3rd"]
     assert (found.questions, found.tests, len(found.pairs)) == (8, 3, 3)
     best = next(pair for pair in found.pairs if (pair.first, pair.second) == ("good", "poor"))
-    assert (best.better, best.verdict) == (True, "good is better")
+    assert (best.winner, best.verdict) == ("good", "good is better")
     assert best.p.value == pytest.approx(2 / 2**8)
     assert best.p_holm == pytest.approx(3 * 2 / 2**8)
     assert (best.effect.value or 0) > 1
@@ -100,7 +100,7 @@ def test_painters_that_are_alike(store: Store) -> None:
         for painter in ("one", "two"):
             desk.put(painter, question, desk.random(question, 0.5, "same"))
     (pair,) = compared(desk).pairs
-    assert (pair.difference.value, pair.p.value, pair.better) == (0.0, 1.0, False)
+    assert (pair.difference.value, pair.p.value, pair.winner) == (0.0, 1.0, None)
     assert pair.verdict == "the same on every question"
     assert pair.needed.reason == "no number of questions tells a gap of nothing"
     assert [place.rank.words for place in compared(desk).places if place.rank] == ["1st to 2nd"] * 2
@@ -194,7 +194,7 @@ def test_answers_where_there_is_little(store: Store) -> None:
     desk.put("two", first, desk.random(first, 0.9))
     single = compared(desk, score="relaxed")
     (pair,) = single.pairs
-    assert (single.questions, pair.p.value, pair.difference.low, pair.better) == (1, 1.0, None, False)
+    assert (single.questions, pair.p.value, pair.difference.low, pair.winner) == (1, 1.0, None, None)
     assert pair.effect.reason == "one question has no spread"
     assert "too few to tell" in pair.verdict
     for found in (alone, apart, single):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ def painters(
 ) -> list[Comparison]:
     """Every painter against every other, under each evaluator, on the questions that all of them have.
 
+    Controls are compared too, but have no place, and their pairs no part in the correction for many tests.
+
     Args:
         exam: The exam's name in the store.
         score: Which score; by default the first that is known for all painters.
@@ -54,7 +57,7 @@ def painters(
     found = []
     for side in comparables(groups, protocol, which_questions(on)):
         parts = _categories(side, by)
-        tests = sum(len(part.groups) * (len(part.groups) - 1) // 2 for _, part in parts)
+        tests = sum(_tests(part) for _, part in parts)
         asked = _Terms(exams.name_of(exam), checked_reading(reading), side.score(score), by, gap, tests)
         found += corrected([_compared(asked, part, category) for category, part in parts])
     return found
@@ -63,15 +66,14 @@ def painters(
 def painters_of(rows: Sequence[Standing], score: Score) -> Comparison:
     """The painters of one table held against each other by one score, as `painters` does it with all questions."""
     first = rows[0]
-    many = len(first.compared.groups)
-    asked = _Terms(first.exam, first.reading, score, None, None, many * (many - 1) // 2)
+    asked = _Terms(first.exam, first.reading, score, None, None, _tests(first.compared))
     (found,) = corrected([_compared(asked, first.compared, None, rows)])
     return found
 
 
 @dataclass(frozen=True)
 class _Terms:
-    """What holds for all comparisons that are shown together; `tests` is how many pairs they have at most."""
+    """What holds for all comparisons that are shown together; `tests` is how many tests they have at most."""
 
     exam: str
     reading: Reading
@@ -79,6 +81,11 @@ class _Terms:
     by: str | None
     gap: float | None
     tests: int
+
+
+def _tests(side: Comparable) -> int:
+    """How many pairs of two painters there are; one with a control is no test of painters."""
+    return comb(sum(not group.control for group in side.groups), 2)
 
 
 def _categories(side: Comparable, tag: str | None) -> list[tuple[str | None, Comparable]]:
@@ -109,13 +116,12 @@ def _compared(asked: _Terms, side: Comparable, category: str | None, standing: S
         for name, values, there in zip(side.names, side.drawn, side.values, strict=True)
         if score.name in there
     }
-    ranks = rank_intervals(drawn) if len(drawn) > 1 else {}
+    controls = {group.name for group in side.everyone if group.control}
+    rivals = {name: values for name, values in drawn.items() if name not in controls}
+    ranks = rank_intervals(rivals) if len(rivals) > 1 else {}
     places = [_place(side, at, rows[group.name], score, ranks) for at, group in enumerate(side.groups)]
     places += [_apart(rows[group.name], score) for group in (*side.beside, *side.left_out)]
-    controls = {group.name for group in side.everyone if group.control}
     places.sort(key=lambda p: (p.name in controls, p.score.value is None, -(p.score.value or 0.0), p.name))
-    names = [place.name for place in places if place.name in drawn]
-    pairs = [_pair(side, score, asked.tests, one, other, asked.gap) for one, other in combinations(names, 2)]
     reason = None
     if not side.groups:
         reason = "no painter has a score"
@@ -135,28 +141,33 @@ def _compared(asked: _Terms, side: Comparable, category: str | None, standing: S
         category=category,
         questions=len(side.questions),
         places=tuple(places),
-        pairs=tuple(pairs),
+        pairs=tuple(_pairs(side, score, asked.tests, asked.gap)),
         tests=0,
         reason=reason,
     )
 
 
 def side_pairs(side: Comparable, score: Score) -> tuple[Pair, ...]:
-    """Every two painters of one side, the better first: the pairs that `painters` gives for all questions.
+    """Every two painters of one side: the pairs that `painters` gives for all questions.
 
     Nobody's place is computed, so it takes less time than `painters`.
     """
+    return tuple(judged(_pairs(side, score, _tests(side))))
+
+
+def _pairs(side: Comparable, score: Score, tests: int, gap: float | None = None) -> list[Pair]:
+    """Every two that have the score, the best first; pairs of two painters before those with a control."""
     worth = {
         name: values[score.name] for name, values in zip(side.names, side.values, strict=True) if score.name in values
     }
-    controls = {group.name for group in side.groups if group.control}
-    names = sorted(worth, key=lambda name: (name in controls, -worth[name], name))
-    tests = len(side.groups) * (len(side.groups) - 1) // 2
-    return tuple(judged([_pair(side, score, tests, one, other) for one, other in combinations(names, 2)]))
+    names = sorted(worth, key=lambda name: (-worth[name], name))
+    found = [_pair(side, score, tests, one, other, gap) for one, other in combinations(names, 2)]
+    return sorted(found, key=lambda pair: not pair.corrected)
 
 
-def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap: float | None = None) -> Pair:
+def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap: float | None) -> Pair:
     """Two painters on the questions all have, or, where each stands on its own, on those the two have."""
+    corrected = not any(group.control for group in side.groups if group.name in (one, other))
     if side.on == "all":
         two = [group for group in side.groups if group.name in (one, other)]
         side = comparable(two, side.protocol)
@@ -169,8 +180,8 @@ def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap:
         drawn = (side.drawn[first][score.name], side.drawn[second][score.name]) if known else None
         derive = deriving(side.protocol)
         sides = side.parts[first], side.parts[second]
-        both = paired(*sides, score.name, derive, drawn, tests, score.top)
-    return pair_of(one, other, both, gap, side.per_cluster)
+        both = paired(*sides, score.name, derive, drawn, tests if corrected else 1, score.top)
+    return pair_of(one, other, both, gap, side.per_cluster, corrected=corrected)
 
 
 def _place(side: Comparable, at: int, standing: Standing, score: Score, ranks: Mapping[str, RankInterval]) -> Place:

@@ -23,7 +23,8 @@ class Place(Plain):
 
     Attributes:
         score: On the common questions, with its interval.
-        rank: The places that resampling leaves open; None where there is no score or nobody to compare with.
+        rank: The places among painters that resampling leaves open; None for a control, and where there is no score
+            or no other painter.
         coverage: Questions with a score of those of the exam or selection.
         pessimistic: The score over all of these, with everything that is missing counted as nothing.
         bounds: Where the judge abstained: the least and the most the score could be on the common questions.
@@ -52,15 +53,17 @@ class Place(Plain):
 
 @dataclass(frozen=True)
 class Pair(Plain):
-    """Two painters, the better one first.
+    """Two painters, the one with the larger number first.
 
     Attributes:
-        p_holm: The sign-flip p after Holm's correction over all pairs shown together.
+        p: The sign-flip p of this pair alone, uncorrected.
+        p_holm: The same after Holm's correction over all pairs of two painters shown together; None with a control.
+        corrected: Whether the verdict goes by `p_holm`; a pair with a control is no test of painters and goes by `p`.
         effect: Cohen's d_z, the difference in standard deviations of the per-question differences.
         differing: Questions (clusters) on which the two differ.
         gap: The gap that `needed` is for: the difference seen, or the one asked about.
         needed: About how many questions tell the two apart at that gap, with power 0.8 at alpha 0.05.
-        better: Whether the first is told to be better; None where that cannot be said.
+        winner: Who is better; None where that cannot be said.
     """
 
     first: str
@@ -68,12 +71,18 @@ class Pair(Plain):
     difference: Interval
     p: Measure
     p_holm: float | None
+    corrected: bool
     effect: Measure
     differing: int
     gap: float | None
     needed: Measure
-    better: bool | None
+    winner: str | None
     verdict: str
+
+    @property
+    def deciding_p(self) -> float | None:
+        """The p that the verdict goes by."""
+        return self.p_holm if self.corrected else self.p.value
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,8 @@ class Comparison(Plain):
 
     Attributes:
         compared: Whom, on which questions, and who is left out.
+        pairs: Those of two painters, then those with a control.
+        tests: How many pairs of two painters are tested in all comparisons shown together.
     """
 
     exam: str
@@ -97,13 +108,17 @@ class Comparison(Plain):
     tests: int
     reason: str | None = None
 
+    def pair(self, one: str, other: str) -> Pair | None:
+        """The pair of these two, whichever of them is first; None where they are not compared."""
+        return next((pair for pair in self.pairs if {pair.first, pair.second} == {one, other}), None)
+
     def untold(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """Runs of these painters of whom none can be told from another.
 
         The longest runs alone, of two painters or more: a painter may stand in several, and one that is told from its
         neighbours in none.
         """
-        apart = {frozenset((pair.first, pair.second)) for pair in self.pairs if pair.better}
+        apart = {frozenset((pair.first, pair.second)) for pair in self.pairs if pair.winner}
         known = {name for pair in self.pairs for name in (pair.first, pair.second)}
         listed = [name for name in names if name in known]
         return runs(listed, lambda one, other: frozenset((one, other)) in apart)
@@ -229,35 +244,66 @@ def runs(names: Sequence[str], apart: Callable[[str, str], bool]) -> list[tuple[
     return found
 
 
-def pair_of(one: str, other: str, both: Paired, asked: float | None, per_cluster: float) -> Pair:
-    """A pair as it stands before the correction; a cluster has `per_cluster` questions, which are what is paid for."""
+def pair_of(
+    one: str, other: str, both: Paired, asked: float | None, per_cluster: float, *, corrected: bool = True
+) -> Pair:
+    """A pair before the correction, the one with the larger number first.
+
+    Args:
+        one: A painter.
+        other: Another one.
+        both: The first of them against the second.
+        asked: The gap that `needed` is for; by default the difference seen.
+        per_cluster: How many questions a cluster has: questions are what is paid for.
+        corrected: Whether the pair counts in Holm's correction.
+    """
+    if both.difference.value is not None and both.difference.value < 0:
+        one, other, both = other, one, both.swapped
     gap = asked if asked is not None else both.difference.value
     needed = questions_needed(both.deviation, gap)
     if needed.value is not None:
         needed = Measure(float(ceil(needed.value * per_cluster)), needed.n)
-    return Pair(one, other, both.difference, both.p, None, both.effect, both.differing, gap, needed, None, "")
+    return Pair(
+        first=one,
+        second=other,
+        difference=both.difference,
+        p=both.p,
+        p_holm=None,
+        corrected=corrected,
+        effect=both.effect,
+        differing=both.differing,
+        gap=gap,
+        needed=needed,
+        winner=None,
+        verdict="",
+    )
 
 
 def corrected(found: Sequence[Comparison]) -> list[Comparison]:
     """The same with p corrected over all pairs of all comparisons that are shown together, and the verdicts."""
     flat = judged([pair for comparison in found for pair in comparison.pairs])
-    tests, rest = sum(pair.p_holm is not None for pair in flat), iter(flat)
+    tests, rest = _tests(flat), iter(flat)
     return [replace(comparison, tests=tests, pairs=tuple(next(rest) for _ in comparison.pairs)) for comparison in found]
 
 
 def judged(pairs: Sequence[Pair]) -> list[Pair]:
-    """The same pairs with p corrected over all of them, and the verdicts."""
-    flat = holm([pair.p.value for pair in pairs])
-    tests = sum(p is not None for p in flat)
-    return [_judged(pair, p, tests) for pair, p in zip(pairs, flat, strict=True)]
+    """The same pairs with p corrected over those of two painters, and the verdicts."""
+    flat = holm([pair.p.value if pair.corrected else None for pair in pairs])
+    whole = [replace(pair, p_holm=p) for pair, p in zip(pairs, flat, strict=True)]
+    tests = _tests(whole)
+    return [_judged(pair, tests if pair.corrected else 1) for pair in whole]
 
 
-def _judged(pair: Pair, p: float | None, tests: int) -> Pair:
-    better: bool | None = p is not None and p < ALPHA
-    if p is None:
-        better, verdict = None, pair.p.reason or "not known"
-    elif better:
-        verdict = f"{pair.first} is better"
+def _tests(pairs: Sequence[Pair]) -> int:
+    return sum(pair.p_holm is not None for pair in pairs)
+
+
+def _judged(pair: Pair, tests: int) -> Pair:
+    winner = _winner(pair)
+    if pair.deciding_p is None:
+        verdict = pair.p.reason or "not known"
+    elif winner is not None:
+        verdict = f"{winner} is better"
     elif not pair.differing:
         verdict = "the same on every question"
     elif tests * 2 / 2**pair.differing >= ALPHA:
@@ -267,4 +313,12 @@ def _judged(pair: Pair, p: float | None, tests: int) -> Pair:
         verdict = f"not distinguishable once all {tests} pairs are allowed for"
     else:
         verdict = "not distinguishable"
-    return replace(pair, p_holm=p, better=better, verdict=verdict)
+    return replace(pair, winner=winner, verdict=verdict)
+
+
+def _winner(pair: Pair) -> str | None:
+    """Who is better, by the sign of the difference: what every table, file and page says comes from here."""
+    p, gap = pair.deciding_p, pair.difference.value
+    if p is None or gap is None or p >= ALPHA:
+        return None
+    return pair.first if gap > 0 else pair.second

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, isfinite, log2
 from statistics import NormalDist
 
@@ -32,6 +32,13 @@ class Paired:
     effect: Measure
     differing: int
     deviation: float | None
+
+    @property
+    def swapped(self) -> Paired:
+        """The same two with the second one first."""
+        found = self.difference
+        turned = Interval(_negative(found.value), _negative(found.high), _negative(found.low), found.n)
+        return replace(self, difference=turned, effect=replace(self.effect, value=_negative(self.effect.value)))
 
 
 def paired(
@@ -138,6 +145,10 @@ def _each_left_out(parts: Parts, places: NDArray[np.intp]) -> dict[str, Floats]:
         below = bottoms.sum() - bottoms[places]
         means[name] = np.divide(tops.sum() - tops[places], below, out=np.full(len(places), np.nan), where=below > NEAR)
     return means
+
+
+def _negative(value: float | None) -> float | None:
+    return None if value is None else -value
 
 
 def _effect(gap: float, deviation: float | None, n: int) -> Measure:

@@ -61,7 +61,7 @@
       <p class="worth">${worth(at)}</p>
       <p class="soft">${L.words(score.name)}</p>
     </div>`;
-    const [p, differing, verdict] = more;
+    const [p, differing, verdict, corrected] = more;
     const between = low == null ? "" : `, 95% interval ${signed(low, score.digits)} to ${signed(high, score.digits)}`;
     return html`<section class="answer" aria-labelledby="answer">
         <h2 id="answer" class="hidden">The difference</h2>
@@ -79,7 +79,7 @@
         ${side(1)}
       </section>
       <p class="verdict">
-        ${verdict && html`Verdict: <b><${Name}>${verdict}<//></b>${p != null && html` (p ${p < 0.0001 ? "< 0.0001" : `= ${p.toPrecision(2)}`}, corrected for all pairs)`}. `}
+        ${verdict && html`Verdict: <b><${Name}>${verdict}<//></b>${p != null && html` (p ${p < 0.0001 ? "< 0.0001" : `= ${p.toPrecision(2)}`}, ${corrected ? "corrected for all pairs of painters" : "uncorrected: a pair with a control"})`}. `}
         On ${L.many(tally.n, "question")}: A better on <b>${tally.wins}</b>, B better on <b>${tally.losses}</b>, equal on${" "}
         <b>${tally.ties}</b>.
       </p>
