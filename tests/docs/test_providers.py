@@ -319,7 +319,7 @@ def test_settings_shown_can_be_used(file: Path, tmp_path: Path) -> None:
 
 def test_faults_by_status() -> None:
     rows = table(INDEX, "status", "kind").rows
-    assert len(rows) == 7
+    assert len(rows) == 8
     for cell, kind in rows:
         if "body" in cell:
             said = dict.fromkeys(re.findall(r"`([^`]+)`", cell))
@@ -328,8 +328,11 @@ def test_faults_by_status() -> None:
                 for word in said:
                     assert kind_of(status, {"error": {"message": word}}) == code(kind)
         else:
-            for status in map(int, re.findall(r"\b[45]\d\d\b", cell.replace("any other from 400", "404"))):
+            plain, _, with_code = cell.replace("any other from 400", "422").partition("; 400 with ")
+            for status in map(int, re.findall(r"\b[45]\d\d\b", plain)):
                 assert kind_of(status, None) == code(kind)
+            if with_code:
+                assert kind_of(400, {"error": {"code": code(with_code)}}) == code(kind)
     assert kind_of(599, None) == "server"
 
 
