@@ -6,6 +6,7 @@ What comes is bounded in bytes and depth, nothing is redirected, no cookie is ke
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,9 @@ TROUBLE = (httpx2.HTTPError, httpx2.InvalidURL)
 NO_ADDRESS = (httpx2.InvalidURL, httpx2.UnsupportedProtocol)
 NO_TLS = frozenset({"CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER"})
 """Reasons of TLS errors that another try does not change: an invalid certificate, or a server without TLS."""
+
+# At INFO the client logs the address of every request, with its login and its query.
+logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
 @dataclass(frozen=True)
