@@ -89,12 +89,12 @@ class Once:
 
     def prepare(self, data: bytes) -> Any:
         """As `limner.core.prepared.prepare` does."""
-        from limner.core.prepared import PlainText, prepare
+        from limner.core.prepared import prepare
 
         found = self._kept.get(key := shown(data))
         if found is None:
             found = self._kept[key] = prepare(data, SIDE)
-        return replace(found, url=PlainText(found.url.encode().decode()))
+        return replace(found, url=found.url.encode().decode())
 
 
 def bare(folder: Path, base_url: str, in_flight: int) -> Clock:

@@ -90,7 +90,6 @@ def test_a_database_that_may_not_grow_is_told_in_one_message(store: Store) -> No
     sa.event.listen(store._writers, "begin", lambda c: c.exec_driver_sql("PRAGMA max_page_count = 1"))
     with pytest.raises(StoreError, match=r"no room left.*run the same command again"):
         store.write(much)
-    # Nobody waits for what a run stores as it goes on; whoever looks later is told the same.
     with pytest.raises(StoreError, match=r"no room left.*run the same command again"):
         store.submit(much).result()
     with pytest.raises(StoreError, match=r"no room left.*run the same command again"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,10 @@ PATHS = {
 
 
 @pytest.mark.parametrize("client", ["chat", *SHAPES])
-def test_a_query_and_a_login_go_with_every_request_and_are_kept_nowhere(store: Store, client: str) -> None:
+def test_a_query_and_a_login_go_with_every_request_and_are_kept_nowhere(
+    store: Store, client: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     with Misbehaving(lambda seen: good(seen, server.url)) as server:
         if client == "chat":
             assert "***" in ask(store, address(server))
@@ -97,6 +101,7 @@ def test_a_query_and_a_login_go_with_every_request_and_are_kept_nowhere(store: S
     data = stored(store)
     assert b"***" in data
     assert [word for word in WORDS if word.encode() in data] == []
+    assert [word for word in WORDS if word in caplog.text] == []
 
 
 @pytest.mark.parametrize("client", ["chat", *SHAPES])

@@ -18,15 +18,11 @@ if TYPE_CHECKING:
 MAX_JPEG_SIDE = 65_500
 
 
-class PlainText(str):
-    """ASCII text that JSON writes as it stands, such as base64; long ones need not be looked through."""
-
-
 @dataclass(frozen=True)
 class PreparedImage:
     """An image as it is sent: a data URL, and the size it was sent at."""
 
-    url: PlainText
+    url: str
     width: int
     height: int
 
@@ -34,7 +30,7 @@ class PreparedImage:
     def packed(self) -> tuple[str, str]:
         """The media type and the base64 in the URL."""
         head, _, payload = self.url.partition(",")
-        return head.removeprefix("data:").removesuffix(";base64"), PlainText(payload)
+        return head.removeprefix("data:").removesuffix(";base64"), payload
 
     @property
     def parts(self) -> tuple[str, bytes]:
@@ -87,7 +83,7 @@ def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> Prep
 
 
 def _url(data: bytes, media: str, image: Image) -> PreparedImage:
-    return PreparedImage(PlainText(f"data:{media};base64,{base64.b64encode(data).decode()}"), *image.size)
+    return PreparedImage(f"data:{media};base64,{base64.b64encode(data).decode()}", *image.size)
 
 
 _Wanted = tuple[str, int | None, ImageForm]

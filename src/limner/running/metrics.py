@@ -52,7 +52,7 @@ class MetricRunner(EvaluatingRunner):
         found, reason = await self._outcome(slot.question.id, self._measured(drawing, slot.question.prompt, calls))
         value = None if found is None else float(found["value"])
         row = Rating(drawing.id, self.setup_id, self.metric.kind.name, value, reason=reason)
-        self._late.add(save_ratings(self.store, [row]))
+        await asyncio.wrap_future(save_ratings(self.store, [row]))
         self.cut += found is not None and found.get("read", 0) < found.get("tokens", 0)
 
     async def _measured(self, drawing: Drawing, prompt: str, calls: Calls) -> Mapping[str, Any]:

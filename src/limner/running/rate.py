@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -127,7 +128,7 @@ class RatingRunner(EvaluatingRunner):
 
     async def _fill(self, slot: RatedItem, calls: Calls) -> None:
         """Ask, and keep what is said; a fault is an outcome without a value, and told with its reason."""
-        self._keep(slot, *await self._outcome(slot.question.id, self._answer(slot, calls)))
+        await self._keep(slot, *await self._outcome(slot.question.id, self._answer(slot, calls)))
 
     async def _answer(self, slot: RatedItem, calls: Calls) -> Any:
         images = [drawing.image for drawing in slot.shown]
@@ -137,12 +138,12 @@ class RatingRunner(EvaluatingRunner):
         about = Context(self.plan.exam.name, slot.question.id, slot.painter, self.baseline.metric)
         return (await complete_afresh(self.model, shown, self.baseline.contract, about, calls)).value
 
-    def _keep(self, item: RatedItem, value: Any, reason: str | None) -> None:
+    async def _keep(self, item: RatedItem, value: Any, reason: str | None) -> None:
         if self.baseline.pictures == 1:
             (drawing,) = item.drawings
             numbers = value or {self.baseline.metric: None}
             rows = [Rating(drawing.id, self.setup_id, scale, n, reason=reason) for scale, n in numbers.items()]
-            self._late.add(save_ratings(self.store, rows))
+            await asyncio.wrap_future(save_ratings(self.store, rows))
             return
         one, other = item.drawings
         # The same two in the other order are another time of asking.
@@ -150,7 +151,7 @@ class RatingRunner(EvaluatingRunner):
             one.exam, item.question.id, one.id, other.id, self.setup_id, ARENA, _named(value, item.turned),
             "second" if item.turned else "first", repeat=int(item.turned), reason=reason,
         )  # fmt: skip
-        self._late.add(save_comparisons(self.store, [made]))
+        await asyncio.wrap_future(save_comparisons(self.store, [made]))
 
 
 def _named(choice: str | None, turned: bool) -> str | None:

@@ -26,7 +26,6 @@ from ..store.records import PROMPT_CUT, Drawing, add_exam, save_drawing, save_se
 from ..strategies import Strategy
 from .backlog import Backlog
 from .interrupts import Stopping
-from .late_writes import LateWrites
 from .plan import Arm, Plan, Slot
 from .progress import Progress
 from .recover import Recovery
@@ -57,7 +56,6 @@ class Runner:
         self.plan, self.store, self.watch, self._budget = plan, store, watch, budget
         self.backlog, self.progress = Backlog(plan, store), Progress()
         self._stopping = Stopping(self.progress)
-        self._late = LateWrites(plan.concurrency)
         self._stop: Exception | None = None
         self._slips, self._recovery = Slips(), Recovery(store)
 
@@ -141,9 +139,6 @@ class Runner:
                 beside = group.create_task(self._account_now_and_then(calls))
                 await self._fill_all(count, slots, calls, group)
                 beside.cancel()
-        await self.store.awrite(lambda _: None)  # Writes keep their order: after this one all are done.
-        if self._late.error is not None:
-            raise self._late.error
         self._account(calls)
 
     async def _fill_all(self, count: int, slots: Iterable[Any], calls: Calls, group: asyncio.TaskGroup) -> None:
@@ -154,10 +149,7 @@ class Runner:
             await asyncio.wait(workers)
 
     async def _work(self, queue: Iterator[Any], calls: Calls) -> None:
-        while True:
-            await self._late.caught_up()
-            if self._over:
-                return
+        while not self._over:
             try:
                 # To find the next one may take a look into the store, which may fail as any step.
                 if (slot := next(queue, None)) is None:
@@ -238,7 +230,7 @@ class Runner:
             return
         with part.paying():
             marking = await mark(blank, slot.question, drawing, judge, calls)
-        self._late.add(save_marking(self.store, marking))
+        await asyncio.wrap_future(save_marking(self.store, marking))
         self._count(slot, marking, of=part)
 
     def _unfinished(self, drawing: Drawing) -> bool:
@@ -278,7 +270,7 @@ class Runner:
         if old is not None and _outcome(old) == _outcome(drawing):
             self._count(slot, old, stored=True)
             return old
-        self._late.add(save_drawing(self.store, drawing))
+        await asyncio.wrap_future(save_drawing(self.store, drawing))
         self._count(slot, drawing)
         self.progress.cut += PROMPT_CUT in (drawing.notes or {})
         return drawing
@@ -304,11 +296,13 @@ class Runner:
             self.progress.count(question, "failed", slip.kind, f"{probe.evidence}: {slip.detail}", of=part)
             self._slips.count(probe.name, slip.kind, slip.detail)
         else:
-            self._late.add(save_evidence(self.store, drawing.image, probe.evidence, found.backend, found.value))
+            await asyncio.wrap_future(
+                save_evidence(self.store, drawing.image, probe.evidence, found.backend, found.value)
+            )
             self.progress.count(question, "done", of=part)
             self._slips.count(probe.name, None, None)
 
     @property
     def _over(self) -> bool:
         """Whether nothing new is begun."""
-        return self._stopping.asked or self._late.error is not None
+        return self._stopping.asked

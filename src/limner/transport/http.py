@@ -6,13 +6,13 @@ What comes is bounded in bytes and depth, nothing is redirected, no cookie is ke
 from __future__ import annotations
 
 import asyncio
+import logging
+import ssl
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import IO, Any
-from urllib.request import getproxies
 
 import httpx2
 
@@ -21,17 +21,23 @@ from ..core.addresses import bare, lead_on
 from ..core.images import MAX_BYTES
 from ..core.json_text import TooComplex, parse_json
 from ..core.redaction import redacted, without_secrets
-from .bodies import json_bytes
 from .bounded import ENCODINGS, BadPacking, TooLarge, read_bounded
-from .connections import Connections, Transport
-from .direct import TIMEOUTS, TROUBLE, Direct, DirectReply, address, is_wrong_address
 from .kinds import error_message, kind_of, retry_after
 
 CONNECT_S = 30.0
+LIMITS = httpx2.Limits(max_connections=512, max_keepalive_connections=128)
 IMAGE_REPLY_BYTES = MAX_BYTES * 4 // 3 + 2**22
 """Bytes of a reply that may hold an image as base64."""
 TEXT_REPLY_BYTES = 2**24
 """Bytes of a reply that holds none."""
+TROUBLE = (httpx2.HTTPError, httpx2.InvalidURL)
+"""Exceptions of the client: no reply came."""
+NO_ADDRESS = (httpx2.InvalidURL, httpx2.UnsupportedProtocol)
+NO_TLS = frozenset({"CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER"})
+"""Reasons of TLS errors that another try does not change: an invalid certificate, or a server without TLS."""
+
+# At INFO the client logs the address of every request, with its login and its query.
+logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
 @dataclass(frozen=True)
@@ -53,38 +59,16 @@ class Form:
         return {"files": [*((name, (None, value)) for name, value in self.fields.items()), *self.files]}
 
 
-Reply = httpx2.Response | DirectReply
-
-
-def client(loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
-    """One client per event loop, so that connections are shared."""
-    return _opened(loop)[0]
-
-
 @lru_cache(maxsize=4)
-def _opened(_loop: asyncio.AbstractEventLoop) -> tuple[httpx2.AsyncClient, Connections | None, Mapping[str, str]]:
-    """A client, its connections where no proxy stands before them, and what it tells of itself."""
-    limits = httpx2.Limits(max_connections=512, max_keepalive_connections=128)
-    # A cookie would be a key that one service gave and that goes along to whatever else is on its host.
-    none = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
-    how: dict[str, Any] = {"headers": {"Accept-Encoding": ENCODINGS}, "cookies": none, "follow_redirects": False}
-    context = httpx2.create_ssl_context()
-    proxies, transport = getproxies(), Transport(context, limits)
-    # Where all goes through a proxy, the client's own transport knows how.
-    mounts = {} if proxies.get("all") else {"all://": transport}
-    found = httpx2.AsyncClient(limits=limits, verify=context, mounts=mounts, **how)
-    return found, None if proxies else transport.connections, {k.title(): v for k, v in found.headers.items()}
-
-
-def _open_stream(
-    method: str, url: str, head: Mapping[str, str], limit: httpx2.Timeout, sent: Mapping[str, Any]
-) -> AbstractAsyncContextManager[Reply]:
-    """A request that is sent on entering: by the client, or where it would do nothing more, directly."""
-    by, connections, usual = _opened(asyncio.get_running_loop())
-    if connections is None or not sent.keys() <= {"content"} or address(url) is None:
-        return by.stream(method, url, headers=head, timeout=limit, **sent)
-    own = {name.title(): value for name, value in head.items()}
-    return Direct(connections, method, url, {**usual, **own}, sent.get("content", b""), limit)
+def client(_loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
+    """Return the client of an event loop: its requests share connections."""
+    return httpx2.AsyncClient(
+        limits=LIMITS,
+        headers={"Accept-Encoding": ENCODINGS},
+        # A cookie would be a key that one service gave and that goes along to whatever else is on its host.
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        follow_redirects=False,
+    )
 
 
 async def exchange(
@@ -115,20 +99,15 @@ async def exchange(
             service may have charged.
     """
     limit = httpx2.Timeout(timeout, connect=CONNECT_S)
-    head = dict(headers)
-    if form is not None:
-        sent = form.sent()
-    elif body is None:
-        sent = {}
-    else:
-        sent, head = {"content": json_bytes(body)}, {"Content-Type": "application/json", **head}
+    sent = {"json": body} if form is None else form.sent()
+    open_client = client(asyncio.get_running_loop())
     try:
-        async with _open_stream(method, url, head, limit, sent) as reply:
+        async with open_client.stream(method, url, headers=dict(headers), timeout=limit, **sent) as reply:
             if 300 <= reply.status_code < 400:
                 raise redirected(reply)
             status, wait = reply.status_code, retry_after(reply.headers.get("retry-after"))
             content = await _content(reply, most)
-    except TIMEOUTS as error:
+    except httpx2.TimeoutException as error:
         raise Fault("timeout", f"no reply within {timeout:g} s ({type(error).__name__})", cost=None) from error
     except TROUBLE as error:
         detail = redacted(f"{type(error).__name__}: {error}")
@@ -150,14 +129,23 @@ async def exchange(
     return found
 
 
-def redirected(reply: Reply) -> Fault:
+def is_wrong_address(error: BaseException | None) -> bool:
+    """Return whether an exception of `TROUBLE` says that the address is wrong, so that no try can reach it."""
+    while error is not None:
+        if isinstance(error, NO_ADDRESS) or (isinstance(error, ssl.SSLError) and error.reason in NO_TLS):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def redirected(reply: httpx2.Response) -> Fault:
     """The fault of a service that sends a request elsewhere: prompt, pictures and key go where the user said."""
     to = bare(lead_on(str(reply.url), reply.headers.get("location", "")))
     detail = f"{reply.status_code}: the service sends requests on to {to}, where Limner does not follow"
     return Fault("setup", redacted(f"{detail}; should that be right, make it the base_url in limner.toml"))
 
 
-async def _content(reply: Reply, most: int) -> bytes:
+async def _content(reply: httpx2.Response, most: int) -> bytes:
     """The body; of an error's as much as may come.
 
     Raises:
@@ -190,7 +178,7 @@ async def download(url: str, most: int, timeout: float = 120.0) -> bytes:
             if reply.status_code != 200:
                 raise Fault("server", f"{place} answers with {reply.status_code}")
             return await _content(reply, most)
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+    except TROUBLE as error:
         raise Fault("network", redacted(f"{place}: {type(error).__name__}: {error}")) from error
 
 

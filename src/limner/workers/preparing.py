@@ -7,7 +7,7 @@ import base64
 from collections.abc import Callable
 
 from ..core.images import MAX_BYTES, BadImage
-from ..core.prepared import ImageForm, PlainText, PreparedImage, prepare
+from ..core.prepared import ImageForm, PreparedImage, prepare
 from .pools import pool_of
 from .recipe import JobFailure, Recipe, WorkerDeath, WorkerUnfit
 
@@ -42,5 +42,5 @@ async def prepare_by_worker(data: bytes, max_side: int | None, form: ImageForm) 
         return await asyncio.to_thread(prepare, data, max_side, form)
     line, _, image = found.partition(b"\n")
     media, width, height = line.decode().split()
-    url = PlainText(f"data:{media};base64,{base64.b64encode(image).decode()}")
+    url = f"data:{media};base64,{base64.b64encode(image).decode()}"
     return PreparedImage(url, int(width), int(height))
