@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from limner.scoring.stats.prediction_powered import HumanInterval, Judged, difference, estimate, human_interval
-from limner.scoring.stats.rogan_gladen import Sum, corrected_sum, error_rates
 from limner.scoring.stats.types import Floats
 
 SEED = 16
@@ -112,18 +111,6 @@ def _half_sum(share: float) -> float:
     return float(np.sqrt(share / 2)) if share <= 0.5 else 1 - float(np.sqrt((1 - share) / 2))
 
 
-def _rogan_gladen(rng: Rng, n: int, share: float) -> tuple[HumanInterval, float]:
-    whole = n + REST
-    truth = (rng.random(whole) < share).astype(np.float64)
-    judge = _judge(rng, truth)
-    rates = error_rates(np.arange(n), whole, np.ones(n), judge[:n], truth[:n])
-    if rates.reason is not None:
-        return HumanInterval(reason=rates.reason), share
-    ones = np.ones(whole)
-    total = Sum(np.zeros(whole), {"yes": judge}, {"yes": ones}, ones, whole)
-    return human_interval(corrected_sum(total, {"yes": rates}, n, n), 1.0), share
-
-
 CASES = (
     Case("PPI++, yes or no", _yes_or_no),
     Case("PPI++, five criteria", _graded),
@@ -131,7 +118,6 @@ CASES = (
     Case("PPI++, chosen unequally", _unequal),
     Case("PPI++, stratified", _stratified),
     Case("PPI++, difference of painters", _paired),
-    Case("Rogan-Gladen, yes or no", _rogan_gladen),
 )
 
 

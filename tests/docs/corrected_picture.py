@@ -12,7 +12,7 @@ from limner.scoring.corrected import Corrected
 from tests.docs.blocks import ROOT, Session, blocks
 
 PAGE = ROOT / "docs" / "corrected.md"
-COLOURS = {"raw": "#999999", "PPI++": "#1b6ca8", "Rogan-Gladen": "#b8651b"}
+COLOURS = {"raw": "#999999", "PPI++": "#1b6ca8"}
 
 
 def main() -> None:
@@ -29,19 +29,19 @@ def main() -> None:
             name: float(value) for name, value in re.findall(r"(\w+): the true relaxed score is ([\d.]+)", printed)
         }
         rows = {row.painter: row for row in api.scores("figures", store=Path(folder) / "limner-store", study="pilot")}
-    figure, axes = plt.subplots(1, 2, figsize=(7.2, 1.9), sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(7.2, 1.6), sharey=True)
     for axis, (painter, row) in zip(axes, sorted(rows.items()), strict=True):
         assert isinstance(row.corrected, Corrected)
         found: dict[str, Any] = {"raw": row.scores["relaxed"], "PPI++": row.corrected.ppi["relaxed"]}
-        for place, (name, each) in enumerate((found | {"Rogan-Gladen": row.corrected.rogan_gladen["relaxed"]}).items()):
+        for place, (name, each) in enumerate(found.items()):
             assert each.low is not None
             assert each.high is not None
             axis.plot([each.low, each.high], [place, place], color=COLOURS[name], lw=3, solid_capstyle="butt")
             axis.plot(each.value, place, "o", color=COLOURS[name], ms=7)
         axis.axvline(truth[painter], color="black", lw=1, ls="--")
         axis.set_title(f"{painter} (dashed: the truth, {truth[painter]:.1f})", fontsize=10)
-        axis.set_yticks(range(3), list(COLOURS))
-        axis.set_ylim(2.6, -0.6)
+        axis.set_yticks(range(2), list(COLOURS))
+        axis.set_ylim(1.6, -0.6)
         axis.set_xlabel("relaxed score")
     figure.tight_layout()
     figure.savefig(ROOT / "docs" / "images" / "corrected.png", dpi=110)

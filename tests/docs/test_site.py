@@ -88,7 +88,7 @@ def test_commands_and_python_come_from_the_program(site: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("word", "page"),
-    [("abstain", "words"), ("max-side", "commands"), ("Rogan-Gladen", "corrected"), ("import_results", "api")],
+    [("abstain", "words"), ("max-side", "commands"), ("PPI++", "corrected"), ("import_results", "api")],
 )
 def test_the_search_works_from_disk(word: str, page: str, site: Path, chromium: Any) -> None:
     window = new_page(new_context(chromium))

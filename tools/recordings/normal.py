@@ -9,8 +9,6 @@ DROPPED = frozenset(
     {"image", "reference", "templates", "template", "store", "seconds", "seconds_per_image", "created", "detail"}
 )
 """Fields of JSON, columns of CSV, and measures that rows of CSV are about."""
-LEAVING = frozenset({"rogan_gladen", "rates"})
-"""Corrections that are not recorded: only prediction-powered ones are."""
 CHANGING = re.compile(r"\b(?=[a-z]*\d)[0-9a-f]{8,}\b|\b\d+\.\d+\.\d+\b|\b127\.0\.0\.1:\d+\b|/tmp/\S+")
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 DIGITS = 9
@@ -20,7 +18,7 @@ DIGITS = 9
 def normalise(content: Any) -> Any:
     """Return the content without what may change, numbers rounded and fields in the order of their names."""
     if isinstance(content, dict):
-        kept = {name: value for name, value in content.items() if name not in DROPPED | LEAVING}
+        kept = {name: value for name, value in content.items() if name not in DROPPED}
         return {name: normalise(kept[name]) for name in sorted(kept)}
     if isinstance(content, list):
         if content and all(isinstance(row, list) for row in content):

@@ -24,7 +24,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "scores": "Show scores from a store.",
         "compare": "Compare painters: who is better, and how certain that is.",
         "agree": "Compare judges on the same drawings.",
-        "advise": "Say what a study tells about a judge: may it replace people, and where not.",
         "show": "Show one question: prompt, drawings, every mark with its reason.",
         "modes": "Let a chat model sort what painters got wrong into modes of failure.",
         "export": "Write one row per drawing and judge.",

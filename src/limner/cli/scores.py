@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from . import complete, options, preferences
-from .advise import advise_command as advise_command
 from .modes import modes_command as modes_command
 from .say import say
 

@@ -31,11 +31,6 @@ def study_command() -> None:
 @click.option("--size", type=click.IntRange(1), metavar="N", help="So many references, or drawings of each painter.")
 @click.option("--each", type=click.IntRange(1), metavar="N", help="So many in each cell, in designs that cross tags.")
 @click.option("--by", type=click.Choice(["random", "disagreement"]), help="How items are taken.")
-@click.option(
-    "--escalated",
-    metavar="EVALUATOR",
-    help="Only drawings on which this judge or panel is not proved to agree with people; all of them without --size.",
-)
 @click.option("--seed", type=int, metavar="N", help="Another number takes another sample; 0 by default.")
 @click.option("--consent", type=FILE, metavar="FILE", help="What raters agree to before they begin, as plain text.")
 @click.option("--completion", metavar="URL", help="Where raters go at the end, such as Prolific's completion link.")
@@ -64,7 +59,6 @@ def new_command(name: str, **given: Any) -> None:
         made = create_study(
             store, name, given["exam"], given["design"], painters=given["painters"], raters=given["raters"],
             people=given["people"], changes=changes, consent=consent, completion=given["completion"],
-            escalated=given["escalated"],
         )  # fmt: skip
     address = given["address"].rstrip("/")
     links = {rater: f"{address}/r/{token}" for rater, token in made.links.items()}

@@ -8,7 +8,6 @@ from typing import Any
 
 from ..core.evaluator import by_evaluator
 from ..core.protocol import Protocol
-from .by_error_rates import learnt_rates, sums_corrected
 from .comparable import Comparable
 from .entries import Entry, Group
 from .human_marks import Frame, judged, marked_by_people, seen_twice
@@ -33,16 +32,12 @@ class Corrected(Plain):
     Attributes:
         study: Whose marks they rest on.
         ppi: Score -> prediction-powered number; see `limner.scoring.stats.prediction_powered`.
-        rogan_gladen: Score -> number from the judge's error rates; see `limner.scoring.stats.rogan_gladen`.
         differences: Other painter -> score -> how much better this one is by PPI, paired by question.
-        rates: Sort of criterion -> the judge's sensitivity and specificity, and on how many decisions they rest.
     """
 
     study: str
     ppi: Mapping[str, HumanInterval]
-    rogan_gladen: Mapping[str, HumanInterval]
     differences: Mapping[str, Mapping[str, HumanInterval]]
-    rates: Mapping[str, Mapping[str, float | None]]
 
 
 def with_corrections(rows: Sequence[Standing], people: Sequence[Group], frame: Frame) -> list[Standing]:
@@ -59,17 +54,13 @@ def _side(side: Comparable, marked: Mapping[str, Sequence[Entry]], frame: Frame)
     """Painter's row -> its corrected scores under one evaluator."""
     protocol = side.protocol
     drawn = {group.name: seen_twice(side.basis(group), marked, frame, protocol) for group in side.everyone}
-    # How the judge errs is learnt from all drawings that people marked, whoever drew them.
-    whole = seen_twice((entry for group in side.everyone for entry in group.scored), marked, frame, protocol)
-    places = {cluster: place for place, cluster in enumerate(sorted({one.cluster for one in whole}))}
-    rates = learnt_rates([one for one in whole if one.people], places, protocol)
+    clusters = sorted({one.cluster for mine in drawn.values() for one in mine})
+    places = {cluster: place for place, cluster in enumerate(clusters)}
     ours = {name: judged(mine, places, frame) for name, mine in drawn.items()}
-    told = {sort: each.to_json() for sort, each in rates.by_sort.items()}
     found = {}
-    for name, mine in drawn.items():
+    for name in drawn:
         others = {other: _differences(ours[name], ours[other], protocol) for other in drawn if other != name}
-        sums = sums_corrected(mine, places, rates, protocol)
-        found[name] = Corrected(frame.study, _powered(ours[name], protocol), sums, others, told)
+        found[name] = Corrected(frame.study, _powered(ours[name], protocol), others)
     return found
 
 

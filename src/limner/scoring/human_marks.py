@@ -1,4 +1,4 @@
-"""What a judge and people say of the same drawings, side by side; corrections and tests of a judge rest on it. Pure."""
+"""What a judge and people say of the same drawings, side by side; corrections rest on it. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from ..core.protocol import Protocol
 from .entries import Entry, Group
-from .parts import shares
 from .stats.prediction_powered import Judged
 from .stats.types import Floats
 
@@ -39,8 +38,6 @@ class SeenTwice:
         cluster: The cluster of its question.
         judge: What it adds to each number by the judge's marks, repeats averaged; see `Protocol.parts`.
         human: The same by people's marks, averaged over people; nothing where nobody marked it.
-        marks: Criterion -> the judge's marks, one of each repeat, as shares of the best value.
-        people: The same by people, one of each person.
     """
 
     entry: Entry
@@ -49,8 +46,6 @@ class SeenTwice:
     human: Mapping[str, tuple[float, float]]
     inclusion: float
     stratum: str | None
-    marks: Mapping[str, tuple[float, ...]]
-    people: Mapping[str, tuple[float, ...]]
 
 
 def marked_by_people(people: Sequence[Group], frame: Frame) -> dict[str, list[Entry]]:
@@ -80,8 +75,6 @@ def seen_twice(
                 _mean_parts(theirs, protocol),
                 frame.inclusion.get(id, 1.0),
                 frame.strata.get(id),
-                _all_shares(mine, protocol),
-                _all_shares(theirs, protocol),
             )
         )
     return found
@@ -96,13 +89,6 @@ def _mean_parts(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, 
 
 def _average(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return sum(top for top, _ in pairs) / len(pairs), sum(bottom for _, bottom in pairs) / len(pairs)
-
-
-def _all_shares(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, tuple[float, ...]]:
-    """Criterion -> its marks as shares of its best value, of those that all decide."""
-    each = [shares(entry, protocol) for entry in entries]
-    names = set.intersection(*(set(marks) for marks in each)) if each else set()
-    return {name: tuple(marks[name] for marks in each) for name in sorted(names)}
 
 
 def judged(drawn: Sequence[SeenTwice], places: Mapping[str, int], frame: Frame) -> dict[str, Judged]:
@@ -121,14 +107,14 @@ def judged(drawn: Sequence[SeenTwice], places: Mapping[str, int], frame: Frame) 
             judge=np.array([one.judge[name][0] for one in mine]),
             human=np.array([one.human[name][0] if name in one.human else np.nan for one in mine], dtype=np.float64),
             bottoms=np.array([one.judge[name][1] for one in mine]),
-            shares=question_shares(mine),
+            shares=_question_shares(mine),
             inclusion=np.array([one.inclusion for one in mine]),
             strata=np.array([strata.index(str(one.stratum)) for one in mine]) if whole else None,
         )
     return found
 
 
-def question_shares(drawn: Sequence[SeenTwice]) -> Floats:
+def _question_shares(drawn: Sequence[SeenTwice]) -> Floats:
     """What each drawing counts: every question the same, however many drawings of it there are."""
     counts: dict[str, int] = {}
     for one in drawn:

@@ -14,7 +14,6 @@ from ..exams import kind, name_of
 from ..store import Store
 from ..store.records import Drawing, kind_of
 from .design import SampleDesign, StudyDesign, find_design
-from .escalation import escalated as escalated_drawings
 from .places import plan_places
 from .population import Population, disagreements, find_population
 from .records import (
@@ -71,7 +70,6 @@ def create_study(
     changes: Mapping[str, Any] | None = None,
     consent: str | None = None,
     completion: str | None = None,
-    escalated: str | None = None,
 ) -> NewStudy:
     """Make a study from what the store has.
 
@@ -86,8 +84,6 @@ def create_study(
         changes: Settings of the design in place of its own: ``raters``, ``size``, ``each``, ``by``, ``seed``.
         consent: What raters agree to, in place of the design's text.
         completion: Where a rater is sent at the end, such as Prolific's completion link.
-        escalated: An evaluator: only the drawings that it may not decide alone; all of them, unless `changes` say how
-            many. See `limner.study.escalation`.
 
     Raises:
         UsageError: The name is taken, or the store lacks what the design needs; nothing is stored then.
@@ -105,11 +101,7 @@ def create_study(
     found = _changed(find_design(design, exam_kind), changes or {})
     if consent is not None:
         found = found.model_copy(update={"consent": consent})
-    left: dict[str, str] | None = None
-    if escalated is not None:
-        left = {one.drawing: one.reason for one in escalated_drawings(exam, escalated, store=store)}
-        found = _all_of(found, left, escalated, changes or {})
-    population = find_population(store, exam, exam_kind, found.sample, painters, left)
+    population = find_population(store, exam, exam_kind, found.sample, painters)
     items, drawings, notes = _items(store, exam, name, found, population)
     names = _names(raters, people, found.raters)
     each = found.raters
@@ -124,8 +116,7 @@ def create_study(
         name, exam, OPEN,
         {"design": found.model_dump(mode="json"), "design_name": design, "painters": sorted(population.rows),
          "images": {id: drawings[id].image for item in items for id in item.drawings}, "notes": notes,
-         "completion": completion, "admin": token_hash(admin), "join": token_hash(join)}
-        | ({} if left is None else {"escalated": {"evaluator": escalated, "reasons": left}}),
+         "completion": completion, "admin": token_hash(admin), "join": token_hash(join)},
     )  # fmt: skip
     invited = [
         StudyRater(name, rater, token_hash(links[rater]), save_person(store, rater, name),
@@ -134,18 +125,6 @@ def create_study(
     ]  # fmt: skip
     save_study(store, study, items, invited)
     return NewStudy(study, len(items), sum(map(len, places.values())), links, admin, join, tuple(notes))
-
-
-def _all_of(design: StudyDesign, left: Mapping[str, str], evaluator: str, changes: Mapping[str, Any]) -> StudyDesign:
-    """The design for all drawings that an evaluator leaves to people, or as many of each painter as was asked for."""
-    if not left:
-        raise UsageError(f"--escalated {evaluator}: it decides every drawing that people have not marked yet")
-    if design.sample.of != "drawings":
-        raise UsageError("--escalated takes a design of drawings, not of references; see `limner exams`")
-    if changes.get("size") is not None or changes.get("each") is not None:
-        return design
-    sample = design.sample.model_dump() | {"size": len(left), "each": None, "cross": (), "strata": (), "by": "random"}
-    return design.model_copy(update={"sample": SampleDesign.model_validate(sample)})
 
 
 def new_link(store: Store, study: str, rater: str) -> str:

@@ -19,28 +19,27 @@ from .sampling import cell_name
 def people_of(
     store: Store,
     exam: str,
-    study: str | None = None,
+    study: str,
     reading: str = "careful",
     constants: Mapping[str, float] | None = None,
 ) -> tuple[list[Group], Frame]:
-    """Everything people marked of an exam in a study, or in all of them, and how its drawings were chosen.
+    """Everything people marked of an exam in a study, and how its drawings were chosen.
 
     Raises:
         StoreError: There is no such study.
         UsageError: The study is of another exam, or nobody has marked anything in it.
     """
     name = stored_exam(exam, store).name
-    frame = Frame(study or "")
-    if study is not None:
-        found = load_study(store, study)
-        if found.exam != name:
-            raise UsageError(f"--study {study}: this is a study of {found.exam}, not of {name}")
-        frame = Frame(study, inclusion(load_items(store, study)), _strata(store, found))
+    found = load_study(store, study)
+    if found.exam != name:
+        raise UsageError(f"--study {study}: this is a study of {found.exam}, not of {name}")
+    frame = Frame(study, inclusion(load_items(store, study)), _strata(store, found))
     kinds, setups, there = evaluator_kinds(store), load_setups(store), marking_setups(store, name)
-    people = [id for id in sorted(there) if kinds[id] == PERSON and study in (None, setups[id].get("study"))]
+    people = [id for id in sorted(there) if kinds[id] == PERSON and setups[id].get("study") == study]
     if not people:
-        where = f"the study {study}" if study is not None else f"any study of {name}"
-        raise UsageError(f"nobody has marked criteria in {where} yet; people's marks are what scores are corrected by")
+        raise UsageError(
+            f"nobody has marked criteria in the study {study} yet; people's marks are what scores are corrected by"
+        )
     _, groups = find_groups(name, store=store, judges=people, reading=reading, constants=constants)
     return groups, frame
 

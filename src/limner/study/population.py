@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -47,9 +47,8 @@ def find_population(
     kind: Kind[Any],
     design: SampleDesign,
     painters: Sequence[str] = (),
-    only: Container[str] | None = None,
 ) -> Population:
-    """What there is for a design, by the painters named, or by all that are no controls; of these drawings `only`.
+    """What there is for a design, by the painters named, or by all that are no controls.
 
     Raises:
         UsageError: A painter has no drawing, there are more than the design has, or the original is not drawn.
@@ -63,7 +62,7 @@ def find_population(
         question = newest.get(drawing.question_id)
         if drawing.status != "done" or drawing.image is None or question is None:
             continue
-        if drawing.question_hash != question.hash or (only is not None and drawing.id not in only):
+        if drawing.question_hash != question.hash:
             continue
         name = row_name(drawing.label, drawing.strategy)
         if drawing.spec == ORIGINAL:

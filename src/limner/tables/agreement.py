@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..scoring.compare import MET, Agreement, JudgePair
+from ..scoring.compare.opinions import PEOPLE
 from ..scoring.stats import Interval, Measure
 from .evaluators import evaluator_tables
 from .model import MISSING, Cell, Cells, Table, interval_cell, number, simple_table
@@ -41,6 +42,7 @@ def _judges(found: Agreement) -> Table:
         notes.append("flips: percent of marks on which two repeats of the same marking differ")
     else:
         notes.append("no flip rate: nothing was marked more than once; `--repeats` does that")
+    notes += [each.sentence for each in found.replacements if each.sentence]
     title = f"{found.exam} · judges · reading {found.reading}"
     return simple_table(title, ["judge", "drawings", "markings", "flips %", "$ per image", "s per image"], rows, notes)
 
@@ -142,6 +144,9 @@ def _numbers(found: Agreement) -> Iterator[tuple[str, str, str, str, Interval | 
         yield (*who, "", "spearman", Interval(order.spearman.value, order.low, order.high, order.spearman.n))
         yield (*who, "", "kendall", order.kendall)
         yield (*who, "", "shift", Measure(order.shift, len(order.scores)))
+    for each in found.replacements:
+        test = each.test
+        yield each.judge, PEOPLE + each.study, "", "win_rate", Measure(test.win_rate, test.n, test.reason)
     for sort, alphas in found.alphas.items():
         for level, alpha in alphas.items():
             yield "", "", sort, f"alpha_{level}", alpha

@@ -18,7 +18,7 @@ COLUMNS = (
     "exam", "reading", "painter", "strategy", "judge", "evaluator", "study", "method", "against", "score", "value",
     "low", "high", "n", "human", "reason",
 )  # fmt: skip
-RAW, PPI, ROGAN_GLADEN = "raw", "PPI++", "Rogan-Gladen"
+RAW, PPI = "raw", "PPI++"
 
 
 def corrected_tables(rows: Sequence[Standing], exam_kind: str) -> list[Table]:
@@ -47,31 +47,21 @@ def _scores(found: Sequence[tuple[Standing, Corrected]], scores: Sequence[Score]
     for row, each in found:
         for score in scores:
             raw = score_cell(row.scores.get(score.name), row.bounds.get(score.name), score.digits)
-            pair = [each.ppi.get(score.name, HumanInterval()), each.rogan_gladen.get(score.name, HumanInterval())]
-            cells = [interval_cell(one.value, one.low, one.high, score.digits) for one in pair]
-            people = f"{pair[0].human} of {pair[0].n}"
-            body.append([row.name, score.name, raw, *cells, people])
-            methods = zip((PPI, ROGAN_GLADEN), pair, strict=True)
-            notes += [f"{score.name}, {method}: {one.reason}" for method, one in methods if one.reason]
+            number = each.ppi.get(score.name, HumanInterval())
+            cell = interval_cell(number.value, number.low, number.high, score.digits)
+            body.append([row.name, score.name, raw, cell, f"{number.human} of {number.n}"])
+            if number.reason:
+                notes.append(f"{score.name}: {number.reason}")
     first, one = found[0]
     notes = list(dict.fromkeys(notes))
-    notes += [f"{sort}: {_rates(rates)}" for sort, rates in one.rates.items()]
     notes.append(
-        "PPI++ is unbiased for any judge; Rogan-Gladen takes the judge to err as often as in the study. human: "
-        "drawings that people marked, of those the judge marked; [low, high]: 95% interval over questions"
+        "PPI++ is unbiased for any judge; human: drawings that people marked, of those the judge marked; "
+        "[low, high]: 95% interval over questions"
     )
     title = f"corrected by the study {one.study} · judge {first.evaluator.name}"
-    heads = ["painter", "score", RAW, PPI, ROGAN_GLADEN, "human"]
+    heads = ["painter", "score", RAW, PPI, "human"]
     rules = range(len(scores), len(body), len(scores)) if len(scores) > 1 else ()
     return simple_table(title, heads, body, notes, names=2, rules=rules)
-
-
-def _rates(rates: Any) -> str:
-    said = [
-        f"{name} {'unknown' if rates[name] is None else format(rates[name], '.2f')} ({rates[of]:.0f} {word})"
-        for name, of, word in (("sensitivity", "yes", "that people meet"), ("specificity", "no", "that they do not"))
-    ]
-    return f"the judge's {said[0]}, {said[1]}"
 
 
 def _differences(found: Sequence[tuple[Standing, Corrected]], score: Score) -> Table:
@@ -104,9 +94,8 @@ def corrected_records(rows: Sequence[Standing]) -> Iterator[dict[str, Any]]:
         head |= {"evaluator": row.evaluator.name, "study": each.study}
         for score, interval in row.scores.items():
             yield {**head, "method": "raw", "score": score, **interval.to_json()}
-        for method, scores in (("ppi", each.ppi), ("rogan_gladen", each.rogan_gladen)):
-            for score, found in scores.items():
-                yield {**head, "method": method, "score": score, **found.to_json()}
+        for score, found in each.ppi.items():
+            yield {**head, "method": "ppi", "score": score, **found.to_json()}
         for other, differences in each.differences.items():
             for score, found in differences.items():
                 yield {**head, "method": "ppi", "against": other, "score": score, **found.to_json()}

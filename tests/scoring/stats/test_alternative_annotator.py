@@ -40,10 +40,10 @@ def _data(seed: int, judge: float, people: float, many: int) -> tuple[Answers, d
 def test_as_the_authors_have_it(case: tuple[int, float, float, int, float]) -> None:
     seed, right, people, many, eps = case
     found = alternative_annotator(*_data(seed, right, people, many), _same, eps)
-    omega, rho = NOTEBOOK[case]
-    assert found.omega == pytest.approx(omega)
-    assert found.rho == pytest.approx(rho)
-    assert found.passes == (omega >= 0.5)
+    win_rate, advantage = NOTEBOOK[case]
+    assert found.win_rate == pytest.approx(win_rate)
+    assert found.advantage == pytest.approx(advantage)
+    assert found.passes == (win_rate >= 0.5)
     assert found.n == N
 
 
@@ -64,7 +64,7 @@ def test_items_of_one_question_are_no_independent_proof() -> None:
 def test_two_people_are_too_few() -> None:
     judge, people = _data(1, 0.9, 0.85, 2)
     found = alternative_annotator(judge, people, _same, 0.1)
-    assert (found.omega, found.passes) == (None, False)
+    assert (found.win_rate, found.passes) == (None, False)
     assert found.reason == "2 of 2 people have marked 30 drawings that another marked too; the test needs 3"
 
 
@@ -72,4 +72,4 @@ def test_a_judge_that_says_just_what_people_say_passes() -> None:
     _, people = _data(1, 0.9, 0.85, 1)
     same = people["p0"]
     found = alternative_annotator(same, dict.fromkeys("abc", same), _same, 0.1)
-    assert (found.omega, found.rho, found.passes) == (1.0, 1.0, True)
+    assert (found.win_rate, found.advantage, found.passes) == (1.0, 1.0, True)

@@ -13,7 +13,6 @@ from limner.scoring.stats.prediction_powered import (
     derived,
     difference,
     estimate,
-    foreseen,
     human_interval,
 )
 from limner.scoring.stats.types import Floats
@@ -156,18 +155,6 @@ def test_nobody_and_too_few() -> None:
     assert (few.low, few.high) == (None, None)
     assert few.reason is not None
     assert "4 questions" in few.reason
-
-
-def test_more_marks_make_it_narrower_and_now_is_now() -> None:
-    found = _judged(*_data(False), MARKED)
-    now = human_interval(estimate(found))
-    assert now.low is not None
-    assert now.high is not None
-    widths = [foreseen(found, n) for n in (MARKED, 300, 750, 2000)]
-    assert widths[0] == pytest.approx((now.high - now.low) / 2)
-    assert all(width is not None for width in widths)
-    assert sorted(widths, reverse=True) == widths  # type: ignore[type-var]
-    assert widths[2] == widths[3]
 
 
 @settings(max_examples=60, deadline=None)

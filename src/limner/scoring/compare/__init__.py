@@ -12,6 +12,7 @@ from .judges import judges
 from .pair_field import PairNumber
 from .pairs import painters
 from .raters import Rater
+from .replacement import Replacement
 from .results import Agreement, Comparison, JudgePair, Order, Pair, Place
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "PairNumber",
     "Place",
     "Rater",
+    "Replacement",
     "comparable",
     "exams",
     "judges",

@@ -21,6 +21,7 @@ from .opinions import PEOPLE, Opinion, Seen, drawings_seen, opinion_of, together
 from .pair_field import UNITS, Field, PairNumber
 from .pair_numbers import pair_numbers
 from .people import people_numbers
+from .replacement import Replacement, replacement
 
 ORDER = ("judge", "panel", "metric", "person", "people")
 
@@ -151,20 +152,38 @@ def all_numbers(
         by: Tags for whose values there are numbers apart.
         units: What is compared.
     """
-    judged = {group.evaluator.name for group in groups}
-    chosen = [opinion for opinion in everyone.opinions if _wanted(opinion, judged, words, everyone.study)]
-    chosen.sort(key=lambda opinion: (ORDER.index(opinion.kind), opinion.name))
+    chosen = _wanted_opinions(everyone, groups, words)
     for one, other in combinations(chosen, 2):
         if one.study is not None and other.kind == "people" and one.study == other.study:
             continue  # A person is compared with the others of the study below.
         yield from pair_numbers(one, other, replace(_field(one, other, everyone, protocol), units=units), by)
-    for study, people in everyone.people.items():
-        name = PEOPLE + study
-        if words.names is None or study == everyone.study or name in words.names:
-            whole = Field(protocol, everyone.seen, everyone.weights.get(study, {}), False, units)
-            yield from people_numbers(study, people, whole)
-            for tag, category in whole.values(by):
-                yield from people_numbers(study, people, whole.only(tag, category), tag, category)
+    for study, people in _wanted_studies(everyone, words):
+        whole = Field(protocol, everyone.seen, everyone.weights.get(study, {}), False, units)
+        yield from people_numbers(study, people, whole)
+        for tag, category in whole.values(by):
+            yield from people_numbers(study, people, whole.only(tag, category), tag, category)
+
+
+def all_replacements(everyone: Everyone, groups: Sequence[Group], words: Words) -> Iterator[Replacement]:
+    """Test every wanted judge and panel that marked against the people of each wanted study."""
+    for opinion in _wanted_opinions(everyone, groups, words):
+        if opinion.kind in ("judge", "panel") and opinion.marks:
+            for study, people in _wanted_studies(everyone, words):
+                yield replacement(opinion, study, people, everyone.seen)
+
+
+def _wanted_opinions(everyone: Everyone, groups: Sequence[Group], words: Words) -> list[Opinion]:
+    judged = {group.evaluator.name for group in groups}
+    chosen = [opinion for opinion in everyone.opinions if _wanted(opinion, judged, words, everyone.study)]
+    return sorted(chosen, key=lambda opinion: (ORDER.index(opinion.kind), opinion.name))
+
+
+def _wanted_studies(everyone: Everyone, words: Words) -> list[tuple[str, tuple[Opinion, ...]]]:
+    return [
+        (study, people)
+        for study, people in everyone.people.items()
+        if words.names is None or study == everyone.study or PEOPLE + study in words.names
+    ]
 
 
 def _wanted(opinion: Opinion, judged: Set[str], words: Words, study: str | None) -> bool:

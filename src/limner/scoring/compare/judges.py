@@ -20,7 +20,7 @@ from .. import MET, Group, evaluators_of
 from ..groups import find_groups, stored_exam
 from ..parts import score_parts, values_of
 from ..stats import MarkAgreement, Measure, icc, krippendorff_alpha, mark_agreement
-from .everyone import all_numbers, evaluator_words, load_opinions
+from .everyone import all_numbers, all_replacements, evaluator_words, load_opinions
 from .pair_field import UNITS
 from .rank_order import order
 from .raters import Rater, Unit, raters, unit
@@ -85,7 +85,8 @@ def judges(
         reason = "nothing is marked yet" if not found else "one judge, asked in one way: nobody to compare it with"
     pairs = tuple(_judge_pair(one, other, chosen) for one, other in combinations(found, 2))
     alphas, iccs = _alphas(found), _icc(found, chosen)
-    return Agreement(name, reading, chosen, tuple(found), pairs, alphas, iccs, reason, numbers)
+    replacements = tuple(all_replacements(everyone, groups, words))
+    return Agreement(name, reading, chosen, tuple(found), pairs, alphas, iccs, reason, numbers, replacements)
 
 
 def _score(found: Sequence[Rater], protocol: Protocol[Any], wanted: str | None) -> Score:

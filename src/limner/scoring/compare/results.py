@@ -15,6 +15,7 @@ from ..stats import ALPHA, Interval, MarkAgreement, Measure, Paired, RankInterva
 from ..stats.types import Plain
 from .pair_field import PairNumber
 from .raters import Rater
+from .replacement import Replacement
 
 
 @dataclass(frozen=True)
@@ -194,6 +195,7 @@ class Agreement(Plain):
 
     Attributes:
         numbers: How any two evaluators agree: judges, panels, metrics, persons, the people of a study together.
+        replacements: Whether each judge may replace a person, by the people of each study.
     """
 
     exam: str
@@ -205,6 +207,7 @@ class Agreement(Plain):
     icc: Mapping[str, Measure]
     reason: str | None = None
     numbers: tuple[PairNumber, ...] = ()
+    replacements: tuple[Replacement, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; every number with its interval or its reason.

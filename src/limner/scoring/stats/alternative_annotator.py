@@ -1,7 +1,6 @@
 """May a judge replace people? The alternative-annotator test (arXiv 2501.10970). Pure.
 
-Each person in turn is left out: does the judge agree with the others at least as well as that person does? Eps is what
-people may be better by and the judge, being cheaper, is preferred all the same.
+Each person in turn is left out: does the judge agree with the others at least as well as that person does?
 """
 
 from __future__ import annotations
@@ -23,6 +22,8 @@ LEAST_ITEMS = 30
 """A person who has marked fewer items, each with somebody else, is not tested."""
 WINS = 0.5
 """Of so many people the judge must prove as good to pass."""
+EPS = 0.15
+"""How much better people may be while the judge, being cheaper, is preferred: the paper's number for skilled raters."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,14 @@ class LeftOut(Plain):
     """The judge against one person.
 
     Attributes:
-        rho: Share of items on which the judge agrees with the others at least as well.
+        advantage: Share of items on which the judge agrees with the others at least as well.
         p: Of the test that the person is better by eps or more.
         won: Whether that is refuted, corrected over people (Benjamini and Yekutieli).
         n: Items.
     """
 
     person: str
-    rho: float
+    advantage: float
     p: float
     won: bool
     n: int
@@ -48,15 +49,15 @@ class AlternativeTest(Plain):
     """Whether a judge may replace people.
 
     Attributes:
-        omega: Share of people against whom the judge wins.
-        rho: The mean of their `rho`: how probably the judge is as good as a person or better.
+        win_rate: Share of people against whom the judge wins (the paper's omega).
+        advantage: How probably the judge is as good as a person or better (the paper's rho): the mean over people.
         n: Items in all.
-        passes: Whether omega is at least `WINS`.
+        passes: Whether the win rate is at least `WINS`.
         reason: Why there is no test.
     """
 
-    omega: float | None
-    rho: float | None
+    win_rate: float | None
+    advantage: float | None
     eps: float
     n: int
     passes: bool
@@ -68,9 +69,8 @@ def alternative_annotator(
     judge: Mapping[str, T],
     people: Mapping[str, Mapping[str, T]],
     align: Align[T],
-    eps: float,
+    eps: float = EPS,
     clusters: Mapping[str, str] | None = None,
-    least_people: int = LEAST_PEOPLE,
 ) -> AlternativeTest:
     """Test a judge against every person in turn.
 
@@ -78,9 +78,8 @@ def alternative_annotator(
         judge: Item -> the judge's answer.
         people: Person -> item -> that person's answer.
         align: How well an answer agrees with others'.
-        eps: What people may be better by.
+        eps: How much better people may be.
         clusters: Item -> its question; items of one are not independent.
-        least_people: With fewer there is no test.
     """
     items = sorted(item for item in judge if sum(item in answers for answers in people.values()) > 1)
     rows = []
@@ -92,16 +91,16 @@ def alternative_annotator(
         pairs = [(align(judge[i], rest), align(answers[i], rest)) for i, rest in zip(mine, others, strict=True)]
         worse = np.array([float(own >= its) - float(its >= own) for its, own in pairs])
         groups = [clusters[item] if clusters else item for item in mine]
-        rho = float(np.mean([its >= own for its, own in pairs]))
-        rows.append((name, rho, _p(worse, groups, eps), len(mine)))
-    if len(rows) < least_people:
+        advantage = float(np.mean([its >= own for its, own in pairs]))
+        rows.append((name, advantage, _p(worse, groups, eps), len(mine)))
+    if len(rows) < LEAST_PEOPLE:
         there = f"{len(rows)} of {len(people)} people have marked {LEAST_ITEMS} drawings that another marked too"
-        return AlternativeTest(None, None, eps, len(items), False, reason=f"{there}; the test needs {least_people}")
+        return AlternativeTest(None, None, eps, len(items), False, reason=f"{there}; the test needs {LEAST_PEOPLE}")
     won = benjamini_yekutieli([p for _, _, p, _ in rows])
-    found = tuple(LeftOut(name, rho, p, win, n) for (name, rho, p, n), win in zip(rows, won, strict=True))
-    omega = sum(won) / len(won)
-    rho = sum(each.rho for each in found) / len(found)
-    return AlternativeTest(omega, rho, eps, len(items), omega >= WINS, found)
+    found = tuple(LeftOut(name, advantage, p, win, n) for (name, advantage, p, n), win in zip(rows, won, strict=True))
+    win_rate = sum(won) / len(won)
+    advantage = sum(each.advantage for each in found) / len(found)
+    return AlternativeTest(win_rate, advantage, eps, len(items), win_rate >= WINS, found)
 
 
 def _p(worse: np.ndarray[tuple[int], np.dtype[np.float64]], groups: Sequence[str], eps: float) -> float:

@@ -170,33 +170,6 @@ def difference(one: Judged, other: Judged) -> HumanEstimate | None:
     return replace(alone[0], value=value, influence=alone[0].influence + power * gain, power=power, noise=noise)
 
 
-def foreseen(found: Judged, marked: float) -> float | None:
-    """The half width of the interval if people had marked so many of these drawings, by what they marked so far.
-
-    None where they marked too little to tell.
-    """
-    from scipy.special import stdtrit
-
-    now = estimate(found)
-    if now is None or now.questions < LEAST or not now.variance > 0:
-        return None
-    there, whole = ~np.isnan(found.human), len(found.human)
-    weights = found.shares[there] / found.inclusion[there]
-    weights, below = weights / weights.sum(), float((found.shares * found.bottoms).sum() / found.shares.sum())
-    spreads = []
-    for values in (found.human[there], found.human[there] - now.power * found.judge[there]):
-        spreads.append(float((weights * (values - weights @ values) ** 2).sum()) / below**2)
-
-    def variance(n: float) -> float:
-        return spreads[0] / whole + spreads[1] * max(1 / n - 1 / whole, 0.0)
-
-    n = min(marked, whole)
-    # What clusters, weights and strata change now, they will change then.
-    grown = now.variance * variance(n) / variance(now.human) if variance(now.human) > 0 else now.variance
-    questions = max(now.questions * n / now.human, 2.0)
-    return float(stdtrit(questions - 1, 1 - ALPHA / 2)) * sqrt(grown)
-
-
 def _strata(found: Judged, marked: NDArray[np.bool_]) -> Places:
     """Strata in each of which people have marked two drawings or more; others are taken together."""
     if found.strata is None:
