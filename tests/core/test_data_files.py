@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from limner.core.data_files import Rows, files_under, json_rows, read_questions
+from limner.core.data_files import Rows, files_under, json_rows, read_questions, stream_lines
 from limner.core.errors import DataError
 from limner.core.exam import Question
 from limner.core.problems import Problems
@@ -89,3 +92,21 @@ def test_rows_under_another_name_for_their_id(tmp_path: Path) -> None:
         read_questions(tmp_path, Keyed, lambda row, _: [Question(row.key, "", row)], rows=rows, key="key")
     assert f"{tmp_path}:2: id x: this key stands already in line 1" in str(caught.value)
     assert f"{tmp_path}:3: id y: more: Extra inputs are not permitted" in str(caught.value)
+
+
+@given(st.lists(st.text(alphabet=st.characters(exclude_characters="\n", codec="utf-8"), max_size=5), max_size=6))
+def test_streamed_lines_equal_those_of_the_whole_file(lines: list[str]) -> None:
+    data = "\n".join(lines)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x"
+        path.write_bytes(b"\xef\xbb\xbf" + data.encode())
+        streamed, whole = [*stream_lines(path)], data.split("\n")
+    # An empty last line is no line.
+    assert streamed == whole or (streamed == whole[:-1] and not whole[-1])
+
+
+def test_a_line_that_is_not_utf8_is_told_with_its_byte(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"one\ntw\xff\n")
+    with pytest.raises(DataError, match=r"not UTF-8 \(byte 6\)") as error:
+        list(stream_lines(tmp_path / "x"))
+    assert error.value.line == 2

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from limner import api
-from limner.core import spool
 from limner.running import backlog
 from limner.running.backlog import Backlog
 from limner.running.work import SharedRunner
 from limner.store import Store
-from limner.store.known import PackedIds, StoredMarkings
-from limner.store.markings import load_markings
 from limner.store.records import load_drawings
 from tests.tables import synthetic
 
@@ -42,7 +38,6 @@ def test_stored_drawings_come_question_by_question_however_many_are_looked_up_at
     drawings = sorted(load_drawings(store, "genexam"), key=lambda drawing: place[drawing.question_hash])
     assert [id for _, _, id in whole] == [drawing.id for drawing in drawings]
     monkeypatch.setattr(backlog, "SOME", 5)
-    monkeypatch.setattr(spool, "HELD", 3)
     assert found(store) == whole
 
 
@@ -54,55 +49,21 @@ def test_a_plan_to_draw_knows_what_is_drawn(store: Store, monkeypatch: pytest.Mo
 
     assert counts() == (24, 0, 24)
     monkeypatch.setattr(backlog, "SOME", 5)
-    monkeypatch.setattr(spool, "HELD", 3)
     assert counts() == (24, 0, 24)
-
-
-def test_markings_are_fetched_when_they_are_asked_for(store: Store) -> None:
-    there = {marking.id: marking for marking in load_markings(store, "genexam")}
-    setups = {marking.setup for marking in there.values()}
-    stored = StoredMarkings(store)
-    assert stored.get(next(iter(there))) is None
-    stored.load("genexam", setups)
-    some = list(there)[:4]
-    stored.look_up(some)
-    assert [stored.get(id) for id in there] == list(there.values())
-    assert stored.get("0" * 64) is None
-
-
-def test_ids_are_packed(tmp_path: Path) -> None:
-    ids = PackedIds()
-    wanted = [f"{n:064x}" for n in (0, 255, 2**200)]
-    for id in wanted:
-        ids.add(id)
-    assert [ids[n] for n in range(len(ids))] == wanted
 
 
 @pytest.mark.parametrize("draw", [True, False])
 def test_shared_runs_look_up_some_slots_at_a_time_in_an_order_of_their_own(
     draw: bool, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[int] = []
-    whole = spool._Spool.get
     monkeypatch.setattr(backlog, "SOME", 2)
-    monkeypatch.setattr(spool, "HELD", 3)
     plan = api.plan("genexam", store, **({"painters": ["control/blank"], "seeds": 2} if draw else {"draw": False}))
     in_order = [slot.question.id for slot in Backlog(plan, store).slots()]
-
-    def counted(self: Any, number: int) -> Any:
-        made.append(number)
-        return whole(self, number)
 
     orders = set()
     for _ in range(3):
         count, slots = SharedRunner(plan, store)._slots()
-        monkeypatch.setattr(spool._Spool, "get", counted)
-        made.clear()
-        rest = iter(slots)
-        ids = [next(iter(rest)).question.id]
-        assert len(made) <= (2 if draw else 14), "no more are made than are looked up; to sort stored ones, each once"
-        monkeypatch.setattr(spool._Spool, "get", whole)
-        ids += [slot.question.id for slot in rest]
+        ids = [slot.question.id for slot in slots]
         assert sorted(ids) == sorted(in_order)
         assert len(ids) == count
         assert len([at for at in range(1, count) if ids[at] != ids[at - 1]]) == 11, "a question's stay together"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +15,18 @@ import pytest
 
 from limner.calls import Calls, Request, Result
 from limner.core.errors import StoreError
-from limner.core.exam import Selection
+from limner.core.exam import Reference, Selection
 from limner.exams.genexam.data import ScoringPointsRubric, read
 from limner.store import Store
-from limner.store.markings import BriefMarking, Marking, load_markings, save_marking, some_markings
+from limner.store.markings import (
+    BriefMarking,
+    Marking,
+    load_markings,
+    load_markings_by_id,
+    load_outcomes,
+    save_marking,
+    some_markings,
+)
 from limner.store.records import (
     Drawing,
     add_exam,
@@ -29,6 +40,22 @@ from limner.store.records import (
 )
 from tests.store.places import NO_BUCKET
 from tests.support import SmallExam, picture
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from limner.exams.genexam.data import read
+from limner.store import Store
+from limner.store.records import add_exam
+insert_new = Store.insert_new
+def killed(self, connection, table, *rows):
+    insert_new(self, connection, table, *rows)
+    if table.name == "questions":
+        os.kill(os.getpid(), signal.SIGKILL)
+Store.insert_new = killed
+with Store(sys.argv[2]) as store:
+    add_exam(store, read(Path(sys.argv[1])))
+"""
 
 
 def test_an_exam_comes_back_without_its_folder(store: Store, small_exam: SmallExam) -> None:
@@ -84,6 +111,38 @@ def test_more_questions_than_one_statement_takes(store: Store, make_exam: Callab
     assert [q.id for q in load_exam(store, "genexam", ScoringPointsRubric).questions] == [q.id for q in many]
 
 
+def test_to_store_an_exam_each_reference_is_read_once(
+    store: Store, small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[str] = []
+    read_image = Reference.read
+
+    def counted(self: Reference) -> bytes | None:
+        names.append(self.name)
+        return read_image(self)
+
+    exam = read(small_exam.data)
+    path = small_exam.data / "images" / small_exam.rows[0]["image_path"]
+    shared = replace(exam.questions[0], id="another", reference=Reference("shared", path))
+    monkeypatch.setattr(Reference, "read", counted)
+    add_exam(store, replace(exam, questions=(*exam.questions, shared)))
+    assert names == [row["image_path"] for row in small_exam.rows]
+    monkeypatch.undo()
+    stored = load_exam(store, "genexam", ScoringPointsRubric)
+    assert [one.hash for one in stored.questions] == [one.hash for one in (*read(small_exam.data).questions, shared)]
+
+
+def test_of_an_exam_whose_storing_is_killed_nothing_is_stored(tmp_path: Path, small_exam: SmallExam) -> None:
+    words = [sys.executable, "-c", KILLED, str(small_exam.data), str(tmp_path / "s")]
+    assert subprocess.run(words, check=False).returncode == -signal.SIGKILL
+    with Store(tmp_path / "s") as store:
+        with pytest.raises(StoreError, match="it has: none"):
+            kind_of(store, "genexam")
+        assert load_questions(store, "genexam", ScoringPointsRubric) == {}
+        add_exam(store, read(small_exam.data))
+        assert [one.id for one in load_exam(store, "genexam", ScoringPointsRubric).questions] == small_exam.ids
+
+
 def test_a_marking_of_a_replaced_image_is_left_out(store: Store, small_exam: SmallExam) -> None:
     question = read(small_exam.data).select(Selection(limit=1)).questions[0]
     add_exam(store, read(small_exam.data))
@@ -105,6 +164,9 @@ def test_a_marking_of_a_replaced_image_is_left_out(store: Store, small_exam: Sma
     assert [d.image for d in load_drawings(store, "genexam")] == ["new"]
     assert list(load_markings(store, "genexam", "s")) == [new]
     assert list(load_markings(store, "genexam", "other")) == []
+    assert load_outcomes(store, "genexam", "s") == {"m2": new}
+    assert load_outcomes(store, "genexam", []) == {}
+    assert load_markings_by_id(store, ["m1", "m3"]) == {"m1": marking}
     ((whole, text, known),) = next(some_markings(store, "genexam", ["s"]))
     assert (whole, text, known) == (new, None, None)
     ((brief, _, _),) = next(some_markings(store, "genexam", ["s"], brief=True))

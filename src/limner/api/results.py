@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from .. import exams
-from ..core.collecting import seldom_collected
 from ..core.errors import NoStore, UsageError
 from ..core.evaluator import SHOWN
 from ..core.protocol import checked_reading
@@ -60,7 +59,7 @@ def scores(
         store: Where the results are.
         **which: ``painters``, ``without``, ``judges``, ``variant``, ``selection``, …; see `groups`.
     """
-    with seldom_collected(), opened(store) as found_store:
+    with opened(store) as found_store:
         kind = stored_exam(exam, found_store).kind
         how: dict[str, Any] = {"reading": reading, "constants": constants}
         if study is not None:

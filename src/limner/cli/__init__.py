@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -119,6 +120,7 @@ def main() -> NoReturn:
     from . import interrupts
 
     interrupts.watch()
+    gc.set_threshold(50_000)  # Scores hold a million objects: the usual 700 searches them for garbage far too often.
     if "_LIMNER_COMPLETE" in os.environ:
         from . import complete as complete  # It knows how bash breaks words.
     try:

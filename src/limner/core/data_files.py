@@ -1,25 +1,20 @@
-"""Reads data files into questions: their lines, their rows and what these make; every look at a file is noted."""
+"""Reads data files into questions: their lines, their rows and what these make."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
 from .errors import DataError
 from .exam import Question, R
-from .ledger import file_hash, ledger, names_under
 from .problems import Problems, parse_row
 from .references import find_reference as find_reference  # As `Id` and `Words`: for exams of other packages.
 from .schema import Id as Id
 from .schema import M
 from .schema import Words as Words
-from .spool import IdPlaces, gathered
 
 Rows = Iterator[tuple[int, dict[str, Any]]]
 """Line number and columns of each row of a file."""
@@ -32,8 +27,6 @@ def read_lines(path: Path) -> list[str]:
         data = path.read_bytes()
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}", file=path) from error
-    if (kept := ledger()) is not None:
-        kept.read(path, hashlib.sha256(data).hexdigest())
     try:
         return data.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
@@ -43,15 +36,10 @@ def read_lines(path: Path) -> list[str]:
 
 def stream_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file, one at a time."""
-    kept, content = ledger(), hashlib.sha256()
-    if kept is not None:
-        kept.begin(path)
     try:
         with path.open("rb") as file:
             done = 0
             for number, data in enumerate(file, 1):
-                if kept is not None:
-                    content.update(data)
                 data = data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data
                 try:
                     yield data.decode().removesuffix("\n")
@@ -60,24 +48,6 @@ def stream_lines(path: Path) -> Iterator[str]:
                 done += len(data)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}", file=path) from error
-    if kept is not None:
-        kept.read(path, content.hexdigest())
-
-
-def read_otherwise(path: Path) -> None:
-    """Note that a file is read by other means than those of this module."""
-    if (kept := ledger()) is not None:
-        kept.begin(path)
-        with suppress(OSError):
-            kept.read(path, file_hash(path))
-
-
-def is_there(path: Path) -> bool:
-    """Whether there is such a file; that it was looked for is noted."""
-    found = path.exists()
-    if not found and (kept := ledger()) is not None:
-        kept.lacks(path)
-    return found
 
 
 def json_lines(path: Path, problems: Problems, broken: Problems | None = None) -> Rows:
@@ -128,8 +98,8 @@ def read_questions(
     rows: Callable[[Path, Problems], Rows] = json_lines,
     key: str = "id",
     nothing: str = "no question in this file",
-) -> Sequence[Question[R]]:
-    """The questions of all rows; every one is looked at, and many are then put aside, see `limner.core.spool`.
+) -> tuple[Question[R], ...]:
+    """Return the questions of all rows.
 
     Args:
         path: The file, or the folder of several `files`.
@@ -143,56 +113,28 @@ def read_questions(
     Raises:
         DataError: With file, line and id of everything that is wrong.
     """
-    problems = Problems()
-    listed = [path] if files is None else files
-
-    def all_questions() -> Iterator[Question[R]]:
-        # Until one may stand there twice, the ids themselves need not be kept.
-        seen, places = IdPlaces(), dict[str, str]()
-        for place, file, line, row in all_rows(problems):
+    problems, places, questions = Problems(), dict[str, str](), list[Question[R]]()
+    for file in [path] if files is None else files:
+        for line, body in rows(file, problems):
+            row = parse_row(model, body, problems, file, line, key)
+            if row is None:
+                continue
             id = getattr(row, key)
-            if any(True for _ in seen.find(id)):
-                places = places or first_places(place)
-                if id in places:
-                    problems.add(f"this {key} stands already in {places[id]}", file, line, id)
-                    continue
-            seen.add(id)
-            if places:
-                places[id] = told(file, line)
+            if id in places:
+                problems.add(f"this {key} stands already in {places[id]}", file, line, id)
+                continue
+            within = file.relative_to(path) if path in file.parents else file.name
+            places[id] = f"line {line}" if files is None else f"{within}:{line}"
             try:
-                yield from make(row, file)
+                questions += make(row, file)
             except ValueError as error:
                 problems.add(str(error), file, line, id)
-
-    def all_rows(problems: Problems) -> Iterator[tuple[int, Path, int, M]]:
-        numbers = count()
-        for file in listed:
-            for line, body in rows(file, problems):
-                row = parse_row(model, body, problems, file, line, key)
-                if row is not None:
-                    yield next(numbers), file, line, row
-
-    def first_places(before: int) -> dict[str, str]:
-        """Where each id stands for the first time, of so many rows."""
-        found: dict[str, str] = {}
-        for _, file, line, row in islice(all_rows(Problems()), before):
-            found.setdefault(getattr(row, key), told(file, line))
-        return found
-
-    def told(file: Path, line: int) -> str:
-        within = file.relative_to(path) if path in file.parents else file.name
-        return f"line {line}" if files is None else f"{within}:{line}"
-
-    found = gathered(all_questions())
-    if not found and not problems.found:
+    if not questions and not problems.found:
         problems.add(nothing, path)
     problems.settle()
-    return found
+    return tuple(questions)
 
 
 def files_under(path: Path, *patterns: str) -> list[Path]:
     """The file `path` itself, or all files of these names under the folder `path`, in order."""
-    found = names_under(path, *patterns)
-    if (kept := ledger()) is not None:
-        kept.searched(path, patterns, found)
-    return found
+    return sorted(file for pattern in patterns for file in path.rglob(pattern)) if path.is_dir() else [path]

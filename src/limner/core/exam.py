@@ -5,19 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
 from .errors import UsageError
-from .ledger import Ledger
 from .sample import stratified
-from .spool import Outline, SpooledQuestions
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -66,7 +63,8 @@ class Question(Generic[R]):
     @cached_property
     def hash(self) -> str:
         """Identifies the content: id, prompt, rubric, tags and reference image."""
-        return content_hash(self.to_json(), self.reference.sha256 if self.reference else None)
+        content = {**self.to_json(), "reference_sha256": self.reference.sha256 if self.reference else None}
+        return hashlib.sha256(_canonical(content).encode()).hexdigest()
 
     def know_hash(self, hash: str) -> None:
         """Take the content hash that is known already: to work it out anew takes longer than to read the question."""
@@ -83,26 +81,14 @@ class Question(Generic[R]):
         }
 
     @classmethod
-    def from_json(
-        cls,
-        data: Mapping[str, Any],
-        rubric: type[R],
-        reference_sha256: str | None,
-        path: Path | None = None,
-        load: Callable[[], bytes] | None = None,
-    ) -> Question[R]:
-        """The question behind `to_json`; its reference is known by hash, or by where it lies."""
+    def from_json(cls, data: Mapping[str, Any], rubric: type[R], reference_sha256: str | None) -> Question[R]:
+        """Return the question behind `to_json`; its reference is known by hash."""
         name = data["reference"]
-        reference = Reference(name, path, reference_sha256, load) if name is not None else None
+        reference = Reference(name, known_sha256=reference_sha256) if name is not None else None
         return cls(data["id"], data["prompt"], rubric.model_validate(data["rubric"]), data["tags"], reference)
 
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
-
-
-def content_hash(body: Mapping[str, Any], reference_sha256: str | None) -> str:
-    """What identifies the question behind this `Question.to_json` and the bytes of its reference image."""
-    return hashlib.sha256(_canonical({**body, "reference_sha256": reference_sha256}).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -112,31 +98,24 @@ class Exam(Generic[R]):
     Attributes:
         name: The name results are stored under.
         kind: The name of the protocol, as registered.
-        questions: In their order; many of them are made one by one, see `limner.core.spool`.
+        questions: In their order.
         subsets: Named lists of question ids, such as ``mini``.
         notes: What a user should know about this copy of the data, such as absent images.
-        ledger: What was looked at to read it, where that is known.
     """
 
     name: str
     kind: str
-    questions: Sequence[Question[R]]
+    questions: tuple[Question[R], ...]
     subsets: Mapping[str, frozenset[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    ledger: Ledger | None = field(default=None, repr=False, compare=False)
 
     def select(self, selection: Selection, breakdowns: Sequence[str] = ()) -> Exam[R]:
         """The same exam with the selected questions only, in their order; samples are spread over `breakdowns`."""
-        places = selection.places(self.questions, self.subsets, breakdowns)
-        if len(places) == len(self.questions):
-            return self
-        if isinstance(self.questions, SpooledQuestions):
-            return replace(self, questions=self.questions.take(places))
-        return replace(self, questions=tuple(self.questions[place] for place in places))
+        return replace(self, questions=tuple(selection.apply(self.questions, self.subsets, breakdowns)))
 
     def find(self, id: str) -> Question[R] | None:
         """The question of this id."""
-        return self.questions.find(id) if isinstance(self.questions, SpooledQuestions) else self._by_id.get(id)
+        return self._by_id.get(id)
 
     @cached_property
     def _by_id(self) -> dict[str, Question[R]]:
@@ -166,52 +145,41 @@ class Selection:
     def apply(
         self, questions: Sequence[Question[R]], subsets: Mapping[str, frozenset[str]], breakdowns: Sequence[str] = ()
     ) -> list[Question[R]]:
-        """The questions that fulfil every condition, in their order; a sample is spread over these tags."""
-        return [questions[place] for place in self.places(questions, subsets, breakdowns)]
+        """Return the questions that fulfil every condition, in their order; a sample is spread over these tags.
 
-    def places(
-        self, questions: Sequence[Question[R]], subsets: Mapping[str, frozenset[str]], breakdowns: Sequence[str] = ()
-    ) -> Sequence[int]:
-        """Where they stand. Of many questions none is made for it, and where only a limit is set none is looked at."""
-        if self == Selection(limit=self.limit):
-            return range(len(questions))[: self.limit]
+        Raises:
+            UsageError: The exam has no such subset, id or tag; says which it has.
+        """
         if self.subset is not None and self.subset not in subsets:
             known = ", ".join(sorted(subsets)) or "none"
             raise UsageError(f"no subset {self.subset!r} in this exam; there is: {known}")
-        within = None if self.subset is None else subsets[self.subset]
-        wanted, unknown = (None, set[str]()) if self.ids is None else (set(self.ids), set(self.ids))
-        conditions, tags = self._conditions(), set[str]()
-        chosen: list[_Candidate] = []
-        for place, id, told in self._outlines(questions, wanted if wanted is not None else within):
-            unknown.discard(id)
-            tags.update(told)
-            if (within is not None and id not in within) or (wanted is not None and id not in wanted):
-                continue
-            if all(told.get(tag, "").casefold() in values for tag, values in conditions.items()):
-                named = id if self.sample is not None else ""
-                strata = tuple(told.get(tag, "") for tag in breakdowns) if named else ()
-                chosen.append(_Candidate(place, named, strata))
-        chosen.sort(key=lambda one: one.number)
-        if unknown:
+        known_ids = {question.id for question in questions}
+        wanted = known_ids if self.ids is None else set(self.ids)
+        if unknown := wanted - known_ids:
             raise UsageError(f"no question with id {', '.join(sorted(unknown)[:5])}; see `limner exams` or the data")
-        for tag in conditions:
-            if tag not in tags:
-                raise UsageError(f"no tag {tag!r} in this exam; there is: {', '.join(sorted(tags)) or 'none'}")
+        if self.subset is not None:
+            wanted = wanted & subsets[self.subset]
+        conditions = self._conditions(questions)
+        chosen = [
+            question
+            for question in questions
+            if question.id in wanted
+            and all(question.tags.get(tag, "").casefold() in values for tag, values in conditions.items())
+        ]
         if self.sample is not None:
-            by = [_value_at(n) for n in range(len(breakdowns))]
-            chosen = stratified(chosen, self.sample, self.sample_seed, by, lambda place: place.id)
-        return array("L", (place.number for place in chosen[: self.limit]))
+            strata = [_tag_value(tag) for tag in breakdowns]
+            chosen = stratified(chosen, self.sample, self.sample_seed, strata, lambda question: question.id)
+        return chosen[: self.limit]
 
-    def _outlines(self, questions: Sequence[Question[R]], ids: Iterable[str] | None) -> Iterator[Outline]:
-        """Place, id and tags of the questions that may be chosen; which tags there are, only all of them tell."""
-        if not isinstance(questions, SpooledQuestions):
-            return ((place, question.id, question.tags) for place, question in enumerate(questions))
-        return questions.outlines(None if self.where or ids is None else ids)
-
-    def _conditions(self) -> dict[str, set[str]]:
+    def _conditions(self, questions: Sequence[Question[R]]) -> dict[str, set[str]]:
+        """Return the values that each tag may have."""
         conditions: dict[str, set[str]] = {}
         for tag, value in self.where:
             conditions.setdefault(tag, set()).add(value.casefold())
+        tags = {tag for question in questions for tag in question.tags} if conditions else set[str]()
+        for tag in conditions:
+            if tag not in tags:
+                raise UsageError(f"no tag {tag!r} in this exam; there is: {', '.join(sorted(tags)) or 'none'}")
         return conditions
 
     @classmethod
@@ -241,16 +209,8 @@ class Selection:
         return cls(subset, found, tuple(pairs), limit, sample, sample_seed or 0)
 
 
-class _Candidate(NamedTuple):
-    """A question that may be chosen: where it stands and, for a sample, its id and what it is spread over."""
-
-    number: int
-    id: str
-    strata: tuple[str, ...]
-
-
-def _value_at(n: int) -> Callable[[_Candidate], str]:
-    return lambda place: place.strata[n]
+def _tag_value(tag: str) -> Callable[[Question[Any]], str]:
+    return lambda question: question.tags.get(tag, "")
 
 
 def _ids(text: str) -> tuple[str, ...]:

@@ -9,10 +9,8 @@ from typing import Any
 
 from .exam import Question, Reference
 from .images import BadImage, inspect
-from .ledger import ledger
 from .problems import short
 from .schema import HALF_PAIR
-from .spool import SpooledQuestions
 
 
 def find_reference(folder: Path, name: str) -> Reference:
@@ -21,13 +19,6 @@ def find_reference(folder: Path, name: str) -> Reference:
     Raises:
         ValueError: The name leaves the folder, or the file is no image.
     """
-    if (kept := ledger()) is None:
-        return _look_for(folder, name)
-    found: Reference = kept.recent.get((str(folder), name), lambda: _look_for(folder, name))
-    return found
-
-
-def _look_for(folder: Path, name: str) -> Reference:
     pure = PurePosixPath(name)
     if HALF_PAIR.search(name):
         raise ValueError("image path holds half of a surrogate pair")
@@ -36,8 +27,6 @@ def _look_for(folder: Path, name: str) -> Reference:
     path = folder / pure
     try:
         if not path.is_file():
-            if (kept := ledger()) is not None:
-                kept.lacks(path)
             return Reference(name)
         if _is_linked(folder, pure) and not path.resolve().is_relative_to(folder.resolve()):
             raise ValueError(f"image path {short(name)!r} leaves the folder {folder} through a link")
@@ -61,7 +50,4 @@ def _is_linked(folder: Path, below: PurePosixPath) -> bool:
 
 def absent_references(questions: Iterable[Question[Any]]) -> int:
     """How many of these questions have no reference image that could be shown."""
-    if isinstance(questions, SpooledQuestions):
-        raws = (questions.raw(place) for place in range(len(questions)))
-        return sum(raw.path is None and raw.load is None for raw in raws)
     return sum(q.reference is None or not (q.reference.path or q.reference.load) for q in questions)

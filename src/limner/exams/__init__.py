@@ -10,14 +10,12 @@ from typing import Any, Generic
 
 from ..core.errors import DataError, UsageError
 from ..core.exam import Exam, Question, R
-from ..core.ledger import Ledger, kept
 from ..core.modes import FailureModes
 from ..core.plot_data import WAYS, Plot
 from ..core.prompts import Prompts
 from ..core.protocol import Protocol
 from ..core.registry import Registry
 from ..core.schema import read_toml
-from .reader_id import reader_id
 
 SAMPLE = "sample/"
 SHIPPED = ("genexam", "mmmg", "worldgenbench", "fepbench", "aibench")
@@ -86,8 +84,6 @@ class Kind(Generic[R]):
         recipe: A folder with the chain of steps by which such an exam is made; see `limner.build.recipe`.
         write: The counterpart of `read`: writes what a build has made into a folder; see `ExamWriter`.
         drafts: The exam's own readers of what models draft in a build, such as a ``graph``.
-        traced: Whether `read` looks at files through `limner.core.data_files` alone. It is then known what it looked
-            at, and a store that has the exam need not read the same data again.
     """
 
     name: str
@@ -108,7 +104,6 @@ class Kind(Generic[R]):
     recipe: Path | None = None
     write: ExamWriter | None = None
     drafts: Mapping[str, DraftReader] = field(default_factory=dict)
-    traced: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.paper, Path | None):
@@ -220,11 +215,4 @@ def read(named: ExamSource) -> Exam[Any]:
         raise UsageError(f"{named.name}: name the data folder with --data, or use sample/{named.kind}")
     if not named.data.exists():
         raise UsageError(f"{named.name}: no such data folder: {named.data}")
-    found = kind(named.kind)
-    if not found.traced:
-        return replace(found.read(named.data, named.name), kind=named.kind)
-    ledger = Ledger(named.data, reader_id(found.read))
-    with kept(ledger):
-        exam = found.read(named.data, named.name)
-    ledger.questions = exam.questions
-    return replace(exam, kind=named.kind, ledger=ledger)
+    return replace(kind(named.kind).read(named.data, named.name), kind=named.kind)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -14,22 +13,19 @@ from typing import Any
 from ..core.evidence import IMPORTED
 from ..core.exam import Question
 from ..core.faults import RETRIED_NEXT_RUN
-from ..core.protocol import Protocol
 from ..core.row_names import label
-from ..core.spool import SpooledQuestions
 from ..evidence.probe import Probe
 from ..exams import kind
 from ..judges import Judge
 from ..painters import Aspect, Painter, PaintRequest
 from ..store import Store
-from ..store.known import PackedIds, StoredMarkings, drawing_places, drawings_of, known_drawings, short_id
-from ..store.markings import Marking
+from ..store.markings import Marking, load_markings_by_id, load_outcomes
 from ..store.measurements import known_evidence, load_evidence
-from ..store.records import Drawing
+from ..store.records import Drawing, drawing_places, load_drawings_by_id
 from .plan import Arm, Plan, Slot, marking_id, setup_id, slot_id
 
 SOME = 256
-"""So many slots are looked up in the store at a time."""
+"""How many drawings are looked up in the store at a time."""
 
 
 class Backlog:
@@ -39,14 +35,15 @@ class Backlog:
         self.plan, self.store = plan, store
         self.judges = [(judge, setup_id(judge.setup)) for judge in plan.judges]
         self._protocol = kind(plan.exam.kind).protocol
-        self._marked = StoredMarkings(store)
-        self._measured: dict[tuple[str, str], set[int]] = {}
-        self._order: Sequence[int] = range(len(plan.exam.questions))
+        self._marked: dict[str, Marking] = {}
+        self._measured: dict[tuple[str, str], set[str]] = {}
+        self._in_turn: Sequence[Question[Any]] = plan.exam.questions
 
     def shuffle(self) -> None:
         """Go through the questions in an order of chance from now on; the drawings of each stay together."""
-        self._order = array("L", self._order)
-        random.SystemRandom().shuffle(self._order)
+        questions = list(self._in_turn)
+        random.SystemRandom().shuffle(questions)
+        self._in_turn = questions
 
     @property
     def setups(self) -> frozenset[str]:
@@ -55,36 +52,36 @@ class Backlog:
 
     def load(self) -> None:
         """Look up what the store has beside drawings."""
-        self._marked.load(self.plan.exam.name, self.setups)
+        self._marked = load_outcomes(self.store, self.plan.exam.name, self.setups)
         self._measured = known_evidence(self.store, [probe.evidence for probe in self.plan.probes])
 
     def look_again(self, slots: Sequence[Slot]) -> list[Slot]:
         """These slots with what others have put into the store meanwhile."""
         ids = [self._id(slot) for slot in slots]
-        found = {drawing.id: drawing for drawing in drawings_of(self.store, ids)}
+        found = load_drawings_by_id(self.store, ids)
         done = [drawing for drawing in found.values() if drawing.status == "done"]
-        self._marked.look_again(blank.id for drawing in done for _, blank in self._blanks(drawing))
+        marking_ids = (blank.id for drawing in done for _, blank in self._blanks(drawing))
+        self._marked |= load_markings_by_id(self.store, marking_ids)
         if wanted := {probe.evidence for probe in self.plan.probes}:
             images = [drawing.image for drawing in found.values() if drawing.image is not None]
             for one in load_evidence(self.store, images):
                 if one.name in wanted:
-                    self._measured.setdefault((one.name, one.backend), set()).add(short_id(one.subject))
+                    self._measured.setdefault((one.name, one.backend), set()).add(one.subject)
         return [replace(one, stored=found.get(id)) for one, id in zip(slots, ids, strict=True)]
 
     def remember(self, marking: Marking) -> None:
         """A marking is made now."""
-        self._marked.remember(marking)
+        self._marked[marking.id] = marking
 
     @property
     def questions(self) -> Iterator[Question[Any]]:
         """The questions of the plan that its drawing options leave in, one by one."""
-        in_turn = (self.plan.exam.questions[place] for place in self._order)
-        return (one for one in in_turn if self._protocol.takes(one, self.plan.options))
+        return (one for one in self._in_turn if self._protocol.takes(one, self.plan.options))
 
     @cached_property
     def count(self) -> int:
         """How many drawings the plan has."""
-        return sum(self.by_arm) if self.plan.draw else len(self._stored_places()[1])
+        return sum(self.by_arm) if self.plan.draw else len(self._stored_places())
 
     @cached_property
     def by_arm(self) -> list[int]:
@@ -93,24 +90,21 @@ class Backlog:
         if plan.shard is not None:
             found = Counter(id(slot.arm) for _, slot in self._wanted_slots())
             return [found[id(arm)] for arm in plan.arms]
-        takes_all = type(self._protocol).takes is Protocol.takes
-        each = len(plan.exam.questions) if takes_all else sum(1 for _ in self.questions)
+        each = sum(1 for _ in self.questions)
         return [each * plan.seeds for _ in plan.arms]
 
     def _here(self, id: str) -> bool:
         return self.plan.shard is None or self.plan.shard.has(id)
 
     def slots(self) -> Iterator[Slot]:
-        """The drawings of the plan, question by question; what the store has is looked up for some at a time."""
+        """Yield the drawings of the plan, question by question; some at a time are looked up in the store."""
         if not self.plan.draw:
-            yield from self._by_some(self._stored_slots())
+            yield from self._stored_slots()
             return
-        known = known_drawings(self.store, self.plan.exam.name)
         wanted = self._wanted_slots()
         while some := list(islice(wanted, SOME)):
-            ids = [id for id, _ in some if short_id(id) in known]
-            stored = {drawing.id: drawing for drawing in drawings_of(self.store, ids)} if ids else {}
-            yield from self._by_some(replace(slot, stored=stored.get(id)) for id, slot in some)
+            stored = load_drawings_by_id(self.store, [id for id, _ in some])
+            yield from (replace(slot, stored=stored.get(id)) for id, slot in some)
 
     def _wanted_slots(self) -> Iterator[tuple[str, Slot]]:
         plan = self.plan
@@ -120,49 +114,30 @@ class Backlog:
                     if self._here(id := self._slot_id(question, arm, seed)):
                         yield id, Slot(question, arm, seed, None)
 
-    def _stored_places(self) -> tuple[PackedIds, array[int]]:
-        """The drawings in the store that the plan takes, and where their questions stand; question by question.
+    def _stored_places(self) -> list[tuple[Question[Any], str]]:
+        """Return question and id of the stored drawings that the plan takes, question by question.
 
         What is prepared of a question is then at hand for all who drew it.
         """
-        plan, questions = self.plan, self.plan.exam.questions
-        hashes: dict[int, int] = {}
-        for place, question in enumerate(questions):
-            if isinstance(questions, SpooledQuestions):
-                questions.remember(place, question.hash, question.reference.sha256 if question.reference else None)
-            if self._protocol.takes(question, plan.options):
-                hashes[short_id(question.hash)] = place
-        ids, places = PackedIds(), array("L")
-        for id, question_hash, painter in drawing_places(self.store, plan.exam.name):
-            if (plan.only_painters is None or painter in plan.only_painters) and self._here(id):
-                place = hashes.get(short_id(question_hash), -1)
-                if place >= 0:
-                    ids.add(id)
-                    places.append(place)
-        turns = array("L", self._order)
-        for turn, place in enumerate(self._order):
-            turns[place] = turn
-        order = sorted(range(len(places)), key=lambda at: turns[places[at]])
-        return ids.in_order(order), array("L", (places[at] for at in order))
+        turns = {question.hash: (turn, question) for turn, question in enumerate(self.questions)}
+        painters = self.plan.only_painters
+        places = [
+            (*turns[question_hash], id)
+            for id, question_hash, painter in drawing_places(self.store, self.plan.exam.name)
+            if question_hash in turns and (painters is None or painter in painters) and self._here(id)
+        ]
+        places.sort(key=lambda place: place[0])
+        return [(question, id) for _, question, id in places]
 
     def _stored_slots(self) -> Iterator[Slot]:
         # Fetched by their ids, some at a time: one long read would keep SQLite from tidying up behind the writes.
-        ids, places = self._stored_places()
-        for start in range(0, len(places), SOME):
-            some = [ids[at] for at in range(start, min(start + SOME, len(places)))]
-            stored = {drawing.id: drawing for drawing in drawings_of(self.store, some)}
-            for id, place in zip(some, places[start : start + SOME], strict=True):
-                question, drawing = self.plan.exam.questions[place], stored.get(id)
+        rest = iter(self._stored_places())
+        while some := list(islice(rest, SOME)):
+            stored = load_drawings_by_id(self.store, [id for _, id in some])
+            for question, id in some:
+                drawing = stored.get(id)
                 if drawing is not None and drawing.question_hash == question.hash:
                     yield Slot(question, None, drawing.seed, drawing)
-
-    def _by_some(self, slots: Iterable[Slot]) -> Iterator[Slot]:
-        """The same slots; the markings of finished drawings are looked up for some at a time."""
-        rest = iter(slots)
-        while some := list(islice(rest, SOME)):
-            done = [slot.drawn for slot in some if slot.drawn is not None]
-            self._marked.look_up(blank.id for drawing in done for _, blank in self._blanks(drawing))
-            yield from some
 
     def _slot_id(self, question: Question[Any], arm: Arm, seed: int) -> str:
         options = self.options_of(arm.painter)
@@ -238,9 +213,9 @@ class Backlog:
     def must_measure(self, drawing: Drawing, probe: Probe) -> bool:
         """Whether a run measures it: nobody has, or only imported results brought a value and another is wanted."""
         known = self._measured.get((probe.evidence, probe.name), ())
-        if drawing.image is None or short_id(drawing.image) in known:
+        if drawing.image is None or drawing.image in known:
             return False
-        brought = short_id(drawing.id) in self._measured.get((probe.evidence, IMPORTED), ())
+        brought = drawing.id in self._measured.get((probe.evidence, IMPORTED), ())
         return not brought or probe.evidence in self.plan.anew
 
     def missing_drawings(self) -> Iterator[Slot]:

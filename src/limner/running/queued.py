@@ -86,7 +86,7 @@ def queue_plan(
     """
     first = check_plan(exam, store, budget=budget, purse=purse, change_purse=change_purse, **words)
     if first.draw:
-        add_exam(store, first.whole or first.exam, first.exam)
+        add_exam(store, first.whole or first.exam)
     body, made = _plain({name: value for name, value in words.items() if name not in OF_EXAM}), came_to(first, store)
     kept = {name: value for name, value in body.items() if name not in HOW}
     id = digest("plan-1", first.exam.name, kept, made)

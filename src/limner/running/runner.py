@@ -63,7 +63,7 @@ class Runner:
         """Run to the end; Ctrl-C finishes what is in flight, a second one quits at once."""
         self.check()
         if self.plan.draw:
-            add_exam(self.store, self.plan.whole or self.plan.exam, self.plan.exam)
+            add_exam(self.store, self.plan.whole or self.plan.exam)
         for judge, setup in self.backlog.judges:
             save_setup(self.store, setup, judge.setup, evaluator_kind(judge))
         self.backlog.load()

@@ -19,13 +19,11 @@ from ..evidence.backends import Measuring, open_probes
 from ..evidence.kinds import evidence_names
 from ..evidence.probe import OcrProbe
 from ..exams import ExamSource, Kind
-from ..exams.reader_id import reader_id
 from ..judges import Judge, make_variant, open_judge, split_wording, with_members
 from ..models import ChatModel, ReplayModel, open_model
 from ..painters import PAINTERS, Painter, open_painter, painter_args, with_devices
 from ..store import Store
 from ..store.open import open_store
-from ..store.readings import read_before
 from ..store.records import kind_of, known_painters, load_exam
 from .panel_weights import panel_weights
 from .plan import Plan, make_arms
@@ -68,15 +66,7 @@ def load_exam_or_data(exam: str, data: Path | str | None, store: Store | str | P
         except StoreError:
             pass  # No store yet, or not this exam in it.
     named = exams.resolve(exam, path)
-    return named, (_read_before(named, store) if isinstance(store, Store) else None) or exams.read(named)
-
-
-def _read_before(named: ExamSource, store: Store) -> Exam[Any] | None:
-    """The exam from the store, where its data is as it was when it was stored."""
-    kind = exams.kind(named.kind)
-    if named.data is None or not kind.traced:
-        return None
-    return read_before(store, named.name, named.kind, kind.rubric, named.data, reader_id(kind.read))
+    return named, exams.read(named)
 
 
 def _stored_exam(name: str, store: Store) -> tuple[ExamSource, Exam[Any]]:

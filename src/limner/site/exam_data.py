@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..core.collecting import seldom_collected
 from ..core.errors import DataError
 from ..core.evaluator import Evaluator
 from ..core.exam import Question
@@ -50,8 +49,7 @@ class ExamData:
         ordered = sorted(evaluators, key=lambda each: each.order)
         self.judges.pairs.several = len(ordered) > 1
         for evaluator in ordered:
-            with seldom_collected():
-                self.judges.add(evaluator)
+            self.judges.add(evaluator)
             self.chunks.flush()
 
     def write(self, pictures: Pictures) -> Provenance:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -121,9 +121,18 @@ def some_markings(
             yield found
 
 
-def marking_ids(exam: str, setups: Sequence[str]) -> sa.Select[Any]:
-    """A query for the ids of the markings that `load_markings` would load."""
-    return _of_markings(exam, markings.c.id).where(markings.c.setup.in_(setups))
+def load_outcomes(store: Store, exam: str, setups: Iterable[str]) -> dict[str, Marking]:
+    """Return the markings that `load_markings` would load, by id, without their replies and marks."""
+    left_out: dict[str, Any] = {"replies": [], "marks": None}
+    names = [column.name for column in markings.c if column.name not in left_out]
+    query = _of_markings(exam, *columns(markings, *names)).where(markings.c.setup.in_(sorted(setups)))
+    with store.reading() as connection:
+        return {marking.id: marking for marking in made(Marking, connection, query, left_out)}
+
+
+def load_markings_by_id(store: Store, ids: Iterable[str]) -> dict[str, Marking]:
+    """Return those of these markings that the store has, by id."""
+    return {row.id: Marking(**row._mapping) for row in store.rows(sa.select(markings), markings.c.id, ids)}
 
 
 def marking_setups(store: Store, exam: str) -> set[str]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from .known import short_id
 from .schema import evidence
 from .store import Store, now
 
@@ -36,14 +35,14 @@ def load_evidence(store: Store, subjects: Iterable[str], skip: Iterable[str] = (
     return [Measurement(**row._mapping) for row in store.rows(query, evidence.c.subject, subjects)]
 
 
-def known_evidence(store: Store, names: Iterable[str]) -> dict[tuple[str, str], set[int]]:
-    """Name and backend of every value under these names -> the subjects, each as `limner.store.known.short_id`."""
+def known_evidence(store: Store, names: Iterable[str]) -> dict[tuple[str, str], set[str]]:
+    """Return the subjects that have values under these names, by name and backend."""
     if not (wanted := sorted(set(names))):
         return {}
-    query, found = sa.select(evidence.c.subject, evidence.c.name, evidence.c.backend), dict[tuple[str, str], set[int]]()
+    query, found = sa.select(evidence.c.subject, evidence.c.name, evidence.c.backend), dict[tuple[str, str], set[str]]()
     with store.reading() as connection:
         for row in connection.execution_options(yield_per=500).execute(query.where(evidence.c.name.in_(wanted))):
-            found.setdefault((row.name, row.backend), set()).add(short_id(row.subject))
+            found.setdefault((row.name, row.backend), set()).add(row.subject)
     return found
 
 

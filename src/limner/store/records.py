@@ -12,12 +12,10 @@ import sqlalchemy as sa
 from ..core.errors import StoreError, UsageError
 from ..core.exam import Exam, Question
 from ..core.row_names import label
-from ..core.spool import RawQuestion, SpooledQuestions, spooled
-from .readings import is_kept, reading_of
 from .references import keep_references
 from .rows import AT_ONCE, columns, made
-from .schema import attempts, calls, drawings, exams, meta, questions, setups
-from .store import JsonText, Store, now
+from .schema import attempts, calls, drawings, exams, questions, setups
+from .store import Store, now
 
 PROMPT_CUT = "prompt_cut"
 """In a drawing's notes: how much of its prompt was ``sent``, and how much of that the painter ``read``.
@@ -80,45 +78,36 @@ class Drawing:
         return int((self.notes or {}).get("rounds", 0))
 
 
-def add_exam(store: Store, exam: Exam[Any], chosen: Exam[Any] | None = None) -> None:
+def add_exam(store: Store, exam: Exam[Any]) -> None:
     """Keep the exam's questions with their reference images; what is there already stays.
-
-    Where the data was found to be as it was stored, only the images of the `chosen` questions are looked after.
 
     Raises:
         StoreError: The name is taken by an exam of another kind.
     """
     store.blobs.check()
-    if is_kept(store, exam):
-        keep_references(store, (chosen or exam).questions)
-        return
-    created, asked, subsets = now(), exam.questions, sorted(exam.subsets.items())
+    created, subsets = now(), sorted(exam.subsets.items())
 
-    def row(position: int) -> dict[str, Any]:
-        # Of many questions none is made: their hashes are known by now, and the rest is stored as it is.
-        if isinstance(asked, SpooledQuestions):
-            raw, (hash, reference) = asked.raw(position), asked.hashes(position)
-            told: dict[str, Any] = {"hash": hash, "id": raw.id, "body": JsonText(raw.body), "reference": reference}
-        else:
-            one = asked[position]
-            reference = one.reference.sha256 if one.reference else None
-            told = {"hash": one.hash, "id": one.id, "body": one.to_json(), "reference": reference}
-        inside = [name for name, ids in subsets if told["id"] in ids]
-        return {**told, "exam": exam.name, "position": position, "subsets": inside, "created": created}
+    def row(position: int, question: Question[Any]) -> dict[str, Any]:
+        return {
+            "hash": question.hash,
+            "exam": exam.name,
+            "id": question.id,
+            "position": position,
+            "body": question.to_json(),
+            "reference": question.reference.sha256 if question.reference else None,
+            "subsets": [name for name, ids in subsets if question.id in ids],
+            "created": created,
+        }
 
     def operation(connection: sa.Connection) -> str:
         store.insert_new(connection, exams, {"name": exam.name, "kind": exam.kind, "created": created})
-        for start in range(0, len(asked), AT_ONCE):
-            some = range(start, min(start + AT_ONCE, len(asked)))
-            store.insert_new(connection, questions, *map(row, some))
-        known = str(connection.scalar(sa.select(exams.c.kind).where(exams.c.name == exam.name)))
-        if known == exam.kind:
-            store.upsert(connection, meta, *reading)
-        return known
+        for start in range(0, len(exam.questions), AT_ONCE):
+            some = exam.questions[start : start + AT_ONCE]
+            store.insert_new(connection, questions, *(row(n, question) for n, question in enumerate(some, start)))
+        return str(connection.scalar(sa.select(exams.c.kind).where(exams.c.name == exam.name)))
 
     # Images first, however long that takes; then all rows in one transaction.
-    keep_references(store, asked)
-    reading = reading_of(exam)
+    keep_references(store, exam.questions)
     found = store.write(operation)
     if found != exam.kind:
         raise StoreError(f"{store.url} has an exam {exam.name!r} of kind {found}; give this one another name")
@@ -137,51 +126,34 @@ def kind_of(store: Store, exam: str) -> str:
     return found[exam]
 
 
-def _question_rows(store: Store, exam: str) -> Sequence[Any]:
-    """All versions of the exam's questions, in their order."""
-    query = sa.select(questions).where(questions.c.exam == exam)
+def _question_rows(store: Store, exam: str) -> Iterator[Any]:
+    """Yield all versions of the exam's questions, the oldest first."""
+    query = sa.select(questions).where(questions.c.exam == exam).order_by(questions.c.created, questions.c.position)
     with store.reading() as connection:
-        return connection.execute(query.order_by(questions.c.created, questions.c.position)).all()
+        yield from connection.execution_options(yield_per=AT_ONCE).execute(query)
+
+
+def _question(row: Any, rubric: type[Any]) -> Question[Any]:
+    question = Question.from_json(row.body, rubric, row.reference)
+    question.know_hash(row.hash)
+    return question
 
 
 def load_questions(store: Store, exam: str, rubric: type[Any]) -> dict[str, Question[Any]]:
     """All versions of the exam's questions, by content hash, in their order."""
-    found = {row.hash: Question.from_json(row.body, rubric, row.reference) for row in _question_rows(store, exam)}
-    for hash, question in found.items():
-        question.know_hash(hash)
-    return found
+    return {row.hash: _question(row, rubric) for row in _question_rows(store, exam)}
 
 
 def load_exam(store: Store, name: str, rubric: type[Any]) -> Exam[Any]:
     """The stored exam with the newest version of each question."""
-    kind, subsets, hashes = kind_of(store, name), dict[str, set[str]](), bytearray()
-    latest = sa.func.row_number().over(
-        partition_by=questions.c.id, order_by=(questions.c.created.desc(), questions.c.position.desc())
-    )
-    columns = (questions.c.hash, questions.c.id, questions.c.position, questions.c.subsets)
-    each = sa.select(*columns, latest.label("latest")).where(questions.c.exam == name).subquery()
-    query = sa.select(each).where(each.c.latest == 1).order_by(each.c.position, each.c.id)
-    with store.reading() as connection:
-        for row in connection.execution_options(yield_per=AT_ONCE).execute(query):
-            hashes += bytes.fromhex(row.hash)
-            for subset in row.subsets:
-                subsets.setdefault(subset, set()).add(row.id)
-
-    found = spooled(_bodies(store, name, rubric, hashes))
+    kind, subsets = kind_of(store, name), dict[str, set[str]]()
+    newest = {row.id: row for row in _question_rows(store, name)}
+    rows = sorted(newest.values(), key=lambda row: (row.position, row.id))
+    for row in rows:
+        for subset in row.subsets:
+            subsets.setdefault(subset, set()).add(row.id)
+    found = tuple(_question(row, rubric) for row in rows)
     return Exam(name, kind, found, {subset: frozenset(ids) for subset, ids in subsets.items()})
-
-
-def _bodies(store: Store, exam: str, rubric: type[Any], hashes: bytearray) -> Iterator[RawQuestion]:
-    """What stored questions are made of."""
-    # As the text it is: nobody looks into it until its question is asked for.
-    body = sa.cast(questions.c.body, sa.Text).label("body")
-    query = sa.select(questions.c.hash, questions.c.id, body, questions.c.reference)
-    size = AT_ONCE * 32
-    for start in range(0, len(hashes), size):
-        some = [hashes[at : at + 32].hex() for at in range(start, min(start + size, len(hashes)), 32)]
-        rows = {row.hash: row for row in store.rows(query.where(questions.c.exam == exam), questions.c.hash, some)}
-        for row in (rows[hash] for hash in some):
-            yield RawQuestion(row.id, row.body, rubric, known_sha256=row.reference)
 
 
 def load_drawings(
@@ -200,6 +172,19 @@ def load_drawings(
         query = query.order_by(drawings.c.created, drawings.c.id)
     with store.reading() as connection:
         yield from made(Drawing, connection, query, left_out)
+
+
+def drawing_places(store: Store, exam: str) -> list[tuple[str, str, str]]:
+    """Return id, question's hash and painter of the exam's drawings, the oldest first."""
+    query = sa.select(drawings.c.id, drawings.c.question_hash, drawings.c.painter).where(drawings.c.exam == exam)
+    with store.reading() as connection:
+        rows = connection.execute(query.order_by(drawings.c.created, drawings.c.id))
+        return [(row.id, row.question_hash, row.painter) for row in rows]
+
+
+def load_drawings_by_id(store: Store, ids: Iterable[str]) -> dict[str, Drawing]:
+    """Return those of these drawings that the store has, by id."""
+    return {row.id: Drawing(**row._mapping) for row in store.rows(sa.select(drawings), drawings.c.id, ids)}
 
 
 def load_setups(store: Store) -> dict[str, dict[str, Any]]:

@@ -253,31 +253,19 @@ def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engi
     """Engines for reading and for writing."""
     try:
         if url.get_backend_name() != "sqlite":
-            engine = sa.create_engine(url, pool_pre_ping=True, json_serializer=_dumped)
+            engine = sa.create_engine(url, pool_pre_ping=True)
             return engine, engine
         if readonly is not None:
             engine = readonly.engine(BUSY_S)
             return engine, engine
-        readers = sa.create_engine(
-            url, connect_args={"timeout": BUSY_S}, json_deserializer=parsed, json_serializer=_dumped
-        )
-        writers = sa.create_engine(
-            url, connect_args={"timeout": BUSY_S}, json_deserializer=parsed, json_serializer=_dumped
-        )
+        readers = sa.create_engine(url, connect_args={"timeout": BUSY_S}, json_deserializer=parsed)
+        writers = sa.create_engine(url, connect_args={"timeout": BUSY_S}, json_deserializer=parsed)
     except ModuleNotFoundError as error:
         raise StoreError(f"{error}; install the driver with: pip install 'limner[postgres]'") from error
     for engine, begin in ((readers, "BEGIN"), (writers, "BEGIN IMMEDIATE")):
         sa.event.listen(engine, "connect", _pragmas)
         sa.event.listen(engine, "begin", lambda connection, begin=begin: connection.exec_driver_sql(begin))
     return readers, writers
-
-
-class JsonText(str):
-    """What goes into a JSON column as it is: it is JSON already."""
-
-
-def _dumped(value: Any) -> str:
-    return value if isinstance(value, JsonText) else json.dumps(value)
 
 
 _NOTHING: dict[str, Callable[[], Any]] = {"{}": dict, "[]": list, "null": lambda: None}

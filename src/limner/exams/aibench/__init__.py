@@ -18,7 +18,6 @@ AIBENCH = Kind(
     rubric=QuestionsRubric,
     protocol=AIBench(),
     read=read,
-    traced=True,
     prompts=_HERE / "prompts",
     sample=_HERE / "sample",
     presets=_HERE / "presets.toml",

@@ -18,7 +18,6 @@ FEPBENCH = Kind(
     rubric=Atoms,
     protocol=FEPBench(),
     read=read,
-    traced=True,
     prompts=_HERE / "prompts",
     sample=_HERE / "sample",
     presets=_HERE / "presets.toml",

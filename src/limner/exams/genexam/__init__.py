@@ -16,7 +16,6 @@ GENEXAM = Kind(
     rubric=ScoringPointsRubric,
     protocol=GenExam(),
     read=read,
-    traced=True,
     prompts=_HERE / "prompts",
     sample=_HERE / "sample",
     presets=_HERE / "presets.toml",

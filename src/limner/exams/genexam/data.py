@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from ...core.data_files import is_there, read_lines, read_questions
+from ...core.data_files import read_lines, read_questions
 from ...core.exam import Exam, Question
 from ...core.problems import Problems, short
 from ...core.references import absent_references, find_reference
@@ -65,16 +65,9 @@ def read(folder: Path, name: str = "genexam") -> Exam[ScoringPointsRubric]:
     Raises:
         DataError: With file, line and id of everything that is wrong.
     """
-    absent = 0
-
-    def make(row: Annotation, _file: Path) -> list[Question[ScoringPointsRubric]]:
-        nonlocal absent
-        made = [_question(row, folder)]
-        absent += absent_references(made)
-        return made
-
-    questions = read_questions(folder / ANNOTATIONS, Annotation, make)
-    return Exam(name, "genexam", questions, _subsets(folder, questions), _notes(absent, len(questions)))
+    questions = read_questions(folder / ANNOTATIONS, Annotation, lambda row, _file: [_question(row, folder)])
+    notes = _notes(absent_references(questions), len(questions))
+    return Exam(name, "genexam", questions, _subsets(folder, questions), notes)
 
 
 def _question(row: Annotation, folder: Path) -> Question[ScoringPointsRubric]:
@@ -88,7 +81,7 @@ def _question(row: Annotation, folder: Path) -> Question[ScoringPointsRubric]:
 
 def _subsets(folder: Path, questions: Sequence[Question[ScoringPointsRubric]]) -> dict[str, frozenset[str]]:
     path, problems = folder / MINI, Problems()
-    if not is_there(path):
+    if not path.exists():
         return {}
     known = {question.id for question in questions}
     ids = [line.strip() for line in read_lines(path)]

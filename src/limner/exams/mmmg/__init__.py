@@ -19,7 +19,6 @@ MMMG = Kind(
     rubric=GraphRubric,
     protocol=Mmmg(),
     read=read,
-    traced=True,
     prompts=_HERE / "prompts",
     sample=_HERE / "sample",
     presets=_HERE / "presets.toml",

@@ -133,11 +133,10 @@ def _reference(row: GraphRow, file: Path) -> Reference | None:
 
 
 def _notes(questions: Sequence[Question[GraphRubric]]) -> list[str]:
-    lost, stops, absent = 0, list[str](), 0
+    lost, stops, absent = 0, list[str](), absent_references(questions)
     for one in questions:
         lost += sum(not edges for edges in exact.resolve(one.rubric.elements, one.rubric.dependencies).edges)
         stops += [one.id] if graph.stops(one.rubric.dependencies) else []
-        absent += absent_references([one])
     found = [f"{absent} of {len(questions)} reference images are absent: controls skip those"] if absent else []
     if lost:
         said = "dependencies name no entity of their graph: they count in u_acc and dependency_accuracy alone"

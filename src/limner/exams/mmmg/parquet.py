@@ -8,7 +8,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ...core.data_files import read_otherwise
 from ...core.errors import DataError
 from ...core.problems import short
 
@@ -36,7 +35,6 @@ def rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     from polars.exceptions import PanicException, PolarsError
 
     try:
-        read_otherwise(file)
         schema = polars.read_parquet_schema(file)
         inner = [
             name for name, kind in schema.items() if isinstance(kind, polars.Struct) and "bytes" in kind.to_schema()

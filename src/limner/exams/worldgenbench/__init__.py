@@ -15,7 +15,6 @@ WORLDGENBENCH = Kind(
     rubric=ChecklistRubric,
     protocol=WorldGenBench(),
     read=read,
-    traced=True,
     prompts=_HERE / "prompts",
     sample=_HERE / "sample",
     presets=_HERE / "presets.toml",

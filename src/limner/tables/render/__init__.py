@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...core.collecting import seldom_collected
 from ...core.terminal import printable
 from ..model import Table
 
@@ -45,14 +44,13 @@ def show(
         body: The same as plain JSON.
         records: The same as CSV, a number a line, where that is not the tables' own.
     """
-    with seldom_collected():  # Numbers are worked out when they are shown.
-        if form == "text":
-            from .text import show as show_text
+    if form == "text":
+        from .text import show as show_text
 
-            show_text(tables())
-        elif form == "json" and body is not None:
-            print(printable(json.dumps(body(), ensure_ascii=False, indent=2, allow_nan=False)), flush=True)
-        elif form == "csv" and records is not None:
-            print(printable(records()), end="", flush=True)
-        else:
-            print(printable("".join(rendered(table, form) for table in tables())), end="", flush=True)
+        show_text(tables())
+    elif form == "json" and body is not None:
+        print(printable(json.dumps(body(), ensure_ascii=False, indent=2, allow_nan=False)), flush=True)
+    elif form == "csv" and records is not None:
+        print(printable(records()), end="", flush=True)
+    else:
+        print(printable("".join(rendered(table, form) for table in tables())), end="", flush=True)
