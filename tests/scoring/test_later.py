@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.marks import Mark
@@ -54,7 +54,6 @@ MARKS = st.builds(Mark, st.text(max_size=3), st.integers(0, 2), st.text(max_size
 )
 
 
-@settings(max_examples=50, deadline=None)
 @given(MARKS)
 def test_a_mark_comes_back_from_json_as_it_was(mark: Mark) -> None:
     assert Mark.from_json(mark.to_json()) == mark

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner import exams
@@ -21,7 +21,6 @@ from tests.tables import synthetic
 MARKS = st.builds(Mark, st.sampled_from("abc"), st.integers(0, 2), st.text(max_size=5), st.sampled_from(["", "j"]))
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(MARKS, max_size=6))
 def test_marks_say_the_same_without_their_reasons_and_are_shared(marks: list[Mark]) -> None:
     reader, bare = MarkReader(reasons=False), tuple(replace(mark, reason="") for mark in marks)
@@ -47,7 +46,6 @@ def test_numbers_are_the_same_without_reasons(tmp_path: Path) -> None:
     assert told[0] == told[1]
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.frozensets(st.tuples(st.sampled_from("abcdefgh"), st.just("x"))), min_size=2, max_size=6))
 def test_who_cuts_the_common_questions_is_who_leaves_the_others_most(sets: list[frozenset[tuple[str, str]]]) -> None:
     painters = [(f"p{n}", ids) for n, ids in enumerate(sets)]

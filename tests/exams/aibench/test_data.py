@@ -230,11 +230,7 @@ def attempt(folder: Path) -> Exam[QuestionsRubric] | DataError:
 
 
 @given(line=wrecked(), place=st.integers(0, 2))
-@settings(
-    deadline=None,
-    max_examples=3 * settings().max_examples,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_wrecked_lines_are_read_or_named(tmp_path: Path, line: bytes, place: int) -> None:
     lines: list[dict[str, Any] | bytes] = [changed(id="V/1"), changed(id="V/2")]
     lines.insert(place, line)

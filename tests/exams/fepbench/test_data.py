@@ -271,7 +271,7 @@ def use(question: Question[Atoms]) -> None:
 
 
 @given(line=wrecked_rows() | wrecked_lines(), place=st.integers(0, 2))
-@settings(max_examples=3 * settings().max_examples, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_wrecked_lines_are_read_or_named(tmp_path: Path, line: bytes, place: int) -> None:
     lines: list[dict[str, Any] | bytes] = [changed(id="A1"), changed(id="A2")]
     lines.insert(place, line)

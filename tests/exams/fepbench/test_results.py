@@ -77,7 +77,7 @@ JSON = st.recursive(
 
 
 @given(line=st.dictionaries(st.sampled_from(["verify", "unexpected", "sample"]), JSON))
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_a_reply_holds_can_be_stored_and_read(tmp_path: Path, line: dict[str, Any]) -> None:
     (found,) = read_results(write(tmp_path / "verdicts.jsonl", {"id": "S1/free", **line}))
     for ask, text in found.replies:

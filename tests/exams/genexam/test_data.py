@@ -315,11 +315,7 @@ def use(question: Question[ScoringPointsRubric]) -> None:
 
 
 @given(line=wrecked_lines(), place=st.integers(0, 2))
-@settings(
-    deadline=None,
-    max_examples=3 * settings().max_examples,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_wrecked_lines_are_read_or_named(tmp_path: Path, line: bytes, place: int) -> None:
     lines: list[dict[str, Any] | bytes] = [changed(id="A_1"), changed(id="A_2")]
     lines.insert(place, line)
@@ -335,11 +331,7 @@ def test_wrecked_lines_are_read_or_named(tmp_path: Path, line: bytes, place: int
 
 
 @given(data=st.binary(max_size=300))
-@settings(
-    deadline=None,
-    max_examples=settings().max_examples,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_are_read_or_named(tmp_path: Path, data: bytes) -> None:
     write(tmp_path).write_bytes(data)
     with pytest.raises(DataError, match=r"All_Subjects\.jsonl"):
@@ -348,11 +340,7 @@ def test_any_bytes_are_read_or_named(tmp_path: Path, data: bytes) -> None:
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 @given(data=st.data())
-@settings(
-    deadline=None,
-    max_examples=3 * settings().max_examples // 2,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_wrecked_images_are_taken_or_named(tmp_path: Path, data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(["PNG", "JPEG", "WEBP", "GIF", "BMP"]))
     whole = picture(7, kind)

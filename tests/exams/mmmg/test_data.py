@@ -224,7 +224,7 @@ def test_parquet_with_paths(tmp_path: Path) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_wrecked_parquet_is_named(tmp_path: Path, data: st.DataObject) -> None:
     file = tmp_path / "x.parquet"
     whole = parquet(file, [ROW], [picture(1)]).read_bytes()
@@ -281,7 +281,7 @@ def use(question: Question[GraphRubric]) -> None:
 
 
 @given(line=wrecked())
-@settings(max_examples=5 * settings().max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_wrecked_lines_are_read_or_named(tmp_path: Path, line: bytes) -> None:
     file = write(tmp_path, changed(key="a_B_1"), line)
     found = attempt(file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.scoring.stats.prediction_powered import (
@@ -170,7 +170,6 @@ def test_more_marks_make_it_narrower_and_now_is_now() -> None:
     assert widths[2] == widths[3]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.integers(5, 40), st.integers(0, 60), st.floats(0.02, 0.98))
 def test_an_interval_holds_its_number_and_stays_on_the_scale(seed: int, marked: int, rest: int, share: float) -> None:
     rng = np.random.default_rng(seed)
@@ -185,7 +184,6 @@ def test_an_interval_holds_its_number_and_stays_on_the_scale(seed: int, marked: 
     assert found.n == marked + rest
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.permutations(range(40)))
 def test_the_order_of_drawings_does_not_matter(seed: int, order: list[int]) -> None:
     rng = np.random.default_rng(seed)
