@@ -171,7 +171,7 @@ def _compare(note: str, data: Path, folder: Path) -> None:
     """Run the one command that needs these data, and hold what it prints against what is shown."""
     (folder / "DIR").symlink_to(data)
     (command,) = [each for block in blocks(PAGE) if block.notes.get("not run") == note for each in block.commands()]
-    status, printed = Session(folder).run(command.words)
+    status, printed = Session(folder, loaded=True).run(command.words)
     assert status == 0, printed
     missing = [line for line in command.shown if not any(near(line, real) for real in printed.splitlines())]
     assert not missing, "\n".join([*missing, "but:", printed])
