@@ -16,7 +16,7 @@ from tests.cli.invoke import limner
 from tests.exams.aibench.rows import CHECKLIST, ROW, write
 from tests.fakes import ChatServer
 from tests.fakes.jobs_client import JobServer
-from tests.support import JUDGE, picture, write_settings
+from tests.support import JUDGE, write_settings
 
 EXAM = read(resolve("sample/aibench"))
 TOTAL = sum(len(question.rubric.checklist) for question in EXAM.questions)
@@ -60,18 +60,6 @@ def standing(tmp_path: Path, *words: str | Path) -> dict[str, Any]:
     (found,) = said
     assert isinstance(found, dict)
     return found
-
-
-def test_check_and_list(tmp_path: Path) -> None:
-    said = limner("exam", "check", "sample/aibench").out
-    assert "sample/aibench: 8 questions, all well-formed" in said
-    assert "venue: Sample_2025 4, Sample_2026 4" in said
-    listed = limner("exams").out
-    for words in ("aibench: AIBench", "overall (0-100)", "variants: single, batched", "-O latex=keep|strip",
-                  "--preset paper: judge openrouter/qwen/qwen3-vl-235b-a22b-instruct"):  # fmt: skip
-        assert words in listed
-    file = write(tmp_path / "mine.jsonl", ROW)
-    assert "1 questions" in limner("exam", "check", "aibench", "--data", file).out
 
 
 @pytest.mark.slow
@@ -136,30 +124,6 @@ def test_an_incomplete_batched_reply_is_asked_again_and_then_taken_as_it_is(tmp_
     replay = write(tmp_path / "r.jsonl", *lines)
     assert run(tmp_path, "--judge", f"replay/{replay}", "--variant", "batched")["failed"] == 0
     assert standing(tmp_path)["analyses"]["unanswered"] == {"component": 0, "topology": 0, "phase": 0, "semantics": 1}
-
-
-def test_remarks_stand_below_the_table_once_or_with_their_painter(tmp_path: Path) -> None:
-    said: dict[str, dict[str, Any]] = {id: dict(replies) for id, replies in answers().items()}
-    replay = write_replay(tmp_path / "r.jsonl", said)
-    lines = replay.read_text("utf-8").splitlines()
-    unsure = {"id": "Sample_2025/tidewatch", "ask": "phase/6", "painter": "control/blank", "replies": ["?"] * 3}
-    write(replay, *lines, unsure)
-    run(tmp_path, "--painter", "control/blank", "--judge", f"replay/{replay}")
-    shown = limner("scores", "sample/aibench", "--store", tmp_path / "store").out
-    assert shown.count("no aesthetics rating") == 1
-    assert "\nno aesthetics rating" in shown
-    assert f"control/blank: 1 of {TOTAL} questions have no readable answer" in shown
-
-
-def test_show_and_export(tmp_path: Path) -> None:
-    replay = write_replay(tmp_path / "r.jsonl", answers(WRONG))
-    run(tmp_path, "--judge", f"replay/{replay}")
-    shown = limner("show", "sample/aibench", "Sample_2025/tidewatch", "--store", tmp_path / "store").out
-    assert "Is the 'Gauge Encoder' component" in " ".join(shown.split())
-    rows = limner("export", "sample/aibench", "--store", tmp_path / "store").lines()
-    assert len(rows) == 8
-    first = next(row for row in rows if row["id"] == "Sample_2025/tidewatch")
-    assert first["scores"]["component"] == pytest.approx(100 * 2 / 3)
 
 
 def test_the_blank_sheet_is_as_small_as_the_papers(tmp_path: Path) -> None:
@@ -274,19 +238,6 @@ def test_results_of_another_checklist_are_refused(tmp_path: Path) -> None:
     said = limner("import", "aibench", "--data", data, "--results", results, *to, code=1)
     assert "made with another checklist: the right answer to component/1 is A there, B here" in said.err
     assert not (tmp_path / "store").exists()
-
-
-def test_a_folder_of_drawings_with_slashes_in_their_ids(tmp_path: Path) -> None:
-    data = write(tmp_path / "AIBench.jsonl", ROW)
-    drawing = tmp_path / "drawings" / f"{ROW['id']}.png"
-    drawing.parent.mkdir(parents=True)
-    drawing.write_bytes(picture(1))
-    replay = write(tmp_path / "r.jsonl", {"id": ROW["id"], "reply": "B"})
-    words = ("--painter", f"mine=folder/{tmp_path / 'drawings'}", "--judge", f"replay/{replay}", "--json")
-    said = limner("run", "aibench", "--data", data, *words, "--store", tmp_path / "store").json()
-    assert (said["done"], said["failed"]) == (2, 0)
-    (row,) = limner("export", "aibench", "--store", tmp_path / "store").lines()
-    assert json.loads(json.dumps(row["scores"]))["component"] == 50
 
 
 @pytest.fixture(scope="module")

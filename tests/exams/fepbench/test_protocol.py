@@ -23,7 +23,6 @@ from tests.exams.fepbench.atom_sets import (
     SAMPLE,
     Flags,
     Form,
-    many,
     question,
     read,
     replies,
@@ -394,9 +393,3 @@ def test_a_summary_is_the_mean_over_drawings() -> None:
     assert summary["re"] == 0.5
     assert summary["if"] == pytest.approx((1 + 0.25) / 2)
     assert summary["sp_text"] == 0.5
-
-
-def test_many_makes_what_it_says() -> None:
-    found = many(text=(3, 2))
-    assert [atom.role for atom in found.text] == ["instruction"] * 3 + ["reasoning"] * 2
-    assert found.count == 5 + 2 + 2
