@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.store import Store
-from limner.tables.model import Cell, Column, RowBlock, Sheet, Table, TableRow
+from limner.tables.model import Column, RowBlock, Table
 from limner.tables.paper import build, find
 from limner.tables.render import FORMATS, html, latex, markdown, rendered
 from limner.tables.render import csv as csv_format
@@ -250,15 +250,3 @@ def test_every_format_of_a_store(filled: dict[str, Store]) -> None:
         for word in ("GPT-4o", "28.86", "openai/gpt-image-1"):
             assert word in text.replace("{-}", "-"), form
     assert rendered(table, "html", page=True).startswith("<!DOCTYPE")
-
-
-def test_few_questions_show_their_number_in_every_format() -> None:
-    cell = Cell("50.0", 50.0, few=4)
-    sheet = Sheet("", "Model", (Column("x", path="x"),), (RowBlock("", (TableRow("a", (cell,)),)),))
-    table = Table("x:y", "title", (sheet,), (sheet,))
-    for form in ("text", "md", "latex", "html"):
-        assert "(n=4)" in rendered(table, form), form
-    (row,) = csv.DictReader(io.StringIO(rendered(table, "csv")))
-    assert {name: row[name] for name in ("x", "x low", "x high", "x n")} == {
-        "x": "50.0", "x low": "", "x high": "", "x n": "4",
-    }  # fmt: skip
