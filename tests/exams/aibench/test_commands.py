@@ -126,13 +126,6 @@ def test_an_incomplete_batched_reply_is_asked_again_and_then_taken_as_it_is(tmp_
     assert standing(tmp_path)["analyses"]["unanswered"] == {"component": 0, "topology": 0, "phase": 0, "semantics": 1}
 
 
-def test_the_blank_sheet_is_as_small_as_the_papers(tmp_path: Path) -> None:
-    words = ("--painter", "control/blank", "--store", tmp_path / "store", "--json")
-    limner("draw", "sample/aibench", *words)
-    body = limner("show", "sample/aibench", "Sample_2025/tidewatch", "--store", tmp_path / "store", "--json").json()
-    assert [(drawing["width"], drawing["height"]) for drawing in body["drawings"]] == [(50, 50)]
-
-
 def test_what_the_solver_is_sent(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_settings(tmp_path, chat.base_url)
@@ -150,23 +143,6 @@ def test_what_the_solver_is_sent(tmp_path: Path, chat: ChatServer, monkeypatch: 
         image, text = user["content"]
         assert (image["type"], image["image_url"]["url"]["sha256"]) == ("image_url", figure)
         assert item.question in text["text"]
-
-
-def test_an_estimate_knows_that_replies_are_short(tmp_path: Path) -> None:
-    words = ("--painter", "control/reference", "--judge", "openai/gpt-5", "--store", tmp_path / "store", "--json")
-    said = limner("estimate", "sample/aibench", *words).json()
-    judge = next(line for line in said["steps"] if line["role"] == "judge")
-    assert judge["calls"] == TOTAL
-    assert judge["tokens_out"] == 4 * TOTAL
-
-
-@pytest.mark.slow
-def test_drawing_with_stripped_latex_is_another_drawing(tmp_path: Path) -> None:
-    for option in ("latex=keep", "latex=strip"):
-        words = ("--painter", "control/text", "--store", tmp_path / "store", "--limit", "1", "--json")
-        limner("draw", "sample/aibench", "-O", option, *words)
-    body = limner("show", "sample/aibench", "Sample_2025/tidewatch", "--store", tmp_path / "store", "--json").json()
-    assert len({drawing["image"] for drawing in body["drawings"]}) == 2
 
 
 def details(wrong: str | None = None) -> list[dict[str, Any]]:
@@ -247,7 +223,7 @@ def dashscope() -> Iterator[JobServer]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("model", "limit"), [("wan2.6-t2i", "2,100"), ("qwen-image", "800")])
+@pytest.mark.parametrize(("model", "limit"), [("qwen-image", "800")])
 def test_method_texts_go_whole_to_services_that_cut_them(
     tmp_path: Path, dashscope: JobServer, monkeypatch: pytest.MonkeyPatch, model: str, limit: str
 ) -> None:
