@@ -59,39 +59,6 @@ def test_a_whole_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_help_and_check_up_tell_of_them(tmp_path: Path) -> None:
-    run, evidence, doctor, painter, strategy, judge, probe = drive(
-        tmp_path,
-        ["run", "--help"],
-        ["evidence", "--help"],
-        ["doctor"],
-        ["run", "sample/flags", "--painter", "nobody/x", "--judge", "ocr"],
-        ["run", "sample/flags", "--painter", "stripes/red", "--judge", "ocr", "--strategy", "darken"],
-        ["run", "sample/flags", "--painter", "stripes/red", "--judge", "nobody"],
-        ["run", "sample/flags", "--painter", "stripes/red", "--judge", "colours", "--regions", "sam9"],
-    )
-    helped = " ".join(run[1].split())
-    assert "control, diffusers, folder, python, stripes, transformers, worker;" in helped
-    assert "best-of-N, brighten, direct," in helped
-    assert "one of colours, ocr, panel, replay," in helped
-    assert "sam2.1, sam2.1-large, stripes, or none" in helped
-    assert "aesthetics, brightness, ocr, regions;" in " ".join(evidence[1].split())
-    lines = {line.split(": ")[0].split(None, 1)[-1]: line for line in doctor[1].splitlines()}
-    assert "stripes from limner-stripes 2.0: painting a stripe for each colour" in lines["painters"]
-    assert "stripes-json from limner-stripes 2.0: stripes over HTTP" in lines["image services"]
-    assert "brighten from limner-stripes 2.0: yellow is asked for too" in lines["strategies"]
-    assert "colours from limner-stripes 2.0: looks whether" in lines["judges"]
-    assert "brightness.mean from limner-stripes 2.0: the mean brightness" in lines["probes"]
-    assert "flags from limner-flags 1.0: Flags and their colours" in lines["exams"]
-    assert {code for code, _, _ in (painter, strategy, judge, probe)} == {2}
-    assert "python/MODULE:FUNCTION, stripes/COLOUR,COLOUR, transformers/REPO_OR_PATH" in painter[2]
-    assert "no strategy 'darken'; there is: best-of-N, brighten, direct" in strategy[2]
-    assert "'nobody' is not a judge: write colours, PROVIDER/MODEL, ocr, ocr/mentions, panel/NAME," in judge[2]
-    assert "--regions sam9: there is classical, " in probe[2]
-    assert "sam2.1-large, stripes" in probe[2]
-
-
-@pytest.mark.slow
 def test_an_image_service(tmp_path: Path) -> None:
     png = base64.b64encode(picture(3)).decode()
     with json_server(lambda path, body: {"png": png, "dollars": 0.25}) as (address, seen):
