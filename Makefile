@@ -1,5 +1,5 @@
 # make demo: the main job, offline. make test: quick checks. make test-all: everything.
-# make test-all PROFILE=full: the same, with 300 examples a property instead of 25.
+# make test-all PROFILE=full: the same, with 300 examples a property instead of 25 and every drawing screened.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
