@@ -274,7 +274,7 @@ def test_pairs_ranks_and_lists(chromium: Any, kept: Store, tmp_path: Path) -> No
             rater.close()
 
 
-@pytest.mark.parametrize("design", ["genexam", "mmmg", "fepbench", "aibench-pairs", "aibench-aesthetics"])
+@pytest.mark.parametrize("design", ["genexam", "fepbench", "aibench-pairs"])
 def test_every_page_is_readable_named_and_fits(chromium: Any, kept: Store, tmp_path: Path, design: str) -> None:
     server, path = served(kept, tmp_path, design)
     with server:
