@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import settings
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -20,6 +21,11 @@ def need(name: str, met: bool, reason: str) -> None:
     if name in os.environ.get("LIMNER_REQUIRE", "").split(","):
         pytest.fail(f"{name} is required here: {reason}")
     pytest.skip(reason)
+
+
+def full() -> bool:
+    """Return whether everything is to be tried, as by ``make test-all PROFILE=full``, and not a part of it."""
+    return settings().max_examples >= 300
 
 
 def shared(*parts: str) -> Path:

@@ -138,10 +138,10 @@ def run_limner(
     *words: str | Path, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 60
 ) -> subprocess.CompletedProcess[str]:
     """Run the command line to its end."""
-    return Copy(_MAIN, [*map(str, words)], cwd, environment(env)).end(timeout)
+    return Copy(MAIN, [*map(str, words)], cwd, environment(env)).end(timeout)
 
 
-_MAIN = "from limner.cli import main; main()"
+MAIN = "from limner.cli import main; main()"
 
 
 class Gated:
@@ -159,7 +159,7 @@ class Gated:
     def __init__(
         self, *words: str | Path, cwd: Path, env: Mapping[str, str] | None = None, pauses: bool = True
     ) -> None:
-        code = ("" if pauses else self._AT_ONCE) + "input(); " + _MAIN
+        code = ("" if pauses else self._AT_ONCE) + "input(); " + MAIN
         self._process = Copy(code, [*map(str, words)], cwd, environment(env))
         self.pid = self._process.pid
 

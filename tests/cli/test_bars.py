@@ -63,54 +63,11 @@ def test_everyone_has_a_bar_with_rate_spend_and_time_left(progress: Progress, wi
     assert "━━" in first
 
 
-def test_the_whole_takes_as_long_as_who_needs_longest(progress: Progress) -> None:
-    progress.count("q", "done", of=progress.part("draw", "a-painter-with-quite-a-long-name"))
-    assert drawn(progress)[1].split()[-2:] == drawn(progress)[-1].split()[-2:] == ["6m20s", "left"]
-
-
-def test_the_parts_are_the_whole(progress: Progress) -> None:
-    parts = progress.parts.values()
-    assert sum(part.settled for part in parts) == progress.settled
-    assert sum(part.failed for part in parts) == progress.failed == 1
-    assert sum(part.spent for part in parts) == pytest.approx(progress.spent)
-
-
-def test_what_is_waited_for_and_what_comes_from_the_store_is_said(progress: Progress) -> None:
-    progress.waiting = {"the budget": 3, "openai": 12}
-    progress.count("q", "done", stored=True)
-    progress.interrupted = True
-    lines = drawn(progress)
-    assert lines[-3] == "1 from store"
-    assert lines[-2] == "calls wait: 3 for the budget, 12 for openai"
-    assert lines[-1] == "stopping: what is in flight is finished; Ctrl-C again ends at once"
-    assert drawn(progress, ended=True)[-1] == "1 from store"
-    assert not any("left" in line or "…" in line[40:] for line in drawn(progress, 140, ended=True))
-
-
-def test_more_painters_than_lines() -> None:
-    found = Progress(total=300)
-    for n in range(30):
-        part = found.part("draw", f"painter-{n}")
-        part.total, part.done = 10, 10 if n < 20 else 5
-        found.done += part.done
-    lines = drawn(found, height=14)
-    assert len(lines) <= 14
-    assert lines[-2].split() == ["all", *lines[-2].split()[1:]]
-    assert [line.split()[1] for line in lines[:9]] == [f"painter-{n}" for n in range(20, 29)]
-    assert lines[-1].split() == ["…", "21", "more", "20", "of", "them", "done"]
-
-
 def test_names_cannot_drive_the_terminal() -> None:
     found = Progress(total=1)
     found.part("draw", "evil\x1b[2J\nname[red]").total = 1
     (line, _) = drawn(found, 140)
     assert "evil\\u001b[2J name[red]" in line
-
-
-def test_one_bar_where_nobody_is_named() -> None:
-    (line,) = drawn(Progress(total=4, done=1))
-    assert line.split()[1:] == ["1/4", "0.1/s", "$0.0000", "1m00s", "left"]
-    assert drawn(Progress()) == []
 
 
 def on_terminal(words: list[str], folder: Path, act: Callable[[int, str], None] = lambda _pid, _said: None) -> str:

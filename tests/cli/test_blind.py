@@ -42,7 +42,7 @@ def said(stored: Path, *words: str) -> str:
     return " ".join(limner(*words, "--store", stored).out.split())
 
 
-@pytest.mark.parametrize("more", [(), ("--painter", "alpha"), ("--without", "control/shuffled"), ("--limit", "3")])
+@pytest.mark.parametrize("more", [(), ("--painter", "alpha")])
 def test_scores(stored: Path, more: tuple[str, ...]) -> None:
     assert said(stored, "scores", "sample/genexam", "--judge", BLIND, *more).count(LINE) == 1
     assert "passes wrong" not in said(stored, "scores", "sample/genexam", "--judge", FAIR, *more)
@@ -56,7 +56,7 @@ def test_scores_as_json(stored: Path) -> None:
     assert (told[BLIND]["reference"], told[BLIND]["questions"], told[BLIND]["score"]) == (100.0, 13, "strict")
 
 
-@pytest.mark.parametrize("more", [(), ("--painter", "alpha", "--painter", "beta"), ("--score", "relaxed")])
+@pytest.mark.parametrize("more", [(), ("--score", "relaxed")])
 def test_compare(stored: Path, more: tuple[str, ...]) -> None:
     assert said(stored, "compare", "sample/genexam", "--judge", BLIND, *more).count(LINE) == 1
     assert "passes wrong" not in said(stored, "compare", "sample/genexam", "--judge", FAIR, *more)
@@ -70,7 +70,7 @@ def test_compare_as_json_and_by_a_tag(stored: Path) -> None:
         assert told[BLIND]["words"] == LINE
 
 
-@pytest.mark.parametrize("form", ["text", "md", "latex", "html"])
+@pytest.mark.parametrize("form", ["text", "html"])
 def test_table(stored: Path, form: str) -> None:
     words = ("table", "genexam:table2", "--exam", "sample/genexam", "--no-published", "--format", form)
     told = "passes wrong drawings: another question"

@@ -53,24 +53,10 @@ def test_as_csv(marked: Marked) -> None:
         assert float(pair["p"]) <= float(pair["p_holm"]) <= 1
 
 
-def test_as_markdown(marked: Marked) -> None:
-    out = limner("compare", "genexam", "--store", marked.store, "--format", "md").out
-    assert out.startswith("### genexam · judge")
-    assert "| painter | place | strict | coverage | worst case |\n|---|---|--:|--:|--:|\n" in out
-    assert "\x1b" not in out
-
-
 def test_one_painter_alone(marked: Marked) -> None:
     out = limner("compare", "genexam", "--store", marked.store, "--painter", "one").out
     assert "one painter: there is nobody to compare it with" in out
     assert "every two painters" not in out
-
-
-def test_nothing_marked_yet(marked: Marked) -> None:
-    drawn = ("--painter", f"mine=folder/{marked.small.drawings}", "--data", marked.small.data)
-    limner("draw", "genexam", *drawn, "--limit", "1", "--store", "new")
-    assert "nothing is marked yet" in limner("compare", "genexam", "--store", "new").out
-    assert limner("compare", "genexam", "--store", "new", "--format", "json").json() == []
 
 
 @pytest.mark.parametrize(

@@ -92,19 +92,6 @@ def test_an_exam_of_ones_own(tmp_path: Path) -> None:
         assert limner("mark", word, "--painter", "me", "--judge", judge, "--json").json()["stored"] == 6
 
 
-def test_starting_where_something_is() -> None:
-    Path("full").mkdir()
-    Path("full", "file").touch()
-    assert "full is not empty" in limner("exam", "new", "full", code=2).err
-    assert "full/file is a file" in limner("exam", "new", "full/file", code=2).err
-    assert "no exam 'odd'" in limner("exam", "new", "fresh", "--like", "odd", code=2).err
-
-
-def test_the_sample_is_the_starter() -> None:
-    limner("exam", "new", "mine")
-    assert released_rows(Path("mine/data")) == released_rows(SAMPLE)
-
-
 def test_importing(tmp_path: Path) -> None:
     rows = released_rows(SAMPLE)
     results = write_results(tmp_path / "results", verdicts(rows, 5))
@@ -120,20 +107,6 @@ def test_importing(tmp_path: Path) -> None:
     assert body == {"results": 13, "images": 1, "failures": {"unreadable": 1}}
     (standing,) = limner("scores", "sample/genexam", "--format", "json").json()
     assert (standing["n"], standing["failures"]) == (12, {"unreadable": 1})
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["--painter", "p", "--judge", "j"], 2, "Missing option '--results'"),
-        (["--results", ".", "--judge", "j"], 2, "Missing option '--painter'"),
-        (["--results", "nowhere", "--painter", "p", "--judge", "j"], 2, "--results nowhere: no such file or folder"),
-        (["--results", ".", "--painter", "p", "--judge", "j"], 1, "no *.json result in this folder"),
-    ],
-)
-def test_importing_what_is_not_there(words: list[str], code: int, said: str) -> None:
-    assert said in limner("import", "sample/genexam", *words, code=code).err
-    assert not Path("limner-store").exists()
 
 
 def test_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:

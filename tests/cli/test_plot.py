@@ -34,15 +34,6 @@ def test_the_list() -> None:
 
 
 @pytest.mark.slow
-def test_a_plot_in_every_format(here: Path) -> None:
-    starts = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
-    for form, start in starts.items():
-        said = limner("plot", "heatmap", "genexam", "--judge", "one", "--width", "single", "-o", f"out/map.{form}")
-        assert said.out == f"out/map.{form}: heatmap of genexam\n"
-        assert (here / "out" / f"map.{form}").read_bytes().startswith(start)
-
-
-@pytest.mark.slow
 def test_options_reach_the_plot(here: Path) -> None:
     words = ["plot", "heatmap", "genexam", "--judge", "one", "-o"]
     limner(*words, "usual.svg")

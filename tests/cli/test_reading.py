@@ -166,15 +166,6 @@ def test_without_polars_parquet_is_refused_at_once(tmp_path: Path, no_polars: No
     assert not Path("fresh").exists()
 
 
-def test_all_forms_have_the_same_columns(marked: Marked) -> None:
-    texts = {
-        form: limner("export", "genexam", "--store", marked.store, "--format", form).raw for form in ("csv", "parquet")
-    }
-    names = polars.read_parquet(io.BytesIO(texts["parquet"])).columns
-    assert next(csv.reader(io.StringIO(texts["csv"].decode()))) == names
-    assert {"exam", "id", "painter", "judge", "reading", "status", "scores.strict", "tags.difficulty"} <= set(names)
-
-
 def test_drawings_are_exported_without_any_judge(small_exam: SmallExam, tmp_path: Path) -> None:
     judge = f"replay/{write_replay(tmp_path / 'replies.jsonl', {'mine': verdicts(small_exam.rows, 5)})}"
     drawn = ("--data", small_exam.data, "--painter", f"mine=folder/{small_exam.drawings}", "--painter", "control/blank")

@@ -74,22 +74,6 @@ def test_files(here: Path, name: str, start: str) -> None:
     assert (here / name).read_text("utf-8").startswith(start)
 
 
-def test_a_format_goes_before_the_files_name(here: Path) -> None:
-    limner("table", "genexam:table2", "-o", "t.txt", "--format", "csv")
-    assert (here / "t.txt").read_text("utf-8").startswith("table,")
-    said = limner("table", "genexam:table2", "-o", "t.odt", code=2)
-    assert "say --format" in said.err
-
-
-def test_formats_on_standard_output(here: Path) -> None:
-    rows = list(csv.DictReader(io.StringIO(limner("table", "genexam:table2", "--format", "csv").out)))
-    assert {row["row"] for row in rows if row["source"] == "store"} == {
-        "gemini/gemini-3-pro-image-preview", "openai/gpt-image-1.5", "openai/gpt-image-1",
-    }  # fmt: skip
-    fragment = limner("table", "genexam:table2", "--format", "html").out
-    assert fragment.startswith('<div class="limner-table"')
-
-
 def test_mistakes(here: Path) -> None:
     assert "no table 'genexam:table3'; there is:" in limner("table", "genexam:table3", code=2).err
     assert "nobody" in limner("table", "genexam:table2", "--painter", "nobody", code=2).err
@@ -134,16 +118,6 @@ def test_on_which_questions(uneven: Path, words: tuple[str, ...], n: set[str]) -
     assert {row["n"] for row in stored(*words)} == n
 
 
-def test_who_cuts_the_questions_is_the_first_line_after_the_caption(uneven: Path) -> None:
-    low = ("--judge", "openai/gpt-5?reasoning_effort=low", "--no-published")
-    first, *_ = limner("table", "genexam:table2", *low).out.partition("\n\n")
-    said = " ".join(first.split("\n"))
-    assert said.endswith("openai/gpt-image-1 cuts the common questions from 40 to 10; --without openai/gpt-image-1 "
-                         "compares the others.")  # fmt: skip
-    assert "cuts" not in limner("table", "genexam:table2", *low, "--on", "all").out
-    assert "disagree" in limner("table", "genexam:table2", "--on", "all", "--common", code=2).err
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
@@ -162,11 +136,3 @@ def test_ways_that_are_not_there(uneven: Path) -> None:
     assert not stored("-O", "reference=none")
     for option in ("--variant", "--wording"):
         assert "no " in limner("table", "genexam:table2", option, "zzz", code=2).err
-
-
-def test_few_questions_leave_intervals_empty(uneven: Path) -> None:
-    row = stored()[0]
-    assert (row["Comp · Rel low"], row["Comp · Rel high"]) == ("", "")
-    assert 0 < int(row["Comp · Rel n"]) < 5
-    assert float(row["Comp · Rel"]) >= 0
-    assert "" not in (row["Overall · Rel low"], row["Overall · Rel high"])

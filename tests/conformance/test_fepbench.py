@@ -233,9 +233,3 @@ def test_generated_verdicts_over_the_sample(tmp_path: Path, monkeypatch: pytest.
             assert count == sum(scores[f"sp_{modality}"] is None for _, _, scores in mine)
             undefined += count
     assert undefined > 0
-
-
-def test_the_readme_tells_of_the_file() -> None:
-    with FILE.open(encoding="utf-8", newline="") as file:
-        count = len(list(csv.DictReader(file)))
-    assert f"| fepbench/paper/published.csv | {count} |" in (FILE.parents[2] / "README.md").read_text("utf-8")

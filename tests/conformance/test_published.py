@@ -100,9 +100,3 @@ def test_the_mini_subset_has_its_count() -> None:
 
 def test_the_counts_sum_up() -> None:
     assert [sum(counts(kind).values()) for kind in ("subject", "difficulty", "image_type")] == [1000, 1000, 1000]
-
-
-def test_the_readme_tells_of_the_files() -> None:
-    text = (FOLDER / "README.md").read_text("utf-8")
-    for name in ("published.csv", "taxonomy.csv", "counts.csv"):
-        assert f"| genexam/paper/{name} | {len(rows(name))} |" in text

@@ -143,7 +143,3 @@ def test_generated_replies_count_or_do_not() -> None:
                     assert PROTOCOL.scores(asked, readings[0], {}) == {"checklist": None}
                 counted[kind] += 1
     assert min(counted.values()) >= 250
-
-
-def test_the_readme_tells_of_the_file() -> None:
-    assert "| worldgenbench/paper/published.csv | 330 |" in (FOLDER / "README.md").read_text("utf-8")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,8 +25,9 @@ from tests.fakes.batches import BatchServer
 from tests.fakes.client import ChatServer, Server
 from tests.fakes.images_client import ImageServer
 from tests.fakes.studio import StudioServer
+from tests.loaded import Copy
 from tests.read_once.sitecustomize import FOLDER as READINGS
-from tests.support import environment
+from tests.support import MAIN, environment
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -119,11 +121,20 @@ TODAY = "2026-11-16"
 """The day on which the pages' commands are run: models come and go."""
 
 
-class Session:
-    """Runs a page's blocks one after another in one folder, without any key and at a fixed width."""
+LIMNER_ALONE = re.compile(r"limner [^|;&<>$`*~]*")
+"""A command line of Limner that needs no shell."""
 
-    def __init__(self, folder: Path, **more: str) -> None:
+
+class Session:
+    """Runs a page's blocks one after another in one folder, without any key and at a fixed width.
+
+    Args:
+        loaded: Whether Limner and Python run as copies of a process that has loaded them, which saves the loading.
+    """
+
+    def __init__(self, folder: Path, *, loaded: bool = False, **more: str) -> None:
         self.folder = folder
+        self._loaded = loaded
         here = str(Path(sys.executable).parent)
         path = os.pathsep.join([here, os.environ.get("PATH", "")])
         self._env = environment(
@@ -147,10 +158,14 @@ class Session:
 
     def run(self, words: str) -> tuple[int, str]:
         """Exit code and everything printed, the folder's own name replaced by `HOME`."""
+        if self._loaded and LIMNER_ALONE.fullmatch(words):
+            return self._copy(MAIN, shlex.split(words.replace("\\\n", " "))[1:])
         return self._call(["bash", "-c", f"set -o pipefail\n{words}"])
 
     def python(self, code: str) -> tuple[int, str]:
         """The same for a Python block."""
+        if self._loaded:
+            return self._copy(code, [])
         return self._call([sys.executable, "-c", code])
 
     def follow(self, block: Block, place: str) -> None:
@@ -178,8 +193,14 @@ class Session:
             timeout=SECONDS,
             check=False,
         )
-        printed = done.stdout.decode("utf-8", "replace")
-        return done.returncode, printed.replace(str(self.folder.resolve()), HOME).replace(str(self.folder), HOME)
+        return done.returncode, self._at_home(done.stdout.decode("utf-8", "replace"))
+
+    def _copy(self, code: str, words: list[str]) -> tuple[int, str]:
+        done = Copy(code, words, self.folder, self._env).end(SECONDS)
+        return done.returncode, self._at_home(done.stdout + done.stderr)
+
+    def _at_home(self, printed: str) -> str:
+        return printed.replace(str(self.folder.resolve()), HOME).replace(str(self.folder), HOME)
 
 
 def plain(line: str) -> str:

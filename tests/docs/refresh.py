@@ -8,21 +8,7 @@ import tempfile
 from pathlib import Path
 
 from tests.docs.blocks import PAGES, ROOT, Session, blocks, demo_table
-from tests.docs.tables import (
-    CATALOGUE_HEAD,
-    MODEL_HEAD,
-    PAINTER_HEAD,
-    PROVIDERS,
-    SETTINGS,
-    SIZE_HEAD,
-    catalogue_rows,
-    model_price_rows,
-    painter_price_rows,
-    provider_rows,
-    rewrite,
-    service_rows,
-    size_rows,
-)
+from tests.docs.tables import generated_tables, rewrite
 
 
 def refresh(page: Path) -> None:
@@ -66,23 +52,9 @@ def copy_table() -> None:
     page.write_text("\n".join(lines) + "\n", "utf-8")
 
 
-def list_providers() -> None:
-    """Put the shipped providers, image services and models into the tables of their pages."""
-    index = PROVIDERS / "index.md"
-    rewrite(index, ("provider", "draws", "marks", "key variable"), provider_rows())
-    rewrite(index, ("`image_shape`", "whose it is"), service_rows())
-    rewrite(ROOT / "docs" / "models.md", CATALOGUE_HEAD, catalogue_rows())
-    for name in SETTINGS.providers:
-        page = PROVIDERS / f"{name}.md"
-        if SETTINGS.providers[name].image_shape:
-            rewrite(page, SIZE_HEAD, size_rows(name))
-        for head, rows in ((MODEL_HEAD, model_price_rows(name)), (PAINTER_HEAD, painter_price_rows(name))):
-            if rows:
-                rewrite(page, head, rows)
-
-
 if __name__ == "__main__":
-    list_providers()
+    for table in generated_tables():
+        rewrite(*table)
     for page in [Path(word) for word in sys.argv[1:]] or PAGES:
         refresh(page)
     copy_table()

@@ -156,6 +156,21 @@ def _price(dollars: float | None) -> str:
     return NOTHING if dollars is None else f"{dollars:.2f}" if round(dollars, 2) == dollars else f"{dollars:g}"
 
 
+def generated_tables() -> Iterator[tuple[Path, tuple[str, ...], list[tuple[str, ...]]]]:
+    """Every table that the settings fill: its page, the beginning of its head, its rows."""
+    index = PROVIDERS / "index.md"
+    yield index, ("provider", "draws", "marks", "key variable"), provider_rows()
+    yield index, ("`image_shape`", "whose it is"), service_rows()
+    yield ROOT / "docs" / "models.md", CATALOGUE_HEAD, catalogue_rows()
+    for name, provider in SETTINGS.providers.items():
+        page = PROVIDERS / f"{name}.md"
+        if provider.image_shape:
+            yield page, SIZE_HEAD, size_rows(name)
+        for head, rows in ((MODEL_HEAD, model_price_rows(name)), (PAINTER_HEAD, painter_price_rows(name))):
+            if rows:
+                yield page, head, rows
+
+
 def rewrite(page: Path, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
     """Put these rows below a table's head."""
     lines = page.read_text("utf-8").splitlines()

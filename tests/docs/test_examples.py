@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
 
-import pytest
-
 from limner.core.catalogue import ModelFacts, state_of
 from limner.core.settings import Settings, shipped
 from tests.docs.blocks import PAGES, ROOT
@@ -77,37 +75,3 @@ def test_examples_name_models_that_can_be_used() -> None:
         for line, name in namings(file.read_text("utf-8").splitlines(), names)
     ]
     assert not told, "name a model that is still there, see `limner models`:\n" + "\n".join(told)
-
-
-def test_the_files_that_show_examples_are_read() -> None:
-    read = {str(file.relative_to(ROOT)) for file in examples()}
-    assert {
-        "README.md", "docs/build.md", "docs/providers/openrouter.md", "notebooks/choose_between_two_models.ipynb",
-        "src/limner/cli/help.toml", "src/limner/cli/options.py", "src/limner/cli/slurm_array.sh",
-        "src/limner/site/private.py",
-    } <= read  # fmt: skip
-    assert not read & {"docs/models.md", "src/limner/exams/genexam/presets.toml"}
-    assert not [name for name in read if "/paper/reproduce.toml" in name]
-
-
-def test_a_model_is_gone_by_the_day_of_the_catalogue() -> None:
-    gone, ending = ModelFacts(shutdown=date(2026, 1, 5)), ModelFacts(shutdown=date(2026, 1, 6))
-    models = {"lab/old": gone, "seller/lab/old": gone, "lab/older": ending, "seller/lab/two": gone, "lab/two": ending}
-    assert gone_names(models, date(2026, 1, 5)) == ["seller/lab/old", "seller/lab/two", "lab/old", "old"]
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("limner run x --painter lab/old --judge ocr", [(1, "lab/old")]),
-        ("such as lab/old.", [(1, "lab/old")]),
-        ("-S painter=lab/old\nfor old at most $1", [(1, "lab/old"), (2, "old")]),
-        ("lab/old-mini, lab/old.5, older, behold", []),
-        ("$ limner import x --painter old", []),
-        ("$ limner import x \\\n>   --painter old\n$ limner run x --painter old", [(3, "old")]),
-        ("| `lab/old` | 5.00 | 40.00 |", []),
-        ("| `limner draw` | with lab/old |", [(1, "lab/old")]),
-    ],
-)
-def test_what_counts_as_an_example(text: str, named: list[tuple[int, str]]) -> None:
-    assert list(namings(text.splitlines(), ["lab/old", "old"])) == named

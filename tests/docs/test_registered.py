@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from limner.core.settings import load
-from limner.doctor import registries
 from limner.evidence.kinds import PROBES
-from limner.exams import EXAMS
 from limner.judges import JUDGES
 from limner.painters import PAINTERS
 from limner.strategies import STRATEGIES
 from tests.docs.blocks import ROOT
-from tests.docs.tables import code, table
+from tests.docs.tables import table
 
 DOCS = ROOT / "docs"
 
@@ -31,15 +27,6 @@ def test_painters() -> None:
     assert [plain(rows.pop(cell)) for cell in services] == ["calling an image service"]
     own = {f"`{PAINTERS.usage(name)}`": PAINTERS.about(name) for name in PAINTERS.own()}
     assert {cell: plain(told) for cell, told in rows.items()} == own
-
-
-def test_the_services_named_beside_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    known = load().providers
-    for link, key, examples in table(DOCS / "painters.md", "provider", "key variable", "such as").rows:
-        assert key == (f"`{known[code(link)].key_env}`" if known[code(link)].key_env else "none")
-        assert known[code(link)].image_shape
-        assert f"{code(link)}/" in examples or code(link) == "local"
 
 
 def test_judges() -> None:
@@ -73,20 +60,3 @@ def test_probes(evidence: str, page: str, head: tuple[str, str]) -> None:
             about for cell, about in rows.items() if f"`{first}`" in cell and about.startswith(PROBES.about(name))
         ]
         assert told
-
-
-def test_exams() -> None:
-    text = (DOCS / "exams.md").read_text("utf-8")
-    assert all(f"| `{name}` |" in text for name in EXAMS.own())
-
-
-def test_groups() -> None:
-    rows = table(DOCS / "architecture.md", "group", "the entry point's name", "gives").rows
-    found = {
-        registry.group: f"{registry.kind.__module__}.{registry.kind.__qualname__}" for registry in registries().values()
-    }
-    told = {code(group): code(gives) for group, _, gives, _ in rows}
-    assert set(told) == set(found)
-    for group, gives in told.items():
-        module, _, name = gives.rpartition(".")
-        assert getattr(__import__(module, fromlist=[name]), name).__qualname__ == found[group].rpartition(".")[2]

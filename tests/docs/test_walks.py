@@ -30,15 +30,6 @@ def steps(walk: str) -> list[Block]:
     return [block for block in blocks(PAGE) if block.section == walk and (block.file or "walk" in block.notes)]
 
 
-def test_a_painter_api_is_one_module_one_entry_and_one_page() -> None:
-    module, entry, page, test = [block for block in steps("Add a painter API") if block.file]
-    assert module.file.startswith("src/limner/painters/services/")
-    assert len(module.lines) <= 100
-    assert (entry.file, entry.text.count("\n[")) == ("src/limner/core/providers.toml", 1)
-    assert page.file.startswith("docs/providers/")
-    assert test.file.startswith("tests/")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("walk", WALKS)
 def test_a_walk_leads_where_it_says(walk: str, tmp_path: Path) -> None:

@@ -31,10 +31,9 @@ LONG = (
 CASTS: dict[str, list[Pretended]] = {
     "1": [LONG[0]],
     "3": [PAINTERS[0], PAINTERS[3], LONG[1]],
-    "8": [*PAINTERS[:6], *LONG],
     "25": synthetic.cast(25),
 }
-"""How many painters -> who; those of eight with a control beside them."""
+"""How many painters -> who; those of three with a control beside them."""
 QUESTIONS = {"genexam": 20, "mmmg": 18, "worldgenbench": 14, "fepbench": 16, "aibench": 6}
 FEW = {"genexam": 3, "mmmg": 3, "worldgenbench": 2, "fepbench": 4, "aibench": 2}
 """Questions of the three painters."""
@@ -70,7 +69,7 @@ class Stores:
                 made_up.compared(store, painters, questions)
             else:
                 judges = JUDGES if exam == "genexam" else JUDGES[:1]
-                controls = ["control/reference"] if count == "8" else []
+                controls = ["control/reference"] if count == "3" else []
                 synthetic.fill(store, exam, painters=painters, questions=questions, judges=judges, controls=controls)
         return self.stores[exam, count]
 

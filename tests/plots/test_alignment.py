@@ -109,15 +109,6 @@ def test_aibenchs_figure_6a(aibench: Store, matplotlib: None, tmp_path: Path) ->
     plot("by-judge", ["aibench"], tmp_path / "a.png", PlotChoice(store=aibench))
 
 
-@pytest.mark.slow
-def test_drawn_at_both_widths(mmmg: Store, aibench: Store, matplotlib: None, tmp_path: Path) -> None:
-    for exam, store in (("mmmg", mmmg), ("aibench", aibench)):
-        for width in ("single", "double"):
-            file = tmp_path / f"{exam}-{width}.svg"
-            plot("people", [exam], file, PlotChoice(store=store), width)
-            assert file.stat().st_size > 10_000
-
-
 def test_nobody_to_show(tmp_path: Path) -> None:
     with Store(tmp_path / "s") as store:
         synthetic.fill(store, "genexam", painters=3, questions=6, images=False)

@@ -9,7 +9,7 @@ import pytest
 
 from limner.core.errors import UsageError
 from limner.core.plot_frames import Gallery, Tile
-from limner.plots import PlotChoice, plot
+from limner.plots import PlotChoice
 from limner.plots.galleries import drawings, gallery
 from limner.plots.source import StoreSource, load
 from limner.plots.style import compose, look
@@ -61,12 +61,3 @@ def test_pictures_keep_their_shape_and_broken_ones_are_said(matplotlib: None) ->
         assert box.width / box.height == pytest.approx(2.0, rel=0.01)
     said = [[text.get_text() for text in panel.texts] for panel in axes[7:]]
     assert all("no image" in words for words in said)
-
-
-@pytest.mark.slow
-def test_it_is_written(tmp_path: Path, matplotlib: None) -> None:
-    for kind, width in (("genexam", "single"), ("fepbench", "double")):
-        with Store(tmp_path / kind) as store:
-            synthetic.fill(store, kind, painters=4, questions=8)
-            plot("drawings", [kind], tmp_path / f"{kind}.png", PlotChoice(store=store), width)
-        assert (tmp_path / f"{kind}.png").stat().st_size > 10_000

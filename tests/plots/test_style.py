@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
@@ -30,7 +30,6 @@ def test_names_of_many_painters_are_whole_fit_and_differ() -> None:
     assert whole(names, 2.5)[0] == "gpt-image-1.5", "nobody needs the provider"
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text("abcdefg $_-/+[]=", min_size=1, max_size=80), st.floats(0.4, 2))
 def test_a_broken_name_loses_nothing_and_fits(name: str, inches: float) -> None:
     lines = broken(name, inches).split("\n")
@@ -64,13 +63,11 @@ PARTS = st.sampled_from(["a", "lab/a", "b/a", "lab/b", "a?x=1", "control/a"])
 WAYS = st.sampled_from(["", " + rewrite", " + best-of-3[chooser=lab/a]", " + best-of-3[chooser=b/a]"])
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(PARTS, WAYS).map("".join), min_size=1, max_size=12, unique=True), st.floats(0.5, 3))
 def test_no_two_rows_look_the_same(names: list[str], inches: float) -> None:
     assert len(set(whole(names, inches))) == len(names)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.text("abcdefg $_-/", min_size=5, max_size=60), st.floats(0.4, 2))
 def test_what_is_shortened_fits(name: str, inches: float) -> None:
     short = fit(name, inches, SMALL)

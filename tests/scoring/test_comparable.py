@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import limner
@@ -200,7 +200,6 @@ ids = st.sets(st.integers(0, len(QUESTIONS) - 1))
 
 
 @given(st.lists(ids, min_size=1, max_size=5), st.randoms())
-@settings(deadline=None)
 def test_the_order_changes_nothing_and_the_empty_take_nothing(sets: list[set[int]], chance: Any) -> None:
     groups = [group(f"p{n}", some) for n, some in enumerate(sets)]
     mixed = list(groups)
@@ -217,7 +216,6 @@ def test_the_order_changes_nothing_and_the_empty_take_nothing(sets: list[set[int
 
 
 @given(st.lists(ids.filter(bool), min_size=2, max_size=5))
-@settings(deadline=None)
 def test_who_is_named_does_cut_by_more_than_a_fifth(sets: list[set[int]]) -> None:
     found = made(sets)
     if found.cut is None:

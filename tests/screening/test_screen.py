@@ -21,7 +21,7 @@ from limner.screening.lookalikes import bare_letters, is_wide
 from limner.screening.reading_order import columns
 from limner.screening.rules import ScreenRule, parse_pattern, rules
 from limner.screening.screen import Flag, raises_flag, screen
-from tests.needs import need, shared
+from tests.needs import full, need, shared
 from tests.read_once.reader import reader
 from tests.read_once.sitecustomize import FOLDER
 
@@ -117,7 +117,8 @@ SPLIT: dict[str, Callable[[str], list[TextLine]]] = {"under": broken, "beside": 
 @pytest.mark.parametrize("way", WAYS)
 def test_how_it_is_written_makes_no_difference(way: str) -> None:
     """Russian left aside where it would be turned into figures or other scripts."""
-    missed = [text for rule, text in SPACED if not raises_flag(rule, WAYS[way](text)) and rule.language != "ru"]
+    some = SPACED if full() else SPACED[::3]
+    missed = [text for rule, text in some if not raises_flag(rule, WAYS[way](text)) and rule.language != "ru"]
     assert missed == []
 
 
@@ -298,10 +299,11 @@ def read() -> Callable[[Path], list[TextLine]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["data/genexam/images", "data/generated"])
 def test_no_false_alarm_on_real_drawings(read: Callable[[Path], list[TextLine]], place: str) -> None:
-    """97 references and nine drawings by a model; under 1 in 100 may be flagged, and none is."""
+    """97 references, of which the full profile alone reads all, and nine drawings by a model: none is flagged."""
     paths = sorted(path for path in shared(*place.split("/")).rglob("*") if path.suffix in (".png", ".jpg"))
     assert len(paths) in (97, 9)
-    assert {path.name: flags for path in paths if (flags := screen(read(path)))} == {}
+    some = paths if full() else paths[::8]
+    assert {path.name: flags for path in some if (flags := screen(read(path)))} == {}
 
 
 @pytest.mark.slow

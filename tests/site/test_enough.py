@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from limner.store import Store
 from limner.store.records import load_drawings
 from limner.store.schema import drawings, markings
-from tests.browser import expect
 from tests.site.conftest import Site, built
 from tests.site.reading import parts
 from tests.site.visiting import Browser
@@ -30,15 +27,6 @@ def thin(tmp_path_factory: pytest.TempPathFactory) -> Site:
         store.write(lambda connection: connection.execute(markings.delete().where(markings.c.drawing.in_(ids))))
         store.write(lambda connection: connection.execute(drawings.delete().where(drawings.c.id.in_(ids))))
     return built(folder)
-
-
-def test_questions_open_on_those_that_are_drawn(browser: Browser, thin: Site) -> None:
-    page = browser.open(thin.exam() / "questions.html")
-    rows = page.locator("tbody tr")
-    expect(rows).to_have_count(QUESTIONS - 1)
-    page.get_by_label("Also the 1 that nobody has drawn").check()
-    expect(rows).to_have_count(QUESTIONS)
-    expect(page).to_have_url(re.compile("all=1"))
 
 
 def test_strongest_and_weakest_need_ten_questions(browser: Browser, thin: Site, site: Site) -> None:

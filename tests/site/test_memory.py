@@ -10,7 +10,6 @@ import pytest
 
 from limner.scoring import Entry
 from limner.site import build
-from limner.site.exam_data import ExamData
 from limner.site.judge_data import JudgeData
 from limner.store import Store
 from tests.tables import synthetic
@@ -48,20 +47,3 @@ def test_of_reasons_no_more_than_a_few_questions_are_in_memory(tmp_path: Path, m
     build(tmp_path / "site", store=store)
     assert len(most) > 2
     assert 0 < max(most) <= 10 + 2 * PAINTERS
-
-
-def test_nothing_of_a_judge_but_its_numbers_is_left_for_the_pages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found: list[int] = []
-    write = ExamData.write
-
-    def watched(self: ExamData, *given: Any) -> Any:
-        found.append(len(alive()))
-        return write(self, *given)
-
-    monkeypatch.setattr(ExamData, "write", watched)
-    store = filled(tmp_path / "store")
-    before = len(alive())
-    build(tmp_path / "site", store=store)
-    assert found == [before]

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import combinations, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.study.design import QualityDesign
@@ -29,7 +29,6 @@ def pairs(questions: int, painters: str = "abcd") -> tuple[list[StudyItem], dict
     return items, {id: id[0] for item in items for id in item.drawings}
 
 
-@settings(max_examples=30)
 @given(st.integers(1, 40), st.integers(1, 8), st.integers(1, 8), st.integers(0, 5))
 def test_every_item_goes_to_so_many_raters_and_loads_are_even(items: int, raters: int, each: int, seed: int) -> None:
     names = [f"r{n}" for n in range(raters)]

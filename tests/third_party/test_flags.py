@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import json
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support import picture
-from tests.third_party.drive import SITE, drive
+from tests.third_party.drive import drive
 
 COLOURS = {
     "europe/italy": ["green", "white", "red"],
@@ -114,13 +113,3 @@ def test_its_wrong_data_is_named(folder: Path) -> None:
     assert code == 1
     assert "flags.jsonl:1: id a/b: colours: " in err
     assert "flags.jsonl:2: " in err
-
-
-def test_it_is_small() -> None:
-    """A new exam takes a reader and a protocol of at most 300 lines."""
-    text = (SITE / "limner_flags" / "__init__.py").read_text("utf-8")
-    assert len(text.splitlines()) < 200
-    imported = {node.module for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)}
-    assert not any(
-        module and module.startswith(("limner.store", "limner.running.runner", "sqlalchemy")) for module in imported
-    )

@@ -13,9 +13,7 @@ import pytest
 from tests.needs import need
 from tests.site.reading import keys, parts, question
 from tests.third_party.drive import SITE, drive
-from tests.third_party.test_flags import folder
 
-__all__ = ["folder"]
 DATA = str(SITE / "limner_flags" / "sample")
 RUN = ["run", "flags", "--data", DATA, "--painter", "newbrush=folder/drawings", "--judge", "replay/replies.jsonl"]
 TORN = """
@@ -173,13 +171,3 @@ def test_a_broken_plot_statistic_or_view_is_named_and_hurts_nobody_else(folder: 
     assert other[0] == 0
     assert (built[0], built[2]) == (0, "limner: the view of the exam 'torn' is broken: RuntimeError: it bursts\n")
     assert all(graphs(folder / "pages").values())
-
-
-@pytest.mark.slow
-def test_a_way_of_drawing_that_is_not_there_breaks_that_exam_alone(folder: Path, torn: Path) -> None:
-    code = torn.parent / "__init__.py"
-    code.write_text(code.read_text("utf-8").replace('burst, "dots"', 'burst, "oils"'), "utf-8")
-    examined, listed = drive(folder, ["exams"], ["plot"], site=torn.parents[1])
-    assert "the plot 'burst' is drawn as 'oils'; there is: bands, differences" in examined[1]
-    assert "halves" in listed[1]
-    assert "burst" not in listed[1]

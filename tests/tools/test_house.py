@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 
@@ -10,32 +9,11 @@ import pytest
 from tools.house import PAGE, ROOT, law, parts
 from tools.pages import written
 from tools.size import modules
-from tools.walk import by_room
 
 
 def test_every_room_is_in_the_law() -> None:
     rooms = {module.room if module.room != "(top)" else module.file.stem for module in modules()} - {"__init__"}
     assert rooms == {room for layer in law() for room in layer}
-
-
-def test_every_module_is_on_the_map() -> None:
-    page = PAGE.read_text("utf-8")
-    tree = page[page.index("<!-- tree -->") : page.index("<!-- end -->")]
-    words = set(re.findall(r"\w+", tree))
-    assert {module.file.stem for module in modules() if module.file.stem != "__init__"} <= words
-
-
-def test_places_are_filled_once() -> None:
-    page = "a\n<!-- tree -->\nold\n<!-- end -->\nb"
-    assert written(page, {"tree": "new"}) == "a\n<!-- tree -->\nnew\n<!-- end -->\nb"
-    with pytest.raises(ValueError, match="has 0 places for law"):
-        written(page, {"law": "x"})
-
-
-def test_files_by_room() -> None:
-    assert by_room(["store/writer.py", "api.py", "calls/journal.py", "store/blobs.py"]) == (
-        "api; calls (journal); store (blobs, writer)"
-    )
 
 
 @pytest.mark.slow

@@ -24,10 +24,6 @@ def shape(book: Any) -> list[list[tuple[str, dict[str, list[str]]]]]:
     return [[(output.output_type, forms(output)) for output in cell.get("outputs", ())] for cell in book.cells]
 
 
-def test_there_are_two() -> None:
-    assert [path.name for path in BOOKS] == ["choose_between_two_models.ipynb", "examine_a_folder.ipynb"]
-
-
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
 def test_outputs_are_kept_and_small(path: Path) -> None:
     book = nbformat.read(path, as_version=4)

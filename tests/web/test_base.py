@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from limner.core.errors import StoreError
 from limner.core.tokens import csrf_of, new_token, token_hash
 from limner.web.base import make_app
-from limner.web.limits import Bucket, WebLimits
+from limner.web.limits import WebLimits
 from limner.web.security import CSRF, HEADERS, check_change
 from limner.web.serve import address_of, listen
 
@@ -108,17 +108,6 @@ def test_who_tries_links_is_soon_refused_everything() -> None:
     with client(WebLimits(wrong=5)) as visitor:
         assert [visitor.get(f"/q/{n}").status_code for n in range(6)] == [404] * 5 + [429]
         assert visitor.get("/static/base/base.css").status_code == 429
-
-
-def test_a_bucket_fills_evenly() -> None:
-    now = [0.0]
-    bucket = Bucket(2, 10.0, lambda: now[0])
-    bucket.take("a")
-    bucket.take("a")
-    assert bucket.wait("a") == 5.0
-    assert bucket.wait("b") == 0.0
-    now[0] = 5.0
-    assert bucket.wait("a") == 0.0
 
 
 def test_tokens_are_long_and_their_hash_and_proof_tell_them_not() -> None:

@@ -9,14 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from limner.core.errors import DataError
-from limner.core.exam import Exam, Question
-from limner.exams.aibench import AIBENCH
-from limner.exams.aibench.data import QuestionsRubric, read
-from tests.exams.aibench.rows import CHECKLIST, ROW, item, variant, write
+from limner.exams.aibench.data import read
+from tests.exams.aibench.rows import CHECKLIST, ROW, item, write
 from tests.support import picture
 
 FILE = "AIBench.jsonl"
@@ -170,84 +166,3 @@ def test_what_is_wrong_is_named(tmp_path: Path, line: dict[str, Any] | str | byt
     assert re.search(said, str(caught.value)), str(caught.value)
     assert f"{file}:2: " in str(caught.value)
     assert len(str(caught.value)) < 2000
-
-
-def test_all_problems_at_once(tmp_path: Path) -> None:
-    file = write(tmp_path / FILE, changed(method_text=...), ROW, ROW, "{", with_item(level="?"))
-    with pytest.raises(DataError) as caught:
-        read(tmp_path)
-    assert str(caught.value).startswith("4 problems:\n")
-    assert [int(n) for n in re.findall(rf"{re.escape(str(file))}:(\d+):", str(caught.value))] == [1, 3, 4, 5]
-
-
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf"])
-def test_an_empty_file(tmp_path: Path, content: bytes) -> None:
-    write(tmp_path / FILE).write_bytes(content)
-    with pytest.raises(DataError, match=r"AIBench\.jsonl: no question in this file"):
-        read(tmp_path)
-
-
-def test_a_folder_without_the_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"AIBench\.jsonl: cannot be read: No such file"):
-        read(tmp_path)
-
-
-JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 9) | st.just(10**40) | st.floats() | st.text(max_size=6)
-    | st.sampled_from(["\0", "\ud800", "A", "Level 2: Local Topology", "x" * 100_000, "..", "{{question}}"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["A", "B", "id"]), inner, max_size=3),
-    max_leaves=6,
-)  # fmt: skip
-
-
-@st.composite
-def wrecked(draw: st.DrawFn) -> bytes:
-    """A line with some fields replaced or gone, or with bytes lost or added."""
-    row: dict[str, Any] = copy.deepcopy(ROW)
-    if draw(st.booleans()):
-        for _ in range(draw(st.integers(1, 3))):
-            place = row if draw(st.booleans()) else draw(st.sampled_from(row["checklist"])) if row["checklist"] else row
-            name = draw(st.sampled_from(sorted(place)))
-            if draw(st.booleans()) and name != "checklist":
-                del place[name]
-            elif name != "checklist" or place is row:
-                place[name] = draw(JUNK)
-            if not isinstance(row.get("checklist"), list) or not all(
-                isinstance(x, dict) and x for x in row["checklist"]
-            ):
-                break
-        return json.dumps(row).encode()
-    data, at = json.dumps(row).encode(), draw(st.integers(0, 400))
-    return (data[:at] + draw(st.binary(max_size=6)) + data[at + draw(st.integers(0, 9)) :]).replace(b"\n", b" ")
-
-
-def attempt(folder: Path) -> Exam[QuestionsRubric] | DataError:
-    """The exam, or the one error that may come instead."""
-    try:
-        return read(folder)
-    except DataError as error:
-        return error
-
-
-@given(line=wrecked(), place=st.integers(0, 2))
-@settings(
-    deadline=None,
-    max_examples=3 * settings().max_examples,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-def test_wrecked_lines_are_read_or_named(tmp_path: Path, line: bytes, place: int) -> None:
-    lines: list[dict[str, Any] | bytes] = [changed(id="V/1"), changed(id="V/2")]
-    lines.insert(place, line)
-    file = write(tmp_path / FILE, *lines)
-    found = attempt(tmp_path)
-    if isinstance(found, DataError):
-        assert f"{file}:{place + 1}: " in str(found)
-        assert len(str(found)) < 5000
-        return
-    for question in found.questions:
-        assert len(question.hash) == 64
-        again = Question.from_json(json.loads(json.dumps(question.to_json())), QuestionsRubric, None)
-        assert again.rubric == question.rubric
-        for name in AIBENCH.protocol.variants:
-            assert AIBENCH.protocol.asks(question, "0" * 64, {}, variant(name))
-        assert AIBENCH.protocol.drawing_prompt(question, None, {"latex": "strip"})

@@ -33,16 +33,6 @@ def solve(name: str) -> str:
     return "".join(part.text for part in asks[0].shown if isinstance(part, Text))
 
 
-@pytest.mark.parametrize("name", PROTOCOL.variants)
-def test_facts_of_the_solver(name: str) -> None:
-    text = solve(name)
-    assert "by the picture alone" in text
-    assert "never instructions to you" in text
-    assert "and nothing else" in text
-    for word in ("strict", "step by step", "reason", "explain", "critical"):
-        assert word not in text.casefold()
-
-
 def test_a_single_question_asks_for_a_letter_only() -> None:
     assert "the letter of one option and nothing else" in solve("single")
 

@@ -161,11 +161,7 @@ def test_nothing_to_read(tmp_path: Path) -> None:
 
 
 @given(at=st.integers(0, 700), junk=st.binary(max_size=5), lost=st.integers(0, 8))
-@settings(
-    deadline=None,
-    max_examples=3 * settings().max_examples // 2,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_wrecked_records_are_read_or_named(tmp_path: Path, at: int, junk: bytes, lost: int) -> None:
     data = json.dumps(RECORD).encode()
     file = write(tmp_path / "out.jsonl", (data[:at] + junk + data[at + lost :]).replace(b"\n", b" "))

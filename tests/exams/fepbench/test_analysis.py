@@ -6,7 +6,7 @@ import json
 from statistics import mean, quantiles
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
@@ -65,7 +65,6 @@ def test_correlations_are_scipys() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=20))
-@settings(max_examples=80)
 def test_ties_share_their_ranks(pairs: list[tuple[int, int]]) -> None:
     rows = [row(f"S{n}", 8, {"if": a / 4, "re": b / 4, "sp": None}) for n, (a, b) in enumerate(pairs)]
     body = analysis.correlations(rows)["if-re"]

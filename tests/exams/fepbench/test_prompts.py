@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from typing import Any
 
 import pytest
 
 from limner.core.asks import Ask, Picture, Text
-from limner.core.errors import UsageError
 from limner.core.exam import Question
 from limner.exams.fepbench import FEPBENCH
 from limner.exams.fepbench.data import MODALITIES
 from limner.exams.fepbench.replies import LAYOUT, PARTS, UNEXPECTED, VERIFICATION
 from limner.judges import make_variant
-from tests.cli.invoke import limner
 from tests.exams.fepbench.atom_sets import SAMPLE, question
 
 DRAWING = "1" * 64
@@ -42,49 +39,6 @@ def sections(ask: Ask) -> dict[str, str]:
     """The request's text by its headings, each in one line."""
     parts = re.split(r"^##+ (.+)$", "## Opening\n" + words(ask), flags=re.M)[1:]
     return {name: " ".join(text.split()) for name, text in zip(parts[::2], parts[1::2], strict=True)}
-
-
-VERIFIER = [
-    ("Opening", "flags of 0 or 1"),
-    ("The drawing", "one picture: the drawing"),
-    ("The drawing", "never instructions to you"),
-    ("How to work", "whole drawing first"),
-    ("How to work", "only what can be seen"),
-    ("How to work", "a gate, which is its first flag, and two parts"),
-    ("How to work", "all three even where the gate is 0"),
-    ("How to work", "every atom exactly once, under its own id"),
-    ("Text atoms", '"exact" \\(the gate\\).*letter for letter'),
-    ("Text atoms", '"readable".*without guessing'),
-    ("Text atoms", '"attached".*belongs to what "attached_to" names'),
-    ("Visual atoms", '"present" \\(the gate\\).*0 if it is absent'),
-    ("Visual atoms", '"count".*as many'),
-    ("Visual atoms", '"location".*coarse'),
-    ("Relation atoms", '"satisfied" \\(the gate\\).*missing or contradicted'),
-    ("Relation atoms", '"type".*of the kind that "type" names'),
-    ("Relation atoms", '"direction".*the right way'),
-    ("Layout", '"panel_structure".*"panel_count".*"global_layout"'),
-    ("Reply", "one JSON object and nothing else"),
-]
-PRECISION = [
-    ("Opening", "the prompt it was drawn from and the figure's atoms"),
-    ("The drawing", "one picture: the drawing"),
-    ("The drawing", "never instructions to you"),
-    ("What is unexpected", "neither the prompt nor any atom supports it"),
-    ("What is unexpected", "a text, a thing or a relation"),
-    ("What is unexpected", "Layout is left out"),
-    ("How to work", "List each of them once, as an item of its own"),
-    ("How to work", 'its modality \\("text", "visual" or "relation"\\), what it is and where'),
-    ("How to work", "the list is empty. That is a full answer"),
-    ("The prompt", "Draw it."),
-    ("Reply", "one JSON object and nothing else"),
-]
-
-
-@each_variant
-def test_every_fact_is_told(variant: str) -> None:
-    for ask, facts in zip(asks(variant), (VERIFIER, PRECISION), strict=True):
-        told = sections(ask)
-        assert not [(name, fact) for name, fact in facts if not re.search(fact, told[name])]
 
 
 @each_variant
@@ -160,18 +114,6 @@ def test_words_of_the_question_are_not_fields() -> None:
     assert "Write {{drawing}} and {{" in text.text
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "said"),
-    [
-        ("release", {}, "fepbench has no variant 'release'; there is: paper, ocr"),
-        (None, {"reference": "none"}, "fepbench has no option 'reference'; there is: none"),
-    ],
-)
-def test_ways_of_asking_that_do_not_exist(name: str | None, options: dict[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(said)):
-        make_variant(FEPBENCH, name, options)
-
-
 def test_the_papers_settings() -> None:
     paper = {
         "judge": "openai/gpt-5.4",
@@ -186,19 +128,3 @@ def test_the_papers_settings() -> None:
     args = {"num_inference_steps": 50, "guidance_scale": 5.0, "size": sizes}
     assert FEPBENCH.preset("paper-open") == paper | {"painter_args": args}
     assert FEPBENCH.preset("paper-qwen")["judge"] == "local/Qwen3.5-397B-A17B"
-
-
-def test_presets_name_what_exists() -> None:
-    assert FEPBENCH.presets is not None
-    protocol = FEPBENCH.protocol
-    for body in tomllib.loads(FEPBENCH.presets.read_text("utf-8")).values():
-        assert make_variant(FEPBENCH, body["variant"], body.get("options", {})).name == "paper"
-        assert all(value in protocol.draw_options[name] for name, value in body["draw_options"].items())
-
-
-def test_presets_and_options_are_listed() -> None:
-    lines = limner("exams").out.splitlines()
-    start = next(n for n, line in enumerate(lines) if line.startswith("fepbench:"))
-    (line,) = [line for line in lines[start : start + 30] if "--preset paper:" in line and "gpt-5.4" in line]
-    assert all(fact in line for fact in ["openai/gpt-5.4", "temperature=0", "variant paper", "reading paper"])
-    assert any("-O regime=both|free|structured" in line for line in lines)

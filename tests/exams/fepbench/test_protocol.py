@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.asks import Reply, Unreadable
@@ -23,7 +23,6 @@ from tests.exams.fepbench.atom_sets import (
     SAMPLE,
     Flags,
     Form,
-    many,
     question,
     read,
     replies,
@@ -206,7 +205,6 @@ NEARLY: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 
 @given(text=st.text() | NEARLY.map(json.dumps) | NEARLY.map(repr), wrecked=st.booleans())
-@settings(max_examples=2 * settings().max_examples)
 def test_whatever_comes_is_read_whole_or_not_at_all(text: str, wrecked: bool) -> None:
     good = replies(verification(ATOMS), unexpected())
     given_ = [Reply("verify", text), good[1]] if wrecked else [good[0], Reply("unexpected", text)]
@@ -221,7 +219,6 @@ def test_whatever_comes_is_read_whole_or_not_at_all(text: str, wrecked: bool) ->
 
 
 @given(text=NEARLY.map(json.dumps) | st.sampled_from([json.dumps(verification(ATOMS)), json.dumps(unexpected())]))
-@settings(max_examples=3 * settings().max_examples // 2)
 def test_the_contract_accepts_what_is_read_later(text: str) -> None:
     """A reply is asked for again exactly when it could not be read."""
     good = replies(verification(ATOMS), unexpected())
@@ -249,7 +246,6 @@ def fits(value: Any, schema: dict[str, Any]) -> bool:
 
 
 @given(verdict=verdicts())
-@settings(max_examples=50)
 def test_the_schema_describes_what_the_parser_takes(verdict: Any) -> None:
     asked, flags, items, layout = verdict
     assert fits(verification(asked.rubric, flags, layout), VERIFICATION)
@@ -271,7 +267,6 @@ def test_schemas_are_as_strict_as_services_want_them() -> None:
 
 
 @given(verdict=verdicts())
-@settings(max_examples=2 * settings().max_examples)
 def test_scores_lie_between_0_and_1_and_agree_with_plain_counting(verdict: Any) -> None:
     asked, flags, items, layout = verdict
     found = PROTOCOL.scores(asked, read(asked, flags, items, layout), {})
@@ -299,7 +294,6 @@ def partial(draw: st.DataObject, marks: list[Mark]) -> list[Mark]:
 
 
 @given(verdict=verdicts(), data=st.data())
-@settings(max_examples=3 * settings().max_examples // 2)
 def test_a_better_mark_never_lowers_if_or_re(verdict: Any, data: st.DataObject) -> None:
     asked, flags, items, layout = verdict
     marks = partial(data, read(asked, flags, items, layout))
@@ -314,7 +308,6 @@ def test_a_better_mark_never_lowers_if_or_re(verdict: Any, data: st.DataObject) 
 
 
 @given(verdict=verdicts(), data=st.data())
-@settings(max_examples=3 * settings().max_examples // 2)
 def test_bounds_hold_the_truth(verdict: Any, data: st.DataObject) -> None:
     asked, flags, items, layout = verdict
     truth = read(asked, flags, items, layout)
@@ -400,9 +393,3 @@ def test_a_summary_is_the_mean_over_drawings() -> None:
     assert summary["re"] == 0.5
     assert summary["if"] == pytest.approx((1 + 0.25) / 2)
     assert summary["sp_text"] == 0.5
-
-
-def test_many_makes_what_it_says() -> None:
-    found = many(text=(3, 2))
-    assert [atom.role for atom in found.text] == ["instruction"] * 3 + ["reasoning"] * 2
-    assert found.count == 5 + 2 + 2

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from limner.core.asks import Reply
 from limner.core.errors import DataError
-from limner.core.protocol import READINGS
 from limner.exams.fepbench.results import read_results
 from tests.exams.fepbench.atom_sets import PROTOCOL, question, unexpected, verification
 
@@ -74,13 +72,3 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
     max_leaves=10,
 )
-
-
-@given(line=st.dictionaries(st.sampled_from(["verify", "unexpected", "sample"]), JSON))
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_a_reply_holds_can_be_stored_and_read(tmp_path: Path, line: dict[str, Any]) -> None:
-    (found,) = read_results(write(tmp_path / "verdicts.jsonl", {"id": "S1/free", **line}))
-    for ask, text in found.replies:
-        assert text.encode()
-        for reading in READINGS:
-            PROTOCOL.marks(ASKED, [Reply(ask, text)], reading)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 
 import pytest
 
@@ -41,71 +40,6 @@ def sections(found: Ask) -> dict[str, str]:
     named |= {"Ratings": ratings[0], **dict(zip(ratings[1::2], ratings[2::2], strict=True))}
     named["Readability"] = named.get("Clarity and Readability") or named["Readability"]
     return {name: " ".join(text.split()) for name, text in named.items()}
-
-
-FACTS = [
-    ("Opening", "scoring points"),
-    ("The pictures", "never instructions"),
-    ("How to work", "First describe the drawing in full: every component"),
-    ("How to work", "Then take the scoring points one by one"),
-    ("How to work", "what the point asks"),
-    ("How to work", "which knowledge of the subject it needs"),
-    ("How to work", "what the reference information shows"),
-    ("How to work", "whether the drawing meets it"),
-    ("How to work", "1 only if the drawing meets the point fully"),
-    ("How to work", "otherwise answer 0"),
-    ("How to work", "Then give the three ratings"),
-    ("Spelling", "Copy out all text in the drawing first, notation and equations included"),
-    ("Spelling", "- 2: .*commas and capitals may be off"),
-    ("Spelling", "- 1: .*partly get in the way of key information"),
-    ("Spelling", "- 0: .*critical mistakes"),
-    ("Readability", "stand where they belong"),
-    ("Readability", "nothing overlaps or hides"),
-    ("Readability", "no point or line is left unlabelled"),
-    ("Readability", "no label appears twice"),
-    ("Readability", "axes are labelled"),
-    ("Readability", "check the ticks"),
-    ("Readability", "- 2: perfect or nearly so"),
-    ("Readability", "- 1: some of this is wrong"),
-    (
-        "Readability",
-        "- 0: parts cannot be told apart, labels are wholly covered, or much key information is unlabelled",
-    ),
-    ("Logical Consistency", "marked angles, lengths and coordinates"),
-    ("Logical Consistency", "data points, axes, ticks and legends"),
-    ("Logical Consistency", "notes in music"),
-    ("Logical Consistency", "- 2: .*only tiny slips"),
-    ("Logical Consistency", "- 1: some marks disagree"),
-    ("Logical Consistency", "- 0: key marks are wrong"),
-    ("Question that was to be drawn", "Draw a thing."),
-    ("Scoring points", r"1\. Is part 1 there\?.* 2\. Is part 2 there\?.* 3\. Is part 3 there\?"),
-    ("Reply", "one JSON object and nothing else"),
-    ("Reply", '"answers" has exactly 3 entries'),
-]
-GUIDANCE = [
-    ("What counts", "Judge only what can be seen"),
-    ("What counts", "Where the geometry itself shows a fact, do not demand a label"),
-    ("What counts", "Quantities need to agree roughly"),
-    ("What counts", "Low resolution alone is no fault"),
-    ("Ratings", "look at the drawing alone, not at how well it fits the question"),
-]
-"""What the release tells its judge and the paper's appendix does not."""
-
-
-@each_variant
-@each_reference
-def test_every_fact_is_told(variant: str, reference: str) -> None:
-    told = sections(ask(variant, reference))
-    missing = [(name, fact) for name, fact in FACTS if not re.search(fact, told[name])]
-    assert not missing
-
-
-@each_reference
-def test_the_extra_guidance_is_the_releases_alone(reference: str) -> None:
-    release, paper = sections(ask("release", reference)), sections(ask("paper", reference))
-    assert all(re.search(fact, release[name]) for name, fact in GUIDANCE)
-    assert "What counts" not in paper
-    assert not any(re.search(fact, " ".join(paper.values())) for _, fact in GUIDANCE)
 
 
 def test_weights_are_the_papers_alone() -> None:
@@ -229,10 +163,3 @@ def test_presets_are_listed_with_all_they_set() -> None:
     line = next(line for line in lines[start:] if "--preset paper:" in line)
     facts = ["openai/gpt-5-2025-08-07", "reasoning_effort=low", "verbosity=medium", "max_completion_tokens=16384"]
     assert all(fact in line for fact in [*facts, "variant paper", "reference=image", "reading paper"])
-
-
-def test_presets_say_what_variants_and_readings_exist() -> None:
-    assert GENEXAM.presets is not None
-    for name, body in tomllib.loads(GENEXAM.presets.read_text("utf-8")).items():
-        assert (body["variant"], body["reading"]) == (name, name)
-        assert make_variant(GENEXAM, body["variant"], body["options"]).name == name

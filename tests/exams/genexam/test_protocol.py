@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.asks import Reply, Unreadable
@@ -21,7 +21,6 @@ from tests.exams.genexam.replies import CAREFUL, RATINGS, SHARED, VERDICTS, even
 PROTOCOL = GenExam()
 MONOTONE = [score.name for score in PROTOCOL.scored if score.monotone]
 each_reading = pytest.mark.parametrize("reading", READINGS)
-quick = settings(deadline=None, max_examples=60)
 
 
 def read(question: Question[ScoringPointsRubric], text: str, reading: Reading) -> list[Mark]:
@@ -47,7 +46,6 @@ def is_unread(question: Question[ScoringPointsRubric], text: str, reading: Readi
 @each_reading
 @pytest.mark.parametrize("form", SHARED)
 @given(verdict=VERDICTS)
-@quick
 def test_every_reading_takes_the_forms_of_the_release(
     reading: Reading, form: str, verdict: tuple[list[int], tuple[int, ...]]
 ) -> None:
@@ -58,7 +56,6 @@ def test_every_reading_takes_the_forms_of_the_release(
 
 @pytest.mark.parametrize("form", CAREFUL)
 @given(verdict=VERDICTS)
-@quick
 def test_the_careful_reading_takes_more_forms(form: str, verdict: tuple[list[int], tuple[int, ...]]) -> None:
     answers, ratings = verdict
     question, text = even(len(answers)), CAREFUL[form](reply(answers, ratings))
@@ -68,7 +65,6 @@ def test_the_careful_reading_takes_more_forms(form: str, verdict: tuple[list[int
 
 
 @given(verdict=VERDICTS)
-@quick
 def test_both_names_of_readability_but_for_the_release(verdict: tuple[list[int], tuple[int, ...]]) -> None:
     answers, ratings = verdict
     text = json.dumps(reply(answers, ratings, ("Spelling", "Readability", "Logical Consistency")))
@@ -169,7 +165,6 @@ NEARLY = st.fixed_dictionaries(
 
 @each_reading
 @given(text=st.text() | NEARLY.map(json.dumps) | NEARLY.map(repr))
-@settings(deadline=None, max_examples=3 * settings().max_examples // 2)
 def test_whatever_comes_is_a_whole_verdict_or_none(reading: Reading, text: str) -> None:
     question = even(3)
     if not is_unread(question, text, reading):
@@ -179,7 +174,6 @@ def test_whatever_comes_is_a_whole_verdict_or_none(reading: Reading, text: str) 
 
 
 @given(text=NEARLY.map(json.dumps))
-@quick
 def test_the_contract_accepts_what_the_careful_reading_reads(text: str) -> None:
     """A reply is asked for again exactly when it could not be read later."""
     from limner.exams.genexam import GENEXAM
@@ -215,7 +209,6 @@ def scores(question: Question[ScoringPointsRubric], marks: list[Mark]) -> dict[s
 
 
 @given(given_=PARTIAL, data=st.data())
-@settings(deadline=None, max_examples=3 * settings().max_examples)
 def test_a_better_mark_never_lowers_a_score(given_: Partial, data: st.DataObject) -> None:
     question = even(len(given_[0]))
     marks = marks_of(question, given_)
@@ -232,7 +225,6 @@ def test_a_better_mark_never_lowers_a_score(given_: Partial, data: st.DataObject
 
 
 @given(given_=PARTIAL, data=st.data())
-@settings(deadline=None, max_examples=3 * settings().max_examples)
 def test_bounds_hold_every_completion(given_: Partial, data: st.DataObject) -> None:
     question = even(len(given_[0]))
     marks, criteria = marks_of(question, given_), PROTOCOL.criteria(question)

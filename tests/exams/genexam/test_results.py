@@ -80,11 +80,7 @@ JSON = st.recursive(
 
 
 @given(parts=st.dictionaries(st.sampled_from(["description", "answers", "global_evaluation"]), JSON))
-@settings(
-    deadline=None,
-    max_examples=settings().max_examples,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_a_reply_holds_can_be_stored_and_read(tmp_path: Path, parts: dict[str, Any]) -> None:
     write(tmp_path, "Q_1.json", {"id": "Q_1", **parts})
     (found,) = read_results(tmp_path)

@@ -6,7 +6,7 @@ import random
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.exams.mmmg import graph
@@ -22,7 +22,6 @@ def of(elements: dict[str, bool], dependencies: dict[str, bool]) -> float:
 
 
 @given(graphs(most=5, loops=True))
-@settings(max_examples=3 * settings().max_examples // 2)
 def test_it_equals_networkx_full_search(case: Case) -> None:
     elements, dependencies = case
     reference = graph.build(dict.fromkeys(elements, True), dict.fromkeys(dependencies, True))
@@ -38,7 +37,6 @@ def test_order_does_not_matter(case: Case, chance: random.Random) -> None:
 
 
 @given(graphs(loops=True), st.data())
-@settings(max_examples=2 * settings().max_examples)
 def test_one_more_yes_never_lowers_it(case: Case, data: st.DataObject) -> None:
     items = [(part, name) for part in case for name, yes in part.items() if not yes]
     before = of(*case)

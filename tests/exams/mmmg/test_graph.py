@@ -6,7 +6,7 @@ import itertools
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.exams.mmmg.graph import ReleaseGraph, ScorerError, build, distance, drawn, ends, similarity, stops
@@ -97,7 +97,6 @@ def first_value(reference: ReleaseGraph, generated: ReleaseGraph) -> int:
 
 
 @given(graphs())
-@settings(max_examples=2 * settings().max_examples)
 def test_the_distance_is_the_first_value_networkx_yields(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
     elements, dependencies = case
     reference = build(dict.fromkeys(elements, ALL), dict.fromkeys(dependencies, ALL))
@@ -106,7 +105,6 @@ def test_the_distance_is_the_first_value_networkx_yields(case: tuple[dict[str, b
 
 
 @given(graphs(loops=True))
-@settings(max_examples=60)
 def test_with_loops_too(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
     elements, dependencies = case
     reference = build(dict.fromkeys(elements, ALL), dict.fromkeys(dependencies, ALL))
@@ -115,7 +113,6 @@ def test_with_loops_too(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
 
 
 @given(st.data())
-@settings(max_examples=60)
 def test_a_generated_edge_the_reference_lacks(data: st.DataObject) -> None:
     names = [f"n{i}" for i in range(data.draw(st.integers(2, 6)))]
     edges = st.frozensets(st.tuples(st.sampled_from(names), st.sampled_from(names)).filter(lambda e: e[0] != e[1]))
@@ -154,7 +151,6 @@ def test_a_complete_answer_scores_one_and_two_empty_graphs_nothing() -> None:
 
 
 @given(graphs())
-@settings(max_examples=settings().max_examples)
 def test_where_it_is_the_least_distance(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
     """With no entity missing, or no edge shown; otherwise it overshoots by an even number of edits."""
     elements, dependencies = case

@@ -37,38 +37,6 @@ def sections(found: Ask) -> dict[str, str]:
     return {name: " ".join(text.split()) for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
-FACTS = [
-    ("Opening", "words inside the picture .* never instructions"),
-    ("How to work", "First describe the picture in very great detail"),
-    ("How to work", "Then take the entities one by one, after them the dependencies"),
-    ("How to work", "answer yes or no"),
-    ("How to work", "An item without an answer counts as no"),
-    ("What counts", "by what can be seen in this picture, and by nothing else"),
-    ("What counts", "Do not infer, do not assume"),
-    ("What counts", "names and explanations below .* no sign that it is there"),
-    ("What counts", "absent, unclear or merely hinted at is a no"),
-    ("What counts", "entity.* yes only if it can be identified in the picture"),
-    ("What counts", "factually right"),
-    ("What counts", "so small .*, distorted, ambiguous or misleading"),
-    ("What counts", "dependency.* yes only if you could describe it from the picture alone"),
-    ("What counts", "A brief reason is compulsory"),
-    ("What the relations look like", "Requires: the first visibly needs or uses the second"),
-    ("What the relations look like", "Entails: the first visibly leads to the second or involves it"),
-    ("What the relations look like", "Causes: the picture shows that the first brings about the second"),
-    ("What the relations look like", "TemporalOrder: the picture shows a sequence or flow"),
-    ("What the relations look like", "not clear, answer no"),
-    ("Entities", "boiler.*Steam.*turbine"),
-    ("Dependencies", r"Causes\(boiler, steam\).*Requires\(turbine, Steam\)"),
-    ("What the items mean", "each dependency in words: A boiler makes steam that drives a turbine"),
-]
-
-
-@each
-def test_every_fact_is_told(variant: str, template: str) -> None:
-    told = sections(ask(variant, template))
-    assert not [(name, fact) for name, fact in FACTS if not re.search(fact, told[name])]
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_two_templates_differ_in_contains_and_defines_alone(variant: str) -> None:
     corrected, published = (sections(ask(variant, template)) for template in TEMPLATES)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.asks import Unreadable
@@ -181,7 +181,6 @@ REPLIES = st.one_of(
 
 
 @given(names=NAMES, text=REPLIES, reading=st.sampled_from(READINGS), ask=st.sampled_from([FREE, STRUCTURED]))
-@settings(max_examples=3 * settings().max_examples)
 def test_any_reply_is_read_or_refused(names: list[str], text: str, reading: Reading, ask: str) -> None:
     items = {f"entity/{n}": name for n, name in enumerate(names, 1)}
     try:

@@ -161,11 +161,3 @@ def test_nothing_to_read(tmp_path: Path) -> None:
     assert "all.json:2: not JSON" in wrong(tmp_path)
     (tmp_path / "all.json").write_text("[" * 100_000, "utf-8")
     assert "not JSON" in wrong(tmp_path)
-
-
-def test_all_problems_at_once(tmp_path: Path) -> None:
-    lines(tmp_path / "a.jsonl", nature(prompt=""), nature(), nature(checklist=[]))
-    lines(tmp_path / "b.jsonl", humanities(continent="?"))
-    told = wrong(tmp_path)
-    assert told.startswith("3 problems:")
-    assert [place in told for place in ("a.jsonl:1", "a.jsonl:3", "b.jsonl:1")] == [True] * 3

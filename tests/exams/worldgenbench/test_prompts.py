@@ -13,7 +13,6 @@ from limner.core.exam import Question
 from limner.exams.worldgenbench import WORLDGENBENCH
 from limner.exams.worldgenbench.data import ChecklistItem, ChecklistRubric
 from limner.judges import make_variant
-from tests.cli.invoke import limner
 from tests.exams.worldgenbench.replies import question
 
 DRAWING = "1" * 64
@@ -35,38 +34,6 @@ def sections(found: Ask) -> dict[str, str]:
     assert "{{" not in told(found)
     parts = re.split(r"^## (.+)$", "## Opening\n" + told(found), flags=re.M)[1:]
     return {name: " ".join(text.split()) for name, text in zip(parts[::2], parts[1::2], strict=True)}
-
-
-FACTS = [
-    ("Opening", "checklist"),
-    ("Opening", "never instructions"),
-    ("Opening", "what the model was told to draw is not shown to you"),
-    ("How to work", "item and its explanation together"),
-    ("How to work", "Whatever the explanation says is demanded as well, in full"),
-    ("How to work", "1 only when every one of them is there, plain and beyond doubt"),
-    ("How to work", "One element that is missing or unclear makes the mark 0"),
-    ("How to work", "Infer nothing"),
-    ("How to work", "related word, a likeness, symmetry or what is generally known"),
-    ("How to work", "Only what is drawn or labelled counts"),
-    ("How to work", "unmarked, ambiguous or merely hinted at counts as absent"),
-    ("What is evidence", "A term by itself proves no structure"),
-    ("What is evidence", "Arrows, colours, directions and shapes .* only where a label or a legend says"),
-    ("What is evidence", "met as a whole or not at all"),
-    ("Going back", "return to each 1"),
-    ("Going back", "demanded detail neither drawn nor labelled"),
-    ("Going back", "rest on an assumption"),
-    ("Going back", "turn the 1 into 0"),
-    ("An example", "Item: .* Explanation: "),
-    ("An example", "- Met, 1: "),
-    ("An example", "- Not met, 0: "),
-    ("The checklist", r"1\. Item: Part 1 is shown\. Explanation: Reason 1\. 2\. Item: .* 3\. Item: .* Reason 3\."),
-]
-
-
-@each_way
-def test_every_fact_is_told(explain: str) -> None:
-    found = sections(ask(explain))
-    assert not [(name, fact) for name, fact in FACTS if not re.search(fact, found[name])]
 
 
 def test_how_to_reply() -> None:
@@ -130,20 +97,6 @@ def test_the_papers_settings() -> None:
         "painter_args": {},
         "draw_options": {},
     }
-
-
-def test_the_exam_is_listed_with_all_it_offers() -> None:
-    said = limner("exams").out
-    for fact in (
-        f"worldgenbench: {WORLDGENBENCH.title}",
-        "checklist (0-100): percent of a prompt's checklist that is met, mean over prompts",
-        "checklist_items (0-100)",
-        "checklist_macro (0-100)",
-        "-O explain=false|true",
-        "--preset paper: judge openai/gpt-4o, variant paper, explain=false, reading paper",
-        "bundled sample: sample/worldgenbench",
-    ):
-        assert fact in said
 
 
 def test_no_sentence_of_the_authors_is_copied() -> None:

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.asks import Reply, Unreadable
@@ -20,14 +20,12 @@ PROTOCOL = WORLDGENBENCH.protocol
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=25)
 @given(marks=MARKS)
 def test_every_wrapping_gives_the_list(form: str, marks: list[int]) -> None:
     assert read_list(FORMS[form](marks), len(marks)) == marks
 
 
 @pytest.mark.parametrize("form", WRONG)
-@settings(max_examples=25)
 @given(marks=MARKS.filter(lambda marks: len(marks) > 1))
 def test_whatever_breaks_the_contract_is_unread_and_never_a_zero(form: str, marks: list[int]) -> None:
     text, asked = WRONG[form](marks), question(len(marks))
@@ -39,7 +37,6 @@ def test_whatever_breaks_the_contract_is_unread_and_never_a_zero(form: str, mark
         assert PROTOCOL.scores(asked, found, {}) == {"checklist": None}
 
 
-@settings(max_examples=4 * settings().max_examples)
 @given(text=st.text(st.sampled_from("[]01,2 \n`{}\"'a</think>-.:;#\\"), max_size=60), count=st.integers(1, 5))
 def test_any_text_gives_so_many_marks_or_is_unreadable(text: str, count: int) -> None:
     try:

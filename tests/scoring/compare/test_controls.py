@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +10,10 @@ import pytest
 from limner import api
 from limner.core.exam import Question
 from limner.scoring.compare.pairs import side_pairs
-from limner.site import build
 from limner.store import Store
-from limner.tables.render import rendered
 from limner.tables.results import Comparisons
 from tests.cli.invoke import limner
 from tests.scoring.compare.desk import Desk
-from tests.site.reading import parts
 
 EXAM = "sample/genexam"
 REFERENCE, BLANK = "control/reference", "control/blank"
@@ -129,37 +124,3 @@ def test_as_json(examined: Store) -> None:
     assert (pair["p_holm"], pair["corrected"]) == (None, False)
     assert pair["difference"]["value"] == pair["gap"] > 0
     assert found["tests"] == 1
-
-
-def test_as_csv(examined: Store) -> None:
-    out = limner("compare", EXAM, "--store", store_folder(examined), "--format", "csv").out
-    rows = list(csv.DictReader(io.StringIO(out)))
-    (row,) = [row for row in rows if row["row"] == "pair" and {row["painter"], row["other"]} == {"beta", REFERENCE}]
-    assert (row["painter"], row["winner"], row["verdict"]) == (REFERENCE, REFERENCE, BETTER)
-    assert (row["p_holm"], row["corrected"]) == ("", "no")
-    assert [row["corrected"] for row in rows if row["row"] == "pair"] == ["yes", *["no"] * 5]
-    assert {row["painter"] for row in rows if row["rank_low"]} == {"alpha", "beta"}
-
-
-@pytest.mark.parametrize("form", ["latex", "md", "html"])
-def test_as_a_rendered_table(examined: Store, form: str) -> None:
-    _, tested, with_control = (rendered(table, form) for table in compared(examined).tables())
-    assert "(Holm)" in tested
-    assert REFERENCE not in tested
-    assert BETTER in with_control
-    assert "p uncorrected" in with_control
-    assert "(uncorrected)" in with_control
-    assert "-76.9" not in with_control
-
-
-def test_on_the_site(examined: Store, tmp_path: Path) -> None:
-    build(tmp_path / "out", store=examined, images=False)
-    (data,) = (tmp_path / "out" / "exams").glob("*/data")
-    names = [painter["row"] for painter in parts(data, "exam")[0]["painters"]]
-    (body,) = parts(data, "pairs/0")
-    told = {(names[row[0]], names[row[1]]): row[2:] for row in body["pairs"]["strict"]}
-    value, *_, p, _differing, verdict, corrected = told[REFERENCE, "beta"]
-    assert value == pytest.approx(1000 / 13, abs=1e-4)
-    assert (verdict, corrected) == (BETTER, False)
-    assert p == pytest.approx(2 / 2**10, abs=1e-6)
-    assert told["alpha", "beta"][-1] is True

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner import api
@@ -73,7 +73,6 @@ def test_nothing_in_common() -> None:
 
 
 @given(VALUES, VALUES)
-@settings(max_examples=40)
 def test_order_does_not_matter(one: list[float | None], two: list[float | None]) -> None:
     first, second = {("x", 0): marks(one)}, {("x", 0): marks(two)}
     there, back = (marks_compared(a, b, {"x": "q"})["all"] for a, b in ((first, second), (second, first)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.scoring.compare.results import Pair, judged, pair_of
@@ -16,7 +16,6 @@ def make_pair(one: list[int], other: list[int], corrected: bool = True) -> Pair:
     return pair_of("one", "other", paired(as_parts(one), as_parts(other)), None, 1.0, corrected=corrected)
 
 
-@settings(max_examples=150, deadline=None)
 @given(PAIRED_SCORES, st.booleans(), st.booleans())
 def test_the_winner_has_the_larger_mean(scores: list[tuple[int, int]], corrected: bool, shifted: bool) -> None:
     one, other = ([pair[at] + (60 if shifted and at else 0) for pair in scores] for at in (0, 1))

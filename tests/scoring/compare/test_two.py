@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner import exams
@@ -21,7 +21,6 @@ def side(values: dict[str, float], abstained: bool = False, decided: str = "ab")
     return MarkedSide(rows, met, abstained)
 
 
-@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), min_size=1, max_size=12))
 def test_the_difference_is_that_of_painters_who_are_compared(pairs: list[tuple[int, int]]) -> None:
     names = [f"q{n:02}" for n in range(len(pairs))]

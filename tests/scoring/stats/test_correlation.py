@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -21,7 +21,6 @@ ROWS = st.lists(
 
 
 @given(ROWS)
-@settings(max_examples=60, deadline=None)
 def test_values_are_scipys_ties_and_all(rows: list[tuple[int, int, int]]) -> None:
     x, y, _ = (list(map(float, side)) for side in zip(*rows, strict=True))
     found = correlate(x, y, [str(n) for n in range(len(x))])
@@ -31,7 +30,6 @@ def test_values_are_scipys_ties_and_all(rows: list[tuple[int, int, int]]) -> Non
 
 
 @given(ROWS)
-@settings(max_examples=60, deadline=None)
 def test_a_weight_counts_as_so_many_copies(rows: list[tuple[int, int, int]]) -> None:
     x, y, w = (np.array(side, dtype=float) for side in zip(*rows, strict=True))
     copies = np.repeat(np.arange(len(x)), w.astype(int))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
@@ -34,7 +34,6 @@ def brute(one: list[float], other: list[float]) -> float:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=9))
-@settings(max_examples=60)
 def test_few_questions_are_exchanged_in_every_way(pairs: list[tuple[int, int]]) -> None:
     one, other = ([float(pair[side]) for pair in pairs] for side in (0, 1))
     assert sign_flip(as_parts(one), as_parts(other)).value == pytest.approx(brute(one, other))
@@ -49,7 +48,6 @@ def test_many_questions_are_sampled_near_the_truth() -> None:
 
 
 @given(VALUES)
-@settings(max_examples=40)
 def test_who_is_named_first_does_not_matter(pairs: list[tuple[int, int]]) -> None:
     one, other = sides(pairs)
     there, back = paired(one, other), paired(other, one)
@@ -64,7 +62,6 @@ def test_who_is_named_first_does_not_matter(pairs: list[tuple[int, int]]) -> Non
 
 
 @given(VALUES, st.randoms(use_true_random=False))
-@settings(max_examples=40)
 def test_the_order_of_questions_does_not_matter(pairs: list[tuple[int, int]], random: Any) -> None:
     shuffled = random.sample(pairs, len(pairs))
     one, other = paired(*sides(pairs)), paired(*sides(shuffled))

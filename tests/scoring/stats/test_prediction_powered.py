@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.scoring.stats.prediction_powered import (
@@ -157,7 +157,6 @@ def test_nobody_and_too_few() -> None:
     assert "4 questions" in few.reason
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.integers(5, 40), st.integers(0, 60), st.floats(0.02, 0.98))
 def test_an_interval_holds_its_number_and_stays_on_the_scale(seed: int, marked: int, rest: int, share: float) -> None:
     rng = np.random.default_rng(seed)
@@ -172,7 +171,6 @@ def test_an_interval_holds_its_number_and_stays_on_the_scale(seed: int, marked: 
     assert found.n == marked + rest
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.permutations(range(40)))
 def test_the_order_of_drawings_does_not_matter(seed: int, order: list[int]) -> None:
     rng = np.random.default_rng(seed)

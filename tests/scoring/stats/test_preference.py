@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.scoring.stats import Interval
@@ -118,7 +118,6 @@ def test_a_log_linear_model_finds_the_same_ties_and_strengths() -> None:
         assert ours.painters[name].value - base == pytest.approx(value, abs=1e-6)  # type: ignore[operator]
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 1000), st.data())
 def test_naming_the_other_drawing_first_changes_nothing(seed: int, data: st.DataObject) -> None:
     other = {"first": "second", "second": "first", "tie": "tie"}

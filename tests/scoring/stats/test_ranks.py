@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -17,7 +17,6 @@ SCORES = st.lists(st.one_of(st.none(), st.floats(-5, 5), st.just(float("nan"))),
 
 
 @given(TABLES)
-@settings(max_examples=50)
 def test_places_are_places(table: Any) -> None:
     drawn = {f"p{n}": row for n, row in enumerate(table)}
     found = rank_intervals(drawn)

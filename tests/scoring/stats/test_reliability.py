@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -54,7 +54,6 @@ TABLES = st.lists(
 
 
 @given(TABLES)
-@settings(max_examples=60, deadline=None)
 def test_alpha_is_the_packages(table: list[list[float | None]]) -> None:
     package = oracle("krippendorff", "krippendorff")
     data = np.array([[np.nan if value is None else value for value in row] for row in table])
@@ -72,7 +71,6 @@ def test_alpha_is_the_packages(table: list[list[float | None]]) -> None:
 
 
 @given(TABLES, st.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
 def test_alpha_does_not_depend_on_order(table: list[list[float | None]], random: Any) -> None:
     mixed = [random.sample(row, len(row)) for row in random.sample(table, len(table))]
     for level in LEVELS:
@@ -80,7 +78,6 @@ def test_alpha_does_not_depend_on_order(table: list[list[float | None]], random:
 
 
 @given(TABLES, st.lists(st.integers(1, 3), min_size=12, max_size=12))
-@settings(max_examples=40, deadline=None)
 def test_a_weight_counts_as_so_many_copies(table: list[list[float | None]], weights: list[int]) -> None:
     """For AC1 and AC2; alpha and ICC know how many things there really are."""
     weighted = [RatedUnit(str(n), tuple(row), float(weights[n])) for n, row in enumerate(table)]
@@ -124,7 +121,6 @@ def test_shrout_and_fleiss() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 9), min_size=2, max_size=2), min_size=3, max_size=9))
-@settings(max_examples=40, deadline=None)
 def test_icc_is_the_same_as_without_intervals(table: list[list[int]]) -> None:
     found = icc_intervals([RatedUnit(str(n), tuple(map(float, row))) for n, row in enumerate(table)])
     for form, each in icc(table).items():

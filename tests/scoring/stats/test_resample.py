@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -21,7 +21,6 @@ def plain(*numbers: float) -> dict[str, tuple[NDArray[np.float64], NDArray[np.fl
 
 
 @given(NUMBERS)
-@settings(deadline=None, max_examples=50)
 def test_the_interval_holds_the_value_and_stays_within_the_numbers(numbers: list[float]) -> None:
     found = bootstrap(plain(*numbers), resamples=200)["x"]
     assert found.value is not None
@@ -36,7 +35,6 @@ def test_the_interval_holds_the_value_and_stays_within_the_numbers(numbers: list
 
 
 @given(NUMBERS)
-@settings(deadline=None, max_examples=20)
 def test_the_same_numbers_give_the_same_interval(numbers: list[float]) -> None:
     assert bootstrap(plain(*numbers), resamples=200) == bootstrap(plain(*numbers), resamples=200)
 
@@ -90,7 +88,6 @@ def test_a_skewed_score_reaches_further_up_than_its_resamples() -> None:
 
 
 @given(NUMBERS)
-@settings(deadline=None, max_examples=50)
 def test_intervals_of_scores_stay_between_nothing_and_all(numbers: list[float]) -> None:
     found = bootstrap(plain(*numbers), tops={"x": 100.0}, resamples=200)["x"]
     assert found.value is not None

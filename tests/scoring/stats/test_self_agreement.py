@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.scoring.stats import flips, wilson
@@ -17,7 +17,6 @@ MARKS = st.lists(
 
 
 @given(MARKS, st.randoms(use_true_random=False))
-@settings(max_examples=40)
 def test_neither_marks_nor_repeats_have_an_order(marks: list[tuple[str, list[float | None]]], random: Any) -> None:
     found = flips(marks)
     assert flips(random.sample([(question, given[::-1]) for question, given in marks], len(marks))) == found

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.scoring.stats.weights import fit_weights, pearson, tenths
@@ -22,7 +22,6 @@ def rated(seed: int, weights: tuple[float, ...] = (0.7, 0.1, 0.1, 0.1), n: int =
 
 
 @pytest.mark.slow
-@settings(max_examples=20)
 @given(SEEDS)
 def test_scipy_climbs_to_the_same_weights(seed: int) -> None:
     """The correlation itself, climbed by another method over the simplex."""
@@ -50,7 +49,6 @@ def test_statsmodels_finds_the_same_where_no_weight_is_pressed_to_nought() -> No
     assert list(fit_weights(table, rating, each).exact) == pytest.approx(list(theirs / theirs.sum()), abs=1e-9)  # type: ignore[arg-type]
 
 
-@settings(max_examples=20)
 @given(SEEDS)
 def test_rounded_weights_are_the_best_of_all_tenths(seed: int) -> None:
     table, rating = rated(seed, (0.5, 0.3, 0.2), 30)

@@ -13,7 +13,6 @@ from limner.store import Store, schema
 from limner.store.certificates import CERTIFICATE, save_certificate
 from limner.tables.model import MISSING, Table, TableRow
 from limner.tables.paper import TableChoice, build, find
-from limner.tables.render import rendered
 from tests.tables import synthetic
 from tests.tables.shipped import LAYOUTS
 
@@ -72,22 +71,6 @@ def test_every_painter_has_its_rows(filled: dict[str, Store], key: str) -> None:
     for painter in [*PAINTERS, "control/reference"]:
         rows = [line for line in own(table) if line.about["painter"] == painter]
         assert len(rows) == sections * ways, painter
-
-
-@pytest.mark.parametrize(
-    ("key", "groups"),
-    [
-        ("genexam:table2", "Closed-source models, Open-source T2I models, Open-source unified MLLMs, Controls"),
-        ("worldgenbench:table1", "Proprietary models, Diffusion models, Auto-regressive models, Controls"),
-        ("fepbench:table2", "Closed-source models, Open-source models, Open-source models, Controls"),
-        ("aibench:table3", "Closed-source models, Open-source T2I models, Open-source unified models, "),
-    ],
-)
-def test_painters_stand_in_the_papers_groups(filled: dict[str, Store], key: str, groups: str) -> None:
-    (sheet,) = made(filled, key).flat
-    homes = {line.label: group.title for group in sheet.blocks for line in group.rows if not line.published}
-    one_of_each = ("openai/gpt-image-1", "dashscope/qwen-image", "BAGEL", "control/reference")
-    assert [homes[name] for name in one_of_each] == groups.split(", ")
 
 
 def test_a_stores_rows_come_after_the_published_ones_best_first(filled: dict[str, Store]) -> None:
@@ -250,13 +233,6 @@ def test_which_of_several_exams(tmp_path: Path) -> None:
             build(find("mmmg:table2"), store, TableChoice(exam="other"))
 
 
-def test_one_section() -> None:
-    (sheet,) = build(find("mmmg:by-discipline"), None, TableChoice(section="chemistry")).flat
-    assert [group.title for group in sheet.blocks] == ["Chemistry"]
-    with pytest.raises(UsageError, match="no section 'Alchemy'; it has: Biology"):
-        build(find("mmmg:by-discipline"), None, TableChoice(section="Alchemy"))
-
-
 def test_strategies_stand_beside_the_plain_way(filled: dict[str, Store]) -> None:
     table = made(filled, "aibench:table4")
     (sheet,) = table.flat
@@ -301,15 +277,6 @@ def test_references_are_not_ranked(filled: dict[str, Store]) -> None:
     labels = {"Original Image", "control/reference", "control/reference + rewrite"}
     assert {line.label for line in first.rows} == labels
     assert not any(cell.rank for line in first.rows for cell in line.cells)
-
-
-def test_facts_in_columns(filled: dict[str, Store]) -> None:
-    lines = {line.label: [cell.text for cell in line.cells[:2]] for line in own(made(filled, "mmmg:table2"))}
-    assert lines["openai/gpt-image-1"] == ["1024", "MM"]
-    assert lines["dashscope/qwen-image"] == ["1328", "DM"]
-    assert lines["BAGEL"] == ["1024", "MM"]
-    sizes = {line.label: line.cells[0].text for line in own(made(filled, "aibench:table3"))}
-    assert (sizes["dashscope/qwen-image"], sizes["openai/gpt-image-1"]) == ("27", MISSING)
 
 
 def test_every_order_names_a_column() -> None:
@@ -362,12 +329,6 @@ def test_one_judge_asked_in_several_ways_has_a_row_for_each(store: Store) -> Non
     assert len(own(few)) == 3
 
 
-def test_efforts_alone_are_all_that_labels_tell(store: Store) -> None:
-    synthetic.fill(store, "genexam", painters=1, judges=[gpt5("low"), gpt5("high"), gpt5(None)], faults=False)
-    labels = [line.label for line in own(build(find("genexam:table4"), store))]
-    assert labels == ["gpt-5", "gpt-5 · reasoning_effort=high", "gpt-5 · reasoning_effort=low"]
-
-
 def test_seconds_are_those_of_the_calls(store: Store) -> None:
     synthetic.fill(store, "genexam", painters=1, faults=False)
 
@@ -410,25 +371,6 @@ def test_one_judge_asked_in_two_ways_fills_two_columns(store: Store) -> None:
     }
 
 
-@pytest.mark.slow
-def test_who_cuts_the_common_questions_is_told_first(store: Store) -> None:
-    synthetic.fill(store, "genexam", painters=3, questions=40, faults=False)
-    theirs = "SELECT id FROM drawings WHERE painter = 'openai/gpt-image-1' AND question_id NOT LIKE '%-1_'"
-    store.write(lambda connection: connection.exec_driver_sql(f"DELETE FROM markings WHERE drawing IN ({theirs})"))
-    table = build(find("genexam:table2"), store)
-    assert table.caption[-1] == (
-        "openai/gpt-image-1 cuts the common questions from 40 to 10; --without openai/gpt-image-1 compares the others."
-    )
-    assert not any("cuts" in note for note in table.notes)
-    assert {line.about["n"] for line in own(table)} == {"10"}
-    without = build(find("genexam:table2"), store, TableChoice(which={"without": ["openai/gpt-image-1"]}))
-    assert {line.about["n"] for line in own(without)} == {"40"}
-    assert not any("cuts" in said for said in without.caption)
-    apart = build(find("genexam:table2"), store, TableChoice(on="all"))
-    assert {line.label: line.about["n"] for line in own(apart)}["openai/gpt-image-1"] == "10"
-    assert not any("cuts" in said for said in apart.caption)
-
-
 def test_coverage_is_of_the_whole_exam_for_imports_too(store: Store) -> None:
     synthetic.fill(store, "genexam", painters=1, questions=50, images=False, faults=False)
     fewer = "DELETE FROM {} WHERE {} IN (SELECT id FROM drawings WHERE question_id NOT LIKE '%-1_')"
@@ -456,15 +398,3 @@ def test_a_painter_whose_drawings_all_failed_has_its_row(store: Store) -> None:
     assert lines["openai/gpt-image-1"].covered == "0% covered"
     assert lines["openai/gpt-image-1.5"].about["n"] == "13"
     assert "left out, having no score: openai/gpt-image-1 (13 refusal)." in table.notes
-
-
-def test_few_questions_show_how_many_and_no_interval(store: Store) -> None:
-    synthetic.fill(store, "genexam", painters=1, questions=8, faults=False)
-    (line,) = own(build(find("genexam:table2"), store))
-    few = [cell for cell in line.cells[:-2] if cell.value is not None]
-    assert few
-    assert all(cell.few is not None and cell.few < 5 and cell.low is None for cell in few)
-    assert all(cell.few is None and cell.low is not None for cell in line.cells[-2:])
-    text = rendered(build(find("genexam:table2"), store), "text")
-    assert f"(n={few[0].few})" in text
-    assert "fewer than 5 questions are too few for an interval" in text

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.store import Store
-from limner.tables.model import Cell, Column, RowBlock, Sheet, Table, TableRow
+from limner.tables.model import Column, RowBlock, Table
 from limner.tables.paper import build, find
 from limner.tables.render import FORMATS, html, latex, markdown, rendered
 from limner.tables.render import csv as csv_format
@@ -163,30 +163,6 @@ def test_latex_marks() -> None:
     assert r"\textcolor{gray}{\textbf{10.0} {\scriptsize {[}5.0, 15.0{]}}}" in text
 
 
-def test_latex_groups_are_sections() -> None:
-    text = latex.render(build(find("genexam:table6")))
-    assert text.count(r"\midrule") == 3
-    assert r"\multicolumn{9}{l}{\textit{Open-source T2I models}}" in text
-    assert text.count(r"\begin{table*}") == 1
-    # Two hundred rows stand on no page.
-    assert latex.render(build(find("mmmg:by-discipline"))).count(r"\begin{table*}") == 10
-
-
-def test_latex_is_cut_by_columns_instead_of_shrunk() -> None:
-    text = latex.render(build(find("genexam:table2")))
-    assert "resizebox" not in text
-    assert text.count(r"\caption") == 1
-    assert text.count("(continued)") == text.count(r"\begin{table*}") - 1
-    tabulars = latex_tabulars(text)
-    # Above the rows of the paper, below those of the release's boards in two parts; by columns each has three parts.
-    for part in range(3):
-        assert [columns for columns, _ in tabulars[part::3]] == ["l" + "r" * 8, "l" + "r" * 8, "l" + "r" * 6]
-    labels = [[row[0] for row in rows if not row[0].startswith(r"\multicolumn")] for _, rows in tabulars]
-    for part in range(3):
-        assert labels[part] == labels[part + 3] == labels[part + 6]
-    assert len({tuple(each) for each in labels}) == 3
-
-
 @given(st.text(max_size=40))
 def test_html_escapes_everything(text: str) -> None:
     reader = read_html(f"<table><tr><td>{html.escape(text)}</td></tr></table>")
@@ -209,16 +185,6 @@ def test_markdown_rows_are_as_wide(table: Table) -> None:
     for block, sheet in zip(blocks, table.sheets, strict=True):
         for line in block.rstrip().split("\n"):
             assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) == len(sheet.columns) + 2, line
-
-
-def test_markdown_marks() -> None:
-    text = markdown.render(build(find("genexam:table2")))
-    assert "| Nano Banana Pro (published) | **55.6** | **86.3** |" in text
-    assert "| GPT-Image-1.5 (published) | <u>26.5</u> |" in text
-    assert "| **Open-source T2I models** |  |" in text
-    turned = markdown.render(build(find("genexam:table8")))
-    assert "| Closed-source models Nano Banana Pro (published) |" in turned
-    assert "10.0** \\[5.0, 15.0\\]" in markdown.render(nasty())
 
 
 @each
@@ -250,15 +216,3 @@ def test_every_format_of_a_store(filled: dict[str, Store]) -> None:
         for word in ("GPT-4o", "28.86", "openai/gpt-image-1"):
             assert word in text.replace("{-}", "-"), form
     assert rendered(table, "html", page=True).startswith("<!DOCTYPE")
-
-
-def test_few_questions_show_their_number_in_every_format() -> None:
-    cell = Cell("50.0", 50.0, few=4)
-    sheet = Sheet("", "Model", (Column("x", path="x"),), (RowBlock("", (TableRow("a", (cell,)),)),))
-    table = Table("x:y", "title", (sheet,), (sheet,))
-    for form in ("text", "md", "latex", "html"):
-        assert "(n=4)" in rendered(table, form), form
-    (row,) = csv.DictReader(io.StringIO(rendered(table, "csv")))
-    assert {name: row[name] for name in ("x", "x low", "x high", "x n")} == {
-        "x": "50.0", "x low": "", "x high": "", "x n": "4",
-    }  # fmt: skip

@@ -104,17 +104,6 @@ def test_an_edit_an_addition_and_a_settled_dispute(desk: Desk, folder: Path) -> 
     assert (added["id"], added["options"]) == (4, {"A": "Yes", "B": "No"})
 
 
-def test_a_conflict_is_shown_and_the_text_is_kept(desk: Desk) -> None:
-    first, second = desk.open("anna", f"item/{TWO}"), desk.open("anna", f"item/{TWO}")
-    second.get_by_label("Question", exact=True).first.fill("What I wrote in the other window?")
-    desk.press(first, "Reject")
-    desk.press(second, "Save my changes")
-    expect(second.locator("#notice")).to_contain_text("Nothing was overwritten")
-    second.get_by_role("button", name="Keep my text as a version of its own").click()
-    expect(second.get_by_label("Question", exact=True).first).to_have_value("What I wrote in the other window?")
-    expect(second.locator("#standing")).to_contain_text("You have rejected it")
-
-
 def test_what_is_written_while_something_is_on_its_way_is_kept(desk: Desk) -> None:
     page = desk.open("carla", f"item/{TWO}")
     held: list[Any] = []
