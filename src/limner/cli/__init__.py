@@ -61,7 +61,6 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Evidence": {
         "evidence": "Measure stored drawings: text, regions, aesthetics.",
-        "regions": "Count the regions of images; compare counters and see what they count.",
     },
     "Store": {
         "verify": "Check a store: its database, every image against its hash, orphans.",
