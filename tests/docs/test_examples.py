@@ -83,8 +83,7 @@ def test_the_files_that_show_examples_are_read() -> None:
     read = {str(file.relative_to(ROOT)) for file in examples()}
     assert {
         "README.md", "docs/build.md", "docs/providers/openrouter.md", "notebooks/choose_between_two_models.ipynb",
-        "src/limner/cli/help.toml", "src/limner/cli/options.py", "src/limner/cli/slurm_array.sh",
-        "src/limner/site/private.py",
+        "src/limner/cli/help.toml", "src/limner/cli/options.py", "src/limner/site/private.py",
     } <= read  # fmt: skip
     assert not read & {"docs/models.md", "src/limner/exams/genexam/presets.toml"}
     assert not [name for name in read if "/paper/reproduce.toml" in name]

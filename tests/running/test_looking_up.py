@@ -9,9 +9,9 @@ import pytest
 
 from limner import api
 from limner.core import spool
+from limner.core.exam import Selection
 from limner.running import backlog
 from limner.running.backlog import Backlog
-from limner.running.work import SharedRunner
 from limner.store import Store
 from limner.store.known import PackedIds, StoredMarkings
 from limner.store.markings import load_markings
@@ -79,7 +79,7 @@ def test_ids_are_packed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("draw", [True, False])
-def test_shared_runs_look_up_some_slots_at_a_time_in_an_order_of_their_own(
+def test_a_shuffled_backlog_looks_up_some_slots_at_a_time_question_by_question(
     draw: bool, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[int] = []
@@ -95,7 +95,9 @@ def test_shared_runs_look_up_some_slots_at_a_time_in_an_order_of_their_own(
 
     orders = set()
     for _ in range(3):
-        count, slots = SharedRunner(plan, store)._slots()
+        shuffled = Backlog(plan, store)
+        shuffled.shuffle()
+        count, slots = shuffled.count, shuffled.slots()
         monkeypatch.setattr(spool._Spool, "get", counted)
         made.clear()
         rest = iter(slots)
@@ -108,3 +110,20 @@ def test_shared_runs_look_up_some_slots_at_a_time_in_an_order_of_their_own(
         assert len([at for at in range(1, count) if ids[at] != ids[at - 1]]) == 11, "a question's stay together"
         orders.add(tuple(ids))
     assert len(orders) > 1
+
+
+@pytest.mark.slow
+def test_what_another_run_made_meanwhile_is_seen(tmp_path: Path) -> None:
+    words: dict[str, Any] = {"painters": ["control/blank"], "asking": api.Asking(["ocr"]), "repeats": 2}
+    words["selection"] = Selection(limit=2)
+    with Store(tmp_path / "store") as place:
+        slots = Backlog(api.plan("sample/genexam", place, **words), place)
+        slots.load()
+        before = list(slots.slots())
+        assert not any(slot.stored for slot in before)
+        api.run("sample/genexam", store=place, **words)
+        after = slots.look_again(before)
+        assert all(slot.drawn for slot in after)
+        made = [stored for slot in after if slot.drawn for _, _, stored in slots.markings(slot.drawn)]
+        assert len(made) == 2 * len(after)
+        assert not any(slots.must_make(stored) for stored in made)

@@ -16,7 +16,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "run": "Draw what is missing, mark what is unmarked, show the scores.",
         "draw": "Only draw what is missing.",
         "mark": "Only mark stored drawings.",
-        "work": "Carry out queued runs, beside other machines, until nothing is left.",
         "rate": "Let a model rate stored drawings without a rubric, as a baseline.",
         "import": "Import results of a benchmark's own scorer.",
     },
