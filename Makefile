@@ -27,8 +27,7 @@ quick: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --durations=5
 
 test-all: lint types $(VENV)/.all
-	@rm -rf .pytest_cache
-	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile=$(PROFILE) --durations=10 || $(BIN)/python -m tools.again
+	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile=$(PROFILE) --durations=10
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

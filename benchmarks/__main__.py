@@ -2,7 +2,7 @@
 
 python -m benchmarks             all that are cheap: about ten minutes on two quiet cores
 python -m benchmarks NAME …      these, also those that take long or need a GPU
-python -m benchmarks --write     nothing is run: the pages are written anew from results.json
+python -m benchmarks --write     nothing is run: the page is written again from results.json
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def run_apart(name: str, quick: bool) -> Table | str:
 
 
 def run(chosen: list[Benchmark], quick: bool) -> bool:
-    """Run these one after the other, keep what they measure, write the pages; whether all could run."""
+    """Run these one after the other, keep what they measure, write the page; whether all could run."""
     fine = True
     for one in chosen:
         busy, clock = busy_share(), time.perf_counter()
@@ -69,7 +69,7 @@ def run(chosen: list[Benchmark], quick: bool) -> bool:
         was = known.get(one.name)
         known[one.name] = results.measured(found, busy) if isinstance(found, Table) else results.skipped(was, found)
         results.save(known, results.FILE)
-        page.update(benchmarks(), known, page.DOCS)
+        page.update(benchmarks(), known, page.FILE)
     return fine
 
 
@@ -87,7 +87,7 @@ def main(words: list[str] | None = None) -> int:
     )
     known = {one.name: one for one in benchmarks()}
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
-    parser.add_argument("--write", action="store_true", help="only write the pages")
+    parser.add_argument("--write", action="store_true", help="only write the page")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that all run; nothing is kept")
     parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args(words)
@@ -97,7 +97,7 @@ def main(words: list[str] | None = None) -> int:
         run_here(given.names[0], given.quick, given.into)
         return 0
     if given.write:
-        page.update(list(known.values()), results.load(results.FILE), page.DOCS)
+        page.update(list(known.values()), results.load(results.FILE), page.FILE)
         return 0
     chosen = [known[name] for name in given.names] or [one for one in known.values() if not one.by_name]
     return 0 if run(chosen, given.quick) else 3

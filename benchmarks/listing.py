@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 FILE = Path(__file__).with_name("list.toml")
 
@@ -36,16 +35,12 @@ class Benchmark:
     Attributes:
         about: What it measures, as the page says it.
         by_name: Whether it runs only when it is named, because it takes long or needs a GPU.
-        page: Where its table stands: a page of the documentation.
-        how: How its numbers come about, which the page says beside them.
     """
 
     name: str
     title: str
     about: str = ""
     by_name: bool = False
-    page: str = "speed"
-    how: Literal["measured", "simulated", "worked out", "assumed"] = "measured"
     aims: tuple[Aim, ...] = ()
 
 

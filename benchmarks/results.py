@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from benchmarks.table import CannotRun, Cell, Table
+from benchmarks.table import Cell, Table
 
 FILE = Path(__file__).with_name("results.json")
 QUIET = 0.25
@@ -73,20 +72,6 @@ def load(file: Path = FILE) -> dict[str, Result]:
     if not file.exists():
         return {}
     return {name: Result.from_json(found) for name, found in json.loads(file.read_text("utf-8")).items()}
-
-
-def figures_of(name: str, quick: bool = False) -> Mapping[str, float]:
-    """The figures of a benchmark that another is worked out from; quick: made-up ones, whatever is asked for.
-
-    Raises:
-        CannotRun: It has not run yet.
-    """
-    if quick:
-        return defaultdict(lambda: 1.0)
-    found = load(FILE).get(name, Result())
-    if found.day is None:
-        raise CannotRun(f"{name} has not run yet; run: python -m benchmarks {name}")
-    return found.figures
 
 
 def save(found: Mapping[str, Result], file: Path = FILE) -> None:

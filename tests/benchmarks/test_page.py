@@ -1,4 +1,4 @@
-"""The tables of the documentation are those that benchmarks wrote, and say when and where."""
+"""The tables of the page of speed are those that benchmarks wrote, and say when and where."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import re
 
 import pytest
 from benchmarks.listing import Aim, Benchmark, benchmarks
-from benchmarks.page import DOCS, aims, render, section
+from benchmarks.page import FILE as PAGE
+from benchmarks.page import aims, render, section
 from benchmarks.results import FILE, Result, load, machine
 from benchmarks.table import Table, markdown, shown
-from tools.pages import part
 
 ROWS = Result(("way", "ms"), (("quick", 1.234),), {"ms": 1.234}, "Once.", "2026-11-16", "2 cores, Python 3; quiet")
 ONE = Benchmark("one", "One thing", "What it is.", aims=(Aim("ms", "Its milliseconds", at_most=2),))
 
 
-@pytest.mark.parametrize("name", sorted({one.page for one in benchmarks()}))
-def test_pages_have_what_the_last_run_stored(name: str) -> None:
+def test_the_page_has_what_the_last_run_stored() -> None:
     """Where this fails, run ``python -m benchmarks --write``."""
-    words = (DOCS / f"{name}.md").read_text("utf-8")
-    assert render(name, words, benchmarks(), load(FILE)) == words
+    words = PAGE.read_text("utf-8")
+    assert render(words, benchmarks(), load(FILE)) == words
 
 
 def test_every_benchmark_and_every_figure_of_an_aim_is_there() -> None:
@@ -38,7 +37,7 @@ def test_nothing_of_the_machine_is_told_that_names_it() -> None:
     for name, one in load(FILE).items():
         assert one.day is None or re.fullmatch(words, one.machine), name
     text = FILE.read_text("utf-8") if FILE.exists() else ""
-    text += "".join((DOCS / f"{name}.md").read_text("utf-8") for name in ("speed", "plan-a-million"))
+    text += PAGE.read_text("utf-8")
     assert not re.search(r"(?<!\w)/(tmp|home|root|work)/", text)
 
 
@@ -46,8 +45,6 @@ def test_a_section_has_the_table_the_day_and_the_machine() -> None:
     told = section(ONE, ROWS)
     assert "| quick | 1.23 |" in told
     assert "*Measured* on 2026-11-16: 2 cores, Python 3; quiet." in told
-    simulated = section(Benchmark("one", "One", how="simulated"), ROWS)
-    assert "*Simulated* on 2026-11-16." in simulated
 
 
 def test_what_cannot_run_keeps_its_rows_and_says_so() -> None:
@@ -67,16 +64,14 @@ def test_aims_stand_beside_what_was_measured() -> None:
     assert "| Its milliseconds | at most 2 | not measured yet |  |" in aims([ONE], {})
 
 
-def test_a_benchmark_stands_in_its_own_place_or_with_the_others() -> None:
-    two = Benchmark("two", "Another", page="speed")
-    words = "a\n<!-- aims -->\n<!-- end -->\n<!-- two -->\nold\n<!-- end -->\n<!-- benchmarks -->\n<!-- end -->\nz\n"
-    found = render("speed", words, [ONE, two], {"one": ROWS})
-    assert part(found, "two").startswith("### Another")
-    assert part(found, "benchmarks") == section(ONE, ROWS)
-    assert "old" not in found
-    assert render("speed", found, [ONE, two], {"one": ROWS}) == found
-    with pytest.raises(ValueError, match="0 places for benchmarks"):
-        render("speed", "nothing here", [ONE], {})
+def test_sections_replace_what_stood_in_their_place() -> None:
+    words = "a\n<!-- aims -->\n<!-- end -->\n<!-- benchmarks -->\nold\n<!-- end -->\nz\n"
+    page = render(words, [ONE], {"one": ROWS})
+    assert section(ONE, ROWS) in page
+    assert "old" not in page
+    assert render(page, [ONE], {"one": ROWS}) == page
+    with pytest.raises(ValueError, match="0 places for aims"):
+        render("nothing here", [ONE], {})
 
 
 def test_numbers_are_shown_with_three_digits() -> None:

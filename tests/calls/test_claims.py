@@ -162,3 +162,10 @@ def test_a_failed_call_is_tried_again_by_a_later_run_only(
     later = take(store, mine, 160.0, "u", retry_failed=retry_failed, since=155.0)
     assert later == (Claimed("u", 5, None) if again else Settled(None, None, fault, "why"))
     assert lost(store) == []
+
+
+def test_a_wrong_key_of_another_process_stops_no_run(store: Store) -> None:
+    take(store, ELSEWHERE, 100.0)
+    settle(store, status="failed", fault="auth", detail="why", tries=1, updated=150.0)
+    assert take(store, ELSEWHERE, 160.0, "t", since=140.0) == Settled(None, None, "auth", "why")
+    assert take(store, this_process(), 160.0, "u", since=140.0) == Claimed("u", 1, None)

@@ -11,7 +11,7 @@ from tests.needs import need
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "draw", "mark", "evidence", "build run", "examine-judge", "exam prove", "modes", "rate", "work"]
+    "command", ["run", "draw", "mark", "evidence", "build run", "examine-judge", "exam prove", "modes", "rate"]
 )
 def test_every_command_that_works_here_has_them(command: str) -> None:
     said = limner(*command.split(), "--help").out
@@ -28,15 +28,6 @@ def test_a_dry_run_joins_no_cluster() -> None:
     words = ("run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--ray", "nowhere:1")
     assert "to do for" in limner(*words, "--dry-run").out
     assert limner(*words[:-1], "ray://x:1", code=2).err.count("--ray ray://x:1: it is auto or HOST:PORT") == 1
-
-
-def test_what_only_looks_or_stores_joins_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LIMNER_RAY", "nowhere:1")
-    words = ("draw", "sample/genexam", "--painter", "control/reference", "--limit", "1", "--store", "here")
-    plan = limner(*words, "--queue", "--json").json()["plan"]
-    assert limner("work", "--slurm").out.startswith("#!")
-    assert plan[:12] in limner("work", "--list", "--store", "here").out
-    assert "is withdrawn" in limner("work", "--withdraw", plan, "--store", "here").out
 
 
 def test_a_cluster_that_is_not_running_is_an_error() -> None:

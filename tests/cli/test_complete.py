@@ -20,7 +20,6 @@ from limner.cli import COMMANDS, complete, limner
 from limner.exams import kind, kinds
 from limner.painters import CONTROLS
 from limner.tables.paper import known
-from tests.cli.conftest import Marked
 from tests.cli.invoke import limner as command
 from tests.cli.test_start import HEAVY
 from tests.needs import need
@@ -85,24 +84,6 @@ def test_judges_presets_strategies_tables() -> None:
     assert offered("table", "genexam:table2") == ["genexam:table2"]
 
 
-@pytest.mark.parametrize("place", ["{store}", "sqlite:///{store}/limner.db"])
-def test_names_of_a_store(marked: Marked, place: str) -> None:
-    store = place.format(store=marked.store)
-    assert offered("scores", "--store", store, "genexam", "--painter", "t")[:2] == ["two", "transformers/"]
-    assert offered("compare", "--store", store, "genexam", "--without", "") == ["one", "two"]
-    assert offered("scores", "--store", store, "genexam", "--judge", "replay/")[0] == marked.judge
-    assert offered("scores", "--store", store, "mmmg", "--without", "") == []
-    with mock.patch.dict(os.environ, {"LIMNER_STORE": store}):
-        assert offered("compare", "genexam", "--without", "o") == ["one"]
-
-
-def test_a_store_that_is_not_there_or_none(tmp_path: Path) -> None:
-    (tmp_path / "limner.db").write_bytes(b"no database")
-    for store in (tmp_path / "none", tmp_path, "postgresql://localhost/x?blobs=y"):
-        assert offered("compare", "--store", str(store), "genexam", "--without", "") == []
-    assert not (tmp_path / "none").exists()
-
-
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_scripts(shell: str) -> None:
     said = command("completion", shell).out
@@ -132,7 +113,7 @@ def test_bash_breaks_words(words: str, at: int, expected: list[str]) -> None:
     assert [line.removeprefix("plain,") for line in lines][:2] == expected
 
 
-def test_nothing_heavy_is_loaded(marked: Marked) -> None:
+def test_nothing_heavy_is_loaded() -> None:
     """Of the names that are asked for most."""
     code = (
         "import json, sys\nfrom click.shell_completion import ShellComplete\nfrom limner.cli import limner\n"
@@ -141,9 +122,9 @@ def test_nothing_heavy_is_loaded(marked: Marked) -> None:
         "print(json.dumps(sorted(sys.modules)))"
     )
     asked: list[Any] = [["run"], ["table"]]
-    asked += [["run", "genexam", "--store", str(marked.store), f"--{name}"] for name in ("painter", "judge", "preset")]
+    asked += [["run", "genexam", f"--{name}"] for name in ("painter", "judge", "preset")]
     done = subprocess.run([sys.executable, "-c", code, json.dumps(asked)], capture_output=True, text=True, check=True)
-    assert not HEAVY & set(json.loads(done.stdout))
+    assert not (HEAVY | {"sqlite3"}) & set(json.loads(done.stdout))
 
 
 class Terminal:
@@ -188,13 +169,13 @@ def program(folder: Path) -> Path:
 PRESSED = (
     ("limner sco\t", "scores "),
     ("limner run sample/worl\t", "sample/worldgenbench "),
-    ("limner scores genexam --without o\t", "--without one "),
+    ("limner scores genexam --without control/b\t", "--without control/blank "),
 )
 """What is typed, and what stands there then."""
 
 
 @pytest.mark.slow
-def test_in_a_real_bash(marked: Marked, tmp_path: Path) -> None:
+def test_in_a_real_bash(tmp_path: Path) -> None:
     """Tab is pressed in bash itself, where a word has colons too."""
     if shutil.which("bash") is None:
         pytest.skip("no bash")
@@ -203,7 +184,7 @@ def test_in_a_real_bash(marked: Marked, tmp_path: Path) -> None:
     script.write_text(
         "PS1='> '\nbind 'set enable-bracketed-paste off'\neval \"$(limner completion bash)\"\necho ready\n"
     )
-    shell = Terminal(["bash", "--rcfile", str(script), "-i"], tmp_path, LIMNER_STORE=str(marked.store))
+    shell = Terminal(["bash", "--rcfile", str(script), "-i"], tmp_path)
     try:
         shell.until("ready")
         for typed, whole in PRESSED:
@@ -214,13 +195,13 @@ def test_in_a_real_bash(marked: Marked, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_in_a_real_zsh(marked: Marked, tmp_path: Path) -> None:
+def test_in_a_real_zsh(tmp_path: Path) -> None:
     need("shells", shutil.which("zsh") is not None, "no zsh")
     program(tmp_path)
     (tmp_path / ".zshrc").write_text(
         "PS1='> '\nautoload -Uz compinit && compinit -u -D\neval \"$(limner completion zsh)\"\necho ready\n"
     )
-    shell = Terminal(["zsh", "-i"], tmp_path, LIMNER_STORE=str(marked.store), ZDOTDIR=str(tmp_path))
+    shell = Terminal(["zsh", "-i"], tmp_path, ZDOTDIR=str(tmp_path))
     try:
         shell.until("ready")
         for typed, whole in PRESSED:
@@ -230,16 +211,21 @@ def test_in_a_real_zsh(marked: Marked, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_in_a_real_fish(marked: Marked, tmp_path: Path) -> None:
+def test_in_a_real_fish(tmp_path: Path) -> None:
     """Fish says itself what it would offer."""
     need("shells", shutil.which("fish") is not None, "no fish")
     program(tmp_path)
-    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path), "LIMNER_STORE": str(marked.store)}
-    lines = ("limner sco", "limner run sample/worl", "limner scores genexam --without o", "limner table genexam:table3")
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    lines = (
+        "limner sco",
+        "limner run sample/worl",
+        "limner scores genexam --without control/b",
+        "limner table genexam:table3",
+    )
     asked = "; echo; ".join(f"complete -C '{line}'" for line in lines)
     done = subprocess.run(
         ["fish", "-c", f"limner completion fish | source; {asked}"], capture_output=True, text=True, check=True,
         env=env, cwd=tmp_path, timeout=120,
     )  # fmt: skip
     offers = [[line.split("\t")[0] for line in block.splitlines()] for block in done.stdout.split("\n\n")]
-    assert offers == [["scores"], ["sample/worldgenbench"], ["one"], ["genexam:table3a", "genexam:table3b"]]
+    assert offers == [["scores"], ["sample/worldgenbench"], ["control/blank"], ["genexam:table3a", "genexam:table3b"]]

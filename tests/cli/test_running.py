@@ -294,3 +294,11 @@ def test_a_store_from_the_environment(words: list[str], judge: str, monkeypatch:
     limner("run", "genexam", *words[:4], "--judge", judge)
     assert Path("elsewhere", "limner.db").is_file()
     assert "mine" in limner("scores", "genexam").out
+
+
+def test_the_budget_of_a_shard_is_its_own_and_it_is_said() -> None:
+    words = ["run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--limit", "2", "--dry-run"]
+    said = limner(*words, "--shard", "1/4", "--budget", "5")
+    assert "note: --budget 5 is for this shard alone: 4 shards may spend $20 together\n" in said.err
+    counts = [limner(*words, "--shard", f"{i}/2", "--json").json()["drawings"] for i in (1, 2)]
+    assert sum(counts) == 2

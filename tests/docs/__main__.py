@@ -19,7 +19,6 @@ PICTURES = {
     "evidence": "tests.docs.evidence_picture",
     "lists": "tests.docs.lists_pictures",
     "questions": "tests.docs.questions_pictures",
-    "regions": "tests.docs.regions_picture",
     "reproduce": "tests.docs.reproduce_picture",
     "rubric": "tests.docs.rubric_picture",
     "study": "tests.docs.study_picture",

@@ -9,7 +9,6 @@ import pytest
 from limner import api
 from limner.running import backlog
 from limner.running.backlog import Backlog
-from limner.running.work import SharedRunner
 from limner.store import Store
 from limner.store.records import load_drawings
 from tests.tables import synthetic
@@ -53,7 +52,7 @@ def test_a_plan_to_draw_knows_what_is_drawn(store: Store, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("draw", [True, False])
-def test_shared_runs_look_up_some_slots_at_a_time_in_an_order_of_their_own(
+def test_a_shuffled_backlog_looks_up_some_slots_at_a_time_question_by_question(
     draw: bool, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backlog, "SOME", 2)
@@ -62,10 +61,29 @@ def test_shared_runs_look_up_some_slots_at_a_time_in_an_order_of_their_own(
 
     orders = set()
     for _ in range(3):
-        count, slots = SharedRunner(plan, store)._slots()
-        ids = [slot.question.id for slot in slots]
+        shuffled = Backlog(plan, store)
+        shuffled.shuffle()
+        count = shuffled.count
+        ids = [slot.question.id for slot in shuffled.slots()]
         assert sorted(ids) == sorted(in_order)
         assert len(ids) == count
         assert len([at for at in range(1, count) if ids[at] != ids[at - 1]]) == 11, "a question's stay together"
         orders.add(tuple(ids))
     assert len(orders) > 1
+
+
+@pytest.mark.slow
+def test_what_another_run_made_meanwhile_is_seen(tmp_path: Path) -> None:
+    words: dict[str, Any] = {"painters": ["control/blank"], "asking": api.Asking(["ocr"]), "repeats": 2}
+    words["selection"] = Selection(limit=2)
+    with Store(tmp_path / "store") as place:
+        slots = Backlog(api.plan("sample/genexam", place, **words), place)
+        slots.load()
+        before = list(slots.slots())
+        assert not any(slot.stored for slot in before)
+        api.run("sample/genexam", store=place, **words)
+        after = slots.look_again(before)
+        assert all(slot.drawn for slot in after)
+        made = [stored for slot in after if slot.drawn for _, _, stored in slots.markings(slot.drawn)]
+        assert len(made) == 2 * len(after)
+        assert not any(slots.must_make(stored) for stored in made)

@@ -127,7 +127,6 @@ def claim(
     since: float,
     tried: Collection[str] = (),
     reservation: Reservation | None = None,
-    asked: float | None = None,
     batch: str | None = None,
 ) -> Callable[[sa.Connection], Claim]:
     """The operation that claims a call, or tells why it need not or cannot be made.
@@ -142,16 +141,13 @@ def claim(
         since: Faults settled before this time count as an earlier run's.
         tried: Keys of calls that this very run has tried in vain.
         reservation: What the first attempt sets aside, in the same transaction.
-        asked: Where several share one run: when it was asked for. Only lasting faults from before are tried again.
         batch: The batch it is handed in with: then the call is the batch's, and no process's to take over.
     """
 
     exam, painter = current()
 
     def known(connection: sa.Connection, row: Any) -> Claim | None:
-        return known_claim(
-            connection, row, token, at, retry_failed=retry_failed, since=since, tried=tried, owner=owner, asked=asked
-        )
+        return known_claim(connection, row, token, at, retry_failed=retry_failed, since=since, tried=tried, owner=owner)
 
     def take(connection: sa.Connection) -> tuple[Claim, bool]:
         """The claim, and whether it is made now."""
@@ -214,16 +210,14 @@ def known_claim(
     since: float,
     tried: Collection[str] = (),
     owner: Owner | None = None,
-    asked: float | None = None,
 ) -> Claim | None:
     """What a call that stands in the journal is, unless it is to be made; see `claim`."""
     if row.status == "done":
         return settled(connection, row)
     if row.status == "failed":
-        lasting = retry_failed and (asked is None or row.updated < asked)
-        again = lasting or row.fault in RETRIED_NEXT_RUN
-        shared = asked is not None and row.fault in OF_A_MACHINE and _owner(row) != owner
-        if not again or row.key in tried or not (shared or _is_earlier(row, since, at)):
+        again = retry_failed or row.fault in RETRIED_NEXT_RUN
+        elsewhere = row.fault in OF_A_MACHINE and owner is not None and _owner(row) != owner
+        if not again or row.key in tried or not (elsewhere or _is_earlier(row, since, at)):
             return settled(connection, row)
     if row.status in ("claimed", "submitted") and row.token == token:
         # Committed before, though the connection was lost and nobody heard of it.

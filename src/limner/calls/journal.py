@@ -32,8 +32,7 @@ class Calls:
     """Makes each call at most once per store, whoever asks for it, in however many processes.
 
     Use as an async context manager: it shows other hosts that its claims are alive. `concurrency` is how many calls it
-    makes at a time, whoever asks for them. Where several processes share one run, `asked` is when it was asked for:
-    what failed for good is then tried again once by all of them together.
+    makes at a time, whoever asks for them.
     """
 
     def __init__(
@@ -45,9 +44,8 @@ class Calls:
         budget: Budget | None = None,
         limits: Mapping[str, Limits] | None = None,
         concurrency: int | None = None,
-        asked: float | None = None,
     ) -> None:
-        self.store, self.retry_failed, self.tries, self.asked = store, retry_failed, tries, asked
+        self.store, self.retry_failed, self.tries = store, retry_failed, tries
         self.budget = budget or Budget()
         self.tally, self.waits = Tally(), Waits()
         self.since = now()
@@ -132,7 +130,7 @@ class Calls:
     async def _claim(self, request: Request, reservation: Reservation | None) -> Claim:
         token = secrets.token_hex(16)
         how: dict[str, Any] = {"retry_failed": self.retry_failed, "since": self.since, "tried": self._tried}
-        how |= {"reservation": reservation, "asked": self.asked}
+        how["reservation"] = reservation
         try:
             return await self.store.awrite(claim(self.store, request, self.owner, token, now(), **how))
         except asyncio.CancelledError:

@@ -17,7 +17,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "run": "Draw what is missing, mark what is unmarked, show the scores.",
         "draw": "Only draw what is missing.",
         "mark": "Only mark stored drawings.",
-        "work": "Carry out queued runs, beside other machines, until nothing is left.",
         "rate": "Let a model rate stored drawings without a rubric, as a baseline.",
         "import": "Import results of a benchmark's own scorer.",
     },
@@ -61,7 +60,6 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Evidence": {
         "evidence": "Measure stored drawings: text, regions, aesthetics.",
-        "regions": "Count the regions of images; compare counters and see what they count.",
     },
     "Store": {
         "verify": "Check a store: its database, every image against its hash, orphans.",

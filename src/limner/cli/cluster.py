@@ -11,18 +11,16 @@ import click
 from .options import together
 
 F = TypeVar("F", bound=Callable[..., Any])
-WORKLESS = ("dry_run", "queue", "listed", "withdraw", "slurm")
-"""Options by which a command does no work here, such as to store a run for others, and joins no cluster."""
 
 
 def _standing_there(function: F) -> F:
-    """Have workers where ``--ray`` says while the command runs, unless it does no work."""
+    """Have workers where ``--ray`` says while the command runs, unless it is a dry run."""
 
     @wraps(function)
     def run(*args: Any, ray: str | None, ray_gpus: tuple[str, ...], ray_workers: int | None, **given: Any) -> Any:
         if ray is None and (ray_gpus or ray_workers is not None):
             raise click.UsageError("--ray-gpus and --ray-workers go with --ray")
-        if ray is None or any(given.get(name) for name in WORKLESS):
+        if ray is None or given.get("dry_run"):
             return function(*args, **given)
         from ..workers.ray import cluster
 

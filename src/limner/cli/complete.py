@@ -1,14 +1,11 @@
-"""What the shell offers when Tab is pressed: names, found without loading anything heavy.
-
-Files that say the names are read as they stand; a store's names are asked of its SQLite file.
-"""
+"""What the shell offers when Tab is pressed: names, with nothing heavy loaded and no store opened."""
 
 from __future__ import annotations
 
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -60,34 +57,25 @@ add_completion_class(LimnerBash)
 
 
 def exams(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
-    """Exams of the store, installed ones and their samples, and files that describe one."""
-    found = [*_asked(ctx, "select distinct name from exams"), *_registered("limner.exams")]
-    found += [f"sample/{name}" for name in _registered("limner.exams")]
+    """Return installed exams and their samples, and files that describe one."""
+    installed = _registered("limner.exams")
     files = sorted(str(path) for path in Path().glob("*.toml") if path.name != OWN)
-    return _beginning([*found, *files], incomplete)
+    return _beginning([*installed, *(f"sample/{name}" for name in installed), *files], incomplete)
 
 
 def painters(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
-    """Painters that the store has drawings by, controls, kinds of painters, and models that draw."""
+    """Return controls, kinds of painters, and models that draw."""
     name, equals, _ = incomplete.partition("=")
     kinds = [f"{kind}/" for kind in _registered("limner.painters") if kind != "control"]
     specs = [*(f"control/{control}" for control in CONTROLS), *kinds, *_models("painters")]
-    if equals:
-        return _beginning([f"{name}={one}" for one in specs], incomplete)
-    return _beginning([*stored_painters(ctx), *specs], incomplete)
-
-
-def drawn_painters(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
-    """Painters that the store has drawings by."""
-    return _beginning(stored_painters(ctx), incomplete)
+    return _beginning([f"{name}={one}" for one in specs] if equals else specs, incomplete)
 
 
 def judges(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
-    """Judges that have marked, the examiners, kinds of judges, panels, and models that see pictures."""
-    stored = _asked(ctx, "select distinct json_extract(body, '$.judge') from setups")
+    """Return the examiners, kinds of judges, panels, and models that see pictures."""
     kinds = [f"{kind}/" for kind in _registered("limner.judges") if kind not in ("ocr", "model", "panel")]
     panels = [f"panel/{name}" for file in _settings() for name in file.get("panels", {})]
-    return _beginning([*stored, *EXAMINERS, *panels, *kinds, *_models("models")], incomplete)
+    return _beginning([*EXAMINERS, *panels, *kinds, *_models("models")], incomplete)
 
 
 def presets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
@@ -110,13 +98,6 @@ def strategies(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
     """Strategies; behind a ``+`` the next one."""
     before, plus, _ = incomplete.rpartition("+")
     return _beginning([f"{before}{plus}{name}" for name in _registered("limner.strategies")], incomplete)
-
-
-def stored_painters(ctx: click.Context) -> list[str]:
-    """Names of painters in the store, of the exam that is named."""
-    if (exam := _exam(ctx)) and not exam.endswith(".toml"):
-        return _asked(ctx, "select distinct painter from drawings where exam = ?", exam)
-    return _asked(ctx, "select distinct painter from drawings")
 
 
 def _exam(ctx: click.Context) -> str:
@@ -166,22 +147,6 @@ def _exam_folders() -> Iterator[tuple[str, Path]]:
         for place in (spec.submodule_search_locations or ()) if spec is not None else ():
             if (folder := Path(place, *rest)).is_dir():
                 yield entry.name, folder
-
-
-def _asked(ctx: click.Context, query: str, *values: str) -> list[str]:
-    """The first column of what a store's file says; nothing where there is no file, or no such table."""
-    import sqlite3
-
-    url = str(ctx.params.get("store") or os.environ.get("LIMNER_STORE") or "limner-store")
-    scheme, _, rest = url.partition("://")
-    if rest and scheme.partition("+")[0] != "sqlite":
-        return []  # To ask another database needs its driver.
-    file = Path(rest.removeprefix("/")) if rest else Path(url) / "limner.db"
-    try:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=0.2)) as connection:
-            return [str(row[0]) for row in connection.execute(query, values) if row[0]]
-    except (sqlite3.Error, OSError, ValueError):
-        return []
 
 
 @click.command("completion")

@@ -1,11 +1,10 @@
-"""What is measured on drawings: evidence, regions."""
+"""What is measured on drawings: evidence."""
 
 from __future__ import annotations
 
 import json
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,10 +13,7 @@ from . import options, running
 from .say import say
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
-
     from ..core.exam import Selection
-    from ..evidence.regions import RegionCounter, Regions
     from ..store import Store
 
 
@@ -126,136 +122,3 @@ def _bring(exam: str, name: str, word: str, store: Store, selection: Selection, 
         found.save(store).result()
     say(f"{name}: {len(found.values)} values from {path}, as {found.backend}", err=True)
     return len(found.values)
-
-
-BACKEND_HELP = "classical, sam2-tiny[:FOLDER], sam2.1-large, or sam2.1:FOLDER; options as in sam2-tiny?points=32."
-
-
-@click.group("regions")
-def regions_command() -> None:
-    """Count the regions of images, for MMMG's readability; compare counters and see what they count."""
-
-
-@regions_command.command("compare")
-@click.argument("images", nargs=-1, required=True, type=options.FOLDER, metavar="IMAGES_OR_FOLDER...")
-@click.option(
-    "--backend", "backends", multiple=True, default=("classical", "sam2-tiny"), show_default=True, metavar="WORD",
-    help=f"{BACKEND_HELP} Repeatable.",
-)  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def compare(images: tuple[Path, ...], backends: tuple[str, ...], as_json: bool) -> None:
-    """Count the regions of every image with several backends, and show how much the backends differ."""
-    from ..evidence.ocr.rapid import RapidOcr
-    from ..evidence.regions.compare import MOVED
-    from ..evidence.regions.compare import compare as compared
-    from ..tables.regions import regions_table
-    from ..tables.render import show
-
-    files = _files(images)
-    counters = {word: _opened(word) for word in dict.fromkeys(backends)}
-    engine = RapidOcr()
-    rows: list[dict[str, Any]] = []
-    for file in files:
-        row: dict[str, Any] = {"image": str(file), "regions": {}, "failed": {}}
-        rows.append(row)
-        try:
-            image = _decoded(file)
-            lines = engine.read(image)
-        except Exception as error:
-            row["failed"] = dict.fromkeys(counters, str(error))
-            continue
-        for word, counter in counters.items():
-            try:
-                row["regions"][word] = counter.count(image, lines)
-            except Exception as error:  # One image must not lose what the others showed.
-                row["failed"][word] = f"{type(error).__name__}: {error}"
-    counts = [{word: found.count for word, found in row["regions"].items()} for row in rows]
-    pairs = compared(counts, list(counters), _readability)
-
-    def body() -> dict[str, Any]:
-        names = {word: {"name": counter.name, "paper": counter.paper} for word, counter in counters.items()}
-        told = [{**row, "regions": {word: _numbers(found) for word, found in row["regions"].items()}} for row in rows]
-        return {"backends": names, "images": told, "pairs": [pair.to_json() for pair in pairs], "moved_by": MOVED}
-
-    show("json" if as_json else "text", lambda: [regions_table(rows, list(counters), pairs)], body=body)
-    if not as_json:
-        for row in rows:
-            for word, reason in row["failed"].items():
-                say(f"{row['image']}: {word}: {reason}", err=True)
-    if any(row["failed"] for row in rows):
-        sys.exit(3)
-
-
-def _numbers(found: Regions) -> dict[str, int]:
-    return {"count": found.count, "masks": found.masks, "lines": found.lines}
-
-
-@regions_command.command("show")
-@click.argument("image", type=options.FOLDER)
-@click.option("--backend", default="classical", show_default=True, metavar="WORD", help=BACKEND_HELP)
-@click.option("-o", "--output", type=options.FOLDER, required=True, metavar="FILE.png", help="The picture to write.")
-def show(image: Path, backend: str, output: Path) -> None:
-    """Write a picture of what is counted: masks in blue boxes, lines of text in dashed red ones."""
-    from ..core.errors import DataError, UsageError
-    from ..core.images import BadImage
-    from ..evidence.ocr.rapid import RapidOcr
-    from ..evidence.regions.compare import overlay
-
-    if output.suffix.lower() != ".png":
-        raise UsageError(f"{output}: the picture is a PNG; give it a name that ends in .png")
-    counter = _opened(backend)
-    try:
-        picture = _decoded(image)
-    except (BadImage, OSError) as error:
-        raise DataError(str(error), file=image) from error
-    found = counter.count(picture, RapidOcr().read(picture))
-    overlay(picture, found).save(output)
-    said = f"{found.count} regions: {found.masks} masks, {found.lines} lines of text"
-    say(f"{said}; readability {_readability(found.count):.2f}")
-    say(f"counted by {counter.name}")
-    say(f"drawn in {output}")
-
-
-def _opened(word: str) -> RegionCounter:
-    from ..evidence.backends import word_and_options
-    from ..evidence.regions import open_counter
-
-    name, given = word_and_options(word)
-    counter = open_counter(name, **given)
-    counter.check()
-    return counter
-
-
-def _files(places: tuple[Path, ...]) -> list[Path]:
-    """Images named, and all images of folders named, at any depth."""
-    from ..core.errors import UsageError
-    from ..core.images import SUFFIXES
-
-    endings = {f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg")}
-    found: list[Path] = []
-    for place in places:
-        if place.is_dir():
-            inside = sorted(file for file in place.rglob("*") if file.suffix.lower() in endings and file.is_file())
-            if not inside:
-                raise UsageError(f"{place} holds no images ({', '.join(sorted(endings))})")
-            found += inside
-        elif place.is_file():
-            found.append(place)
-        else:
-            raise UsageError(f"{place}: no such file or folder")
-    return list(dict.fromkeys(found))
-
-
-def _decoded(file: Path) -> Image:
-    from ..core.images import decode, inspect
-
-    inspect(file)
-    return decode(file.read_bytes())
-
-
-def _readability(count: int) -> float:
-    from ..core.evidence import REGIONS
-    from ..exams import each
-
-    scores = (kind.protocol.from_evidence({REGIONS: {"value": count}}) for kind in each())
-    return next(found["readability"] for found in scores if "readability" in found)

@@ -171,7 +171,7 @@ judges = click.option(
     help="Only this judge; 'openai/gpt-6-sol?reasoning_effort=low': only if asked with this argument. Repeatable.",
 )  # fmt: skip
 without = click.option(
-    "--without", multiple=True, metavar="PAINTER", shell_complete=complete.drawn_painters,
+    "--without", multiple=True, metavar="PAINTER", shell_complete=complete.painters,
     help="Leave this painter out. Repeatable.",
 )  # fmt: skip
 asked = together(

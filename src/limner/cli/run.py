@@ -12,7 +12,6 @@ import click
 from . import options, running
 from .rate import rate_command as rate_command
 from .say import say
-from .work import work_command as work_command
 
 
 @click.command("run", cls=options.Sectioned)

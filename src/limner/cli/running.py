@@ -43,13 +43,6 @@ part = click.option(
     help="Only the I-th of N parts, for stores that cannot be shared. Each part has its own --budget. "
     "`limner merge` brings the stores together.",
 )  # fmt: skip
-many = options.together(
-    click.option(
-        "--queue", is_flag=True,
-        help="Store this run in the store and return; `limner work` carries it out, on as many machines as you like.",
-    ),
-    part,
-)  # fmt: skip
 batch = options.together(
     click.option(
         "--batch", is_flag=True,
@@ -67,7 +60,7 @@ questions = options.together(options.data, options.store, options.selection)
 drawings = options.together(seeds, first_seed)
 work = options.together(options.strategies, options.asking, options.measuring, questions, drawings, repeats)
 """What is drawn and marked, by whom aside."""
-carried_out = options.together(how, many, batch)
+carried_out = options.together(how, part, batch)
 
 
 def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
@@ -87,10 +80,6 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     if "judges" in given and not asking.judges and not asking.preset:
         raise UsageError("name a judge with --judge, such as ocr or openai/gpt-6-sol, or a --preset")
 
-    if given["queue"]:
-        from .work import queue
-
-        return queue(exam, given, asking, draw)
     shard = make_shard(given)
 
     def make(store: Store, whole: Exam[Any] | None = None) -> Plan:
@@ -163,13 +152,7 @@ def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, dr
     """The plan that a command's arguments ask for; `how` goes to `limner.running.plan.Plan`."""
     from .. import api
 
-    words = plan_words(given, asking, draw)
-    return api.plan(exam, store, data=given["data"], selection=options.make_selection(given), **words, **how)
-
-
-def plan_words(given: dict[str, Any], asking: Asking, draw: bool) -> dict[str, Any]:
-    """What `limner.api.plan` is told beside the exam and its questions, from a command's arguments."""
-    return {
+    words = {
         "painters": given["painters"],
         "asking": asking,
         "painter_options": options.typed(given.get("painter_args", ()), "--painter-arg"),
@@ -183,6 +166,7 @@ def plan_words(given: dict[str, Any], asking: Asking, draw: bool) -> dict[str, A
         "retry_failed": given["retry_failed"],
         **({} if given.get("seed") is None else {"first_seed": given["seed"]}),
     }
+    return api.plan(exam, store, data=given["data"], selection=options.make_selection(given), **words, **how)
 
 
 def make_shard(given: dict[str, Any]) -> Shard | None:

@@ -87,20 +87,6 @@ def without_secrets(value: Any) -> Any:
     return _walked(value, known) if known else value
 
 
-def has_secrets(value: Any) -> bool:
-    """Whether data hold a key: one that this process knows, a login in an address, or what is named like a key.
-
-    >>> has_secrets({"api_key": "0123456789"}), has_secrets({"size": "1024x1024", "max_tokens": 4000})
-    (True, False)
-    """
-    if isinstance(value, str):
-        return _LOGIN.search(value) is not None or without_secrets(value) != value
-    if isinstance(value, Mapping):
-        named = any(is_key(str(name)) and isinstance(one, str) and len(one) >= LEAST for name, one in value.items())
-        return named or any(has_secrets(one) for one in value.values())
-    return isinstance(value, list | tuple) and any(has_secrets(one) for one in value)
-
-
 def _walked(value: Any, known: tuple[str, ...]) -> Any:
     if isinstance(value, str):
         return _without(value, known)

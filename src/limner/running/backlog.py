@@ -194,7 +194,7 @@ class Backlog:
         """How often replies were unreadable: the same request must then be sent anew, so it needs another key."""
         if stored is None:
             return 0
-        return stored.rounds + (stored.fault == "unreadable" and self._again(stored))
+        return stored.rounds + (stored.fault == "unreadable" and self.plan.retry_failed)
 
     def must_draw(self, slot: Slot) -> bool:
         """Whether a run draws it, or looks at it again."""
@@ -204,11 +204,7 @@ class Backlog:
         """Whether a run makes it: it is not there, or it failed in a way that is tried again."""
         if stored is None:
             return True
-        return stored.status == "failed" and (stored.fault in RETRIED_NEXT_RUN or self._again(stored))
-
-    def _again(self, stored: Drawing | Marking) -> bool:
-        """Whether what failed for good is tried again: that is asked for, and nobody has done so since."""
-        return self.plan.retry_failed and (self.plan.since is None or stored.created < self.plan.since)
+        return stored.status == "failed" and (stored.fault in RETRIED_NEXT_RUN or self.plan.retry_failed)
 
     def must_measure(self, drawing: Drawing, probe: Probe) -> bool:
         """Whether a run measures it: nobody has, or only imported results brought a value and another is wanted."""

@@ -43,13 +43,13 @@ class BatchRunner(Runner):
         self._drawn: dict[str, Drawing] = {}
         self._counted: set[object] = set()
 
-    def check(self, keys: bool = True) -> None:
+    def check(self) -> None:
         """See `Runner`; also refuses whatever would be paid in full.
 
         Raises:
             UsageError: A service has no batches.
         """
-        super().check(keys)
+        super().check()
         if wrong := list(dict.fromkeys(why for one in payers(self.plan) if (why := one.unbatched()) is not None)):
             raise UsageError(f"--batch: {'; '.join(wrong)}")
 

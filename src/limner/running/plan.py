@@ -53,8 +53,6 @@ class Plan:
         change_purse: Whether `budget` becomes the purse's limit where it has another.
         limits: What each service allows, by its name.
         shard: The part of the plan to be run; all of it where there is none.
-        since: With `retry_failed`, only what failed before this time is tried again: all who work on one plan then try
-            it once together. Without it, what failed before the run.
         batch: Whether calls go with batches, at less than the usual price.
         batch_wait: Seconds to wait for them at most; without end by default.
         images: Prepares the pictures that everyone sends; what one has sent is at hand for the next.
@@ -80,7 +78,6 @@ class Plan:
     purse: str | None = None
     change_purse: bool = False
     shard: Shard | None = None
-    since: float | None = None
     batch: bool = False
     batch_wait: float | None = None
     images: Preparer | None = None

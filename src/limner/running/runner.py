@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from ..calls import Budget, Calls, Fault, purpose
@@ -39,6 +40,8 @@ def _outcome(drawing: Drawing) -> tuple[object, ...]:
 
 ACCOUNT_S = 0.25
 """So often a run says what it has spent and waits for."""
+AHEAD = 64
+"""At least so many slots are looked up at a time in a store that other machines may use."""
 
 
 class Runner:
@@ -76,15 +79,8 @@ class Runner:
             raise self._stop
         return self.progress
 
-    def stop(self) -> None:
-        """Begin nothing more; what is in flight is finished, for it is paid for."""
-        self._stopping.asked = True
-
-    def check(self, keys: bool = True) -> None:
+    def check(self) -> None:
         """Raise early, with nothing called or stored, when the plan cannot be carried out at all.
-
-        Args:
-            keys: Whether everything that it takes must be on this machine.
 
         Raises:
             UsageError: A key is not there, or a budget cannot be kept.
@@ -97,7 +93,7 @@ class Runner:
             raise UsageError("--change-purse: name the purse with --purse")
         for arm in self.plan.arms:
             arm.strategy.fits(arm.painter)
-        for one in self._everyone() if keys else ():
+        for one in self._everyone():
             one.check()
         if limited and (unpriced := self.unpriced()):
             raise UsageError(f"--budget cannot be kept: {'; '.join(unpriced)}")
@@ -118,8 +114,19 @@ class Runner:
         return len(self.plan.probes) + len(self.plan.judges) * self.plan.repeats
 
     def _slots(self) -> tuple[int, Iterable[Any]]:
-        """What is to be filled, one after another, and how many there are."""
-        return self.backlog.count, self.backlog.slots()
+        """Return how many slots are to be filled, and the slots one after another.
+
+        Machines that share a store and went through the questions in one order would wait for each other's calls. So
+        each takes them in an order of its own, and looks whether another machine has filled a slot meanwhile.
+        """
+        if self.store.file is not None:
+            return self.backlog.count, self.backlog.slots()
+        self.backlog.shuffle()
+        return self.backlog.count, self._looked_up(self.backlog.slots())
+
+    def _looked_up(self, slots: Iterator[Slot]) -> Iterator[Slot]:
+        while some := list(islice(slots, max(AHEAD, self.plan.concurrency))):
+            yield from self.backlog.look_again(some)
 
     def _painter_of(self, slot: Any) -> str | None:
         """On whose account what a slot costs is booked."""
@@ -132,7 +139,7 @@ class Runner:
         budget = self._budget or Budget(self.plan.budget, self.plan.purse)
         calls = self._journal(
             self.store, retry_failed=self.plan.retry_failed, budget=budget, limits=self.plan.limits,
-            concurrency=self.plan.concurrency, asked=self.plan.since,
+            concurrency=self.plan.concurrency,
         )  # fmt: skip
         with self._stopping.signals():
             async with calls, asyncio.TaskGroup() as group:

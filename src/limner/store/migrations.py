@@ -59,23 +59,7 @@ def _people_certificates_builds(connection: sa.Connection) -> None:
 
 
 def _plans(connection: sa.Connection) -> None:
-    """Runs may be queued: plans, and who works on them."""
-    connection.execute(
-        sa.text(
-            "CREATE TABLE plans (id VARCHAR(64) NOT NULL, exam VARCHAR(200) NOT NULL, status VARCHAR(20) NOT NULL, "
-            "body JSON NOT NULL, made JSON NOT NULL, result JSON, detail TEXT, queued FLOAT NOT NULL, "
-            "updated FLOAT NOT NULL, PRIMARY KEY (id), FOREIGN KEY(exam) REFERENCES exams (name))"
-        )
-    )
-    connection.execute(
-        sa.text(
-            "CREATE TABLE plan_workers (token VARCHAR(32) NOT NULL, plan VARCHAR(64) NOT NULL, host TEXT NOT NULL, "
-            "pid INTEGER NOT NULL, process_start FLOAT NOT NULL, lease_until FLOAT NOT NULL, settled INTEGER NOT NULL, "
-            "total INTEGER NOT NULL, created FLOAT NOT NULL, PRIMARY KEY (token), "
-            "FOREIGN KEY(plan) REFERENCES plans (id))"
-        )
-    )
-    connection.execute(sa.text("CREATE INDEX plan_workers_by_plan ON plan_workers (plan)"))
+    """Leave out the tables of queued runs, which this version had."""
 
 
 def _batches(connection: sa.Connection) -> None:

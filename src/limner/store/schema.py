@@ -395,34 +395,3 @@ build_reviews = Table(
     Column("created", Float, nullable=False),
     Index("build_reviews_by_item", "build", "item"),
 )
-
-# A run that is to be made by whoever works on this store; `body` is what to run, `made` what that came to.
-plans = Table(
-    "plans",
-    metadata,
-    Column("id", String(64), primary_key=True),
-    Column("exam", ForeignKey("exams.name"), nullable=False),
-    Column("status", String(20), nullable=False),
-    Column("body", JSON, nullable=False),
-    Column("made", JSON, nullable=False),
-    Column("result", JSON),
-    Column("detail", Text),
-    Column("queued", Float, nullable=False),
-    Column("updated", Float, nullable=False),
-)
-
-# Who works on a plan now, and how far that process is; a row of a dead process says nothing.
-plan_workers = Table(
-    "plan_workers",
-    metadata,
-    Column("token", String(32), primary_key=True),
-    Column("plan", ForeignKey("plans.id"), nullable=False),
-    Column("host", Text, nullable=False),
-    Column("pid", Integer, nullable=False),
-    Column("process_start", Float, nullable=False),
-    Column("lease_until", Float, nullable=False),
-    Column("settled", Integer, nullable=False),
-    Column("total", Integer, nullable=False),
-    Column("created", Float, nullable=False),
-    Index("plan_workers_by_plan", "plan"),
-)

@@ -52,8 +52,6 @@ RENAME = "export it from one of the stores and bring it in under another name"
 
 RULES: dict[str, Rule] = {
     "meta": OWN,
-    "plans": OWN,
-    "plan_workers": OWN,
     "batches": OWN,
     "read_marks": OWN,
     "exams": Rule(same=("kind",), fix="run one of the two exams under another name"),

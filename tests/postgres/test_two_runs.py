@@ -1,4 +1,4 @@
-"""Two workers on one PostgreSQL store, one of them killed: everything is made once, by the services' own counts."""
+"""Two runs on one PostgreSQL store, one of them killed: everything is made once, by the services' own counts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from limner.store.schema import attempts, calls
 from tests.end_to_end.shop import write_toml
 from tests.fakes import ChatServer
 from tests.fakes.images_client import ImageServer
-from tests.support import Gated, run_limner, write_exam
+from tests.support import Gated, write_exam
 
 pytestmark = pytest.mark.slow
 
 QUESTIONS, CONCURRENCY, SEED, PRICE = 36, 4, 5, 0.04
-EXAM = "shared-by-workers"
+EXAM, PURSE = "shared-by-runs", "shared"
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def images() -> Iterator[ImageServer]:
         yield server
 
 
-def test_two_workers_share_a_plan_and_one_is_killed(
+def test_two_runs_share_the_work_and_one_is_killed(
     postgres: str, tmp_path: Path, chat: ChatServer, images: ImageServer
 ) -> None:
     exam = write_exam(tmp_path, QUESTIONS, drawings=False)
@@ -45,31 +45,23 @@ def test_two_workers_share_a_plan_and_one_is_killed(
     write_toml(tmp_path, {**services, "models.studio/judge": priced, "painters.easel/brush": {"image_price": PRICE}})
     chat.configure(seed=SEED, latency_s=[0.02, 0.08])
 
-    words = ["run", str(own), "--painter", "easel/brush", "--judge", "studio/judge", "--store", postgres]
-    said = run_limner(
-        *words, "--concurrency", str(CONCURRENCY), "--budget", "40", "--queue", "--json", cwd=tmp_path, timeout=120
-    )
-    assert said.returncode == 0, said.stderr
-    plan = json.loads(said.stdout)
-    assert (plan["drawings"], plan["markings"]) == (QUESTIONS, QUESTIONS)
-    # Workers need the store and limner.toml, not the data.
-    exam.data.rename(tmp_path / "gone")
-
-    killed, other = (Gated("work", plan["plan"][:10], "--store", postgres, "--json", cwd=tmp_path) for _ in range(2))
+    words = ["run", str(own), "--painter", "easel/brush", "--judge", "studio/judge", "--store", postgres, "--json"]
+    words += ["--concurrency", str(CONCURRENCY), "--budget", "40", "--purse", PURSE]
+    killed, other = (Gated(*words, cwd=tmp_path) for _ in range(2))
     try:
-        # More requests than one worker makes at once: no picture is sent before both are at work.
+        # More requests than one run makes at once: no picture is sent before both are at work.
         images.configure(seed=SEED, hold=CONCURRENCY + 1, latency_s=[0.02, 0.08])
         chat.configure(seed=SEED, latency_s=[0.02, 0.08], kill={"pid": killed.pid, "at_request": 9})
-        for worker in (killed, other):
-            worker.go()
+        for run in (killed, other):
+            run.go()
         assert killed.end(120).returncode == -signal.SIGKILL
         ended = other.end(120)
     finally:
-        for worker in (killed, other):
-            worker.stop()
+        for run in (killed, other):
+            run.stop()
     assert (ended.returncode, "Traceback" in ended.stderr) == (0, False), ended.stderr
-    (told,) = json.loads(ended.stdout)["plans"]
-    assert (told["state"], told["failed"], told["done"] + told["stored"]) == ("done", 0, 2 * QUESTIONS)
+    told = json.loads(ended.stdout)
+    assert (told["failed"], told["done"] + told["stored"]) == (0, 2 * QUESTIONS)
 
     with Store(postgres) as store:
         drawn, marked = list(load_drawings(store, EXAM)), list(load_markings(store, EXAM))
@@ -77,14 +69,14 @@ def test_two_workers_share_a_plan_and_one_is_killed(
             made = connection.execute(sa.select(calls).where(calls.c.exam == EXAM)).all()
             keys = [row.key for row in made]
             tried = connection.execute(sa.select(attempts).where(attempts.c.call.in_(keys))).all()
-        (purse,) = read_purses(store, f"plan {plan['plan'][:12]}")
+        (purse,) = read_purses(store, PURSE)
     # Every drawing and every marking once.
     assert Counter(one.question_id for one in drawn) == Counter(exam.ids)
     assert Counter(one.drawing for one in marked) == Counter(one.id for one in drawn)
     assert {one.status for one in drawn} | {one.status for one in marked} == {"done"}
     assert (Counter(row.kind for row in made)["paint"], {row.status for row in made}) == (QUESTIONS, {"done"})
 
-    # The services' own counts: only what the killed worker had in flight was asked for again.
+    # The services' own counts: only what the killed run had in flight was asked for again.
     lost = [row for row in tried if row.fault is not None]
     assert {row.fault for row in lost} <= {"interrupted"}
     assert len(lost) <= CONCURRENCY
