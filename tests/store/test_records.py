@@ -27,10 +27,11 @@ from limner.store.records import (
     save_drawing,
     save_setup,
 )
-from tests.store.places import NO_BUCKET
+from tests.store.places import EVERYWHERE, NO_BUCKET
 from tests.support import SmallExam, picture
 
 
+@EVERYWHERE
 def test_an_exam_comes_back_without_its_folder(store: Store, small_exam: SmallExam) -> None:
     whole = read(small_exam.data)
     add_exam(store, whole)
@@ -46,6 +47,7 @@ def test_an_exam_comes_back_without_its_folder(store: Store, small_exam: SmallEx
         assert store.blobs.get(question.reference.sha256) == picture(number, size=(16, 8))
 
 
+@NO_BUCKET
 def test_the_newest_version_of_a_question_is_the_exam_and_all_versions_stay(
     store: Store, small_exam: SmallExam
 ) -> None:
@@ -58,6 +60,7 @@ def test_the_newest_version_of_a_question_is_the_exam_and_all_versions_stay(
     assert set(load_questions(store, "genexam", ScoringPointsRubric)) == {q.hash for q in (first, changed, *rest)}
 
 
+@NO_BUCKET
 def test_a_name_belongs_to_one_kind(store: Store, small_exam: SmallExam) -> None:
     whole = read(small_exam.data)
     add_exam(store, whole)
@@ -84,6 +87,7 @@ def test_more_questions_than_one_statement_takes(store: Store, make_exam: Callab
     assert [q.id for q in load_exam(store, "genexam", ScoringPointsRubric).questions] == [q.id for q in many]
 
 
+@NO_BUCKET
 def test_a_marking_of_a_replaced_image_is_left_out(store: Store, small_exam: SmallExam) -> None:
     question = read(small_exam.data).select(Selection(limit=1)).questions[0]
     add_exam(store, read(small_exam.data))
