@@ -36,7 +36,7 @@ def test_three_kills_cost_no_more_than_what_was_in_flight(tmp_path: Path, server
     words += ["--judge", JUDGE, "--store", "store", "--concurrency", str(CONCURRENCY), "--json"]
     plan = {"seed": SEED, "latency_s": [0.05, 0.15]}
     chance = random.Random(SEED)
-    at = [chance.randint(5, 36) for _ in range(KILLS)]
+    at = [chance.randint(5, 29) for _ in range(KILLS)]
     assert sum(at) < QUESTIONS
 
     following = Gated(*words, cwd=tmp_path)

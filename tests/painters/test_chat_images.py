@@ -12,7 +12,7 @@ from limner.painters.base import Aspect, Painting
 from limner.painters.services.chat_images import RATIOS, ChatImages, why_no_image
 from limner.store import Store
 from tests.fakes.images_client import DOLLARS, OUTPUT_TOKENS, ImageServer, picture
-from tests.painters.studio import FAULTS, KEY, LINK_FAULTS, PRICES, Studio, files_with, request
+from tests.painters.studio import FAULTS, KEY, LINK_FAULTS, PRICES, Studio, request
 
 MODEL = "google/gemini-image"
 PROMPT = "Draw the water cycle with its four arrows. Kreislauf – 水循环."
@@ -210,11 +210,6 @@ def test_passing_faults_are_tried_again_in_the_run(studio: Studio) -> None:
     assert [attempt.fault for attempt in studio.attempts()] == ["server", "server", None]
 
 
-def test_a_drawing_made_is_not_asked_for_again(studio: Studio) -> None:
-    assert studio.paint(PROMPT) == studio.paint(PROMPT)
-    assert studio.asked() == 1
-
-
 def test_a_link_in_place_of_the_image_is_followed(studio: Studio) -> None:
     studio.server.configure(api_key=KEY, links=True)
     assert studio.paint(PROMPT).image == picture(PROMPT, size="1:1")
@@ -228,32 +223,3 @@ def test_links_have_limits(studio: Studio, name: str) -> None:
     fault = studio.fail(PROMPT)
     assert (fault.kind, studio.server.counts()["fetched"]) == LINK_FAULTS[name], fault.detail
     assert studio.asked() == 1
-
-
-@pytest.mark.slow
-def test_the_key_is_nowhere_in_the_store(studio: Studio) -> None:
-    studio.paint(PROMPT)
-    for name in (*FAULTS, *TALK):
-        if name != "hang":
-            studio.server.configure(api_key=KEY, faults={name: 1.0}, retry_after=0)
-            studio.fail(f"{name}: {PROMPT}", tries=1)
-    studio.server.configure(api_key="another key altogether")
-    assert studio.fail("another prompt").kind == "auth"
-    studio.store.close()
-    assert files_with(studio.store, KEY, KEY[:8], KEY[-6:]) == []
-
-
-@pytest.mark.slow
-def test_many_at_once_through_faults_are_all_right(images: ImageServer, store: Store) -> None:
-    studio = Studio(ChatImages, images, store, MODEL, seeds=True)
-    faults = {"http_503": 0.1, "http_429": 0.1, "drop": 0.05, "choice_error": 0.1, "link_500": 0.1}
-    images.configure(api_key=KEY, seed=9, faults=faults, latency_s=[0.0, 0.02])
-    wanted = [request(f"{n}: {PROMPT}", seed=n, aspect="portrait" if n % 2 else "square") for n in range(40)]
-    found = studio.paint_all(*wanted, tries=12)
-    for ask, painting in zip(wanted, found, strict=True):
-        assert isinstance(painting, Painting), painting
-        assert painting.image == picture(ask.prompt, ask.seed, RATIOS[ask.aspect])
-    counts = images.counts()
-    drawn = counts["answered"] + counts["faults"]["link_500"]
-    assert (drawn, len(counts["by_key"])) == (40, 40)
-    assert counts["fetched"] == 2 * counts["faults"]["link_500"] > 0
