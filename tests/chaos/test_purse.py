@@ -93,10 +93,6 @@ FAULTS = {
 }
 
 
-def test_every_fault_has_its_turn() -> None:
-    assert {kind for kinds in FAULTS.values() for kind in kinds} == set(KINDS)
-
-
 @pytest.mark.parametrize(
     ("place", "faults"), [("postgres", "usage"), *(("sqlite", faults) for faults in FAULTS)], indirect=["place"]
 )

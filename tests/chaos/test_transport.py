@@ -239,7 +239,7 @@ asyncio.run(main())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("behave", [flood(200 * 2**20), bomb(300 * 2**20)], ids=["flood", "bomb"])
+@pytest.mark.parametrize("behave", [flood(100 * 2**20), bomb(100 * 2**20)], ids=["flood", "bomb"])
 def test_three_floods_at_once_take_little_memory(tmp_path: Path, behave: Behaviour) -> None:
     with Misbehaving(behave) as server:
         command = [sys.executable, "-c", textwrap.dedent(MEASURE), server.url, str(tmp_path / "store")]
