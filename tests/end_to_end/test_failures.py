@@ -179,22 +179,20 @@ def test_refusals_of_the_painter_are_kept_as_such(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("side", ["judge", "painter"])
 def test_a_service_that_hangs_is_given_up_in_time(
-    here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, side: str
+    here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
     """One attempt has a time limit of its own, and all of them together have one."""
     settle(here, judge, painting, timeout_s=3, call_timeout_s=5.6)
-    service, words = (judge, marking(exam)) if side == "judge" else (painting, drawing(exam))
-    service.configure(faults={"hang": 1.0})
-    body = limner(*words, "--json", code=3).json()
+    judge.configure(faults={"hang": 1.0})
+    body = limner(*marking(exam), "--json", code=3).json()
     assert body["failures"] == {"timeout": QUESTIONS}
     # Without the limit for all of them it would be five.
-    assert QUESTIONS <= service.counts()["total"] <= 2 * QUESTIONS
-    assert body["unpriced_calls"] == service.counts()["total"]
+    assert QUESTIONS <= judge.counts()["total"] <= 2 * QUESTIONS
+    assert body["unpriced_calls"] == judge.counts()["total"]
     settle(here, judge, painting)
-    service.configure()
-    assert limner(*words, "--json").json()["failed"] == 0
+    judge.configure()
+    assert limner(*marking(exam), "--json").json()["failed"] == 0
 
 
 @pytest.mark.slow
