@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -124,13 +123,6 @@ def ended(pool: Pool, word: str, seconds: float = LONG, **given: Any) -> Any:
     without = {"heard", *(["code"] if "was ended" in str(error) else [])}
     told = {name: value for name, value in vars(error).items() if name not in without}
     return type(error), str(error), told
-
-
-def until(met: Callable[[], bool]) -> None:
-    end = time.monotonic() + LONG
-    while not met():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 WORDS = ("hello", "exit", "raise", "bad image", "bytes", "last words")

@@ -36,7 +36,6 @@ from tests.support import SmallExam, environment, picture
 
 Make = Callable[..., DiffusersPainter]
 SIZE = {"size": "8x8"}
-CANARY = "hf_canary0123456789abcdef"
 
 
 class Inline:
