@@ -142,13 +142,6 @@ def test_no_constant_answer_wins(built: Built) -> None:
     assert found["no"]["right"] <= 0.65, found
 
 
-def test_nothing_is_asked_again(built: Built, llm: Scripted, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(place)
-    before = llm.total
-    carried_on(built[0].store)
-    assert llm.total == before, "an unreadable annotator is asked again by --retry-failed alone"
-
-
 def test_a_step_is_done_anew_without_the_others(
     built: Built, llm: Scripted, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,6 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls import Calls, Fault
-from limner.core.errors import UsageError
 from limner.core.settings import ModelFacts, PainterFacts, Provider, Settings
 from limner.painters import Painting, PaintRequest
 from limner.painters.services.gemini import Gemini
@@ -153,11 +152,6 @@ def test_drafts_alone_are_no_drawing(make: Make, server: GeminiServer, store: St
     assert fail(make(), store).kind == "unreadable"
 
 
-def test_a_price_per_image_goes_before_tokens(make: Make, store: Store) -> None:
-    (painting,) = paint(make(facts=PainterFacts(image_price=0.039)), store, ask())
-    assert painting.cost == 0.039
-
-
 def test_without_seeds_every_drawing_is_a_request_of_its_own(make: Make, server: GeminiServer, store: Store) -> None:
     painter = make(seeds=False)
     images = {p.image for seed in (0, 1) for p in paint(painter, store, ask(seed))}
@@ -232,12 +226,6 @@ def test_lasting_faults_are_stored_by_kind(
     assert server.counts()["total"] == 1
 
 
-def test_a_reply_that_does_not_come_is_a_timeout(make: Make, server: GeminiServer, store: Store) -> None:
-    server.configure(faults={"hang": 1.0})
-    fault = fail(make(timeout_s=1), store)
-    assert (fault.kind, fault.cost) == ("timeout", None)
-
-
 @pytest.mark.slow
 def test_the_delay_google_asks_for_is_kept(
     make: Make, server: GeminiServer, store: Store, monkeypatch: pytest.MonkeyPatch
@@ -289,17 +277,6 @@ def test_the_key_goes_into_a_header_and_nowhere_else(
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert len(files) >= 2
     assert not [file for file in files if CANARY.encode() in file.read_bytes()]
-
-
-def test_a_missing_key_is_told_early(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(KEY_ENV)
-    with pytest.raises(UsageError, match=KEY_ENV):
-        make().check()
-
-
-def test_unknown_options_are_refused(make: Make) -> None:
-    with pytest.raises(UsageError, match=r"google/draws-1 has no option 'quality'; there is: image_size, size, "):
-        make({"quality": "high"})
 
 
 @pytest.mark.parametrize(

@@ -317,12 +317,3 @@ def test_options_are_checked_and_polling_is_no_part_of_the_row(server: JobServer
         assert painter.options == {"size": "512x512"}
         slower = make(server.root, store, spec, {"poll_limit_s": 500, "size": "512x512"})
         assert paint(painter, store).calls == paint(slower, store).calls
-
-
-def test_without_its_key_a_painter_fails_early(
-    server: JobServer, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv(KEY_VARIABLE)
-    for spec in SPECS:
-        with pytest.raises(UsageError, match=KEY_VARIABLE):
-            make(server.root, store, spec).check()
