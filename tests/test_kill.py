@@ -1,4 +1,4 @@
-"""Killed ten times at seeded requests and resumed to the end: nothing paid twice that was answered, no wrong score."""
+"""Killed at seeded requests and resumed to the end: nothing paid twice that was answered, no wrong score."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support import JUDGE, Gated, expected_scores, write_exam, write_setti
 
 pytestmark = pytest.mark.slow
 
-QUESTIONS, KILLS, CONCURRENCY, SEED = 300, 10, 16, 11
+QUESTIONS, KILLS, CONCURRENCY, SEED = 90, 3, 16, 11
 SCORES = ("strict", "relaxed", "semantic")
 
 
@@ -29,14 +29,14 @@ def server() -> Iterator[ChatServer]:
         yield server
 
 
-def test_ten_kills_cost_no_more_than_what_was_in_flight(tmp_path: Path, server: ChatServer) -> None:
+def test_three_kills_cost_no_more_than_what_was_in_flight(tmp_path: Path, server: ChatServer) -> None:
     exam = write_exam(tmp_path, QUESTIONS)
     write_settings(tmp_path, server.base_url)
     words = ["run", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]
     words += ["--judge", JUDGE, "--store", "store", "--concurrency", str(CONCURRENCY), "--json"]
     plan = {"seed": SEED, "latency_s": [0.05, 0.15]}
     chance = random.Random(SEED)
-    at = [chance.randint(5, 36) for _ in range(KILLS)]
+    at = [chance.randint(5, 29) for _ in range(KILLS)]
     assert sum(at) < QUESTIONS
 
     following = Gated(*words, cwd=tmp_path)

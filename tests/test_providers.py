@@ -47,22 +47,22 @@ def test_every_table_and_field_is_one_the_settings_know() -> None:
         assert [field for field in kind.model_fields if field not in told] == []
 
 
-@pytest.mark.parametrize("name", RAW["providers"])
-def test_providers_are_whole(shipped: Settings, name: str) -> None:
-    provider = shipped.provider(name)
-    for url in filter(None, (provider.base_url, provider.image_url)):
-        parts = urlsplit(url)
-        local = parts.hostname in ("127.0.0.1", "localhost")
-        assert parts.scheme == ("http" if local else "https")
-        assert not url.endswith("/")
-        assert not parts.query
-        assert (provider.key_env is None) == local
-    if provider.key_env is not None:
-        assert re.fullmatch(r"[A-Z0-9]+_API_KEY", provider.key_env)
-    for host in (*provider.link_hosts, *provider.poll_hosts):
-        # A key or an image goes to whole names, or to all below one that is the service's own.
-        assert re.fullmatch(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+|localhost", host)
-        assert host not in ("*.com", "*.net", "*.windows.net", "*.amazonaws.com", "*.blob.core.windows.net")
+def test_providers_are_whole(shipped: Settings) -> None:
+    for name in RAW["providers"]:
+        provider = shipped.provider(name)
+        for url in filter(None, (provider.base_url, provider.image_url)):
+            parts = urlsplit(url)
+            local = parts.hostname in ("127.0.0.1", "localhost")
+            assert parts.scheme == ("http" if local else "https"), name
+            assert not url.endswith("/"), name
+            assert not parts.query, name
+            assert (provider.key_env is None) == local, name
+        if provider.key_env is not None:
+            assert re.fullmatch(r"[A-Z0-9]+_API_KEY", provider.key_env), name
+        for host in (*provider.link_hosts, *provider.poll_hosts):
+            # A key or an image goes to whole names, or to all below one that is the service's own.
+            assert re.fullmatch(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+|localhost", host), name
+            assert host not in ("*.com", "*.net", "*.windows.net", "*.amazonaws.com", "*.blob.core.windows.net"), name
 
 
 def test_no_two_providers_share_a_key(shipped: Settings) -> None:
@@ -85,32 +85,31 @@ NO_PROVIDERS = ("midjourney", "diffusers", "transformers", "weights")
 PRICES = ("input_price", "output_price", "image_price", "image_bound")
 
 
-@pytest.mark.parametrize(("table", "name"), [(table, name) for table in ("models", "painters") for name in RAW[table]])
-def test_every_price_has_its_day_and_its_source(table: str, name: str) -> None:
-    fields = RAW[table][name]
-    assert name.partition("/")[0] in {*load().providers, *NO_PROVIDERS}
-    if not any(price in fields for price in PRICES):
-        assert {"priced_on", "source"}.isdisjoint(fields)
-        return
-    assert date(2025, 1, 1) <= date.fromisoformat(fields["priced_on"]) <= date.today()
-    assert len(fields["source"].split()) >= 3
-    assert all(fields[price] > 0 or name.startswith("local/") for price in PRICES if price in fields)
-    if table == "models":
-        assert {"input_price", "output_price"} <= fields.keys()
+@pytest.mark.parametrize("table", ["models", "painters"])
+def test_every_price_has_its_day_and_its_source(shipped: Settings, table: str) -> None:
+    for name, fields in RAW[table].items():
+        assert name.partition("/")[0] in {*shipped.providers, *NO_PROVIDERS}
+        if not any(price in fields for price in PRICES):
+            assert {"priced_on", "source"}.isdisjoint(fields), name
+            continue
+        assert date(2025, 1, 1) <= date.fromisoformat(fields["priced_on"]) <= date.today(), name
+        assert len(fields["source"].split()) >= 3, name
+        assert all(fields[price] > 0 or name.startswith("local/") for price in PRICES if price in fields), name
+        assert table == "painters" or {"input_price", "output_price"} <= fields.keys(), name
 
 
 BY_TOKENS = [name for name, facts in RAW["painters"].items() if "input_price" in RAW["models"][name]]
 
 
-@pytest.mark.parametrize("name", BY_TOKENS)
-def test_no_image_can_cost_more_than_its_bound(shipped: Settings, name: str) -> None:
+def test_no_image_can_cost_more_than_its_bound(shipped: Settings) -> None:
     """Recomputed from what the source says: so many output tokens, and the longest prompt at a token a character."""
-    facts = shipped.painters[name]
-    (tokens,) = re.findall(r"([\d,]+) output tokens", facts.source or "")
-    most = shipped.price(name, facts.prompt_limit or 0, int(tokens.replace(",", "")))
-    assert facts.image_bound is not None
-    assert most is not None
-    assert most <= facts.image_bound <= 1.1 * most
+    for name in BY_TOKENS:
+        facts = shipped.painters[name]
+        (tokens,) = re.findall(r"([\d,]+) output tokens", facts.source or "")
+        most = shipped.price(name, facts.prompt_limit or 0, int(tokens.replace(",", "")))
+        assert facts.image_bound is not None, name
+        assert most is not None, name
+        assert most <= facts.image_bound <= 1.1 * most, name
 
 
 @pytest.mark.parametrize("name", [name for name in RAW["painters"] if name.startswith("bfl/flux-2")])
@@ -125,14 +124,13 @@ def test_no_edit_can_cost_more_than_its_bound(shipped: Settings, name: str) -> N
     assert facts.edit_price == pytest.approx(drawing + 4 * more)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in RAW["painters"] if any(one in RAW["painters"][name] for one in PRICES)]
-)
-def test_a_painter_with_a_price_keeps_a_budget(shipped: Settings, store: Store, name: str) -> None:
+def test_a_painter_with_a_price_keeps_a_budget(shipped: Settings, store: Store) -> None:
     """For drawings, and for edits where it starts from pictures."""
-    painter, _ = body_of(name, "square", shipped, store)
-    assert painter.unpriced() is None
-    assert not painter.edits or painter.edit_price(1)[0] is not None
+    for name, fields in RAW["painters"].items():
+        if any(price in fields for price in PRICES):
+            painter, _ = body_of(name, "square", shipped, store)
+            assert painter.unpriced() is None, name
+            assert not painter.edits or painter.edit_price(1)[0] is not None, name
 
 
 def body_of(name: str, aspect: Aspect, shipped: Settings, store: Store) -> tuple[ApiPainter, dict[str, Any]]:
@@ -141,29 +139,31 @@ def body_of(name: str, aspect: Aspect, shipped: Settings, store: Store) -> tuple
     return painter, painter.request_body(PaintRequest("q1", "A cell with its parts.", 7, aspect))
 
 
-@pytest.mark.parametrize("name", RAW["painters"])
 @pytest.mark.parametrize("aspect", ASPECTS)
-def test_sizes_are_such_as_the_service_takes(shipped: Settings, store: Store, name: str, aspect: Aspect) -> None:
+def test_sizes_are_such_as_the_service_takes(shipped: Settings, store: Store, aspect: Aspect) -> None:
     """Each body is read by the fake of its service, which is as strict as the documentation."""
-    painter, body = body_of(name, aspect, shipped, store)
+    for name in RAW["painters"]:
+        painter, body = body_of(name, aspect, shipped, store)
+        wide, high = (int(side) for side in re.split("[x:]", size_in(body, painter, aspect)))
+        assert (wide > high, wide < high) == (aspect == "landscape", aspect == "portrait"), name
+        assert set(painter.facts.sizes) == set(ASPECTS), name
+
+
+def size_in(body: dict[str, Any], painter: ApiPainter, aspect: Aspect) -> str:
     shape = painter.provider.image_shape
     if shape == "openai-images":
-        size = check_images(body, ImagePlan()).size
-    elif shape == "chat-images":
-        size = check_chat(body, ImagePlan()).size
-    elif shape == "gemini":
-        size = gemini_checks.check(body, painter.model, None, []).ratio
-    elif shape == "dashscope":
+        return check_images(body, ImagePlan()).size
+    if shape == "chat-images":
+        return check_chat(body, ImagePlan()).size
+    if shape == "gemini":
+        return gemini_checks.check(body, painter.model, None, []).ratio
+    if shape == "dashscope":
         endpoint = endpoint_of(painter.model)
         wish = {} if endpoint.startswith("multimodal") else {"X-DashScope-Async": "enable"}
-        size = jobs_checks.check_dashscope(body, endpoint, wish).size
-    elif shape == "bfl":
-        size = jobs_checks.check_bfl(body, painter.model).size
-    else:
-        size = painter.facts.sizes[aspect]
-    wide, high = (int(side) for side in re.split("[x:]", size))
-    assert (wide > high, wide < high) == (aspect == "landscape", aspect == "portrait")
-    assert set(painter.facts.sizes) == set(ASPECTS)
+        return jobs_checks.check_dashscope(body, endpoint, wish).size
+    if shape == "bfl":
+        return jobs_checks.check_bfl(body, painter.model).size
+    return painter.facts.sizes[aspect]
 
 
 def test_a_user_s_file_changes_single_fields_and_adds_entries(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from limner.store.schema import attempts, calls
 from tests.fakes import ChatServer
 from tests.support import JUDGE, Gated, expected_scores, write_exam, write_settings
 
-QUESTIONS, SEED = 80, 4
+QUESTIONS, SEED = 40, 4
 
 
 @pytest.mark.slow

@@ -129,12 +129,6 @@ def test_ocr_tells_the_annotator_where_text_stands(built: Built, llm: Scripted) 
     assert "- Incident ray (upper left, usual)" in asked
 
 
-def test_nothing_is_asked_again(built: Built, llm: Scripted) -> None:
-    before = llm.total
-    built[0].run(Spending(budget=10.0))
-    assert llm.total == before
-
-
 def test_a_review_that_breaks_the_split_waits(built: Built, llm: Scripted, tmp_path: Path) -> None:
     builder, _, items = built
     models = builder.models

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from PIL import Image
 
 from limner.cli import limner as command_line
-from tests.build.llm import POINTS, routes
-from tests.build.scripted import Route, scripted, write_provider
+from tests.build.llm import routes
+from tests.build.scripted import scripted, write_provider
 from tests.needs import released
 
 pytestmark = pytest.mark.slow
@@ -89,19 +89,3 @@ def test_real_references_become_an_exam(tmp_path: Path, monkeypatch: pytest.Monk
     assert json.loads(limner(*run).splitlines()[-1])["failed"] == 0
     prompts = (tmp_path / "out" / "questions.jsonl").read_text("utf-8")
     assert "the staff that Anna wants" in prompts
-
-
-def test_a_request_that_lacks_its_inputs_is_refused() -> None:
-    with scripted(*routes()) as llm:
-        bare = {"messages": [{"role": "user", "content": "# Task: rate a picture"}]}
-        status, _ = llm.answer(bare)
-        assert status == 400
-        assert "text_richness" in llm.refused[0]
-        assert "1 pictures" in llm.refused[0]
-
-
-def test_points_of_the_script_are_good() -> None:
-    from limner.build.points import lint_question
-
-    assert lint_question("Draw a labeled figure of a cell. Place its largest part in the middle.", POINTS) == []
-    assert isinstance(routes()[0], Route)

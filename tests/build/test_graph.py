@@ -29,7 +29,7 @@ pytest.importorskip("starlette", reason="servers come with limner[web]")
 from tests.web.study.visiting import agree, visitor
 
 pytestmark = pytest.mark.slow
-KILLS = 3
+KILLS = 1
 SETTINGS = (
     f"levels.levels={json.dumps(LEVELS)}", f"levels.disciplines={json.dumps(DISCIPLINES)}", "levels.prompts=3",
     "levels.per_call=3", 'found.folders=["found"]', "found.licence=CC-BY-4.0", "paint.licence=CC0-1.0",
@@ -74,7 +74,7 @@ def why(place: Path, step: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def killed(place: Path, llm: Scripted) -> dict[str, Any]:
-    """A build that was killed again and again and then carried on to its review; the counts of its steps."""
+    """A build that was killed while it painted or asked, and then carried on to its review; the counts of its steps."""
     roles = [f"{role}=fake/llm" for role in ("writer", "checker", "annotator", "reasoner")] + ["painter=fake/brush"]
     words = ["build", "new", "school", "--recipe", "graph", *(w for one in SETTINGS for w in ("--set", one))]
     limner(*words, *(word for one in roles for word in ("-S", one)))

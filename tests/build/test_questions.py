@@ -11,6 +11,7 @@ import pytest
 
 from limner.build.base import BuildItem
 from limner.build.engine import Builder, Spending
+from limner.build.export import export
 from limner.build.flow import StepCount
 from limner.build.open import change_build, new_build, with_models
 from limner.build.records import load_build, load_rows
@@ -141,13 +142,6 @@ def test_no_constant_answer_wins(built: Built) -> None:
     assert found["no"]["right"] <= 0.65, found
 
 
-def test_nothing_is_asked_again(built: Built, llm: Scripted, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(place)
-    before = llm.total
-    carried_on(built[0].store)
-    assert llm.total == before, "an unreadable annotator is asked again by --retry-failed alone"
-
-
 def test_a_step_is_done_anew_without_the_others(
     built: Built, llm: Scripted, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,3 +165,19 @@ def test_money_is_counted(built: Built, llm: Scripted) -> None:
     spent: Any = sum(count.cost or 0 for count in built[1])
     assert spent == pytest.approx(sum(llm.answered.values()) * (100 * 1.0 + 50 * 4.0) / 1e6)
     assert json.dumps([count.to_json() for count in built[1]])
+
+
+def test_graphs_and_constant_answers_lie_beside(built: Built, tmp_path: Path) -> None:
+    builder, _, items = built
+    export(builder, tmp_path / "out")
+    data = tmp_path / "out" / "data"
+    for theme in (theme for theme in THEMES if theme.id in items):
+        assert (data / "graphs" / f"{theme.id}.png").read_bytes().startswith(b"\x89PNG")
+        assert (data / "graphs" / f"{theme.id}.svg").read_text("utf-8").startswith("<svg")
+        assert json.loads((data / "graphs" / f"{theme.id}.json").read_text("utf-8")) == theme.graph
+    assert len(list((data / "graphs").rglob("*.svg"))) == len(items)
+    table = (data / "constant_answers.csv").read_text("utf-8").splitlines()
+    assert table[0] == "always,right,of,percent,by chance"
+    assert [line.partition(",")[0] for line in table[1:]] == [
+        "A of 2", "A of 4", "B of 2", "B of 4", "C of 4", "D of 4", "longest", "no", "yes"
+    ]  # fmt: skip

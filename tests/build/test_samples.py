@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
 import re
-import signal
 from html import escape
 from pathlib import Path
 
@@ -22,10 +20,8 @@ from limner.core import settings
 from limner.store.open import open_store
 from tests.build.samples import SAMPLES
 from tests.build.scripted import scripted, write_provider
-from tests.support import start_limner
 
 pytestmark = pytest.mark.slow
-KILLS = 3
 ELSEWHERE = {"graph"}
 """`test_graph` does the same with a build that needs a painter and reviewers."""
 DESIGN = """
@@ -88,30 +84,3 @@ def test_a_sample_build_is_marked_and_served(recipe: str, tmp_path: Path, monkey
         picture = re.search(r'<img[^>]* src="(/[^"]*)"', page.text)
         assert picture, page.text[:2000]
         assert client.get(picture[1]).headers["content-type"].startswith("image/")
-
-
-@pytest.mark.parametrize("recipe", ["atoms", "checklist"])
-def test_killed_builds_pay_nothing_twice(recipe: str, tmp_path: Path) -> None:
-    sample, chance = SAMPLES[recipe], random.Random(5)
-    with scripted(*sample.routes()) as llm:
-        write_provider(tmp_path, llm)
-        words = [word for one in sample.prepare(tmp_path) for word in ("--set", one)]
-        words += [word for role in sample.roles for word in ("-S", f"{role}=fake/llm")]
-        assert start_limner("build", "new", "mine", "--recipe", recipe, *words, cwd=tmp_path).wait() == 0
-        for _ in range(KILLS):
-            process = start_limner("build", "run", "mine", "--concurrency", "1", cwd=tmp_path)
-            with llm.lock:
-                llm.kill = (process.pid, llm.total + chance.randint(1, 3))
-            process.communicate(timeout=120)
-            assert process.returncode == -signal.SIGKILL, "the build was over before it was killed"
-        last = start_limner("build", "run", "mine", "--json", cwd=tmp_path)
-        out, err = last.communicate(timeout=120)
-        assert last.returncode == 0, err
-        told = json.loads(out)
-        assert told["failed"] == 0
-        assert told["steps"][-1]["kept"] > 0
-        assert llm.refused == []
-        assert len(llm.killed_in_flight) == KILLS
-        # A request that was under way when the process died may be made once more; no other is.
-        assert {key for key, times in llm.answered.items() if times > 1} <= set(llm.killed_in_flight)
-        assert llm.total <= len(llm.answered) + KILLS

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from limner.calls import Attempt, Budget, BudgetReached, Calls, Fault, Limits, Request, Result
@@ -166,7 +165,6 @@ STEPS = st.lists(
 
 
 @given(STEPS, st.floats(0.3, 2.0))
-@hypothesis_settings(max_examples=3 * hypothesis_settings().max_examples // 2)
 def test_whatever_happens_the_limit_holds_and_nothing_stays_reserved(steps: list[Any], limit: float) -> None:
     """Costs vary, some are unknown, some tasks are cancelled: the true sum keeps below the limit at every moment."""
     charged = 0.0
@@ -336,8 +334,7 @@ def test_a_call_cancelled_at_whatever_moment_leaves_no_reservation(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("concurrency", [1, 7, 64])
+@pytest.mark.parametrize(("seed", "concurrency"), [(0, 1), (1, 7), (2, 64)])
 def test_the_service_never_charges_more_than_the_limit(store: Store, seed: int, concurrency: int) -> None:
     """Costs vary a hundredfold, a third of the attempts fail in some way, and the service charges for most of them."""
     chance = random.Random(f"{seed}/{concurrency}")

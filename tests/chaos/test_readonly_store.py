@@ -66,15 +66,14 @@ def leave_log(folder: Path, *, index: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", READS, ids=lambda words: words[0])
-def test_a_store_on_a_readonly_mount_is_read(world: ExamRun, words: tuple[str, ...]) -> None:
-    before = limner(*words, "--store", "store").out if words[0] != "report" else None
+def test_a_store_on_a_readonly_mount_is_read(world: ExamRun) -> None:
+    before = {words: limner(*words, "--store", "store").out for words in READS if words[0] != "report"}
     was = tree(world.store)
     with mounted_readonly(world.store):
-        said = limner(*words, "--store", "store")
-    assert before is None or said.out == before
+        said = {words: limner(*words, "--store", "store").out for words in READS}
+    assert {words: said[words] for words in before} == before
     assert tree(world.store) == was
-    assert words[0] != "report" or list(Path("site").rglob("*.html"))
+    assert list(Path("site").rglob("*.html"))
 
 
 @pytest.mark.slow

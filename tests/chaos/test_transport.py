@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import subprocess
 import sys
@@ -32,7 +31,6 @@ from tests.chaos.server import (
     chat_reply,
     cut,
     flood,
-    in_turn,
     nested,
     redirect,
     says,
@@ -43,8 +41,9 @@ CLIENTS = ("chat", *SHAPES)
 HOST = ("127.0.0.1",)
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("depth", [60, 900, 100_000, 1_000_000])
+@pytest.mark.parametrize(
+    ("client", "depth"), [("chat", 60), ("chat", 1_000_000), *((client, 900) for client in CLIENTS)]
+)
 def test_a_reply_nested_without_end_is_one_fault(store: Store, client: str, depth: int) -> None:
     with Misbehaving(nested(depth)) as server:
         fault = fault_of(store, server.url, client)
@@ -52,8 +51,7 @@ def test_a_reply_nested_without_end_is_one_fault(store: Store, client: str, dept
     assert fault.detail.endswith("more than 1,000,000 parts" if depth == 1_000_000 else "nested more than 50 deep")
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize(("client", "status"), [("chat", 301), ("chat", 302), *((client, 307) for client in CLIENTS)])
 def test_nothing_is_sent_on_to_another_host(
     store: Store, client: str, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,7 +239,7 @@ asyncio.run(main())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("behave", [flood(200 * 2**20), bomb(300 * 2**20)], ids=["flood", "bomb"])
+@pytest.mark.parametrize("behave", [flood(100 * 2**20), bomb(100 * 2**20)], ids=["flood", "bomb"])
 def test_three_floods_at_once_take_little_memory(tmp_path: Path, behave: Behaviour) -> None:
     with Misbehaving(behave) as server:
         command = [sys.executable, "-c", textwrap.dedent(MEASURE), server.url, str(tmp_path / "store")]
@@ -250,16 +248,3 @@ def test_three_floods_at_once_take_little_memory(tmp_path: Path, behave: Behavio
     assert kinds == "['unreadable', 'unreadable', 'unreadable']"
     # Three replies of 16 MiB, each once as it came and once as it grew.
     assert int(grown) < 200, done.stdout
-
-
-@pytest.mark.slow
-def test_a_reply_after_bad_ones_is_taken(store: Store) -> None:
-    bad = [lambda _seen: says("{", 200), lambda _seen: says({"error": "x"}, 500)]
-    with Misbehaving(in_turn(*bad, chat("at last"))) as server:
-        assert ask(store, server.url, tries=3) == "at last"
-
-
-def test_an_image_in_a_reply_is_read(store: Store) -> None:
-    image = base64.b64encode(picture(3)).decode()
-    with Misbehaving(lambda _seen: says({"data": [{"b64_json": image}]})) as server:
-        assert paint(store, server.url, "openai-images") == picture(3)

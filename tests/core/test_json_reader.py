@@ -91,7 +91,6 @@ def test_strict_json_and_python_literals_read_as_they_are(value: dict[str, Any])
 
 
 @given(OBJECTS, DRESSES, PROSE, AFTER)
-@settings(max_examples=3 * settings().max_examples, deadline=None)
 def test_any_dress_reads_back_equal(value: dict[str, Any], dress: Dress, before: str, after: str) -> None:
     assert same(loads(before + dress.write(value) + after), value)
 
@@ -109,7 +108,6 @@ def test_the_last_fenced_object_wins(
 
 
 @given(OBJECTS, DRESSES, PROSE, st.data())
-@settings(max_examples=3 * settings().max_examples, deadline=None)
 def test_an_object_cut_off_is_never_repaired(
     value: dict[str, Any], dress: Dress, before: str, data: st.DataObject
 ) -> None:
@@ -130,7 +128,6 @@ SHARDS = st.sampled_from(
 
 
 @given(st.lists(SHARDS | st.text(max_size=3), max_size=60).map("".join) | st.text())
-@settings(max_examples=5 * settings().max_examples, deadline=None)
 def test_any_text_reads_or_is_unreadable(text: str) -> None:
     with contextlib.suppress(Unreadable):
         json.dumps(loads(text), ensure_ascii=False, allow_nan=False).encode()

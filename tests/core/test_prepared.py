@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hashlib
 import io
 import random
 import threading
@@ -91,7 +90,7 @@ def broken() -> list[bytes]:
         whole.append(save(noise.convert(mode), kind))
     whole += [save(noise, "JPEG", exif=exif)] * 3
     found = []
-    for _ in range(600):
+    for _ in range(150):
         data = bytearray(chance.choice(whole))
         for _ in range(chance.choice((1, 2, 6))):
             at = chance.randrange(min(len(data), chance.choice((80, 300, 10**6))))
@@ -115,7 +114,7 @@ def test_whatever_is_broken_is_a_bad_image_and_nothing_else() -> None:
                 prepare(data, 16)
             except BadImage:
                 refused += 1
-    assert 100 < refused < 600
+    assert 25 < refused < 150
 
 
 class Shelf:
@@ -216,11 +215,6 @@ def test_one_impatient_caller_does_not_stop_the_others() -> None:
         assert (await second).width == 8
 
     asyncio.run(run())
-
-
-def test_pictures_of_tests_differ_also_as_they_are_sent() -> None:
-    urls = {hashlib.sha256(prepare(picture(n), None).url.encode()).hexdigest() for n in range(400)}
-    assert len(urls) == 400
 
 
 def as_released(data: bytes, max_side: int) -> bytes:

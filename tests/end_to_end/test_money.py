@@ -15,7 +15,6 @@ from limner.calls import Limits
 from limner.calls.rate_limit import RateLimit
 from tests.cli.invoke import Said, limner
 from tests.end_to_end.shop import JUDGE, PRICES, BilledChat, BilledImages, charged, expected_scores, judging, write_toml
-from tests.end_to_end.shop import limner as limner_apart
 from tests.fakes.jobs_client import JobServer
 from tests.support import SmallExam, picture, write_exam
 
@@ -52,16 +51,7 @@ def stopped(said: Said, limit: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("seed", "concurrency"),
-    [
-        pytest.param(
-            seed, concurrency, marks=() if (seed, concurrency) in {(1, 1), (2, 5), (3, 64)} else pytest.mark.slow
-        )
-        for seed in (1, 2, 3)
-        for concurrency in (1, 5, 24, 64)
-    ],
-)
+@pytest.mark.parametrize(("seed", "concurrency"), [(1, 1), (2, 5), (3, 64)])
 def test_the_judge_s_bill_never_passes_the_budget(
     here: Path, exam: SmallExam, judge: BilledChat, seed: int, concurrency: int
 ) -> None:
@@ -86,28 +76,16 @@ def test_the_judge_s_bill_never_passes_the_budget(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("concurrency", [1, 64])
-def test_replies_as_long_as_they_may_be_stay_within_the_budget(
-    here: Path, exam: SmallExam, judge: BilledChat, concurrency: int
-) -> None:
+def test_replies_as_long_as_they_may_be_stay_within_the_budget(here: Path, exam: SmallExam, judge: BilledChat) -> None:
     """All in flight at once, and each costs nearly all that was set aside for it."""
     longest, limit = 20_000, 1.0
     write_toml(here, judging(judge))
     judge.configure(thinking=[longest, longest], latency_s=0.01, faults={"drop": 0.2})
-    words = [*marking(exam, budget=limit, concurrency=concurrency), "--judge-arg", f"max_completion_tokens={longest}"]
+    words = [*marking(exam, budget=limit, concurrency=64), "--judge-arg", f"max_completion_tokens={longest}"]
     stopped(limner(*words, code=4), limit)
     bill = judge.counts()["bill"]
     assert bill["tokens_out"] == longest * bill["replies"]
     assert 0.8 * limit < charged(bill) <= limit + 1e-9
-
-
-@pytest.mark.slow
-def test_the_budget_in_a_process_of_its_own(here: Path, exam: SmallExam, judge: BilledChat) -> None:
-    write_toml(here, judging(judge))
-    judge.configure(faults={"drop": 0.3}, thinking=[0, LONGEST])
-    ended = limner_apart(*marking(exam, budget=0.2), cwd=here, code=4)
-    assert (ended.out, ended.err.count("limner: budget reached")) == ("", 1)
-    assert 0 < charged(judge.counts()["bill"]) <= 0.2 + 1e-9
 
 
 @pytest.mark.slow
@@ -128,8 +106,7 @@ def test_bounds_that_do_not_fit_together_are_waited_for(here: Path, exam: SmallE
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("concurrency", [1, 32])
+@pytest.mark.parametrize(("seed", "concurrency"), [(1, 1), (2, 32)])
 def test_the_painter_s_bill_never_passes_the_budget(
     here: Path, exam: SmallExam, painting: BilledImages, seed: int, concurrency: int
 ) -> None:
@@ -154,10 +131,8 @@ def test_the_painter_s_bill_never_passes_the_budget(
 @pytest.mark.parametrize(
     "faults",
     [
-        {"expired_link": 1.0},
-        {"moved_link": 1.0},
-        {"html_link": 0.3, "junk_link": 0.3, "wrong_host": 0.3},
-        {"link_500": 0.5, "link_drop": 0.5},
+        {"expired_link": 0.5, "moved_link": 0.5},
+        {"html_link": 0.2, "junk_link": 0.2, "wrong_host": 0.2, "link_500": 0.2, "link_drop": 0.2},
     ],
     ids=lambda faults: "-".join(faults),
 )
@@ -177,9 +152,14 @@ def test_images_whose_links_lead_nowhere_count_too(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("service", ["dashscope", "bfl"])
 @pytest.mark.parametrize(
-    "faults", [{"link:expired": 1.0}, {"submit:lost": 0.5}, {"poll:gone": 0.5}, {"link:junk": 1.0}]
+    ("service", "faults"),
+    [
+        ("dashscope", {"link:expired": 1.0}),
+        ("dashscope", {"submit:lost": 0.5}),
+        ("bfl", {"poll:gone": 0.5}),
+        ("bfl", {"link:junk": 1.0}),
+    ],
 )
 def test_jobs_that_bring_nothing_count_too(
     here: Path, exam: SmallExam, jobs: JobServer, service: str, faults: dict[str, float]

@@ -40,14 +40,10 @@ def words_for(exam: SmallExam, side: str) -> list[str]:
 @pytest.mark.parametrize(
     ("side", "fault", "kind", "asks_again"),
     [
-        ("painter", "http_401", "auth", True),
         ("painter", "unverified", "auth", True),  # A 403 that says nothing of moderation.
-        ("painter", "http_404", "setup", True),
         ("painter", "http_403", "refusal", False),  # A 403 by moderation.
         ("painter", "user_error", "bad_request", False),
-        ("judge", "http_401", "auth", True),
         ("judge", "http_404", "setup", True),
-        ("judge", "http_403", "refusal", False),
     ],
 )
 def test_the_next_run_asks_again_where_the_user_can_repair_it(
@@ -132,9 +128,7 @@ def open_model(device):
     ("painter", "error", "detail"),
     [
         ("python/{}:draw", "ValueError('no palette')", "ValueError: no palette"),
-        ("python/{}:draw", "MemoryError()", "MemoryError"),
         ("worker/{}:open_model", "ValueError('no palette')", "ValueError: no palette"),
-        ("worker/{}:open_model", "MemoryError()", "out of memory"),
         ("worker/{}:open_model", "RuntimeError('CUDA out of memory')", "out of memory"),
     ],
 )

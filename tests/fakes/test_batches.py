@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from collections.abc import Iterator
@@ -9,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.asking import PROMPT, data_url, picture
 from tests.fakes.batches import BatchServer
+from tests.fakes.test_sdk import PROMPT
 from tests.needs import sdk
+from tests.support import picture
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +62,8 @@ def test_openai_cancels_and_edits_by_json(service: BatchServer) -> None:
     service.reset()
     service.configure(looks=1)
     client = package.OpenAI(base_url=service.base_url, api_key="none", max_retries=0)
-    edit = {"model": "gpt-image-1", "prompt": "A leaf.", "n": 1, "images": [{"image_url": data_url(picture(1))}]}
+    url = f"data:image/png;base64,{base64.b64encode(picture(1)).decode()}"
+    edit = {"model": "gpt-image-1", "prompt": "A leaf.", "n": 1, "images": [{"image_url": url}]}
     data = lines(edit, {**edit, "prompt": "A tree."}, url="/v1/images/edits")
     file = client.files.create(file=("in.jsonl", io.BytesIO(data), "application/jsonl"), purpose="batch")
     batch = client.batches.create(input_file_id=file.id, endpoint="/v1/images/edits", completion_window="24h")

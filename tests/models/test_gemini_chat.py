@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.models.gemini_chat import from_gemini, to_gemini, unsayable
@@ -79,7 +79,6 @@ def test_a_blocked_prompt_is_a_refusal_and_nothing_is_no_answer() -> None:
     assert from_gemini({})["usage"]["completion_tokens"] is None
 
 
-@settings(max_examples=40)
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.text(max_size=20)), min_size=1, max_size=6))
 def test_no_word_is_lost(said: list[tuple[str, str]]) -> None:
     messages = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in said]

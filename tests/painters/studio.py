@@ -141,11 +141,3 @@ LINK_FAULTS: dict[str, tuple[str, int]] = {
     "moved_link": ("image", 1),
 }
 """Faults of links, the kinds they must come out as, and how often the link may have been followed in three tries."""
-
-
-def files_with(store: Store, *texts: str) -> list[str]:
-    """The store's files that hold any of the texts."""
-    assert store.file is not None
-    files = [file for file in store.file.parent.rglob("*") if file.is_file()]
-    assert files
-    return [file.name for file in files if any(text.encode() in file.read_bytes() for text in texts)]

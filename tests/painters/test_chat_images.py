@@ -6,13 +6,12 @@ from typing import Any, get_args
 import pytest
 
 from limner.calls import PASSING, Fault
-from limner.core.errors import UsageError
 from limner.core.faults import RETRIED_NEXT_RUN
 from limner.painters.base import Aspect, Painting
 from limner.painters.services.chat_images import RATIOS, ChatImages, why_no_image
 from limner.store import Store
 from tests.fakes.images_client import DOLLARS, OUTPUT_TOKENS, ImageServer, picture
-from tests.painters.studio import FAULTS, KEY, LINK_FAULTS, PRICES, Studio, files_with, request
+from tests.painters.studio import FAULTS, KEY, PRICES, Studio, request
 
 MODEL = "google/gemini-image"
 PROMPT = "Draw the water cycle with its four arrows. Kreislauf – 水循环."
@@ -84,15 +83,6 @@ def test_a_seed_is_sent_where_the_service_takes_one(images: ImageServer, store: 
     assert sorted(body["seed"] for body in images.requests()) == [0, 1, 2]
 
 
-def test_without_seeds_the_same_request_is_made_again(studio: Studio) -> None:
-    assert [studio.paint(PROMPT, seed=seed).image for seed in range(2)] == [
-        picture(PROMPT, which, "1:1") for which in range(2)
-    ]
-    bodies = studio.server.requests()
-    assert bodies[0] == bodies[1]
-    assert "seed" not in bodies[0]
-
-
 def test_options_go_into_the_body_and_the_key(images: ImageServer, store: Store) -> None:
     config = {
         "image_size": "2K",
@@ -131,11 +121,6 @@ def test_options_go_into_the_body_and_the_key(images: ImageServer, store: Store)
 def test_modalities_as_a_word_or_a_list(images: ImageServer, store: Store, value: object, sent: list[str]) -> None:
     Studio(ChatImages, images, store, MODEL, options={"modalities": value}).paint(PROMPT)
     assert images.requests()[0]["modalities"] == sent
-
-
-def test_an_unknown_option_is_refused_before_any_call(images: ImageServer, store: Store) -> None:
-    with pytest.raises(UsageError, match="has no option 'style'; there is: background, image_size, "):
-        Studio(ChatImages, images, store, MODEL, options={"style": "vivid"})
 
 
 def test_a_value_the_service_does_not_take_is_a_bad_request(images: ImageServer, store: Store) -> None:
@@ -204,56 +189,8 @@ def test_the_service_s_own_bill_goes_before_tokens(studio: Studio) -> None:
     assert studio.fail("another prompt").cost == pytest.approx(DOLLARS)
 
 
-def test_passing_faults_are_tried_again_in_the_run(studio: Studio) -> None:
-    studio.server.configure(api_key=KEY, faults={"choice_error": 1.0}, fault_first=2)
-    assert studio.paint(PROMPT).image == picture(PROMPT, 2, "1:1")
-    assert [attempt.fault for attempt in studio.attempts()] == ["server", "server", None]
-
-
-def test_a_drawing_made_is_not_asked_for_again(studio: Studio) -> None:
-    assert studio.paint(PROMPT) == studio.paint(PROMPT)
-    assert studio.asked() == 1
-
-
 def test_a_link_in_place_of_the_image_is_followed(studio: Studio) -> None:
     studio.server.configure(api_key=KEY, links=True)
     assert studio.paint(PROMPT).image == picture(PROMPT, size="1:1")
     counts = studio.server.counts()
     assert (counts["total"], counts["fetched"], counts["fetched_with_key"]) == (1, 1, 0)
-
-
-@pytest.mark.parametrize("name", [name for name in LINK_FAULTS if name != "oversize_link"])
-def test_links_have_limits(studio: Studio, name: str) -> None:
-    studio.server.configure(api_key=KEY, faults={name: 1.0})
-    fault = studio.fail(PROMPT)
-    assert (fault.kind, studio.server.counts()["fetched"]) == LINK_FAULTS[name], fault.detail
-    assert studio.asked() == 1
-
-
-@pytest.mark.slow
-def test_the_key_is_nowhere_in_the_store(studio: Studio) -> None:
-    studio.paint(PROMPT)
-    for name in (*FAULTS, *TALK):
-        if name != "hang":
-            studio.server.configure(api_key=KEY, faults={name: 1.0}, retry_after=0)
-            studio.fail(f"{name}: {PROMPT}", tries=1)
-    studio.server.configure(api_key="another key altogether")
-    assert studio.fail("another prompt").kind == "auth"
-    studio.store.close()
-    assert files_with(studio.store, KEY, KEY[:8], KEY[-6:]) == []
-
-
-@pytest.mark.slow
-def test_many_at_once_through_faults_are_all_right(images: ImageServer, store: Store) -> None:
-    studio = Studio(ChatImages, images, store, MODEL, seeds=True)
-    faults = {"http_503": 0.1, "http_429": 0.1, "drop": 0.05, "choice_error": 0.1, "link_500": 0.1}
-    images.configure(api_key=KEY, seed=9, faults=faults, latency_s=[0.0, 0.02])
-    wanted = [request(f"{n}: {PROMPT}", seed=n, aspect="portrait" if n % 2 else "square") for n in range(40)]
-    found = studio.paint_all(*wanted, tries=12)
-    for ask, painting in zip(wanted, found, strict=True):
-        assert isinstance(painting, Painting), painting
-        assert painting.image == picture(ask.prompt, ask.seed, RATIOS[ask.aspect])
-    counts = images.counts()
-    drawn = counts["answered"] + counts["faults"]["link_500"]
-    assert (drawn, len(counts["by_key"])) == (40, 40)
-    assert counts["fetched"] == 2 * counts["faults"]["link_500"] > 0

@@ -175,12 +175,6 @@ def test_a_model_of_another_endpoint_is_a_wrong_setup(server: JobServer, store: 
     assert "wan2.6-t2i does not exist" in fault.detail
 
 
-def test_a_prompt_over_a_limit_that_refuses_is_not_sent(server: JobServer, store: Store) -> None:
-    painter = make(server.root, store, OLD, facts=PainterFacts(prompt_limit=10, over_limit="refused"))
-    assert fail(painter, store).kind == "bad_request"
-    assert server.counts()["total"] == 0
-
-
 @pytest.mark.parametrize("over", ["cut", None])
 def test_a_prompt_over_any_other_limit_is_sent_whole(server: JobServer, store: Store, over: Any) -> None:
     facts = PainterFacts(prompt_limit=10, over_limit=over)

@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 import sqlalchemy as sa
 
 from limner.calls import Calls, Fault
-from limner.core.errors import UsageError
 from limner.core.settings import ModelFacts, PainterFacts, Provider, Settings
 from limner.painters import Painting, PaintRequest
 from limner.painters.services.gemini import Gemini
@@ -24,7 +22,6 @@ from limner.store.schema import attempts
 from tests.fakes.gemini_client import GeminiServer
 from tests.fakes.gemini_errors import HTTP
 from tests.fakes.gemini_replies import BLOCKS, IMAGE_TOKENS, REFUSALS, SIGNATURE, THOUGHT_TOKENS, painted
-from tests.fakes.truth import request_key
 
 CANARY = "AIza-canary-0123456789-never-written"
 KEY_ENV = "FAKE_GEMINI_KEY"
@@ -155,18 +152,6 @@ def test_drafts_alone_are_no_drawing(make: Make, server: GeminiServer, store: St
     assert fail(make(), store).kind == "unreadable"
 
 
-def test_a_price_per_image_goes_before_tokens(make: Make, store: Store) -> None:
-    (painting,) = paint(make(facts=PainterFacts(image_price=0.039)), store, ask())
-    assert painting.cost == 0.039
-
-
-def test_nothing_is_asked_twice(make: Make, server: GeminiServer, store: Store) -> None:
-    first = paint(make(), store, ask(1), ask(2))
-    assert first[0].image != first[1].image
-    assert [p.image for p in paint(make(), store, ask(1), ask(2))] == [p.image for p in first]
-    assert server.counts()["total"] == 2
-
-
 def test_without_seeds_every_drawing_is_a_request_of_its_own(make: Make, server: GeminiServer, store: Store) -> None:
     painter = make(seeds=False)
     images = {p.image for seed in (0, 1) for p in paint(painter, store, ask(seed))}
@@ -241,24 +226,6 @@ def test_lasting_faults_are_stored_by_kind(
     assert server.counts()["total"] == 1
 
 
-def test_every_fault_the_service_knows_has_its_kind() -> None:
-    from tests.fakes.gemini_replies import FAULTS
-
-    assert {*PASSING, *LASTING, "hang"} == FAULTS
-
-
-def test_a_reply_that_does_not_come_is_a_timeout(make: Make, server: GeminiServer, store: Store) -> None:
-    server.configure(faults={"hang": 1.0})
-    fault = fail(make(timeout_s=1), store)
-    assert (fault.kind, fault.cost) == ("timeout", None)
-
-
-def test_a_slow_reply_is_waited_for(make: Make, server: GeminiServer, store: Store) -> None:
-    server.configure(latency_s=0.3)
-    (painting,) = paint(make(), store, ask())
-    assert painting.image == painted(PROMPT, 0, 1)
-
-
 @pytest.mark.slow
 def test_the_delay_google_asks_for_is_kept(
     make: Make, server: GeminiServer, store: Store, monkeypatch: pytest.MonkeyPatch
@@ -298,23 +265,6 @@ def test_a_refusal_has_its_price(make: Make, server: GeminiServer, store: Store,
     assert painting.image == painted(PROMPT, 0, 2)
 
 
-@pytest.mark.slow
-def test_many_at_once_among_faults_are_all_right(
-    make: Make, server: GeminiServer, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("limner.calls.journal.back_off", lambda _: 0.0)
-    server.configure(faults={"http_503": 0.2, "busy": 0.1, "drop": 0.1, "malformed_json": 0.1}, thoughts=1, seed=5)
-    requests = [ask(n % 3, f"{n}: {PROMPT}") for n in range(30)]
-    paintings = paint(make(), store, *requests, tries=20)
-    times = server.counts()["by_key"]
-    for request, painting in zip(requests, paintings, strict=True):
-        count = times[request_key(body(request.prompt, seed=request.seed))]
-        assert painting.image == painted(request.prompt, request.seed, count)
-    counts = server.counts()
-    assert counts["answered"] == 30
-    assert counts["total"] == 30 + sum(counts["faults"].values()) == len(stored(store)) > 30
-
-
 def test_the_key_goes_into_a_header_and_nowhere_else(
     make: Make, server: GeminiServer, store: Store, tmp_path: Path
 ) -> None:
@@ -327,23 +277,6 @@ def test_the_key_goes_into_a_header_and_nowhere_else(
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert len(files) >= 2
     assert not [file for file in files if CANARY.encode() in file.read_bytes()]
-
-
-def test_a_missing_key_is_told_early(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(KEY_ENV)
-    with pytest.raises(UsageError, match=KEY_ENV):
-        make().check()
-
-
-def test_a_service_without_a_key_gets_none(make: Make, server: GeminiServer, store: Store) -> None:
-    paint(make(key_env=None), store, ask())
-    server.configure(api_key=CANARY)
-    assert fail(make({"size": "3:2"}, key_env=None), store).kind == "auth"
-
-
-def test_unknown_options_are_refused(make: Make) -> None:
-    with pytest.raises(UsageError, match=r"google/draws-1 has no option 'quality'; there is: image_size, size, "):
-        make({"quality": "high"})
 
 
 @pytest.mark.parametrize(
@@ -372,32 +305,3 @@ def test_fields_and_models_the_service_lacks_are_bad_requests(make: Make, server
     assert "Unknown name \"seed\" at 'generation_config': Cannot find field." in fault.detail
     server.configure(models=["other"])
     assert "404 NOT_FOUND: models/draws-1 is not found" in fail(make({"size": "3:2"}), store).detail
-
-
-@pytest.mark.parametrize(
-    ("wrong", "at"),
-    [
-        ({"model": "draws-1"}, ""),
-        ({"contents": [{"role": "user", "parts": [{"txt": "x"}]}]}, "contents[0].parts[0]"),
-        ({"generationConfig": {"responseModalities": ["IMAGE"], "size": "1K"}}, "generation_config"),
-        (
-            {"generationConfig": {"responseModalities": ["IMAGE"], "imageConfig": {"size": "1K"}}},
-            "generation_config.image_config",
-        ),
-        (
-            {"generationConfig": {"responseModalities": ["IMAGE"], "thinkingConfig": {"level": "low"}}},
-            "generation_config.thinking_config",
-        ),
-    ],
-)
-def test_the_fake_refuses_unknown_fields_as_google_does(server: GeminiServer, wrong: dict[str, Any], at: str) -> None:
-    url = f"{server.base_url}/models/draws-1:generateContent"
-    error = httpx2.post(url, json=body() | wrong, trust_env=False).json()["error"]
-    assert (error["code"], error["status"]) == (400, "INVALID_ARGUMENT")
-    assert error["message"].startswith("Invalid JSON payload received. Unknown name ")
-    assert error["details"][0]["fieldViolations"][0]["field"] == at
-
-
-def test_the_fake_takes_no_key_in_the_url(server: GeminiServer) -> None:
-    url = f"{server.base_url}/models/draws-1:generateContent?key=secret"
-    assert httpx2.post(url, json=body(), trust_env=False).status_code == 400

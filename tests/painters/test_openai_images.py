@@ -17,7 +17,7 @@ from limner.painters.services.openai_images import SIZES, OpenAIImages
 from limner.store import Store
 from tests.fakes import request_key
 from tests.fakes.images_client import OUTPUT_TOKENS, ImageServer, picture, revised
-from tests.painters.studio import FAULTS, KEY, KEY_VARIABLE, LINK_FAULTS, PRICES, Studio, files_with, request
+from tests.painters.studio import FAULTS, KEY, KEY_VARIABLE, LINK_FAULTS, PRICES, Studio, request
 
 PROMPT = "Draw a plant cell; label the nucleus. Zellkern – 细胞核."
 
@@ -276,23 +276,6 @@ def test_an_expired_link_is_asked_for_anew_by_the_next_run(images: ImageServer, 
     assert studio.asked() == 2
 
 
-def test_the_key_is_nowhere_in_the_store(images: ImageServer, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    studio = Studio(OpenAIImages, images, store, "gpt-image-2")
-    studio.paint(PROMPT)
-    for name in FAULTS:
-        if name != "hang":
-            images.configure(api_key=KEY, faults={name: 1.0}, retry_after=0)
-            studio.fail(f"{name}: {PROMPT}", tries=1)
-    # A wrong key comes back in the service's own words, with both its ends shown.
-    wrong = "sk-other-8Yt3mK1vXpQ9nB"
-    monkeypatch.setenv(KEY_VARIABLE, wrong)
-    images.configure(api_key=KEY)
-    fault = studio.fail("another prompt")
-    assert (fault.kind, fault.detail) == ("auth", "401: Incorrect API key provided: ***.")
-    store.close()
-    assert files_with(store, KEY, KEY[:8], KEY[-6:], wrong, wrong[:8], wrong[-4:]) == []
-
-
 def test_without_its_key_nothing_is_sent(gpt: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(KEY_VARIABLE)
     with pytest.raises(UsageError, match=KEY_VARIABLE):
@@ -304,20 +287,6 @@ def test_a_service_without_a_key_gets_none(images: ImageServer, store: Store) ->
     studio = Studio(OpenAIImages, images, store, "local", key_env=None)
     studio.painter.check()
     assert studio.paint(PROMPT).image == picture(PROMPT)
-
-
-def test_many_at_once_through_faults_are_all_right(open_model: Studio) -> None:
-    faults = {"http_500": 0.1, "http_429": 0.1, "drop": 0.05, "malformed_json": 0.05, "error_in_200": 0.05}
-    open_model.server.configure(api_key=KEY, seed=5, faults=faults, latency_s=[0.0, 0.02])
-    wanted = [request(f"{n}: {PROMPT}", seed=n % 3, aspect="landscape" if n % 2 else "square") for n in range(40)]
-    found = open_model.paint_all(*wanted, tries=12)
-    for ask, painting in zip(wanted, found, strict=True):
-        assert isinstance(painting, Painting), painting
-        assert painting.image == picture(ask.prompt, ask.seed, SIZES[ask.aspect])
-    counts = open_model.server.counts()
-    assert counts["answered_by_key"] == dict.fromkeys(counts["by_key"], 1)
-    assert sum(counts["faults"].values()) > 5
-    assert len(open_model.attempts()) == counts["total"]
 
 
 CHILD = """

@@ -1,4 +1,4 @@
-"""Killed at every request of a run with batches, at seeded pairs of them, and at seeded writes to the store.
+"""Killed at every kind of request of a run with batches, at pairs of them, and at seeded writes to the store.
 
 Nothing is handed in or paid twice by the services' own bill, whether the store is a file or on a PostgreSQL server.
 """
@@ -45,6 +45,10 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return make_place(folder, service, QUESTIONS, store=store, inline_bytes=0)
 
 
+ON_FILE = pytest.mark.parametrize("place", ["folder"], indirect=True)
+"""For what the service alone decides, whatever the store is."""
+
+
 def some(place: Place, points: Sequence[T], few: int) -> list[T]:
     """All of these points, or a few of them by the seed where the store is on a server: each takes seconds."""
     return random.Random(SEED).sample(points, few) if "://" in place.store else list(points)
@@ -82,29 +86,26 @@ def command(place: Place, salt: int, *more: str, judge: str = JUDGE) -> list[str
     return place.words("--judge-arg", f"seed={salt}", *more, judge=judge)
 
 
-@pytest.mark.parametrize("takes", ["first", "last"])
-def test_a_kill_at_every_request(place: Place, takes: str) -> None:
+def test_a_kill_at_every_request(place: Place) -> None:
     # In each of two waves: file, batch, two looks, results, file away.
-    for at in some(place, (1, 2, 3, 5, 6, 8, 11), 2) if takes == "first" else (1, 2):
+    points = [(1, "first"), (2, "first"), (2, "last"), (3, "first"), (5, "first"), (6, "first"), (8, "last")]
+    for at, takes in some(place, points, 2):
         killed_and_resumed(place, command(place, at + 100 * (takes == "last")), (at,), takes=takes)
 
 
+@ON_FILE
 def test_kills_that_follow_each_other(place: Place) -> None:
-    chance = random.Random(SEED)
-    for n, takes in some(place, list(enumerate(["first", "last"])), 1):
-        at = tuple(chance.randint(1, 5) for _ in range(3))
-        killed_and_resumed(place, command(place, 200 + n), at, takes=takes, page=1)
     # At the request that hands the batch in, and then where it is looked up.
-    for n, (at, takes) in some(place, list(enumerate([((2, 1), "first"), ((2, 3, 1), "last")])), 1):
-        killed_and_resumed(place, command(place, 300 + n), at, takes=takes)
+    killed_and_resumed(place, command(place, 300), (2, 3, 1), takes="last", page=1)
 
 
+@ON_FILE
 def test_kills_among_rows_that_fail_and_files_that_break_off(place: Place) -> None:
     place.configure(inline_bytes=0, calls=2)
     rows = {"http_500": 0.3, "http_429": 0.2, "expired": 0.3}
     chance = random.Random(SEED)
     try:
-        for n, judge in some(place, list(enumerate([JUDGE, GEMINI, JUDGE])), 1):
+        for n, judge in enumerate([JUDGE, GEMINI]):
             at = tuple(chance.randint(3, 12) for _ in range(2))
             words = command(place, 1000 + n, judge=judge)
             killed_and_resumed(place, words, at, rows=rows, breaks=1, most_calls=2)
@@ -112,6 +113,7 @@ def test_kills_among_rows_that_fail_and_files_that_break_off(place: Place) -> No
         place.configure(inline_bytes=0)
 
 
+@ON_FILE
 @pytest.mark.parametrize("takes", ["first", "last"])
 def test_a_kill_while_a_batch_is_cancelled(place: Place, takes: str) -> None:
     server, words = place.server, command(place, 1100 + (takes == "last"))
@@ -130,13 +132,14 @@ def test_a_kill_while_a_batch_is_cancelled(place: Place, takes: str) -> None:
     paid_once(server, QUESTIONS)
 
 
+@ON_FILE
 @pytest.mark.parametrize("inline", [0, 10**7])
 def test_kills_with_gemini(place: Place, inline: int) -> None:
     place.configure(inline_bytes=inline)
     # With files: begin, bytes, batch, looks, results; without: batch, looks.
-    points = [(3, "first"), (3, "last"), (6, "first")] if inline == 0 else [(1, "first"), (1, "last")]
+    points = [(3, "last"), (6, "first")] if inline == 0 else [(1, "last")]
     try:
-        for n, (at, takes) in some(place, list(enumerate(points)), 1):
+        for n, (at, takes) in enumerate(points):
             words = command(place, 400 + n + (inline > 0) * 50, judge=GEMINI)
             killed_and_resumed(place, words, (at,), takes=takes)
     finally:
@@ -165,7 +168,7 @@ def test_a_kill_leaves_the_money_set_aside(place: Place) -> None:
 
 
 def test_a_kill_before_a_commit(place: Place) -> None:
-    for commit in some(place, random.Random(SEED).sample(range(1, COMMITS + 1), 5), 3):
+    for commit in some(place, random.Random(SEED).sample(range(1, COMMITS + 1), 4), 2):
         purse = f"commit {commit}"
         killed_and_resumed(place, command(place, 800 + commit, "--budget", "9", "--purse", purse), commit=commit)
         mine = sa.select(reservations.c.call).where(reservations.c.purse == purse)
@@ -178,6 +181,7 @@ def test_a_kill_before_a_commit(place: Place) -> None:
         assert found.reserved == pytest.approx(0, abs=1e-9)
 
 
+@ON_FILE
 def test_ctrl_c_leaves_the_batch_and_says_how_to_come_back(place: Place) -> None:
     words = [word for word in command(place, 600) if word != "--json"]
     server = place.server
@@ -207,7 +211,7 @@ def test_two_runs_at_once_hand_nothing_in_twice(place: Place) -> None:
 
 def test_one_of_two_runs_is_killed_and_the_other_does_everything(place: Place) -> None:
     server, context = place.server, forks()
-    for at in some(place, (1, 2, 3, 6), 2):
+    for at in some(place, (2, 3, 6), 1):
         words = command(place, 900 + at)
         server.reset()
         killed, other = (Child(context, place.root, words) for _ in range(2))

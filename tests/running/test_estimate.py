@@ -214,7 +214,7 @@ def half_done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, 
         yield api.plan("genexam", store, data=exam.data, painters=painters, asking=asking, seeds=2), store
 
 
-@settings(max_examples=20)
+@settings(max_examples=6)
 @given(n=st.integers(1, 12), repeats=st.integers(1, 2), batch=st.booleans())
 def test_what_the_shards_of_a_plan_take_adds_up_to_the_whole(
     half_done: tuple[Plan, Store], n: int, repeats: int, batch: bool

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from limner import api
 from limner.calls import Calls, Fault
@@ -31,9 +29,8 @@ from limner.scoring import Entry, Standing
 from limner.store import Store
 from limner.store.markings import Marking, load_markings
 from limner.store.records import Drawing, load_drawings
-from limner.store.schema import attempts, calls
 from tests.fakes import ChatServer
-from tests.support import JUDGE, KEY_VARIABLE, Gated, SmallExam, expected_scores, picture, run_limner, write_settings
+from tests.support import JUDGE, KEY_VARIABLE, Gated, SmallExam, expected_scores, picture, write_settings
 
 CANARY = "sk-canary-5f0c9a7e31b24d68"
 
@@ -196,23 +193,6 @@ def test_a_malformed_reply_is_asked_for_again_with_its_fault_named(world: World)
     assert {len(body["messages"]) for body in world.chat.requests()} == {1, 3}
 
 
-@pytest.mark.slow
-def test_a_refused_key_stops_the_run_with_one_message(world: World) -> None:
-    write_settings(world.folder, world.chat.base_url, key=True)
-    world.patch.setenv(KEY_VARIABLE, CANARY)
-    world.chat.configure(api_key="another")
-    code, closing, err = world.run("--concurrency", "2")
-    assert (code, closing) == (1, {})
-    assert err.count("Incorrect API key") == 1
-    assert err.startswith("limner: 401: ")
-    assert CANARY[:8] not in err
-    assert 1 <= world.asked() <= 2
-    assert world.markings() == []
-    world.chat.configure(api_key=CANARY)
-    assert world.run()[0] == 0
-    assert world.scores() == world.expected()
-
-
 def test_no_key_at_all_is_told_before_anything_happens(world: World) -> None:
     write_settings(world.folder, world.chat.base_url, key=True)
     code, _, err = world.run()
@@ -220,29 +200,9 @@ def test_no_key_at_all_is_told_before_anything_happens(world: World) -> None:
     assert f"set the environment variable {KEY_VARIABLE}" in err
 
 
-def test_no_credit_stops_the_run(world: World) -> None:
-    world.chat.configure(faults={"http_429_quota": 1.0})
-    code, _, err = world.run("--concurrency", "1")
-    assert (code, world.asked(), "(credits)" in err) == (1, 1, True)
-    world.chat.configure()
-    assert world.run()[0] == 0
-
-
 def test_a_service_without_keys_needs_none(world: World) -> None:
     assert KEY_VARIABLE not in os.environ
     assert world.run()[0] == 0
-
-
-@pytest.mark.slow
-def test_refusals_are_stored_and_retried_only_when_asked_for(world: World) -> None:
-    world.chat.configure(faults={"refusal": 1.0})
-    code, closing, _ = world.run()
-    assert (code, closing["failures"], world.asked()) == (3, {"refusal": 4}, 4)
-    assert {(m.status, m.fault) for m in world.markings()} == {("failed", "refusal")}
-    world.chat.configure()
-    assert (world.run()[0], world.asked()) == (3, 0)
-    assert (world.run("--retry-failed")[0], world.asked()) == (0, 4)
-    assert world.scores() == world.expected()
 
 
 @pytest.mark.slow
@@ -252,20 +212,6 @@ def test_a_service_that_is_down_is_asked_again_by_the_next_run(world: World) -> 
     assert (code, closing["failures"], world.asked()) == (3, {"server": 2}, 10)
     world.chat.configure()
     assert (world.run("--limit", "2")[0], world.asked()) == (0, 2)
-
-
-@pytest.mark.slow
-def test_a_fifth_of_all_requests_may_fail(make_world: Callable[[int], World]) -> None:
-    world = make_world(60)
-    kinds = ("http_429", "http_500", "http_502", "http_503", "drop", "error_in_200", "prose", "truncated", "empty")
-    world.chat.configure(seed=9, faults=dict.fromkeys((*kinds, "wrong_count"), 0.02), fault_first=2)
-    code, closing, _ = world.run("--concurrency", "16")
-    assert (code, closing["failed"]) == (0, 0)
-    counts = world.chat.counts()
-    assert counts["answered"] == 60
-    assert sum(counts["faults"].values()) >= 6
-    assert len(counts["faults"]) >= 4
-    assert world.scores() == world.expected(seed=9)
 
 
 @pytest.mark.slow
@@ -347,27 +293,6 @@ def test_an_image_that_cannot_be_decoded_is_a_fault_of_that_drawing_alone(world:
     assert (code, closing["failures"], world.asked()) == (3, {"image": 2}, 2)
 
 
-@pytest.mark.slow
-def test_a_lost_blob_is_a_fault_of_that_drawing_alone(world: World) -> None:
-    world.chat.configure(faults={"http_503": 1.0})
-    world.run()
-    world.chat.configure()
-    first, *_ = world.drawings()
-    assert first.image is not None
-    (blob,) = (world.folder / "store" / "blobs").rglob(f"{first.image}.*")
-    data = blob.read_bytes()
-    blob.unlink()
-    # In its folder it would be found again.
-    world.exam.drawings.rename(world.folder / "elsewhere")
-    world.words = ["mark", "genexam", "--store", "store", "--judge", JUDGE, "--json"]
-    code, closing, _ = world.run()
-    assert (code, closing["failures"]) == (3, {"missing": 1})
-    blob.write_bytes(data)
-    assert world.run()[0] == 0
-    (world.folder / "elsewhere").rename(world.exam.drawings)
-    assert world.scores() == world.expected()
-
-
 def test_a_dry_run_says_what_is_missing_and_does_nothing(world: World) -> None:
     assert world.run("--dry-run")[:2] == (0, {"drawings": 4, "markings": 4, "questions": 4})
     assert not (world.folder / "store").exists()
@@ -400,46 +325,6 @@ def test_ctrl_c_finishes_what_is_in_flight_and_the_rest_comes_later(tmp_path: Pa
     assert world.run()[0] == 0
     assert set(world.chat.counts()["by_key"].values()) == {1}
     assert world.scores() == world.expected()
-
-
-@pytest.mark.slow
-def test_a_second_signal_quits_at_once_and_the_next_run_goes_on(tmp_path: Path, world: World) -> None:
-    process = Gated(*world.words, "--concurrency", "2", cwd=tmp_path)
-    try:
-        world.chat.configure(hold=100)
-        process.go()
-        world.chat.wait_in_flight(2)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            os.kill(process.pid, number)
-        ended = process.end()
-    finally:
-        process.stop()
-    assert (ended.returncode, "Traceback" in ended.stderr, "never retrieved" in ended.stderr) == (130, False, False)
-    with Store("store") as store, store.reading() as connection:
-        found = connection.execute(sa.select(calls.c.status, calls.c.fault)).all()
-        lost = connection.execute(sa.select(attempts.c.fault, attempts.c.cost)).all()
-    assert [tuple(row) for row in found] == [("failed", "interrupted")] * 2
-    assert [tuple(row) for row in lost] == [("interrupted", None)] * 2
-    world.chat.configure()
-    assert world.run()[0] == 0
-    assert world.scores() == world.expected()
-
-
-@pytest.mark.slow
-def test_the_key_is_nowhere_but_in_the_request(tmp_path: Path, world: World) -> None:
-    write_settings(world.folder, world.chat.base_url, key=True)
-    said = b""
-    for let_in, code in (("another", 1), (CANARY, 3)):
-        world.chat.configure(api_key=let_in, faults={"http_401": 0.0, "content_policy": 0.4}, fault_by="key", seed=2)
-        ended = run_limner(*world.words, cwd=tmp_path, env={KEY_VARIABLE: CANARY})
-        assert ended.returncode == code, ended
-        said += ended.stdout.encode() + ended.stderr.encode()
-    found = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert {path.name for path in found} >= {"limner.db", "limner.toml"}
-    said += b"".join(path.read_bytes() for path in found)
-    assert world.chat.counts()["answered"] > 0
-    for secret in (CANARY, CANARY[:9], CANARY[-6:]):
-        assert secret.encode() not in said
 
 
 class Ink(FreePainter):

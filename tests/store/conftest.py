@@ -1,4 +1,4 @@
-"""The suite's store, in every place there is."""
+"""The suite's store: on SQLite, and for what is marked so on PostgreSQL and with a bucket too."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from limner.store import Store
-from tests.store.places import PLACES, fresh_place
+from tests.store.places import fresh_place
 
 
-@pytest.fixture(params=PLACES)
+@pytest.fixture(params=["folder"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty store."""
     return fresh_place(request, request.param, tmp_path)

@@ -17,8 +17,8 @@ PLACES = [
     pytest.param("postgres", marks=pytest.mark.slow),
     pytest.param("s3", marks=pytest.mark.slow),
 ]
-FOLDER = pytest.mark.parametrize("place", ["folder"], indirect=True)
-"""For what is said of SQLite alone."""
+EVERYWHERE = pytest.mark.parametrize("place", PLACES, indirect=True)
+"""For what the database and the place of images decide."""
 
 NO_BUCKET = pytest.mark.parametrize("place", PLACES[:2], indirect=True)
 """For what has nothing to do with images."""

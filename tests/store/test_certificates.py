@@ -11,6 +11,7 @@ from limner.store.certificates import (
     sessions,
 )
 from limner.store.records import add_exam, save_setup
+from tests.store.places import NO_BUCKET
 from tests.support import SmallExam
 
 
@@ -32,6 +33,7 @@ def test_a_certificate_that_says_the_same_keeps_its_date(store: Store, small_exa
     assert load_certificates(store, "genexam") == [changed]
 
 
+@NO_BUCKET
 def test_another_seed_is_another_certificate_and_the_newest_counts(store: Store, small_exam: SmallExam) -> None:
     prepared(store, small_exam)
     save_certificate(store, "s", "genexam", {"kind": CERTIFICATE, "seed": 0})

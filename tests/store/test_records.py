@@ -38,7 +38,7 @@ from limner.store.records import (
     save_drawing,
     save_setup,
 )
-from tests.store.places import NO_BUCKET
+from tests.store.places import EVERYWHERE, NO_BUCKET
 from tests.support import SmallExam, picture
 
 KILLED = """
@@ -58,6 +58,7 @@ with Store(sys.argv[2]) as store:
 """
 
 
+@EVERYWHERE
 def test_an_exam_comes_back_without_its_folder(store: Store, small_exam: SmallExam) -> None:
     whole = read(small_exam.data)
     add_exam(store, whole)
@@ -73,6 +74,7 @@ def test_an_exam_comes_back_without_its_folder(store: Store, small_exam: SmallEx
         assert store.blobs.get(question.reference.sha256) == picture(number, size=(16, 8))
 
 
+@NO_BUCKET
 def test_the_newest_version_of_a_question_is_the_exam_and_all_versions_stay(
     store: Store, small_exam: SmallExam
 ) -> None:
@@ -85,6 +87,7 @@ def test_the_newest_version_of_a_question_is_the_exam_and_all_versions_stay(
     assert set(load_questions(store, "genexam", ScoringPointsRubric)) == {q.hash for q in (first, changed, *rest)}
 
 
+@NO_BUCKET
 def test_a_name_belongs_to_one_kind(store: Store, small_exam: SmallExam) -> None:
     whole = read(small_exam.data)
     add_exam(store, whole)
@@ -143,6 +146,7 @@ def test_of_an_exam_whose_storing_is_killed_nothing_is_stored(tmp_path: Path, sm
         assert [one.id for one in load_exam(store, "genexam", ScoringPointsRubric).questions] == small_exam.ids
 
 
+@NO_BUCKET
 def test_a_marking_of_a_replaced_image_is_left_out(store: Store, small_exam: SmallExam) -> None:
     question = read(small_exam.data).select(Selection(limit=1)).questions[0]
     add_exam(store, read(small_exam.data))

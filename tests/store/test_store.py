@@ -13,11 +13,10 @@ import sqlalchemy as sa
 from limner.core.errors import LimnerError, StoreError, UsageError
 from limner.store import Store
 from limner.store.schema import exams, meta
-from tests.store.places import FOLDER
+from tests.store.places import NO_BUCKET
 from tests.store.versions import race
 
 
-@FOLDER
 def test_every_connection_has_the_pragmas(store: Store) -> None:
     for engine in (store._readers, store._writers):
         for connection in [engine.raw_connection() for _ in range(2)]:
@@ -27,7 +26,6 @@ def test_every_connection_has_the_pragmas(store: Store) -> None:
             assert found == ["wal", 1, 1, 60_000]  # 1 is NORMAL: a commit survives the process.
 
 
-@FOLDER
 def test_writes_begin_at_once_and_reads_do_not(store: Store) -> None:
     begun: list[str] = []
     for engine in (store._readers, store._writers):
@@ -42,6 +40,7 @@ def test_writes_begin_at_once_and_reads_do_not(store: Store) -> None:
     assert begun == ["BEGIN IMMEDIATE", "BEGIN"]
 
 
+@NO_BUCKET
 def test_a_reader_sees_one_state_while_others_write(store: Store) -> None:
     count = sa.select(sa.func.count()).select_from(meta)
     with store.reading() as connection:
@@ -52,6 +51,7 @@ def test_a_reader_sees_one_state_while_others_write(store: Store) -> None:
         assert connection.scalar(count) == 2
 
 
+@NO_BUCKET
 def test_insert_new_leaves_what_is_there(store: Store) -> None:
     def operation(connection: sa.Connection) -> list[tuple[str, str]]:
         store.insert_new(connection, meta, {"key": "a", "value": "first"})
@@ -63,6 +63,7 @@ def test_insert_new_leaves_what_is_there(store: Store) -> None:
     assert store.write(operation) == [("a", "first"), ("b", "other")]
 
 
+@NO_BUCKET
 def test_upsert_replaces_the_row_with_the_same_key(store: Store) -> None:
     def operation(connection: sa.Connection) -> list[tuple[str, str, float]]:
         for kind, created in (("x", 1.0), ("y", 2.0)):

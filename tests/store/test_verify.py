@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from limner.running.repair import verify
 from limner.store import Store
 from limner.store.schema import attempts, calls, drawings, markings, questions
 from limner.store.verify import PART, PartReport, check
-from tests.store.places import FOLDER
+from tests.store.places import EVERYWHERE, NO_BUCKET
 from tests.support import SmallExam, picture
 
 PARTS = ["database", "references", "images", "orphans"]
@@ -56,10 +55,10 @@ def test_a_store_that_is_whole(drawn: Store) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("harm", [lambda data: data[:-9], lambda data: b"", lambda data: data[:-1] + b"x"])
-def test_a_damaged_image_is_named_with_whose_it_is(drawn: Store, harm: Callable[[bytes], bytes]) -> None:
+@EVERYWHERE
+def test_a_damaged_image_is_named_with_whose_it_is(drawn: Store) -> None:
     name = blob(drawn)
-    drawn.blobs._files.write(name, harm(drawn.blobs._files.read(name)))
+    drawn.blobs._files.write(name, drawn.blobs._files.read(name)[:-9])
     found = {report.name: report for report in check(drawn)}
     assert states(list(found.values())) == dict.fromkeys(PARTS, "ok") | {"images": "bad"}
     (defect,) = found["images"].defects
@@ -67,6 +66,7 @@ def test_a_damaged_image_is_named_with_whose_it_is(drawn: Store, harm: Callable[
     assert "drawing of Biology_0 by mine" in defect.detail
 
 
+@EVERYWHERE
 def test_repair_takes_it_from_its_folder(drawn: Store) -> None:
     name = blob(drawn)
     data = drawn.blobs._files.read(name)
@@ -86,7 +86,6 @@ def test_what_cannot_be_had_again_stays_told(drawn: Store, small_exam: SmallExam
 
 
 @pytest.mark.slow
-@FOLDER
 def test_orphans_are_noted_and_set_aside_once_they_are_old(drawn: Store) -> None:
     sha256, _ = drawn.blobs.put(picture(4000))
     (orphan,) = Path(drawn.blobs.root).rglob(f"{sha256}.*")
@@ -104,7 +103,6 @@ def test_orphans_are_noted_and_set_aside_once_they_are_old(drawn: Store) -> None
     assert states(list(check(drawn))) == dict.fromkeys(PARTS, "ok")
 
 
-@FOLDER
 def test_old_images_that_something_names_are_no_orphans(drawn: Store) -> None:
     for path in Path(drawn.blobs.root).rglob("*.*"):
         age(path)
@@ -112,6 +110,7 @@ def test_old_images_that_something_names_are_no_orphans(drawn: Store) -> None:
 
 
 @pytest.mark.slow
+@NO_BUCKET
 @pytest.mark.parametrize(
     ("wipe", "words"),
     [
@@ -135,6 +134,7 @@ def test_rows_that_name_what_is_gone(drawn: Store, wipe: sa.Delete, words: str) 
     assert any(words in defect.detail for defect in found["references"].defects)
 
 
+@NO_BUCKET
 def test_a_call_without_its_result_is_made_again_after_a_repair(drawn: Store, small_exam: SmallExam) -> None:
     drawn.write(lambda connection: connection.execute(sa.delete(attempts)))
     found = {report.name: report for report in verify(drawn, repair=True)}

@@ -15,7 +15,6 @@ from limner.store import Store
 from limner.store.schema import meta
 from tests.store.places import NO_BUCKET
 
-pytestmark = NO_BUCKET
 Rows = list[tuple[str, str]]
 
 
@@ -53,6 +52,7 @@ def count_commits(store: Store) -> list[None]:
     return commits
 
 
+@NO_BUCKET
 def test_many_writes_share_few_transactions(store: Store) -> None:
     commits = count_commits(store)
     gate = Gate(store)
@@ -63,6 +63,7 @@ def test_many_writes_share_few_transactions(store: Store) -> None:
     assert len(commits) == 1 + 4  # The gate's own, then 256 + 256 + 256 + 232.
 
 
+@NO_BUCKET
 def test_a_failing_write_does_not_undo_its_neighbours(store: Store) -> None:
     def broken(connection: sa.Connection) -> None:
         connection.execute(meta.insert().values(key="broken", value="v"))
@@ -81,6 +82,7 @@ def test_a_failing_write_does_not_undo_its_neighbours(store: Store) -> None:
     assert rows(store) == [("a", "v"), ("b", "v")]
 
 
+@NO_BUCKET
 def test_results_come_after_the_commit_only(store: Store) -> None:
     """At the moment of the commit nothing of the batch is given out; afterwards everything is there to be read."""
     at_commit: list[bool] = []
@@ -96,6 +98,7 @@ def test_results_come_after_the_commit_only(store: Store) -> None:
     assert seen_after == [[("a", "v"), ("b", "v"), ("c", "v")]]
 
 
+@NO_BUCKET
 def test_a_failing_commit_fails_the_whole_batch(store: Store) -> None:
     def refuse(_connection: sa.Connection) -> None:
         raise OSError("the disk is full")
@@ -165,6 +168,7 @@ def test_who_waits_in_an_event_loop_is_told_of_a_failure(store: Store) -> None:
     assert [type(one) for one in asyncio.run(run())] == [int, ZeroDivisionError, int]
 
 
+@NO_BUCKET
 def test_closing_finishes_what_is_queued(store: Store) -> None:
     futures = [store.submit(put(f"{n:03}")) for n in range(300)]
     store.close()

@@ -67,7 +67,7 @@ def test_killed_at_seeded_calls_each_candidate_is_drawn_once(
     plan: dict[str, Any] = {"seed": SEED, "latency_s": [0.02, 0.06]}
     chance = random.Random(SEED)
     following = Gated(*words, cwd=tmp_path)
-    kills = [(easel, chance.randint(5, 12)) if n % 2 else (studio, chance.randint(2, 8)) for n in range(6)]
+    kills = [(easel, chance.randint(5, 12)) if n % 2 else (studio, chance.randint(2, 8)) for n in range(2)]
     try:
         for server, at in kills:
             process, following = following, Gated(*words, cwd=tmp_path)
@@ -136,21 +136,6 @@ def test_an_estimate_is_within_a_fifth_of_what_is_paid(
     assert first["spent"] + rest["spent"] == pytest.approx(bill, abs=1e-6)
 
 
-def test_before_anything_is_stored_an_estimate_names_every_step(
-    tmp_path: Path, studio: StudioServer, easel: ImageServer
-) -> None:
-    exam = write_exam(tmp_path, 5)
-    settle(tmp_path, studio, easel)
-    words = ["estimate", "genexam", "--data", str(exam.data), "--painter", "easel/brush", *WORDS, "--json"]
-    found = {one["role"]: one for one in limner(*words, cwd=tmp_path).json()["steps"]}
-    assert {role: one["calls"] for role, one in found.items()} == {
-        "painter": 20, "chooser": 20, "critic": 10, "editor": 10,
-    }  # fmt: skip
-    assert found["painter"]["dollars"] == pytest.approx(20 * IMAGE_PRICE)
-    assert found["critic"]["basis"] == "rule of thumb"
-    assert studio.counts()["total"] == easel.counts()["total"] == 0
-
-
 def test_a_budget_holds_over_all_steps(tmp_path: Path, studio: StudioServer, easel: ImageServer) -> None:
     exam = write_exam(tmp_path, 10)
     settle(tmp_path, studio, easel)
@@ -159,14 +144,6 @@ def test_a_budget_holds_over_all_steps(tmp_path: Path, studio: StudioServer, eas
     paid = charged(studio.counts()["bill"], PRICES) + easel.counts()["bill"]["replies"] * IMAGE_PRICE
     assert 0.5 < paid <= 1.0
     assert "budget" in ended.err
-
-
-def test_an_unpriced_model_refuses_a_budget(tmp_path: Path, studio: StudioServer, easel: ImageServer) -> None:
-    exam = write_exam(tmp_path, 1)
-    settle(tmp_path, studio, easel)
-    words = ["draw", "genexam", "--data", str(exam.data), "--painter", "easel/brush", "--strategy", "reason"]
-    ended = limner(*words, "-S", "planner=studio/other", "--budget", "1", cwd=tmp_path, code=2)
-    assert "studio/other has no price" in ended.err
 
 
 def test_steps_are_shown(tmp_path: Path, studio: StudioServer, easel: ImageServer) -> None:

@@ -72,13 +72,12 @@ def check(svg: str | bytes) -> str | None:
     return once
 
 
-@settings(max_examples=2 * settings().max_examples)
 @given(files)
 def test_made_up_files(svg: str) -> None:
     check(svg)
 
 
-@settings(max_examples=2 * settings().max_examples, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from([*CORPUS.values()]),
     st.lists(
@@ -120,7 +119,6 @@ def test_made_up_files_are_not_all_refused() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(files)
 def test_rendering_made_up_files(svg: str) -> None:
     try:

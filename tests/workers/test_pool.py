@@ -168,7 +168,7 @@ def test_workers_start_when_there_is_work_and_only_as_many_as_needed(tmp_path: P
 @pytest.mark.slow
 def test_a_crash_takes_no_other_image_with_it() -> None:
     made = Pool(recipe(workers=2))
-    words = ["exit" if n % 5 == 2 else f"fine {n}" for n in range(20)]
+    words = ["exit" if n % 5 == 2 else f"fine {n}" for n in range(10)]
     jobs = [begun(made, word) for word in words]
     for word, job in zip(words, jobs, strict=True):
         if word == "exit":
@@ -247,7 +247,7 @@ busy.result()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["exit", "SIGINT", "SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("how", ["exit", "SIGKILL"])
 def test_no_worker_outlives_its_parent(how: str) -> None:
     """Neither an idle worker nor a hung one, nor what they started or who guards them, whatever ends the parent."""
     words = [sys.executable, "-c", PARENT, how]

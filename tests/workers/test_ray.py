@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -39,7 +38,6 @@ from limner.workers.ray import cluster
 from tests.fakes import brush
 from tests.needs import need
 from tests.support import SmallExam, picture, run_limner
-from tests.workers.held import begun
 from tests.workers.test_pool import gone
 
 pytestmark = pytest.mark.slow
@@ -127,13 +125,6 @@ def ended(pool: Pool, word: str, seconds: float = LONG, **given: Any) -> Any:
     return type(error), str(error), told
 
 
-def until(met: Callable[[], bool]) -> None:
-    end = time.monotonic() + LONG
-    while not met():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 WORDS = ("hello", "exit", "raise", "bad image", "bytes", "last words")
 
 
@@ -184,23 +175,6 @@ def test_no_key_reaches_a_child_and_no_key_of_ours_the_nodes(nodes: Nodes, tmp_p
     assert nodes.address.encode() in written
     assert OWN.encode() not in written
     assert b"password-of-mine" not in written
-
-
-def test_a_node_is_lost_and_its_jobs_are_done_by_another(nodes: Nodes, tmp_path: Path) -> None:
-    nodes.two()
-    recipe = Recipe("held", "tests.workers.held:holding", json.dumps({"folder": str(tmp_path)}))
-    with cluster(nodes.address):
-        pool = Pool(recipe)
-        words = [f"job {n}" for n in range(8)]
-        held = [pool.submit({}, (word.encode(),), seconds=LONG) for word in words]
-        until(lambda: len(begun(tmp_path)) == 2)
-        nodes.lose()
-        # What it had in hand was begun once more, by the other, or waits for it.
-        (tmp_path / "go").touch()
-        assert [job.result(LONG).value for job in held] == [word.upper() for word in words]
-        counts = [sum(word == each for _, each in begun(tmp_path)) for word in words]
-        assert sorted(counts) == [1] * 7 + [2]
-        pool.close()
 
 
 def content(store: Store) -> dict[str, list[Any]]:

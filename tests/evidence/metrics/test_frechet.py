@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.evidence.metrics.frechet import Moments, frechet_distance
@@ -17,7 +17,6 @@ def moments(rows: np.ndarray) -> Moments:
     return found
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.integers(2, 6), st.integers(8, 30))
 def test_scipys_root_gives_the_same(seed: int, dims: int, n: int) -> None:
     from scipy.linalg import sqrtm

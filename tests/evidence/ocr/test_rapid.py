@@ -73,9 +73,11 @@ def test_sideways_labels_keep_their_corners(ocr: RapidOcr) -> None:
     assert bottom - top > 3 * (right - left)
 
 
-@pytest.mark.parametrize("size", [(1, 1), (7, 500), (64, 64), (900, 9), (9, 9000)])
-@pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "P", "1"])
-def test_blank_and_tiny_images_hold_nothing(ocr: RapidOcr, size: tuple[int, int], mode: str) -> None:
+@pytest.mark.parametrize(
+    ("mode", "size"),
+    [("RGB", (1, 1)), ("RGBA", (7, 500)), ("L", (64, 64)), ("P", (900, 9)), ("1", (9, 9000))],
+)
+def test_blank_and_tiny_images_hold_nothing(ocr: RapidOcr, mode: str, size: tuple[int, int]) -> None:
     assert ocr.read(Image.new(mode, size)) == []
 
 

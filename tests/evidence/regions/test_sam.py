@@ -65,10 +65,9 @@ def drawing(width: int = 160, height: int = 120) -> Image.Image:
     ("settings", "size"),
     [
         (LENIENT, (160, 120)),
-        (MaskSettings(points=6, iou=0.5, stability=0.8, nms=0.9, layers=0), (90, 200)),
-        (MaskSettings(points=8, iou=0.5, stability=0.7, nms=0.9, crop_nms=0.9, refine=False), (160, 120)),
+        (MaskSettings(points=6, iou=0.5, stability=0.7, nms=0.9, layers=0, refine=False), (90, 200)),
     ],
-    ids=["as released", "without crops", "without refinement"],
+    ids=["as released", "without crops or refinement"],
 )
 def test_masks_are_those_of_the_released_procedure(model: Any, settings: MaskSettings, size: tuple[int, int]) -> None:
     from benchmarks.regions_port import Port
@@ -141,18 +140,6 @@ def test_the_quick_gelu_differs_by_less_than_bfloat16_can_tell(torch: Any) -> No
     exact = torch.nn.functional.gelu(values.double())
     assert float((_gelu(values) - exact).abs().max()) < 1e-6
     assert _gelu(values.bfloat16()).dtype is torch.bfloat16
-
-
-@pytest.mark.slow
-def test_half_precision_finds_about_the_same(model: Any) -> None:
-    from limner.evidence.regions.masks import MaskGenerator
-
-    found = {}
-    for precision in ("float32", "bfloat16"):
-        generator = MaskGenerator(copy.deepcopy(model), LENIENT, precision=precision)
-        generator.boxes(drawing())
-        found[precision] = generator.passed
-    assert found["bfloat16"] == pytest.approx(found["float32"], rel=0.1)
 
 
 @pytest.mark.slow

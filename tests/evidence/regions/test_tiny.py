@@ -100,13 +100,12 @@ def test_no_torch_is_loaded(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "masks", "lines"), [("Physics_67", 3, 7), ("Biology_27", 15, 12)])
-def test_drawings_of_a_real_painter(folder: Path, name: str, masks: int, lines: int) -> None:
-    image = decode(shared("data", "generated", f"{name}.jpg").read_bytes())
+def test_a_drawing_of_a_real_painter(folder: Path) -> None:
+    image = decode(shared("data", "generated", "Physics_67.jpg").read_bytes())
     found = open_counter(f"sam2-tiny:{folder}").count(image, RapidOcr().read(image))
     # Other processors round otherwise; a mask at a threshold may fall to the other side of it.
-    assert found.masks == pytest.approx(masks, abs=2)
-    assert found.lines == lines
+    assert found.masks == pytest.approx(3, abs=2)
+    assert found.lines == 7
 
 
 class FakeSession:

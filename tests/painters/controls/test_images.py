@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
@@ -142,7 +142,6 @@ def test_paragraphs_are_kept_and_long_words_broken() -> None:
 
 
 @given(st.text(alphabet=st.characters(), max_size=80), st.integers(0, 200), st.integers(0, 60))
-@settings(max_examples=80, deadline=None)
 def test_any_text_can_be_set_at_any_size(text: str, width: int, height: int) -> None:
     image = images.typeset(text, (width, height))
     assert image.width == width

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from limner.calls import Fault
@@ -131,31 +126,11 @@ def test_a_worker_that_dies_is_replaced(make: MakePool, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_workers_that_keep_dying_stop_the_run(make: MakePool, tmp_path: Path) -> None:
-    pool = make()
-    for _ in range(DEATHS - 1):
-        assert isinstance(told(ask(pool, "die")[0]), Fault)
-    for prompt in ("die", "a"):
-        found = told(ask(pool, prompt)[0])
-        assert isinstance(found, UsageError)
-        assert str(found).startswith(f"{DEATHS} times in a row its worker died (signal SIGABRT)")
-    assert len(brush.told(tmp_path)) == DEATHS
-
-
-@pytest.mark.slow
 def test_a_picture_in_between_shows_that_not_all_is_lost(make: MakePool) -> None:
     pool = make()
     for prompt in ["die", "a"] * (DEATHS + 1):
         (future,) = ask(pool, prompt)
         assert isinstance(told(future), Fault) if prompt == "die" else right(future, "a", 0)
-
-
-@pytest.mark.slow
-def test_a_worker_that_dies_while_it_loads(make: MakePool) -> None:
-    pool = make(variant="deadly")
-    for _ in range(DEATHS - 1):
-        assert "its worker died (exit code 9): Killed for want of memory" in str(told(ask(pool, "a")[0]))
-    assert isinstance(told(ask(pool, "a")[0]), UsageError)
 
 
 def test_what_cannot_be_loaded_is_told_to_all_at_once(make: MakePool) -> None:
@@ -172,83 +147,7 @@ def test_an_option_the_pipeline_does_not_take_stops_the_run(make: MakePool) -> N
     assert str(found) == "OddPipeline takes no guidance"
 
 
-@pytest.mark.slow
-def test_a_worker_that_hangs_is_ended(make: MakePool) -> None:
-    pool = make()
-    late = told(jobs.submit(pool, HOW, DrawItem("hang", 0), 0.5))
-    assert str(late) == "timeout: no result within 0.5 s; its worker was ended"
-    assert right(draw(pool, "a"), "a", 0)
-
-
 def test_what_is_no_picture_is_a_fault(make: MakePool) -> None:
     answer = draw(make(), "short").result(30)
     with pytest.raises(Fault, match="image: what the worker sent is no picture"):
         jobs.read_drawing(answer)
-
-
-def test_what_is_given_up_before_its_turn_is_not_drawn(make: MakePool, tmp_path: Path) -> None:
-    gate = brush.Gate(tmp_path, "0")
-    pool = make()
-    held, unwanted = ask(pool, "wait 0", "b")
-    gate.reached()
-    assert unwanted.cancel()
-    last = draw(pool, "c")
-    gate.open()
-    assert right(held, "wait 0", 0)
-    assert right(last, "c", 0)
-    assert batches(tmp_path) == [["wait 0"], ["c"]]
-
-
-def test_closing_ends_workers_at_work(make: MakePool, tmp_path: Path) -> None:
-    gate = brush.Gate(tmp_path, "0")
-    pool = make()
-    (held,) = ask(pool, "wait 0")
-    gate.reached()
-    worker = psutil.Process(brush.told(tmp_path)[0]["pid"])
-    pool.close()
-    assert not worker.is_running()  # Nor is it left behind as a zombie.
-    assert isinstance(told(held), Fault)
-    assert str(told(draw(pool, "a"))) == "it was closed"
-
-
-def test_requests_may_come_from_many_threads(make: MakePool) -> None:
-    pool = make(3)
-    found: list[bool] = []
-
-    def run(number: int) -> None:
-        for n in range(9):
-            found.append(right(draw(pool, f"{number}", n), f"{number}", n))
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert found == [True] * 27
-
-
-PARENT = """
-import sys
-from limner.painters.diffusers import jobs, options
-from tests.fakes import brush
-
-jobs.FACTORY = brush.FACTORY
-pool = jobs.open_pool(jobs.PipelineSetup(sys.argv[1] + "/model"), options.Options({}))
-jobs.submit(pool, jobs.DrawSettings(8, 8), jobs.DrawItem("wait 0", 0), 600.0).result()
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_no_worker_outlives_its_painter(tmp_path: Path, number: signal.Signals) -> None:
-    gate = brush.Gate(tmp_path, "0")
-    parent = subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path)], stderr=subprocess.DEVNULL)
-    try:
-        gate.reached()
-        worker = psutil.Process(brush.told(tmp_path)[0]["pid"])
-        parent.send_signal(number)
-        parent.wait(30)
-        worker.wait(30)
-    finally:
-        parent.kill()
-        parent.wait()

@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 import psutil
 import pytest
-import sqlalchemy as sa
 from PIL import Image
 
 from limner import api
@@ -30,7 +29,6 @@ from limner.painters.batched import painter as batched
 from limner.painters.diffusers import DiffusersPainter, jobs
 from limner.store import Store
 from limner.store.records import PROMPT_CUT, load_drawings
-from limner.store.schema import attempts
 from limner.workers import JobResult
 from tests.cli.invoke import limner
 from tests.fakes import brush
@@ -38,7 +36,6 @@ from tests.support import SmallExam, environment, picture
 
 Make = Callable[..., DiffusersPainter]
 SIZE = {"size": "8x8"}
-CANARY = "hf_canary0123456789abcdef"
 
 
 class Inline:
@@ -230,28 +227,6 @@ def test_a_worker_that_dies_is_tried_again_and_then_given_up(make: Make, store: 
 
 
 @pytest.mark.slow
-def test_no_key_reaches_the_worker(make: Make, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "HF_TOKEN", "SOMETHING_ELSE"):
-        monkeypatch.setenv(name, CANARY)
-    monkeypatch.setenv("MY_DEVICE", "7")
-    paint(make(env="MY_DEVICE"), store, ask("environ"))
-    found = json.loads((tmp_path / "environ.json").read_text("utf-8"))
-    assert CANARY not in json.dumps(found)
-    assert (found["MY_DEVICE"], found["HF_HUB_OFFLINE"]) == ("7", "1")
-
-
-@pytest.mark.slow
-def test_a_key_in_its_last_words_is_not_stored(make: Make, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_TOKEN", CANARY)
-    with pytest.raises(Fault, match=r"server: its worker died \(signal SIGABRT\): the token \*\*\* is not valid"):
-        paint(make(), store, ask(f"blab {CANARY}"), tries=1)
-    with store.reading() as connection:
-        stored = connection.execute(sa.select(attempts.c.detail)).scalars().all()
-    assert stored
-    assert CANARY not in str(stored)
-
-
-@pytest.mark.slow
 def test_what_cannot_be_loaded_names_the_painter(make: Make, store: Store) -> None:
     with pytest.raises(UsageError, match=r"diffusers/.*/model: it cannot be loaded: OSError: no such variant"):
         paint(make(variant="none"), store, ask())
@@ -322,9 +297,8 @@ def waiting_exam(exam: SmallExam) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("patient", [True, False])
-def test_interrupted_it_leaves_no_worker(small_exam: SmallExam, folder: Path, tmp_path: Path, patient: bool) -> None:
-    """Ctrl-C goes to everyone in the terminal: the first finishes what is being drawn, a second one does not wait."""
+def test_interrupted_it_leaves_no_worker(small_exam: SmallExam, folder: Path, tmp_path: Path) -> None:
+    """Ctrl-C goes to everyone in the terminal: what is being drawn is finished."""
     waiting_exam(small_exam)
     gate = brush.Gate(tmp_path, "0")
     words = ["draw", "genexam", "--data", str(small_exam.data), "--painter", f"mine=diffusers/{folder}"]
@@ -335,22 +309,17 @@ def test_interrupted_it_leaves_no_worker(small_exam: SmallExam, folder: Path, tm
         gate.reached()
         worker = psutil.Process(brush.told(tmp_path)[0]["pid"])
         os.killpg(run.pid, signal.SIGINT)
-        if patient:
-            gate.open()
-        while run.poll() is None:
-            try:
-                run.wait(0.2 if not patient else 60)
-            except subprocess.TimeoutExpired:
-                os.killpg(run.pid, signal.SIGINT)
+        gate.open()
+        run.wait(60)
         worker.wait(30)
     finally:
         run.kill()
         run.wait()
     with Store(tmp_path / "store", create=False) as opened:
         done = [drawing for drawing in load_drawings(opened, "genexam") if drawing.status == "done"]
-    assert len(done) == patient
+    assert len(done) == 1
     assert len(brush.told(tmp_path)) == 1
-    assert not patient or run.returncode == 130
+    assert run.returncode == 130
 
 
 def test_devices_go_to_pipelines_alone() -> None:

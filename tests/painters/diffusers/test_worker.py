@@ -17,7 +17,6 @@ import psutil
 import pytest
 from PIL import Image
 
-from limner import api
 from limner.calls import Calls
 from limner.core.errors import UsageError
 from limner.painters import Painting, PaintRequest
@@ -25,10 +24,9 @@ from limner.painters.diffusers import DiffusersPainter, jobs
 from limner.painters.diffusers.jobs import DrawItem, DrawSettings, PipelineSetup, RawDrawing
 from limner.painters.diffusers.options import Options
 from limner.store import Store
-from limner.store.records import load_drawings
 from limner.workers import Pool, WorkerDeath
 from limner.workers.process import Process
-from tests.support import SmallExam, picture
+from tests.support import picture
 
 pytestmark = pytest.mark.slow
 OPTIONS = {"size": "32x32", "steps": 2, "dtype": "float32", "devices": "cpu"}
@@ -72,23 +70,6 @@ def test_the_worker_draws_what_the_pipeline_draws_and_comes_back_when_killed(poo
         draw(pool, how, items[1])
     assert draw(pool, how, items[0]).pixels == drawn.pixels
     assert not worker.is_running()
-
-
-def test_a_run_and_its_resumption(pipeline: Pipeline, small_exam: SmallExam, store: Store) -> None:
-    word = f"tiny=diffusers/{pipeline('flux')}"
-
-    def run(**options: Any) -> Any:
-        return api.run("genexam", data=small_exam.data, painters=[word], store=store, painter_options=OPTIONS | options)
-
-    first = run(batch_size=4)
-    assert (first.done, first.failed) == (4, 0)
-    images = {drawing.question_id: drawing.image for drawing in load_drawings(store, "genexam")}
-    assert len(set(images.values())) == 4
-    again = run(batch_size=1)
-    assert (again.done, again.stored) == (0, 4)
-    assert {drawing.question_id: drawing.image for drawing in load_drawings(store, "genexam")} == images
-    more = run(steps=3)
-    assert (more.done, more.stored) == (4, 0)
 
 
 def test_an_edit_through_the_journal(pipeline: Pipeline, store: Store) -> None:
