@@ -29,7 +29,8 @@ def queue(exam: str, given: dict[str, Any], asking: Asking, draw: bool) -> int:
     """Store a run instead of making it; returns the exit code."""
     from ..core.errors import UsageError
     from ..running.queued import check_plan, queue_plan
-    from ..store.open import open_or_empty, open_store, store_exists
+    from ..store import store_exists
+    from ..store.open import open_or_empty, open_store
     from ..store.store import shown as hidden
     from . import running
 
