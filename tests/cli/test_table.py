@@ -124,9 +124,7 @@ def stored(*words: str) -> list[dict[str, str]]:
     [
         ((), {"10"}),
         (("--on", "common"), {"10"}),
-        (("--common",), {"10"}),
         (("--on", "all"), {"10", "40"}),
-        (("--no-common",), {"10", "40"}),
         (("--without", "openai/gpt-image-1"), {"40"}),
     ],
 )
@@ -141,7 +139,6 @@ def test_who_cuts_the_questions_is_the_first_line_after_the_caption(uneven: Path
     assert said.endswith("openai/gpt-image-1 cuts the common questions from 40 to 10; --without openai/gpt-image-1 "
                          "compares the others.")  # fmt: skip
     assert "cuts" not in limner("table", "genexam:table2", *low, "--on", "all").out
-    assert "disagree" in limner("table", "genexam:table2", "--on", "all", "--common", code=2).err
 
 
 @pytest.mark.slow

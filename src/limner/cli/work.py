@@ -50,7 +50,6 @@ def queue(exam: str, given: dict[str, Any], asking: Asking, draw: bool) -> int:
     with open_store(given["store"], create=draw) as store:
         queued = queue_plan(exam, store, **words, **how)
         running.tell_models(queued.run, asking)
-        running.tell_older(queued.run, store)
     for note in queued.notes:
         say(f"note: {note}", err=True)
     plan, place = queued.plan, hidden(str(given["store"]))
