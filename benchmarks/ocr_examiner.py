@@ -23,8 +23,7 @@ from limner.core.images import decode
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.exams import read, resolve
 from limner.exams.genexam import GENEXAM
-from limner.judges.ocr.examine import wants_second
-from limner.judges.ocr.judge import RULES, Examine
+from limner.judges.ocr.examine import examine, wants_second
 from limner.painters.controls.images import erase
 from limner.scoring.stats.proportion import wilson
 
@@ -71,7 +70,7 @@ def sets(questions: list[Question[Any]], pictures: Pictures) -> dict[str, list[t
 
 
 def marked(
-    examine: Examine, held: list[tuple[Question[Any], str, bool]], pictures: Pictures, readings: Readings
+    held: list[tuple[Question[Any], str, bool]], pictures: Pictures, readings: Readings
 ) -> Iterator[tuple[str, str, int | None, str]]:
     """Question, point, mark and its reason, of every point; the second reading is made as the judge makes it."""
     protocol = GENEXAM.protocol
@@ -88,12 +87,11 @@ def marked(
 
 
 def main() -> None:
-    """Print, for each half and set of rules, how much is decided and how much of that wrongly."""
+    """Print, for one half, how much is decided and how much of that wrongly."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("data", type=Path)
     parser.add_argument("--cache", type=Path, required=True, help="folder for readings")
     parser.add_argument("--half", choices=HALVES, default="tune", help="the other one is for the report")
-    parser.add_argument("--rules", action="append", choices=list(RULES), help="the newest by default")
     parser.add_argument("--show", action="store_true", help="print what is decided wrongly; not for the report")
     args = parser.parse_args()
     exam = read(resolve("genexam", args.data))
@@ -101,20 +99,19 @@ def main() -> None:
     pictures = {q.id: data for q in asked if q.reference and (data := q.reference.read())}
     questions = [q for q in asked if q.id in pictures]
     readings = Readings(args.cache)
-    for rules in args.rules or [list(RULES)[-1]]:
-        print(f"{rules}, half {args.half!r}: {len(questions)} references")
-        for name, held in sets(questions, pictures).items():
-            wrong_value = 0 if name == "own reference" else 1
-            found = list(marked(RULES[rules], held, pictures, readings))
-            decided = [one for one in found if one[2] is not None]
-            wrong = [one for one in decided if one[2] == wrong_value]
-            met = sum(one[2] or 0 for one in decided)
-            print(
-                f"  {name:22} decided {len(decided):4} of {len(found):5} ({len(decided) / len(found):.1%}): "
-                f"{met} met, {len(decided) - met} not met; wrong {len(wrong)}{_share(len(wrong), len(decided))}"
-            )
-            for id, text, _, reason in wrong if args.show else ():
-                print(f"    {id}: {text} | {reason}")
+    print(f"half {args.half!r}: {len(questions)} references")
+    for name, held in sets(questions, pictures).items():
+        wrong_value = 0 if name == "own reference" else 1
+        found = list(marked(held, pictures, readings))
+        decided = [one for one in found if one[2] is not None]
+        wrong = [one for one in decided if one[2] == wrong_value]
+        met = sum(one[2] or 0 for one in decided)
+        print(
+            f"  {name:22} decided {len(decided):4} of {len(found):5} ({len(decided) / len(found):.1%}): "
+            f"{met} met, {len(decided) - met} not met; wrong {len(wrong)}{_share(len(wrong), len(decided))}"
+        )
+        for id, text, _, reason in wrong if args.show else ():
+            print(f"    {id}: {text} | {reason}")
 
 
 def _share(hits: int, n: int) -> str:

@@ -10,10 +10,10 @@ import pytest
 
 from limner import doctor
 from limner.doctor import REGISTRIES, Check, examine, is_network
-from limner.store import Store, version_at
+from limner.store import Store
 from limner.store.schema import VERSION
 from tests.s3 import FailingBucket, told
-from tests.store.versions import make_version_1
+from tests.store.openers import set_version
 
 Part = namedtuple("Part", "mountpoint fstype")
 Usage = namedtuple("Usage", "free")
@@ -55,12 +55,11 @@ def test_a_store_that_is_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_ocr")
-def test_an_older_store_is_told_and_left_as_it_is(tmp_path: Path) -> None:
-    make_version_1(str(tmp_path))
+def test_a_store_of_another_version(tmp_path: Path) -> None:
+    set_version(str(tmp_path), "2")
     check = found(tmp_path)["store"]
-    assert check.state == "note"
-    assert f"has version 1; the first command that opens it brings it to {VERSION}, with a backup" in check.detail
-    assert (version_at(tmp_path), list(tmp_path.glob("*backup*"))) == (1, [])
+    assert check.state == "bad"
+    assert "has version 2, and this Limner reads only version" in check.detail
 
 
 @pytest.mark.usefixtures("no_ocr")

@@ -12,9 +12,6 @@ from limner.exams import SHIPPED
 ROOT = Path(limner.__file__).parent
 HELP = {"help", "short_help", "epilog", "show_default", "metavar"}
 """What commands say of themselves may name an exam."""
-ALLOWED = {
-    ("core/settings.py", "aibench_group"): "the older name of a setting, which users' files have",
-}
 
 
 def named(text: str) -> bool:
@@ -43,7 +40,7 @@ def test_no_exam_is_named_outside_its_folder() -> None:
         if ROOT / "exams" not in path.parents
         for word in spoken(ast.parse(path.read_text("utf-8")))
     }
-    assert found == set(ALLOWED)
+    assert found == set()
 
 
 def test_no_exam_is_named_in_the_pages_scripts() -> None:

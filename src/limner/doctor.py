@@ -88,7 +88,7 @@ def _folder(store: str) -> Path | None:
 
 
 def _store(store: str) -> Check:
-    from .store import Store, verify, version_at
+    from .store import Store, store_exists, verify
     from .store.records import load_setups
     from .store.schema import VERSION
     from .store.store import shown
@@ -96,13 +96,8 @@ def _store(store: str) -> Check:
     folder, name = _folder(store), shown(store)
     if folder is not None and not os.access(folder, os.W_OK):
         return Check("store", "bad", f"{folder} cannot be written to; choose another --store")
-    version = version_at(store)
-    if version is None:
+    if not store_exists(store):
         return Check("store", "ok", f"{name}: none yet; the first run makes it")
-    if version < VERSION:
-        backup = ", with a backup of its database first" if folder is not None else ""
-        detail = f"{name} has version {version}; the first command that opens it brings it to {VERSION}{backup}"
-        return Check("store", "note", detail)
     with Store(store, create=False) as opened:
         for report in verify.check(opened, quick=True):
             if report.defects:
@@ -110,7 +105,7 @@ def _store(store: str) -> Check:
                 return Check("store", "bad", f"{name} is damaged: {report.defects[0].detail[:300]}; {more}")
         opened.blobs.check()
         ways = len(load_setups(opened))
-    return Check("store", "ok", f"{name} opens; version {version}; ways of asking judges in it: {ways}")
+    return Check("store", "ok", f"{name} opens; version {VERSION}; ways of asking judges in it: {ways}")
 
 
 def is_network(kind: str) -> bool:
@@ -171,13 +166,12 @@ def _models(store: str) -> Check:
     """Models of presets, of the user's settings and of the store that are gone or going."""
     from . import exams
     from .core import catalogue, settings
-    from .store import Store, version_at
+    from .store import Store, store_exists
     from .store.records import models_used
-    from .store.schema import VERSION
 
     known, day = settings.load(), catalogue.today()
     used = {str(preset["judge"]) for kind in exams.each() for preset in kind.all_presets.values() if "judge" in preset}
-    if version_at(store) == VERSION:
+    if store_exists(store):
         with Store(store, create=False) as opened:
             used |= models_used(opened)
     found = catalogue.warnings(sorted(used), known.models, day)

@@ -120,13 +120,13 @@ def test_whom_the_folder_does_not_let_write_reads_it(world: ExamRun) -> None:
     assert tree(world.store) == was
 
 
-def test_an_older_store_on_a_readonly_mount_is_told_to_be_copied(world: ExamRun) -> None:
+def test_a_store_of_another_version_on_a_readonly_mount_is_refused(world: ExamRun) -> None:
     with sqlite3.connect(world.store / "limner.db") as connection:
-        connection.execute("UPDATE meta SET value = '1' WHERE key = 'version'")
+        connection.execute("UPDATE meta SET value = '2' WHERE key = 'version'")
     connection.close()
     with mounted_readonly(world.store):
         said = limner("scores", "genexam", "--store", "store", code=1)
-    assert "put a copy of the store where it can be written" in said.err
+    assert "has version 2, and this Limner reads only version" in said.err
 
 
 def test_two_readers_at_once(world: ExamRun) -> None:

@@ -108,9 +108,7 @@ def stored(*words: str) -> list[dict[str, str]]:
     [
         ((), {"10"}),
         (("--on", "common"), {"10"}),
-        (("--common",), {"10"}),
         (("--on", "all"), {"10", "40"}),
-        (("--no-common",), {"10", "40"}),
         (("--without", "openai/gpt-image-1"), {"40"}),
     ],
 )

@@ -68,13 +68,12 @@ def test_a_users_file_adds_and_overrides_field_by_field(tmp_path: Path) -> None:
     assert known.provider("gemini") == shipped.provider("gemini")
 
 
-def test_an_older_name_of_a_fact_is_taken_for_the_new_one(tmp_path: Path) -> None:
+def test_which_drawing_prompt_a_painter_gets(tmp_path: Path) -> None:
     painter = "openai/gpt-image-1"
     assert load().painters[painter].prompt_group == "closed"
-    for name in ("aibench_group", "prompt_group"):
-        path = write(tmp_path, f'[painters."{painter}"]\n{name} = "open"\n[painters.mine]\n{name} = "closed"\n')
-        known = load(path).painters
-        assert (known[painter].prompt_group, known["mine"].prompt_group) == ("open", "closed")
+    text = f'[painters."{painter}"]\nprompt_group = "open"\n[painters.mine]\nprompt_group = "closed"\n'
+    known = load(write(tmp_path, text)).painters
+    assert (known[painter].prompt_group, known["mine"].prompt_group) == ("open", "closed")
     for text in ("painters = 3", "painters = { mine = 3 }"):
         with pytest.raises(DataError, match="painters"):
             load(write(tmp_path, text))

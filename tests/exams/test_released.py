@@ -17,7 +17,7 @@ from limner.exams import kind
 from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.replies import release_loads
 from limner.exams.released import ReleasedText, _template, read_release, release_folder, release_of
-from limner.exams.wordings import wording_name, wording_names
+from limner.exams.wordings import wording_names
 from limner.judges import make_variant
 from tests.cli.invoke import limner
 from tests.exams import clones
@@ -97,7 +97,6 @@ def test_the_words_alone_tell_wordings_apart(name: str, tmp_path: Path) -> None:
     shipped = make_variant(exam, None, {})
     assert shipped.prompts.hash(*exam.protocol.templates(shipped)) not in hashes
     setup = {"judge": "x", "templates": hashes[0], "prompts": "release"}
-    assert wording_name(exam, setup) == f"release {hashes[0][:4]}"
     assert wording_names(exam, setup) == (f"release {hashes[0][:4]}", "release")
 
 
@@ -118,8 +117,6 @@ def test_the_way_of_asking_is_the_releases(name: str, tmp_path: Path) -> None:
         wrong = next(value for value in values if value != release.options[option])
         with pytest.raises(UsageError, match=f"not by -O {option}={wrong}"):
             make_variant(exam, None, {option: wrong}, f"release:{folder}")
-    with pytest.raises(UsageError, match="and --wording 1 choose two wordings; leave one out"):
-        make_variant(exam, None, {}, f"release:{folder}", "1")
 
 
 @pytest.mark.parametrize("name", ["fepbench", "worldgenbench"])

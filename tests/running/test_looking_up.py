@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from limner import api
+from limner.core.exam import Selection
 from limner.running import backlog
 from limner.running.backlog import Backlog
 from limner.store import Store

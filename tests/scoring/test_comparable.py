@@ -83,26 +83,20 @@ def test_all_commands_give_one_answer(three: Desk, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [("--on", "all"), ("--no-common",)])
-def test_each_on_its_own_where_that_is_asked_for(three: Desk, words: tuple[str, ...]) -> None:
+def test_each_on_its_own_where_that_is_asked_for(three: Desk) -> None:
     store = three.store.url
-    lines = command("scores", EXAM, "--store", store, "--format", "csv", *words).out
+    lines = command("scores", EXAM, "--store", store, "--format", "csv", "--on", "all").out
     strict = {
         line["painter"]: line["value"] for line in csv.DictReader(io.StringIO(lines)) if line["score"] == "strict"
     }
     assert strict == {"a": "75.0", "b": "100.0", "c": ""}
-    (one,) = command("compare", EXAM, "--store", store, "--format", "json", *words).json()
+    (one,) = command("compare", EXAM, "--store", store, "--format", "json", "--on", "all").json()
     places = {place["painter"]: place["score"]["value"] for place in one["places"]}
     assert places == {"b": 100.0, "a": 75.0, "c": None}
     # Two painters can only be held against each other on what both have.
     assert one["pairs"][0]["difference"]["value"] == 50.0
-    table = command("table", "genexam:table2", "--store", store, "--exam", EXAM, "--format", "csv", *words).out
+    table = command("table", "genexam:table2", "--store", store, "--exam", EXAM, "--format", "csv", "--on", "all").out
     assert "75.0" in table
-
-
-def test_options_that_disagree(three: Desk) -> None:
-    said = command("scores", EXAM, "--store", three.store.url, "--on", "all", "--common", code=2)
-    assert "--on all and --common disagree" in said.err
 
 
 def test_the_first_line_says_who_cuts_the_common_questions(three: Desk) -> None:

@@ -140,7 +140,7 @@ def test_who_is_left_out_is_nowhere_on_the_site(tmp_path: Path, odd: Site) -> No
 
 @pytest.mark.parametrize("word", ["openai/gpt-5?reasoning_effort=low", LABELS[1]])
 def test_the_command_takes_the_same_words_as_the_others(tmp_path: Path, odd: Site, word: str) -> None:
-    words = ("report", "-o", tmp_path / "out", "--store", odd.store, "--no-images", "--no-common")
+    words = ("report", "-o", tmp_path / "out", "--store", odd.store, "--no-images", "--on", "all")
     limner(*words, "--judge", word)
     exam = exam_of(tmp_path / "out")
     assert ([way["judge"] for way in exam["ways"]], exam["on"]) == ([uneven.JUDGE], "all")

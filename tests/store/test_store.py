@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,6 @@ from limner.core.errors import LimnerError, StoreError, UsageError
 from limner.store import Store
 from limner.store.schema import exams, meta
 from tests.store.places import NO_BUCKET
-from tests.store.versions import race
 
 
 def test_every_connection_has_the_pragmas(store: Store) -> None:
@@ -127,19 +125,6 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         Store(tmp_path / "file" / "store")
 
 
-def test_a_version_of_nobodys_is_refused_and_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
-        connection.execute("INSERT INTO meta VALUES ('version', '0')")
-    before = path.read_bytes()
-    with pytest.raises(StoreError, match="has version '0', which no Limner wrote"):
-        Store(f"sqlite:///{path}")
-    with sqlite3.connect(path) as connection:
-        assert [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")] == ["meta"]
-    assert len(path.read_bytes()) == len(before)
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -154,11 +139,6 @@ def test_a_database_password_is_never_shown(url: str) -> None:
     with pytest.raises(LimnerError) as caught:
         Store(url)
     assert "hush-hush" not in str(caught.value)
-
-
-@pytest.mark.slow
-def test_several_processes_may_make_one_store_at_once(tmp_path: Path) -> None:
-    assert race(str(tmp_path / str(n)) for n in range(25)) == ("", "")
 
 
 WRITERS = """

@@ -69,7 +69,8 @@ def new_command(name: str, recipe: str, settings: tuple[str, ...], roles: tuple[
                 store: str) -> None:  # fmt: skip
     """Start a build called NAME, which is also the name of the exam that it makes."""
     from ..build.open import new_build
-    from ..store.open import open_or_empty, open_store, store_exists
+    from ..store import store_exists
+    from ..store.open import open_or_empty, open_store
 
     given: dict[str, Any] = {"settings": settings, "roles": options.pairs(roles, "-S"), "prompts": prompts}
     if not store_exists(store):

@@ -39,7 +39,6 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
     with place as store:
         plan = running.make_plan(exam, store, given, asking, draw, batch=given["batch"], shard=shard)
         running.tell_models(plan, asking)
-        running.tell_older(plan, store)
         found = estimate(plan, store, settings.load())
     dollars, unknown = total(found)
     body = {"steps": [one.to_json() for one in found], "dollars": dollars, "unknown_prices": unknown}

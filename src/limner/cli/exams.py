@@ -18,7 +18,6 @@ def exams_command() -> None:
     """List installed exams with their scores, variants, options and presets."""
     from ..core.errors import UsageError
     from ..exams import kind, kinds
-    from ..exams.wordings import wordings
 
     for name in kinds():
         try:
@@ -35,9 +34,6 @@ def exams_command() -> None:
             say(f"    -O {option}={'|'.join(values)}")
         for constant, number in protocol.constants.items():
             say(f"    -O {constant}={number:g} with scores, show and export")
-        shipped = wordings(found)
-        if shipped[-1].date is not None:
-            say(f"    wordings: {', '.join(f'{one.version} ({one.date})' for one in shipped)}")
         for preset, body in found.all_presets.items():
             say(f"    --preset {preset}: {_words(body)}")
         if found.sample is not None:

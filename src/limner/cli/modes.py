@@ -51,7 +51,7 @@ def modes_command(exam: str, **given: Any) -> None:
             args=options.typed(given["model_args"], "--model-arg"),
             prompts=given["prompts"],
             reading=given["reading"],
-            on=options.make_on(given),
+            on=given["on"],
             selection=options.make_selection(given),
             **options.make_which(given),
         )

@@ -147,10 +147,6 @@ how_asked = together(
         "--prompts", metavar="DIR|release:FOLDER",
         help="Folder with your own prompts for the judge, or release: and your clone of the exam's release.",
     ),
-    click.option(
-        "--wording", multiple=True, metavar="VERSION|HASH",
-        help="Version of the shipped prompts to use, such as 1, or of the OCR examiner's rules; the newest by default.",
-    ),
 )  # fmt: skip
 asking = together(
     click.option(
@@ -178,15 +174,14 @@ asked = together(
     told,
     click.option("--variant", help="Only marks for which the judge was asked in this variant; see `limner exams`."),
     click.option(
-        "--wording", metavar="VERSION|HASH", help="Only marks asked for with this version of the prompts, such as 1."
+        "--wording",
+        metavar="HASH|shipped|release",
+        help="Only marks asked for with these prompts: those whose hash begins so, the shipped ones or the release's.",
     ),
 )
-on = together(
-    click.option(
-        "--on", type=click.Choice(["common", "all"]), default=None,
-        help="Compare painters on the questions that all of them have (common, the default), or each on all its own.",
-    ),
-    click.option("--common/--no-common", "common", default=None, hidden=True),
+on = click.option(
+    "--on", type=click.Choice(["common", "all"]), default="common",
+    help="Compare painters on the questions that all of them have (common, the default), or each on all its own.",
 )  # fmt: skip
 exclude_flagged = click.option(
     "--exclude-flagged", is_flag=True,
@@ -241,14 +236,6 @@ def parted(words: tuple[str, ...]) -> dict[str, Any]:
     return {"options": {k: v for k, v in found.items() if k not in numbers}, "constants": numbers}
 
 
-def make_on(given: dict[str, Any]) -> str:
-    """The questions painters are compared on; ``--common`` and ``--no-common`` are older words for it."""
-    older = {None: None, True: "common", False: "all"}[given.get("common")]
-    if given.get("on") and older and given["on"] != older:
-        raise click.UsageError(f"--on {given['on']} and {'--common' if older == 'common' else '--no-common'} disagree")
-    return given.get("on") or older or "common"
-
-
 def make_which(given: dict[str, Any]) -> dict[str, Any]:
     """Whose drawings and whose marks, as `limner.api.groups` takes it, among a command's arguments."""
     names = ("painters", "without", "judges", "variant", "wording")
@@ -273,4 +260,4 @@ def make_asking(given: dict[str, Any]) -> Asking:
     if given["reference"] is not None:
         options["reference"] = given["reference"]
     args = typed(given["judge_args"], "--judge-arg")
-    return Asking(given["judges"], args, given["variant"], options, given["preset"], given["prompts"], given["wording"])
+    return Asking(given["judges"], args, given["variant"], options, given["preset"], given["prompts"])

@@ -58,7 +58,7 @@ def table_command(name: str | None, **given: Any) -> None:
     named = source is not click.core.ParameterSource.DEFAULT
     choice = {key: given[key] for key in ("published", "intervals", "reading", "exam", "section", "study")}
     # A store nobody named need not be there.
-    which = {"store": given["store"] if named else None, "on": options.make_on(given), **options.make_which(given)}
+    which = {"store": given["store"] if named else None, "on": given["on"], **options.make_which(given)}
     table = api.table(name, **choice, **which)
     _write(table, given["form"], given["output"])
     if all(row.published for sheet in table.flat for row in sheet.rows()):
@@ -132,7 +132,7 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
         raise click.UsageError("name the file to write: -o FILE.svg, FILE.pdf or FILE.png")
     which = {key: given[key] for key in ("reading", "score", "store", "by", "question", "data")}
     which |= {key: value for key, value in options.make_which(given).items() if key != "constants"}
-    which["on"] = options.make_on(given)
+    which["on"] = given["on"]
     for option, having in ALONE.items():
         if given[option] and name not in having:
             raise click.UsageError(f"--{option} goes with {' and '.join(having)}")
@@ -172,7 +172,7 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **give
         output,
         exams,
         store=given["store"],
-        on=options.make_on(given),
+        on=given["on"],
         reading=given["reading"],
         images=not no_images,
         max_side=given["max_side"],

@@ -68,7 +68,8 @@ def reproduce_command(exam: str, run_it: bool, as_json: bool, output: Path | Non
     limner reproduce genexam --data DIR --painter 'Nano Banana Pro' --run --budget 20 -o paper
     """
     from ..core.errors import UsageError
-    from ..store.open import open_or_empty, open_store, store_exists
+    from ..store import store_exists
+    from ..store.open import open_or_empty, open_store
 
     asked = _asked(exam, given)
     if run_it and given["budget"] is None and given["purse"] is None:

@@ -124,7 +124,7 @@ def stats(exam: str, **given: Any) -> None:
             **options.make_which(given),
         )
         name, protocol = stored_exam(exam, store).name, exams.kind(kind).protocol
-        on = next(word for word in ON if word == options.make_on(given))
+        on = next(word for word in ON if word == given["on"])
         found = item_statistics(groups, protocol, on)
         show(
             given["form"],

@@ -70,7 +70,8 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     from ..exams import ExamSource
     from ..running.batch import make_runner
     from ..running.setup import usual_reading
-    from ..store.open import open_or_empty, open_store, store_exists
+    from ..store import store_exists
+    from ..store.open import open_or_empty, open_store
 
     asking = options.make_asking(given)
     if draw and not given["painters"] and not given.get("strategies"):
@@ -104,7 +105,6 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
         plan = make(store, read)
         _tell(plan, asking)
         tell_models(plan, asking)
-        tell_older(plan, store)
         runner = make_runner(plan, store)
         if given["dry_run"]:
             to_draw, to_mark = runner.backlog.counts()
@@ -229,17 +229,6 @@ def _misnamed(painter: FolderPainter, plan: Plan) -> list[str]:
     how = join(["limner", "exam", "rename", plan.exam.name, painter.spec.removeprefix("folder/")])
     told = "1 file looks" if len(found) == 1 else f"{len(found)} files look"
     return [f"{painter.name}: {told} misnamed: {some}; `{how}` lists how to rename them"]
-
-
-def tell_older(plan: Plan, store: Store) -> None:
-    """Say where a judge has marked under an older wording, and how to go on with that one."""
-    if not plan.judges:
-        return
-    from ..core import settings
-    from ..running.older_wordings import older_wordings
-
-    for one in older_wordings(plan, store, settings.load()):
-        say(f"note: {one}", err=True)
 
 
 def _say(given: dict[str, Any], counts: dict[str, int], unpriced: list[str] | None) -> None:

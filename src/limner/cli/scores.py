@@ -43,7 +43,7 @@ def scores_command(exam: str, **given: Any) -> None:
         by=given["by"],
         reading=given["reading"],
         store=given["store"],
-        on=options.make_on(given),
+        on=given["on"],
         sort=given["sort"],
         study=given["study"],
         selection=options.make_selection(given),
@@ -96,7 +96,7 @@ def compare_command(exam: str | None, **given: Any) -> None:
         exam,
         by=given["by"],
         gap=given["gap"],
-        on=options.make_on(given),
+        on=given["on"],
         selection=options.make_selection(given),
         **how,
         **options.make_which(given),
@@ -106,8 +106,9 @@ def compare_command(exam: str | None, **given: Any) -> None:
 
 def _refuse(given: dict[str, Any]) -> None:
     """Options that say nothing about several exams at once."""
+    said = {**given, "on": given["on"] != "common"}
     for name in ("by", "gap", "variant", "wording", "told", "without", "on", "subset", "ids", "where", "limit"):
-        if given[name]:
+        if said[name]:
             raise click.UsageError(f"{'-O' if name == 'told' else '--' + name} goes with one EXAM, not with --exams")
 
 

@@ -67,7 +67,7 @@ class PainterFacts(StrictModel):
         encoder_tokens: How many tokens of a prompt its text encoder reads.
         option_names: What it calls ``guidance`` or ``steps``, where its shape has several names for it.
         image_input: Whether it starts from pictures; as the provider says, where nothing is said here.
-        prompt_group: Which drawing prompt it gets from exams that have two; ``aibench_group`` is an older name.
+        prompt_group: Which drawing prompt it gets from exams that have two.
         image_price: Dollars per image; where tokens are charged, see `ModelFacts`.
         edit_price: Dollars per image that starts from pictures, where that is not `image_price`.
         image_bound: The most one image can cost, where tokens are charged.

@@ -66,7 +66,7 @@ class Evaluator:
         setup: Everything that shapes its marks.
         label: The shortest name that tells it from the others in the store.
         kind: What it is; one of `KINDS`.
-        worded: Names of its wording beside the hash, such as the version in which it was shipped.
+        worded: Names of its wording beside the hash, such as ``shipped``.
         examined: The day of its newest certificate for this exam; None where it was not examined.
         passes_wrong_drawings: What it gives wrong drawings in the reading that is shown, where that is about what it
             gives right ones; None where it tells them apart, or where too few controls were drawn to know.
@@ -251,7 +251,7 @@ class Which:
         judges: ``openai/gpt-6-sol`` in all its ways, one of them by its label as tables show it or by its id, or
             ``openai/gpt-6-sol?reasoning_effort=low``. An empty value, as in ``?reasoning_effort=``, asks for those
             without the argument.
-        wording: The version of a shipped wording, the OCR examiner's rules, or how the wording's hash begins.
+        wording: ``shipped``, ``release``, the OCR examiner's rules, or how the wording's hash begins.
         kinds: The sorts of evaluators that are wanted where none is named; whoever is named is there whatever it is.
     """
 

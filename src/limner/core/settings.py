@@ -38,8 +38,6 @@ __all__ = [
 SHIPPED = Path(__file__).parent / "providers.toml"
 DESCRIBED = Path(__file__).parent / "services.toml"
 OWN = "limner.toml"
-OLDER = {"aibench_group": "prompt_group"}
-"""Older names of painters' facts, which files may still use."""
 DECLARED = {False: "declared", True: "declared-jobs"}
 """The ``image_shape`` of services that ``[painters.NAME]`` describes, by whether they hand out jobs."""
 
@@ -275,7 +273,7 @@ def _loaded(path: Path, wanted: bool, _said: tuple[bytes | None, ...]) -> Settin
     """The settings, read anew only when one of the user's two files says something else."""
     merged = _overlay(shipped(), catalogue.refreshed_rows())
     if wanted or path.is_file():
-        merged = _overlay(merged, _read(path))
+        merged = _overlay(merged, read_toml(path))
     try:
         return Settings.model_validate(merged)
     except ValidationError as error:
@@ -299,7 +297,7 @@ def shipped() -> dict[str, Any]:
     """What the shipped files say, one laid over the other."""
     merged: dict[str, Any] = {}
     for file in (SHIPPED, DESCRIBED, catalogue.SHIPPED):
-        merged = _overlay(merged, _read(file))
+        merged = _overlay(merged, read_toml(file))
     return merged
 
 
@@ -312,16 +310,6 @@ def _fields(place: tuple[int | str, ...]) -> list[str]:
         more = [] if inner is EditForm else [*Provider.model_fields, *PainterFacts.model_fields]
         return [*inner.model_fields, *more]
     return list((known[str(place[0])] if len(place) > 1 else Settings).model_fields)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """What a file says, with painters' facts under their present names, before one file is laid over the other."""
-    body = read_toml(path)
-    painters = body.get("painters")
-    for facts in painters.values() if isinstance(painters, dict) else ():
-        for old in OLDER.keys() & facts.keys() if isinstance(facts, dict) else ():
-            facts.setdefault(OLDER[old], facts.pop(old))
-    return body
 
 
 def _overlay(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..core.asks import Variant
 from ..core.errors import UsageError
 from ..core.prepared import Preparer
-from ..core.prompts import Prompts
 from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
-from ..exams import Kind, wordings
+from ..exams import Kind
 from ..exams.released import PREFIX, read_release, release_folder
 from ..store import Blobs
 from .base import JUDGES, Judge, JudgeInputs, JudgeKind, JudgeResult, Subject, Unseeing, Weigh, setup_id
 from .model import ModelJudge
-from .ocr.judge import RULES, OcrJudge
+from .ocr.judge import OcrJudge
 from .panel import KIND as PANEL_KIND
 from .panel import Panel
 
 __all__ = [
     "JUDGES",
-    "RULES",
     "Judge",
     "JudgeInputs",
     "JudgeKind",
@@ -38,7 +35,6 @@ __all__ = [
     "make_variant",
     "open_judge",
     "setup_id",
-    "split_wording",
     "with_members",
 ]
 
@@ -46,42 +42,24 @@ MODEL_KIND = "model"
 """The kind behind every ``provider/model``."""
 
 
-def split_wording(words: Sequence[str]) -> tuple[str | None, str | None]:
-    """Of the words that choose a wording, the one for the prompts and the one for the OCR examiner's rules."""
-    rules = [word for word in words if word in RULES]
-    prompts = [word for word in words if word not in RULES]
-    for found in (rules, prompts):
-        if len(found) > 1:
-            raise UsageError(f"--wording {found[0]} and --wording {found[1]}: choose one; run again for the other")
-    return (prompts[0] if prompts else None), (rules[0] if rules else None)
-
-
 def make_variant(
     exam: Kind[Any],
     name: str | None,
     options: Mapping[str, str],
     prompts: Path | str | None = None,
-    wording: str | None = None,
 ) -> Variant:
-    """How to ask, checked against what the exam knows: in its newest wording, or in the one that `wording` chooses.
+    """How to ask, checked against what the exam knows.
 
     `prompts` is a folder of the user's own wording, or ``release:FOLDER`` for that of a clone of the release.
     """
     protocol, clone = exam.protocol, release_folder(prompts)
     if clone is not None:
-        return _released_variant(exam, name, options, clone, wording)
+        return _released_variant(exam, name, options, clone)
     own = Path(prompts) if prompts is not None else None
     chosen = name or protocol.variants[0]
     if chosen not in protocol.variants:
         raise UsageError(f"{exam.name} has no variant {chosen!r}; there is: {', '.join(protocol.variants)}")
-    variant = Variant(chosen, exam.load_prompts(own), _all_options(exam, options))
-    if wording is None:
-        return variant
-    try:
-        shipped = wordings.choose(exam, wording, protocol.templates(variant))
-    except UsageError as error:
-        raise UsageError(f"{error}; rules of the OCR examiner: {', '.join(RULES)}") from error
-    return replace(variant, prompts=Prompts(shipped.folder, own))
+    return Variant(chosen, exam.load_prompts(own), _all_options(exam, options))
 
 
 def _all_options(exam: Kind[Any], given: Mapping[str, str]) -> dict[str, str]:
@@ -95,14 +73,10 @@ def _all_options(exam: Kind[Any], given: Mapping[str, str]) -> dict[str, str]:
     return {option: given.get(option, values[0]) for option, values in known.items()}
 
 
-def _released_variant(
-    exam: Kind[Any], name: str | None, options: Mapping[str, str], clone: Path, wording: str | None
-) -> Variant:
+def _released_variant(exam: Kind[Any], name: str | None, options: Mapping[str, str], clone: Path) -> Variant:
     """How the release asks, in the wording of the user's clone; whatever contradicts that is refused."""
     release, prompts = read_release(exam, clone)
     said = f"--prompts {PREFIX}{clone}"
-    if wording is not None:
-        raise UsageError(f"{said} and --wording {wording} choose two wordings; leave one out")
     full = _all_options(exam, {**release.options, **options})
     wrong = [f"-O {option}={full[option]}" for option, value in release.options.items() if full[option] != value]
     if name not in (None, release.variant):
@@ -124,18 +98,17 @@ def open_judge(
     images: Preparer,
     blobs: Blobs,
     ocr: OcrProbe,
-    rules: str | None = None,
     weigh: Weigh | None = None,
 ) -> Judge:
     """The judge behind `spec`: of a registered kind, or ``provider/model`` for a chat model.
 
-    `rules` are the OCR examiner's, the newest if none are named; `weigh` weighs a panel's members.
+    `weigh` weighs a panel's members.
     """
     head, slash, rest = spec.partition("/")
     kind = head if JUDGES.serves(head, settings.providers) else MODEL_KIND
     if kind == MODEL_KIND and not (slash and rest):
         raise UsageError(f"{spec!r} is not a judge: write {', '.join(JUDGES.usages())}")
-    inputs = JudgeInputs(spec, rest, args, exam, variant, settings, images, blobs, ocr, rules, weigh)
+    inputs = JudgeInputs(spec, rest, args, exam, variant, settings, images, blobs, ocr, weigh)
     return JUDGES.get(kind).open(inputs)
 
 

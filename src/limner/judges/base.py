@@ -101,7 +101,6 @@ class JudgeInputs:
         args: The ``--judge-arg`` given.
         variant: How it is asked.
         images: Prepares pictures to be sent.
-        rules: By which rules a judge without prose marks, where a user has chosen among them.
         weigh: Weighs the members of a panel by a certificate or a study; None where there is no store.
     """
 
@@ -114,7 +113,6 @@ class JudgeInputs:
     images: Preparer
     blobs: Blobs
     ocr: OcrProbe
-    rules: str | None = None
     weigh: Weigh | None = None
 
 

@@ -98,7 +98,7 @@ def _open(given: JudgeInputs) -> Panel:
     facts, members = panels[given.rest], []
     for word in facts.members:
         judge, own = split_arguments(word)
-        more = (given.settings, given.images, given.blobs, given.ocr, given.rules)
+        more = (given.settings, given.images, given.blobs, given.ocr)
         members.append(open_judge(judge, {**given.args, **own}, given.exam, given.variant, *more))
     weights: Sequence[float] = [1.0] * len(members)
     if isinstance(facts.weights, tuple):

@@ -19,7 +19,7 @@ from ..evidence.backends import Measuring, open_probes
 from ..evidence.kinds import evidence_names
 from ..evidence.probe import OcrProbe
 from ..exams import ExamSource, Kind
-from ..judges import Judge, make_variant, open_judge, split_wording, with_members
+from ..judges import Judge, make_variant, open_judge, with_members
 from ..models import ChatModel, ReplayModel, open_model
 from ..painters import PAINTERS, Painter, open_painter, painter_args, with_devices
 from ..store import Store
@@ -43,8 +43,6 @@ class Asking:
         args: Arguments sent along with every judge call.
         preset: ExamSource settings of the exam, such as ``paper``; whatever is given here goes before it.
         prompts: A folder of the user's own wording, or ``release:FOLDER``: that of the user's clone of the release.
-        wording: Which shipped wording asks, by version or hash, and which rules the OCR examiner marks by, by name; the
-            newest by default.
     """
 
     judges: Sequence[str] = ()
@@ -53,7 +51,6 @@ class Asking:
     options: Mapping[str, str] = field(default_factory=dict)
     preset: str | None = None
     prompts: Path | str | None = None
-    wording: Sequence[str] = ()
 
 
 def load_exam_or_data(exam: str, data: Path | str | None, store: Store | str | Path) -> tuple[ExamSource, Exam[Any]]:
@@ -174,15 +171,14 @@ def _judges(
     images: Preparer,
 ) -> list[Judge]:
     specs = asking.judges or ([preset["judge"]] if "judge" in preset else [])
-    wording, rules = split_wording(asking.wording)
     options = {**preset.get("options", {}), **asking.options}
-    variant = make_variant(kind, asking.variant or preset.get("variant"), options, asking.prompts, wording)
+    variant = make_variant(kind, asking.variant or preset.get("variant"), options, asking.prompts)
     args = {**preset.get("judge_args", {}), **asking.args}
 
     def weigh(source: str, members: Sequence[Judge]) -> Sequence[float]:
         return panel_weights(source, members, store, exam.name, kind)
 
-    more = (known, images, store.blobs, ocr, rules, weigh)
+    more = (known, images, store.blobs, ocr, weigh)
     return with_members([open_judge(spec, args, kind, variant, *more) for spec in specs])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..core.evaluator import Evaluator
 from ..exams import Kind
 from ..exams.released import RELEASE, release_of
-from ..exams.wordings import versions, wordings
+from ..exams.wordings import is_shipped
 from ..painters.diffusers.options import ALIASES
 from .entries import Group
 
@@ -96,10 +96,9 @@ def _wording(kind: Kind[Any], evaluator: Evaluator) -> list[str]:
     if evaluator.setup.get("prompts") == RELEASE:
         file = release.file if (release := release_of(kind)) else "file"
         return [f"prompts in the release's own wording ({file}, {evaluator.wording[:4]})"]
-    shipped, newest = versions(kind, evaluator.setup), wordings(kind)[-1].version
-    if not shipped:
+    if not is_shipped(kind, evaluator.setup):
         return [f"prompts in another wording ({evaluator.wording[:4]})"]
-    return ["prompts in Limner's wording" + ("" if newest in shipped else f", version {shipped[0]}")]
+    return ["prompts in Limner's wording"]
 
 
 def _drawn(preset: Preset, group: Group) -> list[str]:

@@ -61,7 +61,7 @@ def find_groups(
         reading: How stored replies are read.
         variant: Only marks asked for in this way.
         options: Only marks asked for with these options; evidence's names choose who measured it.
-        wording: Only marks asked for in this wording: a version, the OCR examiner's rules, or how its hash begins.
+        wording: Only marks asked for in this wording: ``shipped``, ``release``, or how its hash begins.
         selection: Only these questions.
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
         exclude_flagged: Drawings that carry words addressed to the examiner have no score.

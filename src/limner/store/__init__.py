@@ -1,6 +1,6 @@
 """The store: questions, drawings, calls and marks in a database, images beside it."""
 
 from .blobs import Blobs
-from .store import DEFAULT, Store, now, version_at
+from .store import DEFAULT, Store, now, store_exists
 
-__all__ = ["DEFAULT", "Blobs", "Store", "now", "version_at"]
+__all__ = ["DEFAULT", "Blobs", "Store", "now", "store_exists"]

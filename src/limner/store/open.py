@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..core.errors import NoStore
-from .store import Store
+from .store import Store, store_exists
 
 
 @contextmanager
@@ -19,15 +18,6 @@ def open_store(store: Store | str | Path, *, create: bool = False) -> Iterator[S
     else:
         with Store(store, create=create) as fresh:
             yield fresh
-
-
-def store_exists(store: str | Path) -> bool:
-    """Whether there is a store at this place."""
-    try:
-        Store(store, create=False).close()
-    except NoStore:
-        return False
-    return True
 
 
 @contextmanager

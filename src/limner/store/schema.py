@@ -16,8 +16,8 @@ from sqlalchemy import (
     Text,
 )
 
-VERSION = 7
-"""Goes up with every change to a table; `migrations` leads older stores there."""
+VERSION = 1
+"""Goes up with every change to a table after a release; `versions` refuses stores of another version."""
 metadata = MetaData()
 
 meta = Table(
@@ -83,9 +83,9 @@ setups = Table(
     metadata,
     Column("id", String(64), primary_key=True),
     Column("judge", Text, nullable=False),
+    Column("kind", String(20), nullable=False),
     Column("body", JSON, nullable=False),
     Column("created", Float, nullable=False),
-    Column("kind", String(20), nullable=False, server_default="judge"),
 )
 
 markings = Table(

@@ -21,11 +21,11 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ..core.errors import NoStore, StoreError, UsageError
-from . import migrations
 from .blobs import Blobs
 from .outage import waited
 from .readonly import READ_ONLY, ReadOnlyFile, is_readonly
 from .trouble import NOT_OURS, advice, changed, told
+from .versions import has_tables, make_tables
 from .writer import Writer
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class Store:
         self._writer: Writer | None = None
         try:
             with _opening(self.url, self.file):
-                migrations.prepare(self._readers, self._writers, self.url)
+                make_tables(self._readers, self._writers, self.url)
         except StoreError:
             self.close()
             raise
@@ -173,17 +173,21 @@ def _statements(dialect: str, table: sa.Table) -> tuple[Any, Any]:
     return insert.on_conflict_do_nothing(), insert.on_conflict_do_update(index_elements=keys, set_=rest)
 
 
-def version_at(url: str | Path) -> int | None:
-    """The version of the store at this place, which is left as it is; None where there is none yet."""
+def store_exists(url: str | Path) -> bool:
+    """Return whether there is a store at this place, which is left as it is.
+
+    Raises:
+        StoreError: It has another version, or cannot be opened.
+    """
     database, _ = _places(str(url))
     file = Path(str(database.database)) if database.get_backend_name() == "sqlite" else None
     if file is not None and not file.exists():
-        return None
+        return False
     copy = ReadOnlyFile(file) if file is not None and is_readonly(file) else None
     readers, _ = _engines(database, copy)
     try:
         with _opening(shown(str(url)), file), readers.connect() as connection:
-            return migrations.version(connection, shown(str(url)))
+            return has_tables(connection, shown(str(url)))
     finally:
         readers.dispose()
         if copy is not None:

@@ -1,4 +1,4 @@
-"""What a criterion demands, by the rules labels-3."""
+"""What a criterion demands."""
 
 from __future__ import annotations
 

@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.judges.ocr import labels, phrases
-from limner.judges.ocr.labels import LabelClaim, claim
+from limner.judges.ocr.demands import asks_no_more
+from limner.judges.ocr.labels import LabelClaim
 from tests.needs import shared
+
+
+def claim(text: str) -> LabelClaim | None:
+    """As the examiner reads it."""
+    return labels.claim(text, asks_no_more)
+
 
 DEMANDED = {
     "Is there a main block labeled 'Multiplexer'?": ["Multiplexer"],
@@ -41,7 +48,6 @@ SUFFICIENT = [
     "Is there an annotation for 'Constant Consumption Across Life of People'?",
     "Is the pipe explicitly labeled with the text 'Constant-diameter pipe'?",
     "Is the mitochondrion present and labeled?",
-    "Is there a shale layer shown and clearly labeled as 'Shale'?",
     "Are the axis titles 'Price' and 'Quantity' both written?",
 ]
 

@@ -36,6 +36,8 @@ SAME = [
     ("chloroplast", "chloropiast"),
     ("Endoplasmic reticulum", "Endoplasmic reticulun"),
     ("nucleus", "Nucleus (LGN)"),
+    ("cell", "cells"),
+    ("AD", "A D"),
 ]
 
 OTHER = [
@@ -43,11 +45,9 @@ OTHER = [
     ("ethane", "methane"),
     ("Region I", "Region II"),
     ("Stage 1", "Stage 2"),
-    ("cell", "cells"),
     ("A", "A'"),
     ("a'", "a"),
     ("P", "P1"),
-    ("AD", "A D"),
     ("-70 mV", "70 mV"),
     ("1.5", "15"),
     ("G♯", "G"),

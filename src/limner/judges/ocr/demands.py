@@ -1,4 +1,4 @@
-"""What the rules labels-3 read in a criterion: labels, labels in an order, names and numbers of axes, values, formulas.
+"""What is read in a criterion: labels, labels in an order, names and numbers of axes, values, formulas.
 
 A criterion that asks where something stands, how it is drawn or how often is never proved by its words.
 """

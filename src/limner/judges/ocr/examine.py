@@ -1,4 +1,4 @@
-"""Marking by words alone, by the rules labels-3: what the text in a drawing proves about a criterion, and what not.
+"""Marking by words alone: what the text in a drawing proves about a criterion, and what not.
 
 "Not met" is said only where two readings at different scales agree that a label is absent. The second reading is made
 when the first one asks for it: see `wants_second`.
@@ -46,7 +46,7 @@ def examine(
     Returns:
         One mark for each criterion, most of them abstentions.
     """
-    pages = [Page(read, mentions, forms=True) for read in (lines, second) if read is not None]
+    pages = [Page(read, mentions) for read in (lines, second) if read is not None]
     return [_mark(criterion, pages, kinds) for criterion in criteria]
 
 
@@ -64,7 +64,7 @@ def decide(
     claim: LabelClaim | TickClaim, lines: Sequence[TextLine], second: Sequence[TextLine] | None = None
 ) -> Decision:
     """Holds a claim against the text of a drawing, read once or twice."""
-    return _agreed(claim, [Page(read, forms=True) for read in (lines, second) if read is not None])
+    return _agreed(claim, [Page(read) for read in (lines, second) if read is not None])
 
 
 def _mark(criterion: Criterion, pages: Sequence[Page], kinds: frozenset[str]) -> Mark:

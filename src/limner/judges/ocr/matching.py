@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from rapidfuzz import fuzz
 from ...core.evidence import TextLine
 from .forms import form_slips
 from .layout import chains
-from .spelling import EXACT_LENGTH, SIGN_LENGTH, allowed_slips, as_written, slips, tokens
+from .spelling import EXACT_LENGTH, SIGN_LENGTH, allowed_slips, as_written, tokens
 
 MAX_EXTRA_WORDS = 1
 """A line with more words than this beside the label mentions it, as a title or a sentence does, but is not it."""
@@ -62,12 +62,12 @@ class LabelMatch:
 class Page:
     """The lines of one drawing, ready for looking up labels.
 
-    With `mentions`, words in a title or in running text count as if they stood as a label. With `forms`, singular and
-    plural are one word, and raised or lowered letters are read as if they stood on the line.
+    Singular and plural are one word, and raised or lowered letters are read as if they stood on the line. With
+    `mentions`, words in a title or in running text count as if they stood as a label.
     """
 
-    def __init__(self, lines: Sequence[TextLine], mentions: bool = False, forms: bool = False) -> None:
-        self._mentions, self._forms = mentions, forms
+    def __init__(self, lines: Sequence[TextLine], mentions: bool = False) -> None:
+        self._mentions = mentions
         self.lines = tuple(line for line in lines if tokens(line.text))
         self.spans = tuple(Span(tuple(self.lines[i] for i in run)) for run in chains(self.lines))
         wordy = {line for line in self.lines if len(tokens(line.text)) >= PROSE_WORDS}
@@ -112,14 +112,14 @@ class Page:
         return None
 
     def _match(self, label: str, wanted: tuple[str, ...], span: Span) -> LabelMatch | None:
-        count = _aligned(wanted, span, form_slips if self._forms else slips)
-        if count is None and self._forms and span.compact == "".join(wanted):
+        count = _aligned(wanted, span)
+        if count is None and span.compact == "".join(wanted):
             count = 0
         if count is None:
             return None
         if len("".join(wanted)) <= SIGN_LENGTH:
             # (a) counts panels, A names a point.
-            stands = as_written(span.text) == as_written(label) if self._forms else span.text == label
+            stands = as_written(span.text) == as_written(label)
         else:
             # Numbers and letters that count labels ("2. Specimen") are no words.
             extra = sum(len(token) > 1 for token in span.tokens) - sum(len(token) > 1 for token in wanted)
@@ -128,13 +128,13 @@ class Page:
         return LabelMatch(span, count, stands and all(line.confidence >= SURE for line in span.lines))
 
 
-def _aligned(wanted: tuple[str, ...], span: Span, compare: Callable[[str, str], int | None]) -> int | None:
+def _aligned(wanted: tuple[str, ...], span: Span) -> int | None:
     """The slips of the best place for the words in the span, starting and ending at word boundaries."""
     label, size = "".join(wanted), len(wanted)
     best: int | None = None
     for start in range(len(span.tokens) - size + 1):
         pairs = zip(wanted, span.tokens[start : start + size], strict=True)
-        counts = [compare(a, b) for a, b in pairs]
+        counts = [form_slips(a, b) for a, b in pairs]
         total = sum(c for c in counts if c is not None)
         if None not in counts and total <= allowed_slips(len(label)) and (best is None or total < best):
             best = total

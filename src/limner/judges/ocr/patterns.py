@@ -126,7 +126,7 @@ WIDER_SHELLS = tuple(
         rf"(?:the )?(?:entries |labels )?{SLOT}",
     )
 )
-"""More such criteria, by the rules labels-3: what is labeled may be told in more words."""
+"""More such criteria: what is labeled may be told in more words."""
 CALLED = _compile(rf"(?:is|are) (?P<list>.+?) {_PLAIN}{any_of(_WORDS['naming'])}{_PLACE}")
 """Criteria that ask for names in writing, though not for labels."""
 MEMBERS = _compile(

@@ -18,8 +18,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DataError, IntegrityError
 
 from ...core.errors import NoStore, StoreError, UsageError
-from ...store import Store, version_at
-from ...store.schema import VERSION, metadata
+from ...store import Store, store_exists
+from ...store.schema import metadata
 from ...store.store import shown
 from ...store.verify import wanted_images
 from .images import CopiedImages, copy_images, images_of
@@ -84,7 +84,7 @@ def merge(target: str, sources: Sequence[str], *, dry_run: bool = False, keep_ea
         StoreError: There is no store, or one of another version.
         UsageError: The same store twice.
     """
-    _check(target, sources, dry_run)
+    _check(target, sources)
     with ExitStack() as stack:
         opened = [stack.enter_context(Store(source, create=False)) for source in sources]
         with _trial(target) as trial:
@@ -110,7 +110,7 @@ def merge(target: str, sources: Sequence[str], *, dry_run: bool = False, keep_ea
 @contextmanager
 def _trial(target: str) -> Iterator[Store]:
     """The target, or where there is none an empty store that leaves nothing behind; not even tables on a server."""
-    if version_at(target) is not None:
+    if store_exists(target):
         with Store(target) as found:
             yield found
         return
@@ -118,26 +118,14 @@ def _trial(target: str) -> Iterator[Store]:
         yield empty
 
 
-def _check(target: str, sources: Sequence[str], dry_run: bool) -> None:
+def _check(target: str, sources: Sequence[str]) -> None:
     places = [_place(url) for url in (target, *sources)]
     for n, place in enumerate(places):
         if place in places[:n]:
             raise UsageError(f"{shown((target, *sources)[n])} is named twice; a store cannot be merged with itself")
     for url in sources:
-        found = version_at(url)
-        if found is None:
+        if not store_exists(url):
             raise NoStore(f"no store at {shown(url)}; name the folder or URL that `--store` had")
-        _same_version(url, found)
-    if dry_run and (found := version_at(target)) is not None:
-        _same_version(target, found)
-
-
-def _same_version(url: str, found: int) -> None:
-    if found < VERSION:
-        raise StoreError(
-            f"the store {shown(url)} has version {found}, and a merge only reads it; bring it to version {VERSION} "
-            f"first: limner verify --store {shown(url)}"
-        )
 
 
 def _place(url: str) -> str:
