@@ -37,7 +37,7 @@ def labelled_criteria(
     criteria: Iterable[Criterion], lines: Sequence[TextLine], kinds: frozenset[str]
 ) -> list[LabelledCriterion]:
     """The criteria that name labels which were surely read in the reference; of the others nothing is claimed."""
-    page, found = Page(lines, forms=True), []
+    page, found = Page(lines), []
     for criterion in criteria:
         if criterion.kind not in kinds or criterion.present_means != 1:
             continue
@@ -59,7 +59,7 @@ def expected(
     criteria: Sequence[Criterion],
 ) -> dict[str, Effect]:
     """What must become of each criterion; those of which nobody can say are left out."""
-    sure, perhaps = Page(faulted.left, forms=True), Page((*faulted.left, *faulted.unsure), forms=True)
+    sure, perhaps = Page(faulted.left), Page((*faulted.left, *faulted.unsure))
     effect, found = kind.touched[dose - 1], dict[str, Effect]()
     for one in labelled:
         id, labels = one.criterion.id, one.claim.labels

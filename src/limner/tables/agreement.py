@@ -144,9 +144,10 @@ def _numbers(found: Agreement) -> Iterator[tuple[str, str, str, str, Interval | 
         yield (*who, "", "spearman", Interval(order.spearman.value, order.low, order.high, order.spearman.n))
         yield (*who, "", "kendall", order.kendall)
         yield (*who, "", "shift", Measure(order.shift, len(order.scores)))
-    for each in found.replacements:
-        test = each.test
-        yield each.judge, PEOPLE + each.study, "", "win_rate", Measure(test.win_rate, test.n, test.reason)
+    for replacement in found.replacements:
+        test = replacement.test
+        win_rate = Measure(test.win_rate, test.n, test.reason)
+        yield replacement.judge, PEOPLE + replacement.study, "", "win_rate", win_rate
     for sort, alphas in found.alphas.items():
         for level, alpha in alphas.items():
             yield "", "", sort, f"alpha_{level}", alpha

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _studied(tmp_path_factory.mktemp("two"), ("anna", "ben"))
 
 
-def _tests(place: Path, **how: str) -> dict[str, Replacement]:
+def _tests(place: Path, **how: Any) -> dict[str, Replacement]:
     return {each.judge: each for each in api.agree(EXAM, store=place, **how).replacements}
 
 
