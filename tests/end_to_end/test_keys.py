@@ -107,6 +107,14 @@ READ_MORE = (
 )  # fmt: skip
 
 
+def test_the_search_itself_finds_keys(tmp_path: Path) -> None:
+    key = canary("gemini")
+    (tmp_path / "database").write_bytes(b"\0\1" + key[5:14].encode() + b"\2")
+    assert len(leaks(tmp_path)) == 2
+    assert leaks(tmp_path / "none", f"It is {quote(key, safe='')}.")
+    assert leaks(tmp_path / "none", "It is no key.") == []
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_no_key_is_written_anywhere(here: Path, echo: Echo, mode: str) -> None:
     exam = write_exam(here, 1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from limner.core.asks import Ask, Picture, Text, Unreadable
 from limner.core.errors import DataError, UsageError
 from limner.core.exam import Question
+from limner.core.prompts import Prompts
 from limner.exams import kind
 from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.replies import release_loads
@@ -25,6 +28,7 @@ from tests.exams.aibench.rows import question as choices
 from tests.exams.genexam.replies import RATINGS, SHA, question, reply
 from tests.exams.mmmg.cases import question as graph
 from tests.fakes import ChatServer
+from tests.needs import need
 from tests.support import JUDGE, SmallExam, write_settings
 
 DRAWING = "1" * 64
@@ -264,3 +268,36 @@ def test_a_run_with_a_bad_clone_ends_with_file_line_and_fix(small_exam: SmallExa
     said = limner("run", *words, "--prompts", f"release:{folder}", code=1)
     file = folder / "eval_prompt.py"
     assert f"{file}:2: prompt_for_eval is made with an f-string, and nothing here is run; write it" in said.err
+
+
+VARIABLE = "LIMNER_RELEASES"
+
+
+@each_release
+def test_the_real_clone(name: str) -> None:
+    """With a folder of clones, called as the repositories are: Limner has the very texts that Python has."""
+    release = release_of(kind(name))
+    assert release is not None
+    folder = Path(os.environ.get(VARIABLE, "none")) / release.repository.rpartition("/")[2]
+    need("releases", folder.is_dir(), f"{VARIABLE} names no folder with a clone of {release.repository}")
+    _, prompts = read_release(kind(name), folder)
+    tree = ast.parse((folder / release.file).read_text("utf-8"))
+    for template, one in release.templates.items():
+        owner, _, attribute = one.variable.rpartition(".")
+        scope: dict[str, Any] = {}
+        for node in tree.body:
+            named = [getattr(target, "id", "") for target in getattr(node, "targets", [])]
+            if getattr(node, "name", None) == owner or attribute in named:
+                exec(compile(ast.Module([node], []), release.file, "exec"), scope)
+        truth = getattr(scope[owner](), attribute) if owner else scope[attribute]
+        assert prompts.text(template) == truth
+        marked = {field: f"<{field}>" for field in [*one.format, *one.replace.values()]}
+        if one.format:
+            truth = truth.format(*marked.values(), **marked)
+        for mark, field in one.replace.items():
+            truth = truth.replace(mark, marked[field])
+        assert prompts.fill(template, **marked) == truth
+        assert len(truth) > 20
+    assert isinstance(prompts, Prompts)
+    for ask in asks(name, folder):
+        assert told(ask)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from importlib.resources import files
 from itertools import product
 from typing import Any
 
@@ -37,3 +38,15 @@ def test_all_that_is_asked_about_a_picture(name: str, variant: str, options: dic
         assert any(isinstance(part, Picture) for part in ask.shown)
         text = "\n".join(part.text for part in ask.shown if isinstance(part, Text))
         assert TOLD.search(" ".join(text.split())), text
+
+
+@pytest.mark.parametrize("name", EXAMS)
+def test_no_template_is_left_unused(name: str) -> None:
+    """Every template belongs to some way of asking or drawing, so the test above sees all that judges get."""
+    protocol = kind(name).protocol
+    used: set[str] = set()
+    for variant, options in ways(name):
+        used |= set(protocol.templates(make_variant(kind(name), variant, options)))
+    folder = files(f"limner.exams.{name}") / "prompts"
+    there = {path.name.removesuffix(".md") for path in folder.iterdir() if path.name.endswith(".md")}
+    assert {template for template in there - used if not template.startswith("draw-")} == set()
