@@ -13,6 +13,8 @@ CHANGING = re.compile(r"\b(?=[a-z]*\d)[0-9a-f]{8,}\b|\b\d+\.\d+\.\d+\b|\b127\.0\
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 DIGITS = 9
 """Significant digits that are kept."""
+NOTHING = 1e-12
+"""Numbers nearer to 0 than this are what rounding leaves of 0."""
 
 
 def normalise(content: Any) -> Any:
@@ -31,7 +33,7 @@ def normalise(content: Any) -> Any:
 
 def rounded(number: float) -> float:
     """Round to the digits that are kept; a whole number becomes the same as an int."""
-    return float(f"{number:.{DIGITS}g}")
+    return 0.0 if abs(number) < NOTHING else float(f"{number:.{DIGITS}g}")
 
 
 def _table(rows: list[list[str]]) -> list[list[Any]]:

@@ -53,7 +53,7 @@ def _commands(exam: str) -> Iterator[tuple[str, list[str]]]:
     yield from _estimates(sample)
     for form in ("jsonl", "csv"):
         yield f"export.{form}", ["export", sample, "--format", form]
-    yield "spend.json", ["spend", "--by", "kind", "--by", "painter", "--json"]
+    yield "spend.json", ["spend", "--by", "kind", "--json"]
     yield "study.json", ["study", "status", STUDY, "--format", "json"]
     yield "study.csv", ["study", "export", STUDY, "--format", "csv"]
 
