@@ -63,7 +63,7 @@ def test_no_page_does_what_the_words_say_or_is_pushed_apart_by_them(browser: Bro
         assert page.evaluate(HARM) == CLEAN, after
         assert overflow(page) <= 0, f"{file}{after}"
         page.set_viewport_size({"width": 390, "height": 800})
-        page.wait_for_function("innerWidth === 390")
+        page.wait_for_function("() => innerWidth === 390")
         assert overflow(page) <= 0, f"{file}{after} on a phone"
         browser.leave(page)
 

@@ -13,7 +13,9 @@ import pytest
 from tests.needs import need
 from tests.site.reading import keys, parts, question
 from tests.third_party.drive import SITE, drive
+from tests.third_party.test_flags import folder
 
+__all__ = ["folder"]
 DATA = str(SITE / "limner_flags" / "sample")
 RUN = ["run", "flags", "--data", DATA, "--painter", "newbrush=folder/drawings", "--judge", "replay/replies.jsonl"]
 TORN = """

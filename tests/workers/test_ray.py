@@ -55,8 +55,11 @@ class Nodes:
     """A cluster of nodes on this machine: the first has a core and says it has a GPU, each further one has a core."""
 
     def __init__(self, folder: str) -> None:
+        from ray._common.utils import get_default_ray_temp_dir
         from ray.cluster_utils import Cluster
 
+        # Ray notes the address of its newest cluster there, and does not make the folder.
+        Path(get_default_ray_temp_dir()).mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self._how: dict[str, Any] = {"object_store_memory": 80 * 2**20, "num_cpus": 1}
         first = {**self._how, "num_gpus": 1, "include_dashboard": False, "temp_dir": folder}

@@ -191,10 +191,8 @@ def test_one_image_that_does_not_fit_is_a_fault_with_a_way_out(loaded: Any) -> N
         Short(loaded.pipe, 0, torch.OutOfMemoryError("CUDA out of memory.")), PipelineSetup("", device="cpu")
     )
     found: list[Any] = list(short.draw(HOW, ITEMS[:2]))
-    assert [(each.kind, each.place) for each in found] == [("bad_request", 0), ("bad_request", 1)]
-    assert found[0].detail == (
-        "out of memory on cpu for one image of 32 x 32; try offload=model or another size, with --retry-failed"
-    )
+    assert [(each.kind, each.place) for each in found] == [("local", 0), ("local", 1)]
+    assert found[0].detail == "out of memory on cpu for one image of 32 x 32; try offload=model or another size"
 
 
 @one_family
@@ -203,7 +201,7 @@ def test_one_that_cannot_be_drawn_does_not_spoil_its_batch(loaded: Any) -> None:
     items = (DrawItem("a", 0, (png(3),)), DrawItem("b", 1, (b"no image",)), DrawItem("c", 2, (png(3), png(4))))
     found = list(loaded.draw(how, items))
     assert [type(each) for each in found] == [RawDrawing, DrawFailure, DrawFailure]
-    assert [(each.place, each.kind) for each in found[1:]] == [(1, "image"), (2, "bad_request")]
+    assert [(each.place, each.kind) for each in found[1:]] == [(1, "image"), (2, "local")]
     assert "starts from one picture, not from 2" in found[2].detail
 
 

@@ -145,5 +145,5 @@ def test_pages_fit_and_can_be_read(desk: Desk, width: int, scheme: Literal["ligh
         assert faint(page) == []
         assert unnamed(page) == []
         assert page.evaluate("window.refused") == []
-        page.wait_for_function("[...document.images].every((one) => one.complete && one.naturalWidth)")
+        page.wait_for_function("() => [...document.images].every((one) => one.complete && one.naturalWidth)")
         page.screenshot(path=str(tmp_path / f"{width}{'-item' if path else ''}.png"), full_page=True)
