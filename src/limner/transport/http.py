@@ -25,7 +25,10 @@ from .bounded import ENCODINGS, BadPacking, TooLarge, read_bounded
 from .kinds import error_message, kind_of, retry_after
 
 CONNECT_S = 30.0
-LIMITS = httpx2.Limits(max_connections=512, max_keepalive_connections=128)
+POOLS = 8
+"""Connections are spread over so many pools: for each request a pool looks at every one that it keeps."""
+LIMITS = httpx2.Limits(max_connections=64, max_keepalive_connections=16)
+"""Of one pool."""
 IMAGE_REPLY_BYTES = MAX_BYTES * 4 // 3 + 2**22
 """Bytes of a reply that may hold an image as base64."""
 TEXT_REPLY_BYTES = 2**24
@@ -59,9 +62,9 @@ class Form:
         return {"files": [*((name, (None, value)) for name, value in self.fields.items()), *self.files]}
 
 
-@lru_cache(maxsize=4)
-def client(_loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
-    """Return the client of an event loop: its requests share connections."""
+@lru_cache(maxsize=4 * POOLS)
+def client(_loop: asyncio.AbstractEventLoop, _pool: int = 0) -> httpx2.AsyncClient:
+    """Return a client of an event loop: its requests share connections."""
     return httpx2.AsyncClient(
         limits=LIMITS,
         headers={"Accept-Encoding": ENCODINGS},
@@ -100,7 +103,7 @@ async def exchange(
     """
     limit = httpx2.Timeout(timeout, connect=CONNECT_S)
     sent = {"json": body} if form is None else form.sent()
-    open_client = client(asyncio.get_running_loop())
+    open_client = client(asyncio.get_running_loop(), hash(asyncio.current_task()) % POOLS)
     try:
         async with open_client.stream(method, url, headers=dict(headers), timeout=limit, **sent) as reply:
             if 300 <= reply.status_code < 400:
