@@ -84,6 +84,11 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "*")
 
 
+@pytest.fixture(autouse=True)
+def one_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "POOLS", 1)
+
+
 @pytest.fixture
 def one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "LIMITS", httpx2.Limits(max_connections=1))
