@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ..core.errors import UsageError
 from ..core.marks import fill
 from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
 from .parts import criteria_of, criteria_tops, filled, is_undecided, row_parts, score_parts, shares, tops
-from .stats import Interval, Parts, bootstrap, ratios
+from .stats import Interval, Parts, bootstrap, ratios, resampled
+from .stats.types import Floats
 
 V = TypeVar("V")
 Ends = Mapping[str, tuple[float, float]]
@@ -36,6 +39,12 @@ def summary(name: str) -> Callable[[Summary], Summary]:
 def mean(parts: Parts, protocol: Protocol[Any]) -> dict[str, Interval]:
     """The ratio of the sums, with its interval over questions."""
     return bootstrap(parts, protocol.derive, tops(protocol))
+
+
+def by_question(parts: Parts, statistic: Callable[[Floats], float]) -> dict[str, Interval]:
+    """Return a statistic of the numbers per question for each score, with its bootstrap interval over questions."""
+    values = {name: np.divide(tops[bottoms > 0], bottoms[bottoms > 0]) for name, (tops, bottoms) in parts.items()}
+    return {name: resampled(numbers, statistic) for name, numbers in values.items()}
 
 
 def columns(protocol: Protocol[Any]) -> list[Score]:
