@@ -73,7 +73,7 @@ def served(reply: bytes, use: Callable[[Service], Awaitable[Any]], hang_up: bool
         async with await asyncio.start_server(service, "127.0.0.1", 0) as listening:
             service.place = f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
             await use(service)
-            await http.client(asyncio.get_running_loop()).aclose()
+            await http.client().aclose()
         return service
 
     return asyncio.run(main())
@@ -219,10 +219,23 @@ def test_each_event_loop_has_its_own_client() -> None:
     clients = list[httpx2.AsyncClient]()
 
     async def use(service: Service) -> None:
-        clients.append(http.client(asyncio.get_running_loop()))
+        clients.append(http.client())
         assert await service.ask() == {"a": 1}
-        assert http.client(asyncio.get_running_loop()) is clients[-1]
+        assert http.client() is clients[-1]
 
     for _ in range(2):
         served(answer(), use)
     assert clients[0] is not clients[1]
+
+
+def test_requests_are_spread_evenly_over_the_pools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "POOLS", 4)
+
+    async def use(_: Service) -> None:
+        async def choose() -> httpx2.AsyncClient:
+            return http.client()
+
+        chosen = [await asyncio.create_task(choose()) for _ in range(12)]
+        assert sorted(chosen.count(pool) for pool in set(chosen)) == [3, 3, 3, 3]
+
+    served(answer(), use)

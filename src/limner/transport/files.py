@@ -61,7 +61,7 @@ async def _fetch(url: str, headers: Mapping[str, str], file: IO[bytes], kinds: C
     asked = dict(headers) | {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     limit = httpx2.Timeout(600.0, connect=CONNECT_S)
     try:
-        async with client(asyncio.get_running_loop()).stream("GET", url, headers=asked, timeout=limit) as reply:
+        async with client().stream("GET", url, headers=asked, timeout=limit) as reply:
             status = reply.status_code
             if status == 416 and have:
                 return  # There is nothing beyond what is here.
@@ -131,7 +131,7 @@ async def _sent(url: str, headers: Mapping[str, str], **sent: Any) -> httpx2.Res
     """The reply to one request of an upload."""
     limit = httpx2.Timeout(600.0, connect=CONNECT_S)
     try:
-        reply = await client(asyncio.get_running_loop()).post(url, headers=dict(headers), timeout=limit, **sent)
+        reply = await client().post(url, headers=dict(headers), timeout=limit, **sent)
     except httpx2.TimeoutException as error:
         raise Fault("timeout", f"the file was not taken in time ({type(error).__name__})") from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from itertools import count
 from typing import IO, Any
 
 import httpx2
@@ -39,6 +40,8 @@ NO_ADDRESS = (httpx2.InvalidURL, httpx2.UnsupportedProtocol)
 NO_TLS = frozenset({"CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER"})
 """Reasons of TLS errors that another try does not change: an invalid certificate, or a server without TLS."""
 
+_turns = count()
+
 # At INFO the client logs the address of every request, with its login and its query.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
@@ -62,9 +65,13 @@ class Form:
         return {"files": [*((name, (None, value)) for name, value in self.fields.items()), *self.files]}
 
 
+def client() -> httpx2.AsyncClient:
+    """Return the next client of the running event loop: requests take the pools in turn."""
+    return _client(asyncio.get_running_loop(), next(_turns) % POOLS)
+
+
 @lru_cache(maxsize=4 * POOLS)
-def client(_loop: asyncio.AbstractEventLoop, _pool: int = 0) -> httpx2.AsyncClient:
-    """Return a client of an event loop: its requests share connections."""
+def _client(_loop: asyncio.AbstractEventLoop, _pool: int) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(
         limits=LIMITS,
         headers={"Accept-Encoding": ENCODINGS},
@@ -103,9 +110,8 @@ async def exchange(
     """
     limit = httpx2.Timeout(timeout, connect=CONNECT_S)
     sent = {"json": body} if form is None else form.sent()
-    open_client = client(asyncio.get_running_loop(), hash(asyncio.current_task()) % POOLS)
     try:
-        async with open_client.stream(method, url, headers=dict(headers), timeout=limit, **sent) as reply:
+        async with client().stream(method, url, headers=dict(headers), timeout=limit, **sent) as reply:
             if 300 <= reply.status_code < 400:
                 raise redirected(reply)
             status, wait = reply.status_code, retry_after(reply.headers.get("retry-after"))
@@ -175,7 +181,7 @@ async def download(url: str, most: int, timeout: float = 120.0) -> bytes:
     """
     limit, place = httpx2.Timeout(timeout, connect=CONNECT_S), bare(url)
     try:
-        async with client(asyncio.get_running_loop()).stream("GET", url, timeout=limit) as reply:
+        async with client().stream("GET", url, timeout=limit) as reply:
             if 300 <= reply.status_code < 400:
                 raise redirected(reply)
             if reply.status_code != 200:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from urllib.parse import urlsplit
 
 import httpx2
@@ -43,7 +42,7 @@ async def _step(url: str) -> bytes | str:
     """What stands at an address: the image, or where it leads on to."""
     limit = httpx2.Timeout(LINK_TIMEOUT_S, connect=CONNECT_S)
     try:
-        async with client(asyncio.get_running_loop()).stream("GET", url, timeout=limit) as reply:
+        async with client().stream("GET", url, timeout=limit) as reply:
             if reply.status_code in (301, 302, 303, 307, 308) and "location" in reply.headers:
                 return lead_on(url, reply.headers["location"])
             if reply.status_code in (403, 404, 410):
