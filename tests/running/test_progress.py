@@ -39,12 +39,12 @@ def test_parts_are_the_whole(ended: Progress) -> None:
 
 def test_what_to_do_about_failures() -> None:
     progress = Progress()
-    assert progress.advice("run it again") == []
+    assert progress.advice() == []
     for kind in ("setup", "local", "local", "refusal", "damaged"):
         progress.count("q1", "failed", kind, "what was seen")
     assert progress.asked_again == 3
-    assert progress.advice("run it again") == [
-        "3 failures are not kept (2 local, 1 setup). Fix this, then run it again: it asks again",
+    assert progress.advice() == [
+        "3 failures are not kept (2 local, 1 setup). Fix this, then run the same command again: it asks again",
         "2 failures are kept (1 refusal, 1 damaged): --retry-failed asks again",
     ]
 

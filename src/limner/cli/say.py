@@ -24,11 +24,11 @@ def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = Fals
     click.echo(("\r\033[K" if over else "") + printable(text), err=err, nl=nl)
 
 
-def say_failures(progress: Progress, command: str = "run the same command again") -> None:
-    """Say what failed, and what to do about it; `command` is how to start the next run."""
+def say_failures(progress: Progress) -> None:
+    """Say what failed, and what to do about it."""
     for detail in progress.details:
         say(f"failed: {detail}", err=True)
     if progress.failed > len(progress.details):
         say(f"… and {progress.failed - len(progress.details)} more failures", err=True)
-    for line in progress.advice(command):
+    for line in progress.advice():
         say(line, err=True)

@@ -37,9 +37,8 @@ STOPPING: frozenset[str] = REPAIRABLE - {"local"}
 """Every further call to the same service would fail alike: the run stops with one message."""
 
 
-def ask_again(command: str = "run the same command again") -> str:
-    """What to do about faults that the next run tries again; `command` is how to start that run."""
-    return f"Fix this, then {command}: it asks again"
+ASK_AGAIN = "Fix this, then run the same command again: it asks again"
+"""What to do about faults that the next run tries again."""
 
 
 MOST_SAID = 500

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ..calls import charged_to
 from ..calls.tally import Tally
-from ..core.faults import ASKED_AGAIN, ask_again
+from ..core.faults import ASK_AGAIN, ASKED_AGAIN
 
 SHOWN = 5
 """So many failures are told in words."""
@@ -54,18 +54,14 @@ class Progress:
         """How many of the failed steps the next run tries again without being asked to."""
         return sum(count for kind, count in self.failures.items() if kind in ASKED_AGAIN)
 
-    def advice(self, command: str) -> list[str]:
-        """What to do about the failures, in words: those that the next run tries again, and those that are kept.
-
-        Args:
-            command: How to start the next run.
-        """
+    def advice(self) -> list[str]:
+        """Say what to do about the failures: those that the next run tries again, and those that are kept."""
         found: dict[bool, list[str]] = {}
         for kind, count in self.failures.most_common():
             found.setdefault(kind in ASKED_AGAIN, []).append(f"{count} {kind}")
         lines = []
         if True in found:
-            lines.append(f"{_failures(self.asked_again)} not kept ({', '.join(found[True])}). {ask_again(command)}")
+            lines.append(f"{_failures(self.asked_again)} not kept ({', '.join(found[True])}). {ASK_AGAIN}")
         if False in found:
             kept = _failures(self.failed - self.asked_again)
             lines.append(f"{kept} kept ({', '.join(found[False])}): --retry-failed asks again")

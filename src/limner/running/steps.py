@@ -10,7 +10,7 @@ from typing import Any
 from ..calls import STOPPING, Calls, Fault
 from ..core.errors import LimnerError, LostImage, StopRun
 from ..core.exam import Question
-from ..core.faults import ask_again, lost, unexpected
+from ..core.faults import ASK_AGAIN, lost, unexpected
 from ..core.images import BadImage
 from ..judges import Judge, Subject
 from ..painters import Painting, PaintRequest
@@ -122,4 +122,4 @@ def stop_if_pointless(fault: Fault) -> None:
         StopRun: It is so.
     """
     if fault.kind in STOPPING:
-        raise StopRun(f"{fault.detail} ({fault.kind}); the run stops here. {ask_again()}")
+        raise StopRun(f"{fault.detail} ({fault.kind}); the run stops here. {ASK_AGAIN}")
