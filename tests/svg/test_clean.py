@@ -65,23 +65,6 @@ def test_plain_form(body: str, wanted: str) -> None:
     assert inside(body) == wanted
 
 
-def test_what_was_left_out_is_told() -> None:
-    found = clean_with_notes(
-        f"{HEAD}<g onclick='a()' onload='b()'>words</g><use href='#no'/><animate/><style>@import 'x';</style>"
-        "<rect vector-effect='non-scaling-stroke' filter='url(#no)'/><metadata/></svg>"
-    )
-    assert found.left_out == {
-        "<animate>": 1,
-        "<use> of an id that is not in the file": 1,
-        "@import": 1,
-        "a filter that is not in the file": 1,
-        "event handlers": 2,
-        "vector-effect": 1,
-        "words outside text elements": 1,
-    }
-    assert (found.width, found.height) == (100, 100)
-
-
 def test_words_are_those_that_are_drawn() -> None:
     found = clean_with_notes(
         f"{HEAD}<title>no</title><text>a<title>no</title><tspan>b</tspan></text><desc>no</desc></svg>"

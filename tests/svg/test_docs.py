@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from limner.svg import SvgLimits
-from limner.svg.allowed import FILTER_LIMITS, GEOMETRY
-from limner.svg.clean import _FILTER_REACH
-from limner.svg.references import _PRIMITIVE
+from limner.svg.clean import FILTER_REACH, PRIMITIVE_COST
+from limner.svg.document import ALLOWED
+from limner.svg.values import GEOMETRY
 from tests.docs.blocks import ROOT
 from tests.docs.tables import code, number, table
 from tests.svg.corpus import CORPUS
@@ -22,10 +22,11 @@ def test_limits() -> None:
 
 def test_numbers_in_the_text() -> None:
     words = " ".join(PAGE.read_text("utf-8").split())
-    assert f"each step of a filter as {_PRIMITIVE}," in words
-    assert f"a reach of {_FILTER_REACH} times" in words
+    assert f"each step of a filter as {PRIMITIVE_COST}," in words
+    assert f"a reach of {FILTER_REACH} times" in words
     assert "blur 500, morphology 20, turbulence 8 octaves, convolution 9 by 9" in words
-    assert sorted(FILTER_LIMITS.values()) == [8, 9, 20, 500, 500]
+    limits = ALLOWED["filter_limits"].values()
+    assert sorted(most for row in limits for most in row.values()) == [8, 9, 20, 500, 500]
     assert f"compare {len(CORPUS)} pictures" in words
     assert ", ".join(f"`{name}`" for name in ("x", "y", "width", "height", "cx", "cy", "r", "rx", "ry")) in words
     assert len(GEOMETRY) == 9

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from limner.svg import BadSvg, clean, render
-from limner.svg.allowed import LIMITS
+from limner.svg.document import LIMITS
 from tests.svg import harmless
 from tests.svg.hostile import FORBIDDEN, HEAVY, HOSTILE, Case
 

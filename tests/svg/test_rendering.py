@@ -13,7 +13,7 @@ from PIL import Image
 
 from limner.core.images import inspect
 from limner.svg import BadSvg, SvgLimits, render, rendering
-from limner.svg.allowed import LIMITS
+from limner.svg.document import LIMITS
 from limner.workers import once
 from tests.svg.hostile import HEAD
 from tests.workers import plain

@@ -8,8 +8,8 @@ What is taken, left out and refused stands in ``docs/svg.md``.
 
 from __future__ import annotations
 
-from .allowed import BadSvg, SvgLimits
 from .clean import CleanSvg, clean, clean_with_notes
+from .document import BadSvg, SvgLimits
 from .extract import extract
 from .fonts import missing_glyphs
 from .rendering import render

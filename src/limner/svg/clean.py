@@ -1,7 +1,7 @@
 """Makes an SVG safe and plain: what is not shown goes, what cannot be shown is refused, the rest is written one way.
 
-First elements and words are gone through, then attributes, style sheets and the pictures inside, then how much is drawn
-once all references are followed.
+First elements and words are checked, then attributes, style sheets and the pictures inside, then how much is drawn once
+all references are followed. What is allowed is listed in ``allowed.toml``.
 """
 
 from __future__ import annotations
@@ -9,38 +9,47 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 
 from ..core.images import BadImage, inspect
-from . import allowed, css, references
-from .allowed import LIMITS, BadSvg, SvgLimits
-from .parse import FOREIGN, SVG, Node, decode, parse, write
-from .values import IMPORTANT, NUMBER, REFERENCE, size, tidy
+from . import values
+from .document import ALLOWED, FOREIGN, LIMITS, SVG, BadSvg, Node, SvgLimits, allowed, parse, write
+from .values import GEOMETRY, IMPORTANT, NUMBER, REFERENCE
 
-_HOLDS_WORDS = allowed.TEXT | {"title", "desc", "style"}
-_LINKING = allowed.words("use textPath linearGradient radialGradient pattern filter feImage")
-_FILTER_REACH = 10
+SHAPES, TEXT, PRIMITIVES = (allowed("elements", kind) for kind in ("shapes", "text", "primitives"))
+KEPT = allowed("elements", "shapes", "text", "primitives", "others")
+DROPPED = allowed("elements", "dropped")
+ATTRIBUTES = allowed("attributes", "properties", "geometry", "others")
+FILTER_REACH = 10
 """A filter may reach this many times as far as the element, or the picture, that it belongs to."""
+PRIMITIVE_COST = 200
+"""A filter's step works on every pixel, so it counts as this many elements."""
+
+_LINKING = allowed("elements", "linking")
+_SILENT = frozenset(("title", "desc", "style"))
+_INHERITED = ("fill", "stroke", "marker", "marker-start", "marker-mid", "marker-end")
+_REFERRING_RULES = 50
 _EACH_NUMBER = re.compile(NUMBER)
+_PROPERTY = re.compile(r"(?:^|;)([\w-]+):([^;]*)")
 _DATA = re.compile(r"data:image/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/=\s]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class CleanSvg:
-    """A clean picture and what was found on the way."""
+    """A clean picture, its size in pixels, and its words."""
 
     svg: str
     width: float
     height: float
     words: str
     """Everything written in it, piece by piece."""
-    left_out: dict[str, int]
-    """What the file held and the picture does not show, with how often."""
 
 
 def clean(svg: str | bytes, limits: SvgLimits = LIMITS) -> str:
-    """The same picture without anything that could reach outside or harm, in one plain form.
+    """Return the same picture without anything that could reach outside or harm, in one plain form.
 
     Cleaning what is clean changes nothing.
 
@@ -51,185 +60,263 @@ def clean(svg: str | bytes, limits: SvgLimits = LIMITS) -> str:
 
 
 def clean_with_notes(svg: str | bytes, limits: SvgLimits = LIMITS) -> CleanSvg:
-    """As `clean`, with the size, the words, and what was left out."""
-    root = parse(decode(svg, limits), limits)
+    """Clean a picture as `clean` does, and return it with its size and its words."""
+    root = parse(svg, limits)
     if root.name != "svg":
-        found = root.name.removeprefix(FOREIGN)[:40]
-        raise BadSvg(f'<{found}> is the outermost element; it must be <svg xmlns="{SVG}">', root.line)
-    left_out: Counter[str] = Counter()
+        name = root.name.removeprefix(FOREIGN)[:40]
+        raise BadSvg(f'<{name}> is the outermost element; it must be <svg xmlns="{SVG}">', root.line)
     words: list[str] = []
-    _prune(root, False, words, left_out)
+    _prune(root, False, words)
     if sum(map(len, words)) > limits.text_chars:
         raise BadSvg(f"more than {limits.text_chars:,} characters of text")
-    attributes = AttributeCleaner(root, limits, left_out)
+    cleaner = _Cleaner(root, limits)
     for node in root.walk():
-        attributes.clean(node)
-    references.check(root, attributes.rules, limits)
-    size = attributes.size
-    return CleanSvg(write(root), size.width, size.height, "\n".join(words), dict(sorted(left_out.items())))
+        cleaner.clean(node)
+    _check_drawn(root, cleaner.rules, limits)
+    size = cleaner.size
+    return CleanSvg(write(root), size.width, size.height, "\n".join(words))
 
 
-def _prune(node: Node, in_text: bool, words: list[str], left_out: Counter[str]) -> None:
+def _prune(node: Node, in_text: bool, words: list[str]) -> None:
     """Drop or refuse elements, and text where none is drawn."""
-    in_text = in_text or node.name in allowed.TEXT
+    in_text = in_text or node.name in TEXT
+    holds_words = node.name in TEXT or node.name in _SILENT or (in_text and node.name == "a")
     kept: list[Node | str] = []
     for child in node.children:
         if isinstance(child, Node):
-            if _stays(child, node, left_out):
-                _prune(child, in_text, words, left_out)
+            if _stays(child, node):
+                _prune(child, in_text, words)
                 kept.append(child)
-        elif node.name in _HOLDS_WORDS or (in_text and node.name == "a"):
+        elif holds_words:
             kept.append(child)
-            if in_text and node.name not in ("title", "desc", "style"):
+            if in_text and node.name not in _SILENT:
                 words.append(child)
-        elif child.strip():
-            left_out["words outside text elements"] += 1
     node.children = kept
 
 
-def _stays(child: Node, parent: Node, left_out: Counter[str]) -> bool:
-    if child.name in allowed.KEPT:
+def _stays(child: Node, parent: Node) -> bool:
+    if child.name in KEPT:
         return True
-    if child.name.startswith(FOREIGN) or child.name == "metadata":
-        return False
-    if child.name in allowed.DROPPED:
-        left_out[f"<{child.name}>"] += 1
+    if child.name.startswith(FOREIGN) or child.name in DROPPED:
         return False
     if child.name == "foreignObject" and parent.name == "switch" and len(list(parent.elements())) > 1:
-        left_out["<foreignObject> with another choice beside it"] += 1
-        return False
-    reason = allowed.REFUSED.get(child.name, "no such element is drawn in SVG")
+        return False  # Another choice is beside it.
+    reason = ALLOWED["refused"].get(child.name, "no such element is drawn in SVG")
     raise BadSvg(f"<{child.name[:40]}>: {reason}", child.line)
 
 
-class AttributeCleaner:
+class _Cleaner:
     """Cleans the elements of one file, one after another; collects the rules of its style sheets."""
 
-    def __init__(self, root: Node, limits: SvgLimits, left_out: Counter[str]) -> None:
-        self.limits, self.left_out = limits, left_out
-        self.rules: list[css.CssRule] = []
+    def __init__(self, root: Node, limits: SvgLimits) -> None:
+        self.limits = limits
+        self.rules: list[values.CssRule] = []
+        self.styles: dict[str, values.Declarations] = {}
         self.ids = {_single_spaced(node.attributes.get("id", "")) for node in root.walk()} - {""}
         self.image_bytes = self.css_chars = 0
-        self._root = root
-        said = dict(css.declarations(root.attributes.get("style", ""), root.line, Counter()))
-        sides = {side: said[side] for side in ("width", "height") if side in said}
-        self.size = size(sides | root.attributes, limits, root.line)
+        self.root = root
+        self.size = values.Size(0, 0, (0, 0, 0, 0))
 
     def clean(self, node: Node) -> None:
         """Replace the element's attributes by those that stay, and a style sheet's text by its plain form."""
-        kept: dict[str, str] = {}
-        if node.name == "style":
-            self._sheet(node)
-            return
-        self._style(node, kept)
+        try:
+            if node.name == "style":
+                self._sheet(node)
+            else:
+                self._attributes(node)
+        except BadSvg as error:
+            raise BadSvg(str(error), node.line) from None
+
+    def _attributes(self, node: Node) -> None:
+        kept = self._style(node)
         for name, value in node.attributes.items():
-            if name.lower().startswith("on"):
-                self.left_out["event handlers"] += 1
-            elif name in ("id", "class"):
+            if name in ("id", "class"):
                 kept[name] = _single_spaced(value)
             elif name == "href":
-                self._href(node, value.strip(), kept)
-            elif name in allowed.ATTRIBUTES and name not in kept:
+                kept[name] = self._href(node, value.strip())
+            elif name in ATTRIBUTES and name not in kept:
                 if len(value) > self.limits.path_chars:
-                    raise BadSvg(
-                        f"<{node.name}>: {name} has more than {self.limits.path_chars:,} characters", node.line
-                    )
-                value = tidy(name, value, node.line)
-                if not self._lost_filter(name, value):
-                    kept[name] = value
-            elif name == "vector-effect":
-                self.left_out["vector-effect"] += 1
-        if node is self._root:
-            kept = {
-                name: value for name, value in kept.items() if name not in allowed.GEOMETRY
-            } | self.size.attributes()
-        self._filter(node, kept)
+                    raise BadSvg(f"<{node.name}>: {name} has more than {self.limits.path_chars:,} characters")
+                if name in values.PROPERTIES or "(" in value:
+                    self._count_css(value)
+                kept[name] = self._filtered(name, values.tidy(name, value))
+        if node is self.root:
+            self.size = values.size(kept | node.attributes, self.limits)
+            kept = {name: value for name, value in kept.items() if name not in GEOMETRY} | self.size.attributes()
+        self._check_filter(node, kept)
         node.attributes = {name: value for name, value in sorted(kept.items()) if value}
 
-    def _style(self, node: Node, kept: dict[str, str]) -> None:
-        said = css.declarations(node.attributes.get("style", ""), node.line, self.left_out)
-        stay = [(name, value) for name, value in said if not self._lost_filter(name, value)]
+    def _style(self, node: Node) -> dict[str, str]:
+        """Return the style attribute, and the attributes that some of its properties become."""
+        text = node.attributes.get("style", "")
+        if text not in self.styles:
+            self._count_css(text)
+            self.styles[text] = values.declarations(text)
+        rows = [row for row in self.styles[text] if self._filtered(*row)]
         # Here browsers want units in transforms and the renderer wants none; as an attribute both take the same.
-        moved = {"transform"} if node.name in allowed.TEXT else allowed.GEOMETRY | {"transform"}
-        kept |= {name: IMPORTANT.sub("", value) for name, value in stay if name in moved}
-        unmoved = [each for each in stay if each[0] not in allowed.GEOMETRY and each[0] != "transform"]
-        if style := css.write_declarations(unmoved):
-            kept["style"] = style
+        moved = {"transform"} if node.name in TEXT else GEOMETRY | {"transform"}
+        kept = {name: value.removesuffix(IMPORTANT) for name, value in rows if name in moved}
+        unmoved = [row for row in rows if row[0] not in GEOMETRY and row[0] != "transform"]
+        return kept | {"style": values.write_declarations(unmoved)}
 
     def _sheet(self, node: Node) -> None:
-        text = "".join(child for child in node.children if isinstance(child, str))
+        text = node.words()
         kind, media = (node.attributes.get(name, "").strip().lower() for name in ("type", "media"))
-        node.attributes = {}
-        self.css_chars += len(text)
-        if self.css_chars > self.limits.css_chars:
-            raise BadSvg(f"style: more than {self.limits.css_chars:,} characters", node.line)
+        node.attributes, node.children = {}, []
+        self._count_css(text)
         if kind not in ("", "text/css") or media not in ("", "all", "screen"):
-            node.children = []
             return
-        rules = css.parse_sheet(text, node.line, self.left_out)
-        for rule in rules:
-            rule.declarations[:] = [each for each in rule.declarations if not self._lost_filter(*each)]
-        rules = [rule for rule in rules if rule.declarations]
+        rules = []
+        for rule in values.parse_sheet(text):
+            if rows := [row for row in rule.declarations if self._filtered(*row)]:
+                rules.append(values.CssRule(rule.selectors, rows))
         self.rules += rules
         if len(self.rules) > self.limits.css_rules:
-            raise BadSvg(f"style: more than {self.limits.css_rules:,} rules", node.line)
-        node.children = [css.write_sheet(rules)] if rules else []
+            raise BadSvg(f"style: more than {self.limits.css_rules:,} rules")
+        if rules:
+            node.children = [values.write_sheet(rules)]
 
-    def _lost_filter(self, name: str, value: str) -> bool:
-        """A filter that is not there hides the element in one renderer and does nothing in a browser: do nothing."""
-        lost = name == "filter" and any(target not in self.ids for target in REFERENCE.findall(value))
-        if lost:
-            self.left_out["a filter that is not in the file"] += 1
-        return lost
+    def _count_css(self, text: str) -> None:
+        self.css_chars += len(text)
+        if self.css_chars > self.limits.css_chars:
+            raise BadSvg(f"style: styles and values have more than {self.limits.css_chars:,} characters")
 
-    def _href(self, node: Node, href: str, kept: dict[str, str]) -> None:
+    def _filtered(self, name: str, value: str) -> str:
+        """Return the value, or nothing for a filter that is not in the file.
+
+        Such a filter hides the element in one renderer and does nothing in a browser.
+        """
+        if name == "filter" and any(target not in self.ids for target in REFERENCE.findall(value)):
+            return ""
+        return value
+
+    def _href(self, node: Node, href: str) -> str:
         if node.name in _LINKING and href.startswith("#"):
-            kept["href"] = href
-            if href[1:] not in self.ids:
-                self.left_out[f"<{node.name}> of an id that is not in the file"] += 1
-        elif node.name in ("image", "feImage"):
-            kept["href"], size = embedded_picture(href, self.limits, node.line)
+            return href
+        if node.name in ("image", "feImage"):
+            picture, size = _embedded_picture(href, self.limits)
             self.image_bytes += size
             if self.image_bytes > self.limits.image_bytes:
-                raise BadSvg(f"image: more than {self.limits.image_bytes:,} bytes of pictures", node.line)
-        elif node.name in _LINKING and href:
-            raise BadSvg(f"<{node.name}>: href={href[:60]!r} leads outside the file; only #id is taken", node.line)
+                raise BadSvg(f"image: more than {self.limits.image_bytes:,} bytes of pictures")
+            return picture
+        if node.name in _LINKING and href:
+            raise BadSvg(f"<{node.name}>: href={href[:60]!r} leads outside the file; only #id is taken")
+        return ""
 
-    def _filter(self, node: Node, kept: dict[str, str]) -> None:
-        for name, value in kept.items():
-            most = allowed.FILTER_LIMITS.get((node.name, name))
-            if name in ("x", "y", "width", "height") and (node.name == "filter" or node.name in allowed.PRIMITIVES):
-                of_element = node.name == "filter" and kept.get("filterUnits") != "userSpaceOnUse"
-                unit = 100 if value.endswith("%") else 1 if of_element else max(self.size.view[2:])
-                most = _FILTER_REACH * unit
-            if most is not None and any(abs(float(each)) > most for each in _EACH_NUMBER.findall(value)):
-                raise BadSvg(f"<{node.name}>: {name}={value[:40]!r} is too large; at most {most:g}", node.line)
+    def _check_filter(self, node: Node, kept: dict[str, str]) -> None:
+        limits: dict[str, float] = dict(ALLOWED["filter_limits"].get(node.name, {}))
+        if node.name == "filter" or node.name in PRIMITIVES:
+            of_element = node.name == "filter" and kept.get("filterUnits") != "userSpaceOnUse"
+            for side in ("x", "y", "width", "height"):
+                unit = 100 if kept.get(side, "").endswith("%") else 1 if of_element else max(self.size.view[2:])
+                limits[side] = FILTER_REACH * unit
+        for name, most in limits.items():
+            value = kept.get(name, "")
+            if any(abs(float(each)) > most for each in _EACH_NUMBER.findall(value)):
+                raise BadSvg(f"<{node.name}>: {name}={value[:40]!r} is too large; at most {most:g}")
 
 
 def _single_spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-def embedded_picture(href: str, limits: SvgLimits, line: int | None) -> tuple[str, int]:
-    """The address of a picture in its plain form, and how many bytes it holds.
-
-    Raises:
-        BadSvg: It lies elsewhere, is of another kind, broken or too large.
-    """
-    found = _DATA.fullmatch(href.strip())
-    if not found:
-        start = href.strip()[:40]
-        raise BadSvg(
-            f"image: {start!r} is not taken: draw it with shapes, or write it as data:image/png;base64,…", line
-        )
+def _embedded_picture(href: str, limits: SvgLimits) -> tuple[str, int]:
+    """Return the address of a picture in its plain form, and how many bytes it holds."""
+    address = _DATA.fullmatch(href)
+    if not address:
+        advice = "draw it with shapes, or write it as data:image/png;base64,…"
+        raise BadSvg(f"image: {href[:40]!r} is not taken: {advice}")
     try:
-        data = base64.b64decode("".join(found[2].split()), validate=True)
+        data = base64.b64decode("".join(address[2].split()), validate=True)
         info = inspect(data)
     except (binascii.Error, BadImage) as error:
-        raise BadSvg(f"image: {error}", line) from None
-    said = found[1].lower().replace("jpg", "jpeg")
-    if info.format.lower() != said:
-        raise BadSvg(f"image: called {said}, but it is {info.format}", line)
+        raise BadSvg(f"image: {error}") from None
+    kind = address[1].lower().replace("jpg", "jpeg")
+    if info.format.lower() != kind:
+        raise BadSvg(f"image: called {kind}, but it is {info.format}")
     if info.width * info.height > limits.image_pixels:
-        raise BadSvg(f"image: {info.width} x {info.height}; at most {limits.image_pixels:,} pixels are taken", line)
-    return f"data:image/{said};base64,{base64.b64encode(data).decode()}", len(data)
+        raise BadSvg(f"image: {info.width} x {info.height}; at most {limits.image_pixels:,} pixels are taken")
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}", len(data)
+
+
+def _check_drawn(root: Node, rules: list[values.CssRule], limits: SvgLimits) -> None:
+    """Count what is drawn once every reference inside the file is written out.
+
+    Raises:
+        BadSvg: It is too much, or something is used inside itself.
+    """
+    referring = [rule for rule in rules if any("url(" in value for _, value in rule.declarations)]
+    if len(referring) > _REFERRING_RULES:
+        raise BadSvg(f"style: more than {_REFERRING_RULES} rules with url(#id); write it as an attribute")
+    uses = _Uses(root, referring)
+    graph = {node: list(uses.of(node)) for node in root.walk()}
+    sorter = TopologicalSorter({node: [target for target, _ in targets] for node, targets in graph.items()})
+    cost: dict[Node, int] = {}
+    try:
+        for node in sorter.static_order():
+            cost[node] = _own_cost(node) + sum(cost[target] * times for target, times in graph[node])
+            if cost[node] > limits.drawn:
+                reason = f"with every use, marker, pattern and filter written out this is more than {limits.drawn:,}"
+                raise BadSvg(f"<{node.name}>: {reason} elements", node.line)
+    except CycleError as error:
+        cycle: list[Node] = error.args[1]
+        target, node = next(pair for pair in pairwise(cycle) if pair[0] not in pair[1].children)
+        raise BadSvg(f"<{node.name}>: #{target.attributes['id']} is used inside itself", node.line) from None
+
+
+def _own_cost(node: Node) -> int:
+    words = len(node.words()) if node.name != "style" else 0
+    path = len(node.attributes.get("d", "")) + len(node.attributes.get("points", ""))
+    filters = (value for name, value in _function_values(node) if name == "filter" and "url(" not in value)
+    steps = sum(value.count("(") for value in filters) + (node.name in PRIMITIVES)
+    return 1 + words // 4 + path // 50 + PRIMITIVE_COST * steps
+
+
+class _Uses:
+    """What each element makes to be drawn as well."""
+
+    def __init__(self, root: Node, rules: list[values.CssRule]) -> None:
+        self.rules = rules
+        self.ids: dict[str, Node] = {}
+        self.shapes: dict[Node, int] = {}
+        self.in_marker: set[Node] = set()
+        for node in root.walk():
+            self.ids.setdefault(node.attributes.get("id", ""), node)
+            if node.name == "marker":
+                self.in_marker.update(node.walk())
+        for node in reversed(list(root.walk())):
+            inside = sum(self.shapes[child] for child in node.elements())
+            self.shapes[node] = inside + (node.name in SHAPES or node.name == "text")
+
+    def of(self, node: Node) -> Iterator[tuple[Node, int]]:
+        """Yield what is drawn with an element, and how often."""
+        for child in node.elements():
+            yield child, 1
+        href = node.attributes.get("href", "")
+        if href.startswith("#") and href[1:] in self.ids:
+            yield self.ids[href[1:]], 1
+        rows = list(_function_values(node))
+        for rule in self.rules:
+            if rule.concerns(node):
+                rows += rule.declarations
+        for name, value in rows:
+            for target in REFERENCE.findall(value):
+                # A marker has no markers of its own.
+                if target in self.ids and not (name.startswith("marker") and node in self.in_marker):
+                    yield self.ids[target], self._times(node, name)
+
+    def _times(self, node: Node, name: str) -> int:
+        times = max(1, self.shapes[node]) if name in _INHERITED else 1
+        if name.startswith("marker"):
+            paths = (each.attributes.get("d", "") + each.attributes.get("points", "") for each in node.walk())
+            times += sum(len(re.findall(r"\d+", path)) // 2 for path in paths)
+        return times
+
+
+def _function_values(node: Node) -> Iterator[tuple[str, str]]:
+    """Yield the attributes and style declarations that hold a function."""
+    for name, value in node.attributes.items():
+        if name == "style":
+            yield from ((each[1], each[2]) for each in _PROPERTY.finditer(value) if "(" in each[2])
+        elif name not in ("id", "class", "href", "d", "points") and "(" in value:
+            yield name, value

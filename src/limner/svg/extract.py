@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from .allowed import BadSvg
+from .document import BadSvg
 
 MAX_CHARS = 8 * 2**20
 
@@ -18,15 +17,8 @@ _TAG_REST = re.compile(r"""(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
 _ENDS = {"<!--": "-->", "<![CDATA[": "]]>"}
 
 
-@dataclass(frozen=True)
-class _Attempt:
-    """A picture begun: its text, or nothing where it is never closed."""
-
-    text: str | None
-
-
 def extract(reply: str) -> str:
-    """The SVG element in a model's reply, without what stands around it.
+    """Return the SVG element in a model's reply, without what stands around it.
 
     The last one inside a fence is taken; without any in fences, the last one in the text. A picture inside another
     is part of it. What a model wrote while thinking does not count.
@@ -40,33 +32,22 @@ def extract(reply: str) -> str:
     if thoughts := list(_LONE_THOUGHT_END.finditer(text)):
         # Some chat templates keep the opening tag to themselves.
         text = text[thoughts[-1].end() :]
-    loose: _Attempt | None = None
-    fenced: _Attempt | None = None
-    for part, in_fence in _parts(text):
-        for attempt in _attempts(part):
-            if in_fence:
-                fenced = attempt
-            else:
-                loose = attempt
-    found = fenced or loose
-    if found is None:
+    # Lines of fences take turns: one opens, the next one closes.
+    parts = _FENCE.split(text)
+    pictures = [*_pictures(parts[0::2]), *_pictures(parts[1::2])]
+    if not pictures:
         raise BadSvg("there is no <svg> element in the reply: write one whole SVG file, from <svg to </svg>")
-    if found.text is None:
+    if pictures[-1] is None:
         raise BadSvg("the SVG is cut off: </svg> is missing. Write the whole file, shorter if need be")
-    return found.text
+    return pictures[-1]
 
 
-def _parts(text: str) -> Iterator[tuple[str, bool]]:
-    """The text between lines of fences, and whether a fence is open there."""
-    at, inside = 0, False
-    for fence in _FENCE.finditer(text):
-        yield text[at : fence.start()], inside
-        at, inside = fence.end(), not inside
-    yield text[at:], inside
+def _pictures(parts: list[str]) -> list[str | None]:
+    return [picture for part in parts for picture in _in_part(part)]
 
 
-def _attempts(text: str) -> Iterator[_Attempt]:
-    """Every outermost picture in order; one that is begun, and never closed, swallows what comes after."""
+def _in_part(text: str) -> Iterator[str | None]:
+    """Yield every outermost picture in order; None for one that is never closed, which swallows what comes after."""
     opened: list[tuple[int, bool]] = []
     whole: list[tuple[int, int]] = []
     endless: set[str] = set()
@@ -75,11 +56,11 @@ def _attempts(text: str) -> Iterator[_Attempt]:
         at = mark.end()
         if end := _ENDS.get(mark[0]):
             # A comment that never ends hides nothing: outside a picture it is prose.
-            found = -1 if end in endless else text.find(end, at)
-            if found < 0:
+            stop = -1 if end in endless else text.find(end, at)
+            if stop < 0:
                 endless.add(end)
             else:
-                at = found + len(end)
+                at = stop + len(end)
         elif mark[0].startswith("</"):
             if opened:
                 start, _ = opened.pop()
@@ -102,6 +83,6 @@ def _attempts(text: str) -> Iterator[_Attempt]:
     begun = min((start for start, attributes in opened if attributes), default=None)
     for start, end_at in whole:
         if begun is None or start < begun:
-            yield _Attempt(text[start:end_at])
+            yield text[start:end_at]
     if begun is not None:
-        yield _Attempt(None)
+        yield None

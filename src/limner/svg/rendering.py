@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ..core.images import MAX_BYTES
 from ..workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, once
-from .allowed import LIMITS, BadSvg, SvgLimits
 from .clean import CleanSvg, clean_with_notes
+from .document import LIMITS, BadSvg, SvgLimits
 from .fonts import MONOSPACE, SANS, SERIF, choose
 
 SIDE = 1024

@@ -1,51 +1,51 @@
-"""Values of attributes and properties: lengths in pixels, the size of the whole picture, all else fit to be written."""
+"""Values and styles in the form that the renderer knows: sizes in pixels, values token by token, rules of style sheets.
+
+CSS is read by tinycss2, so that nothing is hidden by escapes, comments or brackets; what is written is written here.
+"""
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
-from .allowed import FUNCTIONS, GEOMETRY, PROPERTIES, BadSvg, SvgLimits
+import tinycss2
+from tinycss2.color4 import parse_color
 
-PIXELS = {
-    "": 1.0, "px": 1.0, "pt": 96 / 72, "pc": 16.0, "in": 96.0, "cm": 96 / 2.54, "mm": 96 / 25.4, "q": 96 / 101.6,
-    "em": 16.0, "rem": 16.0, "ex": 8.0,
-}  # fmt: skip
-"""Pixels of 1/96 inch in one of each unit; letters are 16 pixels high where the file has said nothing yet."""
+from .document import ALLOWED, BadSvg, Node, SvgLimits, allowed
+
+PROPERTIES = allowed("attributes", "properties")
+GEOMETRY = allowed("attributes", "geometry")
+CSS = ALLOWED["css"]
+FUNCTIONS = {name.lower(): name for name in allowed("css", "functions")}
+PASSING = allowed("css", "passing")
+PIXELS: dict[str, float] = CSS["pixels"] | {"": 1.0}
+DEGREES: dict[str, float] = CSS["degrees"] | {"": 1.0}
 
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+REFERENCE = re.compile(r"url\(#([^\s\"'()<>]+)\)")
+"""A reference into the file, as values are written."""
+IMPORTANT = " !important"
+
 _LENGTH = re.compile(rf"({NUMBER})\s*([A-Za-z]*|%)")
 _VIEW_BOX = re.compile(rf"({NUMBER})" + rf"(?:\s*,\s*|\s+)({NUMBER})" * 3)
-
-REFERENCE = re.compile(r"url\(#([^\s\"'()<>]+)\)")
-"""A reference into the file, as `tidy` leaves it."""
-
-_CALL = re.compile(r"([A-Za-z_][\w-]*)\s*\(")
-_URL = re.compile(r"""url\s*\(\s*(?P<quote>["']?)#(?P<id>[^\s"'()<>]+)(?P=quote)\s*\)""", re.IGNORECASE)
-_ANY_URL = re.compile(r"url\s*\(", re.IGNORECASE)
-_COLOUR = re.compile(r"\b(rgb|hsl)a?\(([^()]*)\)", re.IGNORECASE)
-_TRANSFORM = re.compile(r"([A-Za-z]+)\s*\(([^()]*)\)")
-_AMOUNT = re.compile(rf"({NUMBER})([A-Za-z%]*)")
-_REM = re.compile(r"(?<![\w.#-])(\d*\.?\d+)rem\b", re.IGNORECASE)
-_UNKNOWN_UNIT = re.compile(r"(?<![\w.#-])\d*\.?\d+(?:[sld]?v(?:w|h|i|b|min|max)|ch|cap|ic|r?lh|cq\w+)\b", re.IGNORECASE)
-IMPORTANT = re.compile(r"\s*!\s*important$", re.IGNORECASE)
+_NUMBERS = re.compile(r"[\d\s.,+-]*")
 _GENERAL = re.compile(r"(?:^|[\s,])(?:sans-serif|serif|monospace|cursive|fantasy|inherit)$", re.IGNORECASE)
 _MONO = re.compile(r"mono|courier|consol|menlo|\bcode\b", re.IGNORECASE)
 _SERIF = re.compile(
     r"times|georgia|garamond|palatino|cambria|antiqua|baskerville|roman|(?<!sans)[ -]serif|simsun|song", re.IGNORECASE
 )
-_COLOUR_NAMES = {"currentcolor": "currentColor", "none": "none", "rebeccapurple": "#663399"}
-"""Names that the renderer knows in this form only."""
-_SHIFTS = {"sub": "-0.33em", "super": "0.5em"}
-"""As far as browsers shift small letters; the font's own measure, which the renderer takes, is hardly seen."""
-_DEGREES = {"": 1.0, "deg": 1.0, "grad": 0.9, "turn": 360.0, "rad": 180 / math.pi}
-_ONE_AXIS = {
-    "translatex": "translate({})",
-    "translatey": "translate(0 {})",
-    "scalex": "scale({} 1)",
-    "scaley": "scale(1 {})",
-}
+_PLAIN_COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}|[A-Za-z]+|rgba?\([^()]*\)")
+_SELECTOR = re.compile(r"[\w\s.#*>+~:-]+")
+_ATTRIBUTE = re.compile(r"""\[[\w-]+(?:[~|^$*]?=(?:"[\w\s.#-]*"|[\w-]+))?\]""")
+_PSEUDO = re.compile(r"::?[\w-]+")
+_IN_SELECTOR = frozenset(("whitespace", "comment", "ident", "hash", "literal", "string"))
+_LAST_RULE = "#last"
+
+Tokens = Iterable[Any]
+Declarations = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -57,172 +57,301 @@ class Size:
     view: tuple[float, float, float, float]
 
     def attributes(self) -> dict[str, str]:
-        """As the root element carries them."""
+        """Return the attributes of the root element."""
         view = " ".join(map(number, self.view))
         return {"width": number(self.width), "height": number(self.height), "viewBox": view}
 
 
 def number(value: float) -> str:
-    """A number as it is written: at most six decimals, no exponent, no trailing noughts."""
+    """Write a number with at most six decimals, without an exponent or trailing zeros."""
     return f"{value:.6f}".rstrip("0").rstrip(".") if round(value, 6) else "0"
 
 
-def pixels(text: str, what: str, line: int | None = None) -> float | None:
-    """A length in pixels; nothing for a share (``50%``) or ``auto``.
+def pixels(text: str, what: str) -> float | None:
+    """Return a length in pixels; None for a percentage or ``auto``.
 
     Raises:
-        BadSvg: It is no length, or its unit depends on things that a still picture has not.
+        BadSvg: It is not a length, or its unit depends on things that a still picture does not have.
     """
-    text = text.strip()
-    if text == "auto":
+    length = _LENGTH.fullmatch(text)
+    if text == "auto" or (length and length[2] == "%"):
         return None
-    found = _LENGTH.fullmatch(text)
-    if not found:
-        raise BadSvg(f'{what}="{text[:40]}" is no length', line)
-    if found[2] == "%":
-        return None
-    unit = found[2].lower()
-    if unit not in PIXELS:
-        raise BadSvg(f'{what}="{text[:40]}": the unit {found[2]} is not taken; write plain numbers', line)
-    return float(found[1]) * PIXELS[unit]
+    if not length:
+        raise BadSvg(f'{what}="{text[:40]}" is not a length')
+    if length[2].lower() not in PIXELS:
+        raise BadSvg(f'{what}="{text[:40]}": the unit {length[2]} is not taken; write plain numbers')
+    return float(length[1]) * PIXELS[length[2].lower()]
 
 
-def size(attributes: dict[str, str], limits: SvgLimits, line: int | None = None) -> Size:
-    """The size that a root element asks for.
+def size(attributes: dict[str, str], limits: SvgLimits) -> Size:
+    """Return the size that a root element asks for.
 
     What is missing, or a percentage, follows from the viewBox; a missing viewBox from width and height.
 
     Raises:
-        BadSvg: Nothing tells the size, or it is nought, negative, too large or too long.
+        BadSvg: There is no size, or it is zero, negative, too large or too long.
     """
-    view = _view(attributes["viewBox"], limits, line) if attributes.get("viewBox", "").strip() else None
-    width, height = (
-        pixels(attributes[side], side, line) if attributes.get(side, "").strip() else None
-        for side in ("width", "height")
-    )
+    given = {name: text for name in ("width", "height", "viewBox") if (text := attributes.get(name, "").strip())}
+    view = _view(given["viewBox"], limits) if "viewBox" in given else None
+    width, height = (pixels(given.get(side, "auto"), side) for side in ("width", "height"))
     for side, value in (("width", width), ("height", height)):
         if value is not None:
-            _check(side, value, limits, line)
+            _check_side(side, value, limits)
     if view is None:
         if width is None or height is None:
-            raise BadSvg('the size is not said: give the svg element viewBox="0 0 WIDTH HEIGHT"', line)
+            raise BadSvg('the size is missing: give the svg element viewBox="0 0 WIDTH HEIGHT"')
         view = (0.0, 0.0, width, height)
-    if width is None and height is None:
-        width, height = view[2:]
-    elif width is None:
-        assert height is not None
-        width = height * view[2] / view[3]
-    elif height is None:
+    if width is None:
+        width = view[2] if height is None else height * view[2] / view[3]
+    if height is None:
         height = width * view[3] / view[2]
-    assert height is not None
     if max(width, height) > limits.proportion * min(width, height):
-        raise BadSvg(
-            f"{number(width)} by {number(height)} is too long: one side may be {limits.proportion:g} times the other",
-            line,
-        )
+        sides = f"{number(width)} by {number(height)}"
+        raise BadSvg(f"{sides} is too long: one side may be {limits.proportion:g} times the other")
     x, y, across, down = (round(each, 6) for each in view)
     return Size(round(width, 6), round(height, 6), (x, y, across, down))
 
 
-def _view(text: str, limits: SvgLimits, line: int | None) -> tuple[float, float, float, float]:
-    found = _VIEW_BOX.fullmatch(text.strip())
-    if not found:
-        raise BadSvg(f'viewBox="{text[:60]}": four numbers are needed, x y width height', line)
-    x, y, width, height = map(float, found.groups())
-    if not max(abs(x), abs(y)) <= 10 * limits.longest_side:
-        raise BadSvg(f'viewBox="{text[:60]}": it lies too far off', line)
-    _check("the viewBox's width", width, limits, line)
-    _check("the viewBox's height", height, limits, line)
+def _view(text: str, limits: SvgLimits) -> tuple[float, float, float, float]:
+    box = _VIEW_BOX.fullmatch(text)
+    if not box:
+        raise BadSvg(f'viewBox="{text[:60]}": four numbers are needed, x y width height')
+    x, y, width, height = map(float, box.groups())
+    if max(abs(x), abs(y)) > 10 * limits.longest_side:
+        raise BadSvg(f'viewBox="{text[:60]}": it lies too far off')
+    _check_side("the viewBox's width", width, limits)
+    _check_side("the viewBox's height", height, limits)
     return x, y, width, height
 
 
-def _check(side: str, value: float, limits: SvgLimits, line: int | None) -> None:
-    if not (math.isfinite(value) and limits.shortest_side <= value <= limits.longest_side):
-        raise BadSvg(
-            f"{side} is {value:g}; it must be from {limits.shortest_side:g} to {limits.longest_side:,.0f}", line
-        )
+def _check_side(side: str, value: float, limits: SvgLimits) -> None:
+    if not limits.shortest_side <= value <= limits.longest_side:
+        raise BadSvg(f"{side} is {value:g}; it must be from {limits.shortest_side:g} to {limits.longest_side:,.0f}")
 
 
-def tidy(name: str, text: str, line: int | None = None) -> str:
-    """The value of an attribute or property, fit to be written.
+def tidy(name: str, text: str) -> str:
+    """Return the value of an attribute as it is written.
 
     Raises:
         BadSvg: It points outside the file, hides something, or uses what would not be drawn as it is meant.
     """
     text = " ".join(text.split())
     if "\\" in text or "/*" in text:
-        raise BadSvg(f"{name}: backslashes and comments are not taken in values", line)
-    if "(" in text:
-        text = _functions(name, text, line)
-    if name.lower().endswith("transform"):
-        text = _TRANSFORM.sub(lambda found: _transform(name, found, line), text)
+        raise BadSvg(f"{name}: backslashes and comments are not taken in values")
+    of_css = name in PROPERTIES or name in GEOMETRY
+    if "(" not in text and (not of_css or _NUMBERS.fullmatch(text)):
+        return text
+    return write_value(name, tinycss2.parse_component_value_list(text))
+
+
+def write_value(name: str, tokens: Tokens) -> str:
+    """Return the value of an attribute or property as the renderer knows it; see `tidy`."""
+    try:
+        text = _write_tokens(tokens, is_transform=name.lower().endswith("transform"))
+    except BadSvg as error:
+        raise BadSvg(f"{name}: {error}") from None
     if name.endswith("color") or name in ("fill", "stroke"):
-        text = _COLOUR_NAMES.get(text.lower(), text)
+        return str(CSS["colours"].get(text.lower(), text))
     if name == "baseline-shift":
-        return _SHIFTS.get(text.lower(), text)
+        return str(CSS["shifts"].get(text.lower(), text))
     if name == "font-family" or (name == "font" and " " in text):
         return _family(text)
-    if name in PROPERTIES or name in GEOMETRY:
-        if unknown := _UNKNOWN_UNIT.search(text):
-            raise BadSvg(f"{name}: the unit of {unknown[0]} is not taken; write px or plain numbers", line)
-        text = _REM.sub(lambda found: f"{number(float(found[1]) * PIXELS['rem'])}px", text)
     return text
 
 
-def _family(text: str) -> str:
-    """The list of fonts with a general kind at its end, so that an unknown font is replaced by one like it."""
-    ending = IMPORTANT.search(text)
-    fonts = text[: ending.start()] if ending else text
-    if not fonts:
-        return text
-    if _GENERAL.search(fonts):
-        return _GENERAL.sub(lambda found: found[0].lower(), fonts) + text[len(fonts) :]
+def _write_tokens(tokens: Tokens, is_transform: bool = False, inside: bool = False) -> str:
+    return " ".join("".join(_write_token(token, is_transform, inside) for token in tokens).split())
+
+
+def _write_token(token: Any, is_transform: bool, inside: bool) -> str:
+    match token.type:
+        case "whitespace" | "comment":
+            return " "
+        case "number" | "percentage" | "ident" | "hash" | "literal":
+            return str(token.serialize())
+        case "string":
+            quote = '"' if "'" in token.value else "'"
+            return f"{quote}{token.value}{quote}"
+        case "dimension" if token.lower_unit == "rem":
+            return f"{number(token.value * PIXELS['rem'])}px"
+        case "dimension" if token.lower_unit in PIXELS or token.lower_unit in DEGREES:
+            return str(token.serialize())
+        case "dimension":
+            raise BadSvg(f"the unit of {token.serialize()[:40]} is not taken; write px or plain numbers")
+        case "url":
+            return _reference(token.value)
+        case "function":
+            return _function(token, is_transform, inside)
+    raise BadSvg("a bracket or quote is not closed, or is not taken in a value")
+
+
+def _reference(address: str) -> str:
+    if not REFERENCE.fullmatch(f"url({address})"):
+        raise BadSvg(f"url({address[:60]}) leads outside the file; only url(#id) is taken")
+    return f"url({address})"
+
+
+def _function(token: Any, is_transform: bool, inside: bool) -> str:
+    kind = token.lower_name
+    is_colour = kind in ("rgb", "rgba", "hsl", "hsla")
+    if kind not in FUNCTIONS or (inside and not is_colour):
+        raise BadSvg(f"{token.name[:40]}() is not drawn here; write the plain value")
+    if kind == "url":
+        arguments = [each for each in token.arguments if each.type != "whitespace"]
+        is_string = [each.type for each in arguments] == ["string"]
+        return _reference(arguments[0].value if is_string else "")
+    if is_colour:
+        return _colour(token)
+    if is_transform:
+        return _transform(token)
+    return f"{FUNCTIONS[kind]}({_write_tokens(token.arguments, inside=True)})"
+
+
+def _colour(token: Any) -> str:
+    """Return the older form with commas, which every renderer knows."""
+    colour = parse_color(token)
+    if colour is None or None in colour.coordinates:
+        raise BadSvg(f"{token.name}() with these values is not a colour; write it as #rrggbb")
+    rgb = colour.to("srgb")
+    channels = [number(255 * channel) for channel in rgb.coordinates]
+    if rgb.alpha == 1:
+        return f"rgb({', '.join(channels)})"
+    return f"rgba({', '.join(channels)}, {number(rgb.alpha)})"
+
+
+def _transform(token: Any) -> str:
+    """Return a transform without units, which the renderer would take for a mistake, and with both axes."""
+    kind = token.lower_name
+    amounts: list[str] = []
+    for each in token.arguments:
+        if each.type == "whitespace" or each == ",":
+            continue
+        units = DEGREES if kind in ("rotate", "skewx", "skewy") and not amounts else PIXELS
+        unit = {"number": "", "percentage": "%"}.get(each.type) if each.type != "dimension" else each.lower_unit
+        if unit not in units:
+            raise BadSvg(f"{token.name}() takes plain numbers; write them without {unit or 'other words'}")
+        amounts.append(number(each.value * units[unit]) if unit else each.representation)
+    if kind in CSS["one_axis"] and len(amounts) == 1:
+        return str(CSS["one_axis"][kind].format(amounts[0]))
+    return f"{FUNCTIONS[kind]}({' '.join(amounts)})"
+
+
+def _family(fonts: str) -> str:
+    """Return the list of fonts with a general kind at its end, so that an unknown font is replaced by one like it."""
+    if _GENERAL.search(fonts) or not fonts:
+        return _GENERAL.sub(lambda general: general[0].lower(), fonts)
     first = fonts.partition(",")[0]
     kind = "monospace" if _MONO.search(first) else "serif" if _SERIF.search(first) else "sans-serif"
-    return f"{fonts.rstrip(', ')}, {kind}{' !important' if ending else ''}"
+    return f"{fonts.rstrip(', ')}, {kind}"
 
 
-def _functions(name: str, text: str, line: int | None) -> str:
-    for call in _CALL.finditer(text):
-        if call[1].lower() not in FUNCTIONS:
-            raise BadSvg(f"{name}: {call[1]}() is not drawn here; write the plain value", line)
-    inside = _URL.sub(lambda found: f"url(#{found['id']})", text)
-    for start in _ANY_URL.finditer(inside):
-        if not REFERENCE.match(inside, start.start()):
-            place = inside[start.end() :].strip()[:60]
-            raise BadSvg(f"{name}: url({place} leads outside the file; only url(#id) is taken", line)
-    return _COLOUR.sub(lambda found: _colour(name, found, line), inside)
+def declarations(source: str | Tokens) -> Declarations:
+    """Return the known properties in the text or tokens of ``name: value; …``, in order."""
+    if isinstance(source, str) and "\\" in source:
+        raise BadSvg("style: backslashes are not taken")
+    rows: Declarations = []
+    for item in tinycss2.parse_blocks_contents(source, skip_comments=True, skip_whitespace=True):
+        if item.type == "qualified-rule":
+            raise BadSvg("style: a rule is inside another, or inside a style attribute")
+        if item.type == "declaration" and (value := _declared(item.lower_name, item.value)):
+            name = "background-color" if item.lower_name == "background" else item.lower_name
+            rows.append((name, value + IMPORTANT if item.important else value))
+    names = dict(rows)
+    if "transform" in names and "view" not in names.get("transform-box", "view"):
+        raise BadSvg("style: transform-box is not drawn here; write transform with the centre itself")
+    return [row for row in rows if row[0] != "transform-box"]
 
 
-def _colour(name: str, found: re.Match[str], line: int | None) -> str:
-    """The older form with commas, which every renderer knows."""
-    parts = [part for part in re.split(r"[\s,/]+", found[2].strip()) if part]
-    if len(parts) not in (3, 4) or "none" in parts:
-        raise BadSvg(f"{name}: {found[0]} is no colour; write it as #rrggbb", line)
-    kind = found[1].lower()
-    if kind == "hsl":
-        hue = _AMOUNT.fullmatch(parts[0])
-        if not hue or hue[2].lower() not in _DEGREES:
-            raise BadSvg(f"{name}: {found[0]} is no colour; write it as #rrggbb", line)
-        parts[0] = number(float(hue[1]) * _DEGREES[hue[2].lower()]) if hue[2] else hue[1]
-    if parts[3:] and (share := _AMOUNT.fullmatch(parts[3])) and share[2] == "%":
-        parts[3] = number(float(share[1]) / 100)
-    return f"{kind}{'a' if len(parts) == 4 else ''}({', '.join(parts)})"
+def _declared(name: str, tokens: Tokens) -> str:
+    """Return the value of a property that is drawn, and nothing of any other."""
+    if name not in PROPERTIES and name not in GEOMETRY and name not in ("background", "transform-box"):
+        return ""
+    value = write_value(name, tokens)
+    # A brace in a string could end a rule for one reader and not for another.
+    if re.search(r"[{}@]", value):
+        raise BadSvg(f"style: {name}: {value[:40]}: braces and @ are not taken in values")
+    return value if name != "background" or _PLAIN_COLOUR.fullmatch(value) else ""
 
 
-def _transform(name: str, found: re.Match[str], line: int | None) -> str:
-    """Without units, which the renderer would take for a mistake, and with both axes."""
-    kind = found[1].lower()
-    angle = kind in ("rotate", "skewx", "skewy")
-    amounts = []
-    for at, part in enumerate(re.split(r"[\s,]+", found[2].strip())):
-        amount = _AMOUNT.fullmatch(part)
-        if not amount or not math.isfinite(float(amount[1])):
-            return found[0]
-        units = _DEGREES if angle and at == 0 else PIXELS
-        if amount[2].lower() not in units:
-            raise BadSvg(f"{name}: {found[0]}: the unit {amount[2]} is not taken; write plain numbers", line)
-        amounts.append(number(float(amount[1]) * units[amount[2].lower()]) if amount[2] else amount[1])
-    if kind in _ONE_AXIS and len(amounts) == 1:
-        return _ONE_AXIS[kind].format(amounts[0])
-    return f"{FUNCTIONS.get(kind, found[1])}({' '.join(amounts)})"
+def write_declarations(rows: Declarations) -> str:
+    """Write declarations as a style attribute holds them."""
+    return ";".join(f"{name}:{value}" for name, value in rows)
+
+
+@dataclass(frozen=True)
+class CssRule:
+    """What a style sheet says about some elements."""
+
+    selectors: tuple[str, ...]
+    declarations: Declarations
+
+    @cached_property
+    def _last_parts(self) -> list[set[str]]:
+        """Element, classes and ids that the last part of each selector names."""
+        plain = (_PSEUDO.sub("", _ATTRIBUTE.sub("", selector)) for selector in self.selectors)
+        return [set(re.findall(r"[.#]?[\w-]+", re.split(r"[\s>+~]+", selector)[-1])) for selector in plain]
+
+    def concerns(self, node: Node) -> bool:
+        """Return whether the rule may be about an element: only the last part of each selector is compared."""
+        classes = node.attributes.get("class", "").split()
+        names = {node.name, f"#{node.attributes.get('id', '')}", *(f".{each}" for each in classes)}
+        return any(part <= names for part in self._last_parts)
+
+
+def parse_sheet(text: str) -> list[CssRule]:
+    """Return the rules of a style sheet that a still picture shows.
+
+    Raises:
+        BadSvg: It is broken, or says something that would not be drawn.
+    """
+    if "\\" in text:
+        raise BadSvg("style: backslashes are not taken")
+    # tinycss2 closes at the end what is open there: then this last rule is inside another one.
+    rules = tinycss2.parse_stylesheet(f"{text};{_LAST_RULE}{{}}", skip_comments=True, skip_whitespace=True)
+    rules = [rule for rule in rules if rule.type != "at-rule"]
+    if not rules or rules[-1].type == "error" or _prelude(rules[-1]).lstrip("; ") != _LAST_RULE:
+        raise BadSvg("style: the last rule is not closed, or is not a rule; write selector { name: value; }")
+    return [rule for rule in map(_rule, rules[:-1]) if rule.selectors and rule.declarations]
+
+
+def _rule(rule: Any) -> CssRule:
+    if rule.type == "error":
+        raise BadSvg(f"style: {rule.message[:60]}; write selector {{ name: value; }}")
+    head = _prelude(rule)
+    selectors = tuple(filter(None, map(_selector, head.split(","))))
+    rows = declarations(rule.content)
+    whole_picture = all(re.fullmatch(r"svg|\*|html|body", each) for each in selectors)
+    if not whole_picture and (geometry := [name for name, _ in rows if name in GEOMETRY]):
+        raise BadSvg(f"style: {head[:40]}: {geometry[0]} is not drawn from a style sheet; write it as an attribute")
+    return CssRule(selectors, [row for row in rows if row[0] not in GEOMETRY])
+
+
+def _prelude(rule: Any) -> str:
+    """Return the selectors of a rule as text without comments."""
+    for token in rule.prelude:
+        parts = token.content if token.type == "[] block" else [token]
+        for part in parts:
+            if part.type not in _IN_SELECTOR:
+                name = f":{part.name[:40]}()" if part.type == "function" else "such a bracket, number or quote"
+                raise BadSvg(f"style: {name} in a selector is not drawn here; give the elements a class")
+    texts = (" " if token.type == "comment" else token.serialize() for token in rule.prelude)
+    return " ".join("".join(texts).split())
+
+
+def _selector(text: str) -> str | None:
+    """Return a selector as the renderer knows it; None where it is about what a still picture does not have."""
+    text = text.strip()
+    plain = _ATTRIBUTE.sub("*", text)
+    if not _SELECTOR.fullmatch(plain):
+        raise BadSvg(f"style: {text[:40]!r} is not a selector that is taken")
+    for pseudo in _PSEUDO.findall(plain):
+        if pseudo in PASSING:
+            return None
+        if pseudo not in (":root", ":first-child"):
+            raise BadSvg(f"style: {pseudo} is not drawn here; give the elements a class")
+    return text.replace("svg:root", "svg").replace(":root", "svg")
+
+
+def write_sheet(rules: list[CssRule]) -> str:
+    """Write one rule a line."""
+    return "\n".join(f"{', '.join(rule.selectors)} {{{write_declarations(rule.declarations)}}}" for rule in rules)

@@ -1,25 +1,20 @@
-"""Valid files of many kinds, made by code or saved from tools; how each looks is kept in one sheet of thumbnails.
+"""Valid files of many kinds, made by hand or by tools; how each looks is kept in one sheet of thumbnails.
 
-``python -m tests.svg.corpus`` draws the sheet anew. Look at it afterwards.
+``python -m tests.svg.corpus.thumbnails`` draws the sheet again. Look at it afterwards.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.svg.corpus.paint import PAINT
-from tests.svg.corpus.shapes import SHAPES
-from tests.svg.corpus.structure import STRUCTURE
-from tests.svg.corpus.words import FAR_EASTERN, WORDS
-
 HERE = Path(__file__).parent
-TOOLS = {name: (HERE / f"{name}.svg").read_text("utf-8") for name in ("graphviz", "plot")}
-PARTS = {
-    "shapes": SHAPES,
-    "paint": PAINT,
-    "structure": STRUCTURE,
-    "words": WORDS,
-    "tools": TOOLS,
-    "far-eastern": FAR_EASTERN,
+CORPUS = {
+    f"{file.parent.name}/{file.stem}": file.read_text("utf-8")
+    for file in sorted(HERE.glob("*/*.svg"), key=lambda file: (file.parent.name, file.stem))
 }
-CORPUS = {f"{part}/{name}": svg for part, files in PARTS.items() for name, svg in files.items()}
+"""Whole files by folder and name."""
+
+
+def page(body: str) -> str:
+    """Return a whole file of 120 by 90 around a body."""
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 90">{body}</svg>'

@@ -17,7 +17,7 @@ FINE = 4
 
 
 def thumbnail(svg: str) -> Image.Image:
-    """The picture in the upper left corner of a white square."""
+    """Return the picture in the upper left corner of a white square."""
     rendered = Image.open(io.BytesIO(render(svg, SIDE * FINE, SIDE * FINE))).convert("RGB")
     square = Image.new("RGB", (SIDE * FINE, SIDE * FINE), "white")
     square.paste(rendered)
@@ -25,13 +25,13 @@ def thumbnail(svg: str) -> Image.Image:
 
 
 def box(at: int) -> tuple[int, int, int, int]:
-    """Where the thumbnail of this number lies on the sheet."""
+    """Return where the thumbnail of this number lies on the sheet."""
     left, top = at % COLUMNS * SIDE, at // COLUMNS * SIDE
     return left, top, left + SIDE, top + SIDE
 
 
 def difference(one: Image.Image, other: Image.Image) -> float:
-    """The largest of the mean differences over blocks of 8 by 8 pixels, of 255."""
+    """Return the largest of the mean differences over blocks of 8 by 8 pixels, of 255."""
     apart = np.abs(np.asarray(one, dtype=float) - np.asarray(other, dtype=float)).mean(axis=2)
     return float(apart.reshape(SIDE // 8, 8, SIDE // 8, 8).mean(axis=(1, 3)).max())
 
@@ -44,3 +44,7 @@ def main() -> None:
         sheet.paste(thumbnail(svg), box(at))
     sheet.save(SHEET, optimize=True)
     print(f"{len(CORPUS)} thumbnails, {SHEET.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -20,8 +20,8 @@ from ...core.errors import LostImage
 from ...core.images import WEB_FORMATS, BadImage, inspect
 from ...core.tokens import csrf_of, same, token_hash
 from ...store import Store
-from ...svg.allowed import BadSvg
-from ...svg.clean import clean_with_notes
+from ...svg.clean import clean
+from ...svg.document import BadSvg
 from ..base import Pages, make_app
 from ..security import check_change
 from .views import ReviewDesk
@@ -170,6 +170,6 @@ def drawing(request: Request) -> Response:
     if svg is None:
         raise HTTPException(404)
     try:
-        return Response(clean_with_notes(svg).svg, media_type="image/svg+xml")
+        return Response(clean(svg), media_type="image/svg+xml")
     except BadSvg as error:
         raise HTTPException(404, "The drawing cannot be shown.") from error

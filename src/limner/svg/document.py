@@ -1,0 +1,207 @@
+"""An SVG file: what it may hold and how much, read strictly into a small tree, and written in one way only."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+SVG = "http://www.w3.org/2000/svg"
+XLINK = "http://www.w3.org/1999/xlink"
+XML = "http://www.w3.org/XML/1998/namespace"
+FOREIGN = "?"
+"""Prefix of the names of elements and attributes of any other namespace."""
+
+ALLOWED: dict[str, Any] = tomllib.loads(Path(__file__).with_name("allowed.toml").read_text("utf-8"))
+
+_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_VALUE = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": " ", "\n": " ", "\t": " "})
+
+
+def allowed(table: str, *lists: str) -> frozenset[str]:
+    """Return the names in some lists of one table of ``allowed.toml``."""
+    return frozenset(name for key in lists for name in ALLOWED[table][key].split())
+
+
+class BadSvg(ValueError):
+    """A reply without SVG, or SVG that is broken or not taken. A model can correct it by the message."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        self.line = line
+        super().__init__(f"line {line}: {message}" if line else message)
+
+
+@dataclass(frozen=True)
+class SvgLimits:
+    """What one file may hold and its rendering may use. Sides are in pixels of 1/96 inch, or units of the viewBox."""
+
+    bytes: int = 2 * 2**20
+    elements: int = 20_000
+    depth: int = 100
+    path_chars: int = 400_000
+    """Of the path data or points of one element."""
+    text_chars: int = 20_000
+    css_chars: int = 1_000_000
+    """Of style sheets, different style attributes, and values of properties together."""
+    css_rules: int = 1_000
+    longest_side: float = 100_000
+    shortest_side: float = 0.01
+    proportion: float = 50
+    """The longer side of the picture over the shorter one."""
+    drawn: int = 200_000
+    """Elements, once every reference is written out. Long paths, long texts and filters count as several."""
+    image_bytes: int = 2**20
+    """Of all pictures inside the file together."""
+    image_pixels: int = 4_000_000
+    seconds: int = 4
+    """Processor time for one rendering."""
+    memory: int = 2**30
+    """Address space of the process that renders."""
+    rendered_side: int = 4096
+
+
+LIMITS = SvgLimits()
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """An element. Attributes of XLink are named as those without a prefix; ``xml:`` ones keep theirs."""
+
+    name: str
+    attributes: dict[str, str]
+    line: int | None = None
+    children: list[Node | str] = field(default_factory=list)
+
+    def elements(self) -> Iterator[Node]:
+        """Return the elements right inside."""
+        return (child for child in self.children if isinstance(child, Node))
+
+    def words(self) -> str:
+        """Return the text right inside."""
+        return "".join(child for child in self.children if isinstance(child, str))
+
+    def walk(self) -> Iterator[Node]:
+        """Yield this element and all below, in the order of the file."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(reversed(list(node.elements())))
+
+
+def parse(svg: str | bytes, limits: SvgLimits) -> Node:
+    """Return the root element of a file in UTF-8, or in UTF-16 with a byte order mark.
+
+    Raises:
+        BadSvg: It is not well-formed, declares anything in a DTD, or is too large or too deep.
+    """
+    # An encoding that the file declares is past: it is text by now.
+    reader = _Reader(limits, expat.ParserCreate("utf-8", "\n"))
+    try:
+        reader.parser.Parse(_utf8(svg, limits), True)
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        if error.code == expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]:
+            reason += ": write the character itself"
+        raise BadSvg(f"not well-formed XML, column {error.offset + 1}: {reason}", error.lineno) from None
+    assert reader.root is not None
+    return reader.root
+
+
+def _utf8(svg: str | bytes, limits: SvgLimits) -> bytes:
+    try:
+        if isinstance(svg, bytes):
+            svg = svg.decode("utf-16" if svg[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+        if "xlink:" in svg and "xmlns:xlink" not in svg:
+            # Many leave it undeclared, as HTML allows.
+            svg = svg.replace("<svg", f'<svg xmlns:xlink="{XLINK}"', 1)
+        data = svg.removeprefix("\ufeff").strip().encode()
+    except UnicodeError as error:
+        raise BadSvg(f"the text is neither UTF-8 nor UTF-16 with a byte order mark ({type(error).__name__})") from None
+    if len(data) > limits.bytes:
+        raise BadSvg(f"the file has {len(data):,} bytes; at most {limits.bytes:,} are taken")
+    return data
+
+
+class _Reader:
+    """The handlers of one expat parser, and the tree that they make."""
+
+    def __init__(self, limits: SvgLimits, parser: Any) -> None:
+        self.limits, self.parser = limits, parser
+        self.root: Node | None = None
+        self.count = 0
+        self.open: list[Node] = []
+        parser.buffer_text = True
+        parser.StartElementHandler = self.start
+        parser.EndElementHandler = self.end
+        parser.CharacterDataHandler = self.text
+        parser.StartDoctypeDeclHandler = self.doctype
+        parser.EntityDeclHandler = self.declared
+        parser.SkippedEntityHandler = self.skipped
+
+    def bad(self, message: str) -> BadSvg:
+        return BadSvg(message, self.parser.CurrentLineNumber)
+
+    def doctype(self, name: str, system: str | None, public: str | None, internal: bool) -> None:
+        if internal:
+            raise self.bad("a DOCTYPE that declares things is not taken: leave it out")
+
+    def declared(self, *of: object) -> None:
+        raise self.bad("entity declarations are not taken: write the text itself")
+
+    def skipped(self, name: str, parameter: bool) -> None:
+        raise self.bad(f"the entity &{name}; is not known in SVG: write the character itself")
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self.count += 1
+        if self.count > self.limits.elements:
+            raise self.bad(f"more than {self.limits.elements:,} elements")
+        if len(self.open) >= self.limits.depth:
+            raise self.bad(f"elements are nested more than {self.limits.depth} deep")
+        own: dict[str, str] = {}
+        # Attributes without a namespace come first, so that href wins over xlink:href.
+        for key in sorted(attributes, key=lambda key: "\n" in key):
+            own.setdefault(_plain_name(key, {XLINK: "", XML: "xml:"}), attributes[key])
+        node = Node(_plain_name(name, {SVG: ""}), own, self.parser.CurrentLineNumber)
+        if self.open:
+            self.open[-1].children.append(node)
+        else:
+            self.root = node
+        self.open.append(node)
+
+    def end(self, name: str) -> None:
+        self.open.pop()
+
+    def text(self, text: str) -> None:
+        self.open[-1].children.append(text)
+
+
+def _plain_name(name: str, prefixes: dict[str, str]) -> str:
+    """Return the name of an element or attribute without its namespace; no namespace means SVG, as in HTML."""
+    uri, _, local = name.rpartition("\n")
+    return prefixes.get(uri, FOREIGN if uri else "") + local
+
+
+def write(node: Node) -> str:
+    """Return the element as text; of equal trees always the same."""
+    parts: list[str] = []
+    _write(node, parts, f' xmlns="{SVG}"')
+    return "".join(parts) + "\n"
+
+
+def _write(node: Node, parts: list[str], namespace: str = "") -> None:
+    parts.append(f"<{node.name}{namespace}")
+    parts.extend(f' {name}="{value.translate(_VALUE)}"' for name, value in node.attributes.items())
+    if not node.children:
+        parts.append("/>")
+        return
+    parts.append(">")
+    for child in node.children:
+        if isinstance(child, str):
+            parts.append(child.translate(_TEXT))
+        else:
+            _write(child, parts)
+    parts.append(f"</{node.name}>")
