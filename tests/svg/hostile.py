@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 HEAD = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 100 100">'
@@ -30,7 +31,7 @@ def _in(body: str) -> Callable[[], str]:
 def _written() -> dict[str, Case]:
     table = tomllib.loads(Path(__file__).with_name("hostile.toml").read_text("utf-8"))
     files = {name: row.get("file", f"HEAD{row.get('body')}</svg>").replace("HEAD", HEAD) for name, row in table.items()}
-    return {name: Case(lambda file=file: file, table[name].get("refused")) for name, file in files.items()}
+    return {name: Case(partial(str, file), table[name].get("refused")) for name, file in files.items()}
 
 
 def _uses(width: int, depth: int, wrap: str = "g") -> str:

