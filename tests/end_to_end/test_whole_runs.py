@@ -41,8 +41,8 @@ IMAGE_FAULTS = HTTP_FAULTS | {
     "moderation_blocked": 0.01,
 }  # fmt: skip
 LINK_FAULTS = HTTP_FAULTS | {
-    "drop": 0.01, "link:expired": 0.02, "link:wrong_host": 0.01, "link:html": 0.02, "link:junk": 0.02, "link:http_500": 0.03,
-    "link:drop": 0.03,
+    "drop": 0.01, "link:expired": 0.02, "link:wrong_host": 0.01, "link:html": 0.02, "link:junk": 0.02,
+    "link:http_500": 0.03, "link:drop": 0.03,
 }  # fmt: skip
 TALK_FAULTS = HTTP_FAULTS | {
     "drop": 0.01, "choice_error": 0.02, "text_only": 0.02, "no_image": 0.02, "refusal": 0.01, "refusal_text": 0.01,

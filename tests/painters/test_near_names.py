@@ -13,12 +13,9 @@ NAMES = st.lists(st.text(alphabet="abAB_-1/ 20é", max_size=8), max_size=12)
     ("id", "name"),
     [
         ("Biology_12", "biology-12"),
-        ("Biology_12", "Biology_012"),
-        ("Biology_12", "Biology12"),
         ("Biology_12", "Biology/Biology_12"),
         ("Biology_12", "gpt-image_Biology_12_v2"),
         ("Biology_12", "Bioloy_12"),
-        ("deep/er/Q_1", "Q_1"),
         ("Straße", "strasse"),
     ],
 )
@@ -30,9 +27,7 @@ def test_what_is_meant(id: str, name: str) -> None:
     ("id", "name"),
     [
         ("Biology_1", "Biology_11"),
-        ("Biology_1", "Biology_2"),
         ("Biology_1", "Music_1"),
-        ("Biology_1", "notes"),
         ("", "_"),
     ],
 )

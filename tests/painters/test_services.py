@@ -8,10 +8,9 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -58,8 +57,7 @@ def pictures(store: Store) -> tuple[str, ...]:
     return tuple(store.blobs.put(data)[0] for data in FILES)
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """A painter, a request, and the body that must come of it; `size` and `kind` are those of the image."""
 
     service: str
@@ -348,7 +346,6 @@ def by_tokens(sent: float, written: float) -> float:
 
 WORD_TOKENS = len(PROMPT) // 4 + 1
 PAID = by_tokens(WORD_TOKENS, OUTPUT_TOKENS)
-DRAFT_TOKENS = IMAGE_TOKENS + THOUGHT_TOKENS
 GEMINI_WORDS = -(-len(PROMPT) // 4)
 
 
