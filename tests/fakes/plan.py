@@ -21,8 +21,8 @@ class Kill:
     signal: str = "SIGKILL"
 
     def __post_init__(self) -> None:
-        _need(_whole(self.pid) and self.pid > 1 and self.pid != os.getpid(), "kill.pid", "another process")
-        _need(_whole(self.at_request) and self.at_request > 0, "kill.at_request", "a number from 1")
+        _need(self.pid > 1 and self.pid != os.getpid(), "kill.pid", "another process")
+        _need(self.at_request > 0, "kill.at_request", "a number from 1")
         _need(self.signal in signal.Signals.__members__, "kill.signal", "a signal's name")
 
 

@@ -17,15 +17,8 @@ from PIL import Image, ImageDraw, ImageFont
 import limner.core.fonts
 from limner.core.evidence import Position, TextLine
 from limner.evidence.ocr.rapid import AGAIN, LONGEST, SHORTEST, RapidOcr, in_reading_order, other_scale
-from tests.needs import shared
 
 FONT = Path(str(limner.core.fonts.__file__)).with_name("DejaVuSans.ttf")
-
-REFERENCES = {
-    "Biology/Biology_113": {"Left visual field", "Nasal retina", "Optic nerve", "Primary visual cortex"},
-    "Economics/Economics_62": {"Joanne", "Malik", "Compete"},
-    "History/History_21": {"Emperor", "Shogun", "Daimyo", "Samurai", "Serfs"},
-}
 
 
 @pytest.fixture(scope="module")
@@ -133,13 +126,6 @@ def test_reading_is_silent() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "expected"), REFERENCES.items())
-def test_references_are_read(ocr: RapidOcr, name: str, expected: set[str]) -> None:
-    with Image.open(shared("data", "genexam", "images", f"{name}.png")) as image:
-        assert expected <= set(words(ocr.read(image)))
 
 
 def box(x: float, y: float, width: float, height: float, turn: float) -> tuple[Position, Position, Position, Position]:
