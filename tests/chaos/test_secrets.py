@@ -17,7 +17,7 @@ from limner.core.redaction import redacted, without_secrets
 from limner.core.settings import Provider
 from limner.store import Store
 from tests.chaos.asking import SHAPES, ask, fault_of, paint
-from tests.chaos.server import Answer, Misbehaving, Seen, chat_reply, says
+from tests.fakes.misbehaving import Answer, Misbehaving, Seen, chat_reply, says
 from tests.support import picture
 
 LOGIN, QUERY = "painter:hunter2-of-the-lake", "subscription=QzXvKwJyGhTnRbLm"

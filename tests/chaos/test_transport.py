@@ -21,7 +21,7 @@ from limner.store import Store
 from limner.store.schema import attempts
 from limner.transport.links import fetch
 from tests.chaos.asking import CONTEXT, SHAPES, ask, fault_of, paint, settings
-from tests.chaos.server import (
+from tests.fakes.misbehaving import (
     Answer,
     Behaviour,
     Misbehaving,

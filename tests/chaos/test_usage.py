@@ -20,8 +20,8 @@ from limner.running.spending import mean_use, spent
 from limner.store import Store
 from limner.store.schema import attempts
 from tests.chaos.asking import CONTEXT, ask, chat, paint
-from tests.chaos.server import Misbehaving, chat_reply, says
-from tests.chaos.server import chat as chat_service
+from tests.fakes.misbehaving import Misbehaving, chat_reply, says
+from tests.fakes.misbehaving import chat as chat_service
 from tests.support import picture
 
 BAD: list[Any] = [

@@ -18,8 +18,8 @@ from limner.core.settings import Settings
 from limner.models import ChatModel, Context, open_model
 from limner.store import Store
 from limner.store.schema import attempts, calls
-from tests.chaos.server import Answer, Misbehaving, says
 from tests.fakes import ChatServer
+from tests.fakes.misbehaving import Answer, Misbehaving, says
 from tests.support import KEY_VARIABLE, picture, sent
 
 CONTEXT = Context("genexam", "q1", "mine", "mark")

@@ -20,9 +20,11 @@ from limner.core.exam import Exam
 from limner.core.faults import RETRIED_NEXT_RUN
 from limner.core.settings import Settings
 from limner.evidence.probe import OcrProbe
+from limner.painters import sync
 from limner.painters.base import Painting
 from limner.painters.controls.painter import ControlPainter
 from limner.painters.folder import FolderPainter
+from limner.painters.image_data import without_image_data
 from limner.painters.services.chat_images import why_no_image
 from limner.store import Store
 from tests.fakes import request_key
@@ -638,6 +640,37 @@ def test_links_have_limits(make: Make, store: Store, row: Any, fault: str, kind:
         assert (studio.fail(retry_failed=True).kind, drawn(studio)) == ("image", 1)
         assert studio.paint(retry_failed=True).image == studio.truth(nth=1)
         assert drawn(studio) == 2
+
+
+@pytest.mark.parametrize("name", ["openai", "chat"])
+@pytest.mark.parametrize(
+    "inside",
+    [
+        None,
+        "text",
+        [7],
+        [{"b64_json": 7}],
+        [{"url": "http://[::1"}],
+        [{"url": "file:///etc/passwd"}],
+        [{"message": None}],
+        [{"message": {"images": [{"image_url": {"url": None}}]}}],
+        [{"message": {"images": {"image_url": "x"}, "content": 7}}],
+    ],
+)
+def test_no_reply_breaks_a_run(make: Make, monkeypatch: pytest.MonkeyPatch, name: str, inside: Any) -> None:
+    async def exchange(*words: Any, **more: Any) -> dict[str, Any]:
+        usage = {"input_tokens": "12", "output_tokens": [], "prompt_tokens": True, "completion_tokens": {}, "cost": "1"}
+        return {"data": inside, "choices": inside, "usage": usage}
+
+    monkeypatch.setattr(sync, "exchange", exchange)
+    assert make(name).fail(tries=1).kind in ("server", "image", "unreadable")
+
+
+def test_a_reply_is_kept_without_what_is_bulky() -> None:
+    reply = {"data": [{"b64_json": "aGk=", "url": None}], "seal": "x" * 30_000, "u": ["data:image/png;base64,aGk="]}
+    kept = {"data": [{"b64_json": "(4 characters)", "url": None}], "seal": "(30000 characters)"}
+    assert without_image_data(reply) == kept | {"u": ["(26 characters)"]}
+    assert without_image_data({"data": "https://image.example/1"}) == {"data": "https://image.example/1"}
 
 
 EDITORS = [("openai", ""), ("chat", ""), ("gemini", ""), ("dashscope", "qwen-image-edit-plus"), ("bfl", "")]

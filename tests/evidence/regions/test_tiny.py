@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,39 +36,9 @@ def folder() -> Path:
     return tiny_weights()
 
 
-class Remembering:
-    """An encoder that says again what it has said of the same pixels."""
-
-    def __init__(self, encoder: Any, said: dict[bytes, list[Any]]) -> None:
-        self._encoder, self._said = encoder, said
-
-    def get_outputs(self) -> Any:
-        return self._encoder.get_outputs()
-
-    def run(self, names: list[str], given: dict[str, Any]) -> list[Any]:
-        key = hashlib.sha256(given["image"]).digest()
-        if key not in self._said:
-            self._said[key] = self._encoder.run(names, given)
-        return self._said[key]
-
-
-@pytest.fixture(scope="module")
-def opened(folder: Path) -> Callable[..., Any]:
-    """Opens counters that look at the same picture once: that takes longer than all that follows."""
-    said: dict[bytes, list[Any]] = {}
-
-    def make(**settings: Any) -> Any:
-        counter: Any = open_counter(f"sam2-tiny:{folder}", **settings)
-        encoder, decoder = counter._open()
-        counter._sessions = Remembering(encoder, said), decoder
-        return counter
-
-    return make
-
-
 @pytest.mark.slow
-def test_three_shapes_are_found_where_they_are(opened: Callable[..., Any]) -> None:
-    counter = opened(points=6)
+def test_three_shapes_are_found_where_they_are(folder: Path) -> None:
+    counter = open_counter(f"sam2-tiny:{folder}", points=6)
     counter.check()
     found = counter.count(drawing(), [])
     for wanted in SHAPES.values():
