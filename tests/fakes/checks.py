@@ -120,8 +120,8 @@ def _part(part: Any, at: str, role: str, ask: Ask) -> Json:
         return dict(part)
     need(role == "user", f"Invalid '{at}'. Image URLs are only allowed for messages with role 'user'.", at)
     image = part["image_url"]
-    detail, kinds = image.get("detail", "auto"), tuple(_IMAGE_TOKENS)
-    need(detail in kinds, choice_message(detail, kinds), f"{at}.image_url.detail", "invalid_value")
+    detail, details = image.get("detail", "auto"), tuple(_IMAGE_TOKENS)
+    need(detail in details, choice_message(detail, details), f"{at}.image_url.detail", "invalid_value")
     try:
         media, data = read_data_url(image["url"])
     except ImageError as wrong:
