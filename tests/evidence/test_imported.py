@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.errors import DataError
+from limner.evidence.find_drawing import BY_SLOT, DrawingFinder
 from limner.evidence.imported import ImportedValues, read_table
 from limner.store import Store
 from limner.store.measurements import load_evidence
@@ -140,3 +141,31 @@ def test_whatever_a_file_holds(tmp_path_factory: pytest.TempPathFactory, data: b
         return
     assert found.values
     assert all(0 <= value <= 100 for value in found.values.values())
+
+
+SLOTS = [("a", {}, "direct", 0), ("a", {}, "rewrite", 0), ("a", {}, "rewrite", 2), ("b", {"size": 9}, "direct", 0)]
+IN_SLOTS = [
+    Drawing(str(n), "exam", "q", "h", painter, "s", strategy, seed, "done", options=options, image=str(n))
+    for n, (painter, options, strategy, seed) in enumerate(SLOTS)
+]
+
+
+@pytest.fixture
+def finder(tmp_path: Path) -> DrawingFinder:
+    return DrawingFinder(IN_SLOTS, tmp_path, BY_SLOT)
+
+
+@pytest.mark.parametrize(
+    ("row", "ids"),
+    [
+        ({"painter": "a"}, "012"),
+        ({"painter": "a", "strategy": "rewrite", "seed": 0}, "1"),
+        ({"painter": "a + rewrite #2"}, "2"),
+        ({"painter": "b?size=9"}, "3"),
+        ({"painter": "a + rewrite #x"}, ""),
+        ({"painter": "a", "seed": "", "strategy": None}, "012"),
+    ],
+)
+def test_a_painter_by_every_name_that_tables_give_it(finder: DrawingFinder, row: dict[str, object], ids: str) -> None:
+    assert "".join(one.id for one in finder.fitting({"id": "q", **row})) == ids
+    assert finder.fitting({"id": "other", **row}) == []
