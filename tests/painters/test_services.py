@@ -98,14 +98,14 @@ def bfl_body(model: str, **more: Any) -> dict[str, Any]:
     return {"model": model, "prompt": PROMPT, "output_format": "png", **more}
 
 
-GPT = {"quality": "high", "background": "opaque", "output_format": "jpeg", "output_compression": 90}
-DALL_E = {"style": "natural", "quality": "hd", "response_format": "b64_json"}
-OPEN = {"negative_prompt": "blur", "num_inference_steps": 9, "guidance_scale": 3.5, "true_cfg_scale": 4}
+GPT: dict[str, Any] = {"quality": "high", "background": "opaque", "output_format": "jpeg", "output_compression": 90}
+DALL_E: dict[str, Any] = {"style": "natural", "quality": "hd", "response_format": "b64_json"}
+OPEN: dict[str, Any] = {"negative_prompt": "blur", "num_inference_steps": 9, "guidance_scale": 3.5, "true_cfg_scale": 4}
 SIZES = {"square": "512x512", "landscape": "768x512", "portrait": "512x768"}
 RATIOS = {"square": "1:1", "landscape": "16:9", "portrait": "9:16"}
 STARS = {"square": "1328*1328", "landscape": "1664*928", "portrait": "928*1664"}
-CONFIG = {"image_size": "2K", "quality": "high", "output_format": "webp", "output_compression": 80}
-NATIVE = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 4096, "reasoning": {"effort": "low"}}
+CONFIG: dict[str, Any] = {"image_size": "2K", "quality": "high", "output_format": "webp", "output_compression": 80}
+NATIVE: dict[str, Any] = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 4096, "reasoning": {"effort": "low"}}
 WORDS = {"messages": [{"role": "user", "content": [{"text": PROMPT}]}]}
 BY_PROMPT, BY_MESSAGE = "text2image/image-synthesis", "image-generation/generation"
 AT_ONCE = "multimodal-generation/generation"
