@@ -166,3 +166,8 @@ def test_a_python_without_it(store: Store, tmp_path: Path) -> None:
         open_probe("unipercept?speed=fast", store)
     assert UniPercept(sys.executable).seconds > 60
     assert os.access(sys.executable, os.X_OK)
+
+
+def test_limits_come_first(python: Path, store: Store) -> None:
+    with pytest.raises(Fault, match="image: not an image"):
+        measure(open_probe(f"unipercept:{python}", store), b"no image", store)

@@ -224,3 +224,12 @@ def test_without_torch_the_message_names_the_extra(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert "torch and transformers: pip install 'limner[gpu]'" in done.stdout
+
+
+def test_the_quick_gelu_differs_by_less_than_bfloat16_can_tell(torch: Any) -> None:
+    from limner.evidence.regions.decoder import _gelu
+
+    values = torch.linspace(-12, 12, 20001)
+    exact = torch.nn.functional.gelu(values.double())
+    assert float((_gelu(values) - exact).abs().max()) < 1e-6
+    assert _gelu(values.bfloat16()).dtype is torch.bfloat16
