@@ -612,6 +612,7 @@ def test_a_link_that_fails_is_followed_again_without_the_key_and_not_paid_again(
     [
         ("wrong_host", "image", 0),
         ("html", "image", 1),
+        ("junk", "image", 1),
         ("moved", "image", 1),
         ("expired", "missing", 1),
         ("oversize", "image", 1),
@@ -635,7 +636,7 @@ def test_links_have_limits(make: Make, store: Store, row: Any, fault: str, kind:
         # Asked for by the next run, without a word.
         assert studio.paint().image == studio.truth(nth=1)
         assert drawn(studio) == 2
-    if fault == "html":
+    if fault in ("html", "junk"):
         # Looked at once more, then given up.
         assert (studio.fail(retry_failed=True).kind, drawn(studio)) == ("image", 1)
         assert studio.paint(retry_failed=True).image == studio.truth(nth=1)
