@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,13 +12,12 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.calls import Attempt, Budget, BudgetReached, Calls, Fault, Limits, Request, Result
+from limner.calls import Attempt, Budget, BudgetReached, Calls, Fault, Request, Result
 from limner.core.errors import UsageError
 from limner.store import Store
 from limner.store.schema import attempts, calls
 
 TARGET = "service/model"
-Perform = Callable[[Attempt], Awaitable[Result]]
 
 
 def idle(budget: Budget) -> bool:
@@ -131,27 +130,6 @@ def test_who_waits_is_told_as_soon_as_nothing_in_flight_can_help() -> None:
     assert budget.spent == 1.0
 
 
-def test_who_stops_waiting_takes_nothing_along_and_holds_nobody_up() -> None:
-    async def run() -> Budget:
-        budget = Budget(1.0)
-        first = await budget.reserve(0.75, TARGET)
-        impatient, patient = (asyncio.create_task(budget.reserve(0.75, TARGET)) for _ in range(2))
-        await asyncio.sleep(0)
-        impatient.cancel()
-        budget.settle(first, 0.25)
-        # Cancelled after it was woken, before its turn.
-        with pytest.raises(asyncio.CancelledError):
-            await impatient
-        assert await patient == 0.75
-        assert (budget.reserved, budget._flying) == (0.75, 1)
-        budget.settle(0.75, 0.0)
-        return budget
-
-    budget = asyncio.run(run())
-    assert idle(budget)
-    assert budget.spent == 0.25
-
-
 STEPS = st.lists(
     st.tuples(
         st.floats(0.001, 0.6),  # The bound.
@@ -257,32 +235,6 @@ def test_a_call_that_no_longer_fits_is_left_open_for_a_later_run(store: Store) -
     assert (asked, costs(store)) == (2, [("network", None), (None, 0.25)])
 
 
-def test_waiting_for_its_turn_on_a_held_lane_is_given_up_without_a_trace(store: Store) -> None:
-    async def run() -> Budget:
-        made = journal(store, 1.0)
-        limit = made._rate_limit(TARGET)
-        limit.hold(3600)
-
-        async def never(_attempt: Attempt) -> Result:
-            raise AssertionError
-
-        waiting = asyncio.create_task(made.do(Request("chat", TARGET), never, bound=0.75))
-        while not made.budget.reserved:
-            await asyncio.sleep(0)
-        (inner,) = made._flying.values()
-        inner.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-        return made.budget
-
-    budget = asyncio.run(run())
-    assert idle(budget)
-    assert budget.spent == 0
-    with store.reading() as connection:
-        assert connection.scalar(sa.select(calls.c.status)) == "open"
-    assert costs(store) == []
-
-
 @pytest.mark.parametrize("outcome", [Result({}, 0.25), Fault("refusal", "no", cost=0.125), Fault("network", "?")])
 def test_a_call_cancelled_at_whatever_moment_leaves_no_reservation(
     store: Store, monkeypatch: pytest.MonkeyPatch, outcome: Result | Fault
@@ -377,20 +329,3 @@ def test_the_service_never_charges_more_than_the_limit(store: Store, seed: int, 
     assert charged <= made.budget.spent + 1e-9 <= limit + 1e-6
     # It is not that nothing was done: it went on until one more could have passed the limit.
     assert made.budget.spent > limit - bound
-
-
-def test_the_time_limit_of_an_attempt_counts_its_bound(store: Store) -> None:
-    async def run() -> Budget:
-        made = journal(store, 1.0, tries=1, limits={"service": Limits(attempt_s=0.01)})
-
-        async def perform(_attempt: Attempt) -> Result:
-            await asyncio.Event().wait()
-            raise AssertionError
-
-        with pytest.raises(Fault, match="timeout"):
-            await made.do(Request("chat", TARGET), perform, bound=0.25)
-        return made.budget
-
-    budget = asyncio.run(run())
-    assert idle(budget)
-    assert budget.spent == 0.25

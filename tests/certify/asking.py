@@ -17,7 +17,7 @@ from limner.core.evidence import TextLine
 from limner.core.images import encode_png
 from limner.evidence.probe import Finding, OcrProbe
 from limner.store import Store
-from tests.chaos.server import Answer, Misbehaving, Seen, chat_reply, says
+from tests.fakes.misbehaving import Answer, Misbehaving, Seen, chat_reply, says
 from tests.fakes.truth import RATINGS, count_points
 from tests.painters.controls.pictures import labelled
 from tests.support import write_exam, write_settings

@@ -20,8 +20,8 @@ from PIL import Image
 
 from limner.certify.proof_trials import CORRUPTIONS
 from tests.certify.asking import Asked, know_lines, known, read, store_lines, write_labelled_exam
-from tests.chaos.server import Answer, Misbehaving, Seen, chat_reply, says
 from tests.cli.invoke import Said, limner
+from tests.fakes.misbehaving import Answer, Misbehaving, Seen, chat_reply, says
 from tests.fakes.truth import RATINGS
 from tests.needs import released
 from tests.painters.controls.pictures import labelled

@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any
 
-from tests.chaos.server import Answer, Seen, chat_reply, says
+from tests.fakes.misbehaving import Answer, Seen, chat_reply, says
 from tests.support import PRICES
 
 KINDS = (
@@ -22,7 +22,7 @@ FREE = ("http_400", "http_429", "http_500", "http_503")
 
 
 class Billing:
-    """A behaviour of `tests.chaos.server.Misbehaving`: replies of every length, faults by chance, kills at requests.
+    """A behaviour of `Misbehaving`: replies of every length, faults by chance, kills at requests.
 
     Attributes:
         bill: Dollars so far.

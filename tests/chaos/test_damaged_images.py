@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from limner.calls import Fault
-from limner.painters.services.openai_images import OpenAIImages
 from limner.store import Store
-from tests.chaos.exam_run import ExamRun, damage, make
+from tests.chaos.exam_run import ExamRun, damage
+from tests.chaos.exam_run import make as make_run
 from tests.cli.invoke import limner
 from tests.fakes import ChatServer
-from tests.fakes.images_client import ImageServer
-from tests.fakes.jobs_client import JobServer
-from tests.painters import job_support as jobs
-from tests.painters import studio
+from tests.painters.studio import JOBS, PRICE, Make
+from tests.painters.studio import make as make
+from tests.painters.studio import servers as servers
 from tests.support import expected_scores, picture
 
 
 @pytest.fixture
 def world(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> ExamRun:
-    return make(tmp_path, chat, monkeypatch)
+    return make_run(tmp_path, chat, monkeypatch)
 
 
 def scores(world: ExamRun) -> dict[str, dict[str, float]]:
@@ -111,89 +108,52 @@ def test_a_damaged_image_is_neither_exported_nor_shown_on_the_site(world: ExamRu
     assert not any(path.read_bytes() == changed for path in Path("site").rglob("*") if path.is_file())
 
 
-@pytest.fixture(scope="module")
-def service() -> Iterator[JobServer]:
-    with JobServer() as server:
-        yield server
-
-
-@pytest.fixture
-def server(service: JobServer, monkeypatch: pytest.MonkeyPatch) -> JobServer:
-    monkeypatch.setenv(jobs.KEY_VARIABLE, jobs.KEY)
-    service.reset()
-    return service
-
-
 def blob_of(store: Store, image: bytes) -> Path:
     (path,) = Path(store.blobs.root).rglob(f"{hashlib.sha256(image).hexdigest()}.*")
     return path
 
 
-@pytest.mark.parametrize("spec", jobs.SPECS)
-def test_an_image_is_fetched_again_from_the_stored_job(server: JobServer, store: Store, spec: str) -> None:
-    painter = jobs.make(server.root, store, spec)
-    first = jobs.paint(painter, store)
+@pytest.mark.parametrize("name", JOBS)
+def test_an_image_is_fetched_again_from_the_stored_job(make: Make, store: Store, name: str) -> None:
+    studio = make(name)
+    first = studio.paint()
     for how in ("truncated", "flipped", "empty", "gone"):
         blob = blob_of(store, first.image)
         damage(blob, how)
-        again = jobs.paint(painter, store)
-        assert again.image == first.image == blob.read_bytes()
-    assert jobs.paid(server) == [1]
-    assert jobs.tries(store) == [(None, jobs.PRICE)]
+        assert studio.paint().image == first.image == blob.read_bytes()
+    assert (studio.paid(), studio.tries()) == ([1], [(None, PRICE)])
 
 
-@pytest.mark.parametrize("spec", jobs.SPECS)
-def test_a_job_that_is_over_is_not_submitted_again_unasked(server: JobServer, store: Store, spec: str) -> None:
-    painter = jobs.make(server.root, store, spec)
-    first = jobs.paint(painter, store)
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job_that_is_over_is_not_submitted_again_unasked(make: Make, store: Store, name: str) -> None:
+    studio = make(name)
+    first = studio.paint()
     damage(blob_of(store, first.image), "truncated")
-    server.reset()  # The service has forgotten the job.
-    fault = jobs.fail(painter, store)
-    assert (fault.kind, jobs.paid(server)) == ("damaged", [])
-    assert jobs.fail(painter, store).kind == "damaged"
+    studio.server.reset()  # The service has forgotten the job.
+    for _ in range(2):
+        assert (studio.fail().kind, studio.paid()) == ("damaged", [])
     # Asked for, it is drawn and paid again.
-    assert jobs.paint(painter, store, retry_failed=True).image == first.image
-    assert jobs.paid(server) == [1]
-    assert jobs.tries(store) == [(None, jobs.PRICE), (None, jobs.PRICE)]
-    assert jobs.paint(painter, store).image == first.image
-    assert jobs.paid(server) == [1]
+    assert studio.paint(retry_failed=True).image == first.image
+    assert studio.tries() == [(None, PRICE), (None, PRICE)]
+    assert studio.paint().image == first.image
+    assert studio.paid() == [1]
 
 
-@pytest.fixture(scope="module")
-def image_service() -> Iterator[ImageServer]:
-    with ImageServer() as server:
-        yield server
-
-
-@pytest.fixture
-def images(image_service: ImageServer, monkeypatch: pytest.MonkeyPatch) -> ImageServer:
-    monkeypatch.setenv(studio.KEY_VARIABLE, studio.KEY)
-    image_service.reset()
-    image_service.configure(api_key=studio.KEY)
-    return image_service
-
-
-@pytest.mark.slow
-def test_an_image_is_fetched_again_by_the_stored_link(images: ImageServer, store: Store) -> None:
-    options = {"response_format": "url"}
-    linked = studio.Studio(OpenAIImages, images, store, "Qwen/Qwen-Image", options=options, seeds=True)
-    first = linked.paint("A cell.")
+def test_an_image_is_fetched_again_by_the_stored_link(make: Make, store: Store) -> None:
+    studio = make("openai", "Qwen/Qwen-Image", options={"response_format": "url"}, seeds=True)
+    first = studio.paint()
     damage(blob_of(store, first.image), "truncated")
-    before = images.counts()["total"]
-    assert linked.paint("A cell.").image == first.image
-    assert images.counts()["total"] == before
-    assert blob_of(store, first.image).read_bytes() == first.image
+    assert studio.paint().image == first.image == blob_of(store, first.image).read_bytes()
+    assert len(studio.sent()) == 1
 
 
-def test_an_image_that_stood_in_the_reply_is_not_drawn_again_unasked(images: ImageServer, store: Store) -> None:
-    plain = studio.Studio(OpenAIImages, images, store, "gpt-image-2")
-    first = plain.paint("A cell.")
+def test_an_image_that_stood_in_the_reply_is_not_drawn_again_unasked(make: Make, store: Store) -> None:
+    studio = make("openai")
+    first = studio.paint()
     damage(blob_of(store, first.image), "truncated")
-    (fault,) = plain.paint_all(studio.request("A cell."))
-    assert isinstance(fault, Fault)
-    assert (fault.kind, images.counts()["total"]) == ("damaged", 1)
+    fault = studio.fail()
+    assert (fault.kind, len(studio.sent())) == ("damaged", 1)
     assert "--retry-failed" in fault.detail
-    assert isinstance(plain.paint("A cell.", retry_failed=True).image, bytes)
-    assert images.counts()["total"] == 2
-    plain.paint("A cell.")
-    assert images.counts()["total"] == 2
+    for _ in range(2):
+        studio.paint(retry_failed=True)
+        assert len(studio.sent()) == 2

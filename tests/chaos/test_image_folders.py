@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.chaos.exam_run import ExamRun, as_nobody, make
 from tests.fakes import ChatServer
-from tests.support import CLI, environment, picture
+from tests.support import picture
 
 
 @pytest.fixture
@@ -24,13 +23,6 @@ def loop(path: Path) -> None:
     path.symlink_to(path.name)
 
 
-def loop_of_two(path: Path) -> None:
-    path.unlink()
-    other = path.with_name("other.txt")
-    other.symlink_to(path.name)
-    path.symlink_to(other.name)
-
-
 def loop_above(path: Path) -> None:
     path.unlink()
     folder = path.with_name("round")
@@ -39,7 +31,7 @@ def loop_above(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tie", [loop, loop_of_two, loop_above])
+@pytest.mark.parametrize("tie", [loop, loop_above])
 def test_a_loop_of_links_is_the_fault_of_its_question(world: ExamRun, tie: object) -> None:
     tie(world.exam.drawing(world.exam.ids[1]))  # type: ignore[operator]
     said = world.run(code=3)
@@ -68,17 +60,6 @@ def test_odd_names_beside_the_others_hinder_nobody(world: ExamRun) -> None:
     assert (said.json()["done"], said.json()["failed"]) == (8, 0)
     assert "files for the same id" in said.err
     assert "\x1b" not in said.err
-
-
-@pytest.mark.slow
-def test_odd_names_are_told_on_a_real_terminal_too(world: ExamRun) -> None:
-    folder = os.fsencode(world.exam.drawings)
-    for ending in (b".png", b".PNG"):
-        Path(os.fsdecode(folder + b"/\xff" + ending)).write_bytes(picture(100))
-    words = ["draw", "genexam", "--data", world.exam.data, "--painter", world.painter, "--store", "store"]
-    ended = subprocess.run([*CLI, *map(str, words)], capture_output=True, cwd=world.folder, env=environment())
-    assert ended.returncode == 0, ended.stderr
-    assert b"files for the same id" in ended.stderr
 
 
 def test_a_folder_that_stands_where_a_file_should(world: ExamRun) -> None:

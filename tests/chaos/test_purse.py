@@ -15,7 +15,7 @@ import pytest
 from limner.calls.purse import PurseState, read_purses
 from limner.store import Store
 from tests.chaos.bill import FREE, KINDS, Billing
-from tests.chaos.server import Misbehaving
+from tests.fakes.misbehaving import Misbehaving
 from tests.postgres.server import PostgresServer
 from tests.support import JUDGE, Gated, run_limner, write_exam, write_settings
 

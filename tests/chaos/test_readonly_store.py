@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,6 @@ import pytest
 
 from limner.core.errors import StoreError
 from limner.store import Store
-from limner.store.records import load_drawings
 from tests.chaos.exam_run import ExamRun, as_nobody, make, tree
 from tests.cli.invoke import limner
 from tests.fakes import ChatServer
@@ -118,17 +116,3 @@ def test_whom_the_folder_does_not_let_write_reads_it(world: ExamRun) -> None:
             path.chmod(0o755 if path.is_dir() else 0o644)
     assert found == (0, before, "")
     assert tree(world.store) == was
-
-
-def test_a_store_of_another_version_on_a_readonly_mount_is_refused(world: ExamRun) -> None:
-    with sqlite3.connect(world.store / "limner.db") as connection:
-        connection.execute("UPDATE meta SET value = '2' WHERE key = 'version'")
-    connection.close()
-    with mounted_readonly(world.store):
-        said = limner("scores", "genexam", "--store", "store", code=1)
-    assert "has version 2, and this Limner reads only version" in said.err
-
-
-def test_two_readers_at_once(world: ExamRun) -> None:
-    with mounted_readonly(world.store), Store(world.store) as one, Store(world.store) as two:
-        assert [len(list(load_drawings(store, "genexam"))) for store in (one, two)] == [4, 4]

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.chaos.server import Misbehaving, silent
 from tests.fakes import ChatServer
+from tests.fakes.misbehaving import Misbehaving, silent
 from tests.postgres.server import PostgresServer
 from tests.support import JUDGE, environment, run_limner, write_exam, write_settings
 
@@ -72,23 +72,6 @@ def test_while_a_server_hangs(tmp_path: Path) -> None:
         command = Command(*words, "--judge", JUDGE, cwd=tmp_path)
         service.wait(4)
         print("hung server", command.interrupt_twice())
-
-
-def test_while_a_worker_reads_text(tmp_path: Path) -> None:
-    write_exam(tmp_path, 4)
-    (tmp_path / "stuck.py").write_text(
-        f"def reader():\n    def read(data):\n        open({str(tmp_path / 'here')!r}, 'w').close()\n"
-        "        import ctypes; ctypes.CDLL(None).sleep(600)\n    return read\n"
-    )
-    before = (
-        f"import os; os.environ['PYTHONPATH'] = {str(tmp_path)!r}\n"
-        "import limner.workers as workers, limner.evidence.probe as probe\nusual = workers.Recipe\n"
-        "workers.Recipe = probe.Recipe = lambda name, factory, *rest, **more: usual(name, 'stuck:reader')"
-    )
-    words = ("run", "genexam", "--data", "data", "--painter", f"mine=folder/{tmp_path / 'drawings'}", "--judge", "ocr")
-    command = Command(*words, cwd=tmp_path, before=before)
-    wait_for(tmp_path / "here")
-    print("OCR worker", command.interrupt_twice())
 
 
 def test_while_another_process_holds_the_database(tmp_path: Path, chat: ChatServer) -> None:

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from tests.chaos.server import Answer, Misbehaving, Seen, chat_reply, says
 from tests.cli.invoke import limner
 from tests.core.test_terminal import BIDI, controls
+from tests.fakes.misbehaving import Answer, Misbehaving, Seen, chat_reply, says
 from tests.fakes.truth import count_points, verdict
 from tests.support import write_exam
 

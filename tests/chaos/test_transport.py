@@ -21,7 +21,7 @@ from limner.store import Store
 from limner.store.schema import attempts
 from limner.transport.links import fetch
 from tests.chaos.asking import CONTEXT, SHAPES, ask, fault_of, paint, settings
-from tests.chaos.server import (
+from tests.fakes.misbehaving import (
     Answer,
     Behaviour,
     Misbehaving,
@@ -64,13 +64,6 @@ def test_nothing_is_sent_on_to_another_host(
         assert "signed" not in fault.detail
 
 
-def test_a_loop_of_redirects_is_asked_once(store: Store) -> None:
-    with Misbehaving(redirect(lambda seen: seen.path)) as server:
-        with pytest.raises(Fault):
-            ask(store, server.url, tries=5)
-        assert len(server.seen) == 1
-
-
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "compress"])
 def test_packing_that_was_not_asked_for_is_refused(store: Store, encoding: str) -> None:
     answer = Answer(json.dumps(chat_reply()).encode(), headers={"Content-Encoding": encoding})
@@ -94,12 +87,6 @@ def test_a_reply_beyond_all_size_is_asked_for_once(store: Store, behave: Behavio
             ask(store, server.url, tries=5)
         assert (caught.value.kind, caught.value.cost, len(server.seen)) == ("unreadable", None, 1)
     assert "over 16,777,216 bytes" in caught.value.detail
-
-
-def test_many_small_parts_are_refused(store: Store) -> None:
-    text = json.dumps(chat_reply())[:-1] + ', "more": [' + "[]," * 1_000_000 + "[]]}"
-    with Misbehaving(lambda _seen: says(text)) as server:
-        assert "more than 1,000,000 parts" in fault_of(store, server.url, "chat").detail
 
 
 @pytest.mark.slow
@@ -204,16 +191,6 @@ def test_an_unreadable_reply_is_cut_before_it_is_sent_back(store: Store) -> None
     with store.reading() as connection:
         texts = [row.result["text"] for row in connection.execute(sa.select(attempts))]
     assert {len(text) for text in texts} == {300_000}
-
-
-def test_a_parser_that_gives_up_is_an_unreadable_reply(store: Store) -> None:
-    def deep(_text: str) -> None:
-        raise RecursionError
-
-    with Misbehaving(chat()) as server:
-        model = ChatModel("fake", "m", {}, settings(server.url), Preparer(store.blobs.get))
-        with pytest.raises(Fault, match="nested too deep"):
-            asyncio.run(complete(model, (Text("Mark."),), Contract(deep), CONTEXT, Calls(store, tries=1)))
 
 
 MEASURE = """

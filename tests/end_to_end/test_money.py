@@ -131,8 +131,8 @@ def test_the_painter_s_bill_never_passes_the_budget(
 @pytest.mark.parametrize(
     "faults",
     [
-        {"expired_link": 0.5, "moved_link": 0.5},
-        {"html_link": 0.2, "junk_link": 0.2, "wrong_host": 0.2, "link_500": 0.2, "link_drop": 0.2},
+        {"link:expired": 0.5, "link:moved": 0.5},
+        {"link:html": 0.2, "link:junk": 0.2, "link:wrong_host": 0.2, "link:http_500": 0.2, "link:drop": 0.2},
     ],
     ids=lambda faults: "-".join(faults),
 )

@@ -41,8 +41,8 @@ IMAGE_FAULTS = HTTP_FAULTS | {
     "moderation_blocked": 0.01,
 }  # fmt: skip
 LINK_FAULTS = HTTP_FAULTS | {
-    "drop": 0.01, "expired_link": 0.02, "wrong_host": 0.01, "html_link": 0.02, "junk_link": 0.02, "link_500": 0.03,
-    "link_drop": 0.03,
+    "drop": 0.01, "link:expired": 0.02, "link:wrong_host": 0.01, "link:html": 0.02, "link:junk": 0.02,
+    "link:http_500": 0.03, "link:drop": 0.03,
 }  # fmt: skip
 TALK_FAULTS = HTTP_FAULTS | {
     "drop": 0.01, "choice_error": 0.02, "text_only": 0.02, "no_image": 0.02, "refusal": 0.01, "refusal_text": 0.01,
@@ -61,10 +61,10 @@ JOB_FAULTS = {
     "job:throttled": 0.02, "job:moderated": 0.02, "job:unknown": 0.02, "job:no_image": 0.02, "link:expired": 0.03,
     "link:html": 0.02, "link:junk": 0.02, "link:http_500": 0.03, "link:drop": 0.03,
 }  # fmt: skip
-BROUGHT = frozenset({"answered", "link_500", "link_drop"})
+BROUGHT = frozenset({"answered", "link:http_500", "link:drop"})
 """What a service says of requests whose image was had in the end."""
 PAID = BROUGHT | {
-    "truncated_base64", "truncated_image", "not_an_image", "expired_link", "wrong_host", "html_link", "junk_link",
+    "truncated_base64", "truncated_image", "not_an_image", "link:expired", "link:wrong_host", "link:html", "link:junk",
 }  # fmt: skip
 """What it says of those for which it made an image, had or not."""
 PRICE = 0.01

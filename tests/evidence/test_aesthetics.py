@@ -150,11 +150,6 @@ def test_what_goes_wrong_is_a_fault_of_the_image(python: Path, store: Store, wid
     assert measure(probe, image((20, 10)), store).value == pytest.approx(20.0)
 
 
-def test_limits_come_first(python: Path, store: Store) -> None:
-    with pytest.raises(Fault, match="image: not an image"):
-        measure(open_probe(f"unipercept:{python}", store), b"no image", store)
-
-
 def test_a_model_that_cannot_be_loaded(python: Path, store: Store) -> None:
     with pytest.raises(Fault, match=r"unipercept: it cannot be started: RuntimeError\('no such device'\)"):
         measure(open_probe(f"unipercept:{python}?device=tpu", store), picture(1), store)
@@ -171,3 +166,8 @@ def test_a_python_without_it(store: Store, tmp_path: Path) -> None:
         open_probe("unipercept?speed=fast", store)
     assert UniPercept(sys.executable).seconds > 60
     assert os.access(sys.executable, os.X_OK)
+
+
+def test_limits_come_first(python: Path, store: Store) -> None:
+    with pytest.raises(Fault, match="image: not an image"):
+        measure(open_probe(f"unipercept:{python}", store), b"no image", store)

@@ -48,14 +48,10 @@ def test_lines_come_in_reading_order_and_empty_ones_go() -> None:
     [
         ("no JSON", "no JSON object"),
         ('{"lines": {}}', '"lines" must be a list'),
-        ('{"lines": ["Root"]}', "line 1 must be an object"),
         (reply({**LINE, "text": 3}), "line 1 must be an object with a"),
         (reply(LINE, {**LINE, "box": [1, 2, 3]}), 'line 2: "box" must be four numbers from 0 to 1000'),
-        (reply({**LINE, "box": [0, 0, 1001, 5]}), "four numbers from 0 to 1000"),
-        (reply({**LINE, "box": [0, 0, True, 5]}), "four numbers"),
         (reply({**LINE, "box": [300, 0, 100, 5]}), "left, top, right, bottom, in this order"),
         (reply({**LINE, "confidence": 1.5}), '"confidence" must be a number from 0 to 1'),
-        (reply({"text": "x", "box": LINE["box"]}), "confidence"),
     ],
 )
 def test_replies_that_break_the_contract(text: str, said: str) -> None:
@@ -167,9 +163,3 @@ def test_prices_and_keys_are_asked_after(prepared: bytes, store: Store, tmp_path
     write_settings(tmp_path, chat.base_url, key=True)
     with pytest.raises(Exception, match="needs a key"):
         rater(store).check()
-
-
-def test_a_bad_image_is_not_sent(chat: ChatServer, prepared: bytes, store: Store) -> None:
-    with pytest.raises(Fault, match=r"image: image [0-9a-f]{12}: not an image"):
-        measure(rater(store), b"no image", store)
-    assert chat.records(10) == []

@@ -7,7 +7,6 @@ import json
 import os
 import select
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,8 @@ import psutil
 import pytest
 import sqlalchemy as sa
 
-from limner import api
-from limner.evidence.probe import LocalProbe, Probe
+from limner.evidence.probe import LocalProbe
 from limner.running import setup
-from limner.running.runner import Runner
 from limner.store import Store
 from limner.store.schema import evidence as table
 from limner.workers import Recipe
@@ -99,30 +96,6 @@ def test_a_drawing_that_cannot_be_measured_is_marked_all_the_same(
     assert (standing["coverage"], standing["evidence"]) == (1.0, {"regions": {"faulty/1": 2}})
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--probe", "eyes"), "--probe eyes: there is ocr, regions, aesthetics"),
-        (("--probe", "aesthetics"), "name what rates"),
-        (("--regions", "sam9"), "--regions sam9: there is classical"),
-        (("--ocr", "nobody"), "--ocr nobody"),
-        (("--ocr", "lines.csv"), "only tables of aesthetics and regions are taken"),
-        (("--ids", "none"), "none"),
-        (("--regions", "sam2-tiny:/nowhere"), "not in /nowhere"),
-    ],
-)
-def test_wrong_words(small_exam: SmallExam, words: tuple[str, ...], said: str) -> None:
-    drawn(small_exam)
-    assert said in limner("evidence", "genexam", *words, code=2).err
-
-
-def test_no_store_and_no_exam(small_exam: SmallExam) -> None:
-    assert "no store at" in limner("evidence", "genexam", code=1).err
-    drawn(small_exam)
-    assert "has no exam 'mmmg'" in limner("evidence", "mmmg", code=1).err
-
-
 # On demand.
 
 
@@ -156,14 +129,6 @@ def test_a_run_counts_regions_where_the_exam_needs_them(mmmg: tuple[str, ...]) -
     assert (backend.startswith("classical/"), drawings) == (True, 2)
     again = limner("run", *mmmg, "--painter", "one=folder/one", "--json").json()
     assert (again["done"], again["stored"]) == (0, 6)
-
-
-@pytest.mark.slow
-def test_drawing_alone_counts_nothing_and_marking_does(mmmg: tuple[str, ...]) -> None:
-    limner("draw", *mmmg[:3], "--painter", "one=folder/one", "--json")
-    assert stored() == []
-    limner("mark", "mmmg", *mmmg[3:], "--regions", "classical", "--json")
-    assert [row.name for row in stored()] == ["regions"] * 2
 
 
 @pytest.mark.slow
@@ -234,25 +199,6 @@ def test_ratings_from_a_table_make_the_overall_of_five(tmp_path: Path) -> None:
 
 
 # Interruption.
-
-
-@pytest.fixture
-def plan_of(store: Store, small_exam: SmallExam) -> Callable[[Probe], Runner]:
-    painters = [f"mine=folder/{small_exam.drawings}"]
-    Runner(api.plan("genexam", store, data=small_exam.data, painters=painters), store).run()
-
-    def made(probe: Probe) -> Runner:
-        plan = api.plan("genexam", store, draw=False)
-        return Runner(type(plan)(**{**plan.__dict__, "probes": [probe]}), store)
-
-    return made
-
-
-@pytest.mark.slow
-def test_hangs_end_at_their_limit_and_the_run_with_them(plan_of: Callable[[Probe], Runner]) -> None:
-    progress = plan_of(faulty(seconds=0.5, all="hang")).run()
-    assert progress.failures == {"probe": 4}
-    assert all("faulty: no result within 0.5 s" in detail for detail in progress.details)
 
 
 @pytest.mark.slow

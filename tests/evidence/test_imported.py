@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.errors import DataError
+from limner.evidence.find_drawing import BY_SLOT, DrawingFinder
 from limner.evidence.imported import ImportedValues, read_table
 from limner.store import Store
 from limner.store.measurements import load_evidence
@@ -48,10 +49,6 @@ def test_rows_by_id_and_painter(tmp_path: Path) -> None:
     assert table(tmp_path, "id,seed,score\nd,1,7\n").values == {"d1": 7.0}
 
 
-def test_another_content_is_another_backend(tmp_path: Path) -> None:
-    assert table(tmp_path, "id,score\na,1\n").backend != table(tmp_path, "id,score\na,2\n").backend
-
-
 def test_rows_by_image(tmp_path: Path) -> None:
     import hashlib
 
@@ -84,24 +81,13 @@ def test_counts_are_whole(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("", "the first line must name the columns"),
-        (
-            "a,7\n",
-            "the first line must name the columns, each once: id,painter,score or image,score; it says ['a', '7']",
-        ),
-        ("id,count\na,7\n", "the first line must name the columns"),
         ("id,score,score\na,7,8\n", "each once"),
         ("id,score\n", "there is no row in this file"),
-        ("id,score\nx,7\n", "values.csv:2: id x: no drawing in the store with id 'x'"),
         ("id,painter,score\na,you,7\n", "no drawing in the store with painter 'you'; there is: mine, other"),
         ("id,score\nc,7\n", "values.csv:2: id c: 'c': 2 drawings fit; add the column painter"),
-        ("id,score\n,7\n", "an id or an image is wanted"),
-        ("id,score\na,\n", "score: '' is no number"),
         ("id,score\na,seven\n", "score: 'seven' is no number"),
         ("id,score\na,101\n", "score: 101 is not a number from 0 to 100"),
-        ("id,score\na,-1\n", "is not a number from 0 to 100"),
-        ("id,score\na,nan\n", "is not a number from 0 to 100"),
         ("id,score\na,7,8\n", "values.csv:2: 2 columns are wanted"),
-        ("id,score\na\n", "2 columns are wanted"),
         ("id,score\na,7\na,8\n", "values.csv:3: id a: line 2 says 7 of the same image"),
         ('id,score\n"a,7\n', "values.csv:3: not CSV: unexpected end of data"),
         (b"id,score\n\xff,7\n", "values.csv:2: not UTF-8"),
@@ -116,11 +102,6 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     assert said.startswith("2 problems:")
     assert "values.csv:2: " in said
     assert "values.csv:4: " in said
-
-
-def test_no_such_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be read"):
-        read_table("aesthetics", tmp_path / "none.csv", DRAWINGS)
 
 
 def test_a_drawing_without_its_image_goes_by_its_id_and_failed_ones_do_not_count(tmp_path: Path) -> None:
@@ -160,3 +141,31 @@ def test_whatever_a_file_holds(tmp_path_factory: pytest.TempPathFactory, data: b
         return
     assert found.values
     assert all(0 <= value <= 100 for value in found.values.values())
+
+
+SLOTS = [("a", {}, "direct", 0), ("a", {}, "rewrite", 0), ("a", {}, "rewrite", 2), ("b", {"size": 9}, "direct", 0)]
+IN_SLOTS = [
+    Drawing(str(n), "exam", "q", "h", painter, "s", strategy, seed, "done", options=options, image=str(n))
+    for n, (painter, options, strategy, seed) in enumerate(SLOTS)
+]
+
+
+@pytest.fixture
+def finder(tmp_path: Path) -> DrawingFinder:
+    return DrawingFinder(IN_SLOTS, tmp_path, BY_SLOT)
+
+
+@pytest.mark.parametrize(
+    ("row", "ids"),
+    [
+        ({"painter": "a"}, "012"),
+        ({"painter": "a", "strategy": "rewrite", "seed": 0}, "1"),
+        ({"painter": "a + rewrite #2"}, "2"),
+        ({"painter": "b?size=9"}, "3"),
+        ({"painter": "a + rewrite #x"}, ""),
+        ({"painter": "a", "seed": "", "strategy": None}, "012"),
+    ],
+)
+def test_a_painter_by_every_name_that_tables_give_it(finder: DrawingFinder, row: dict[str, object], ids: str) -> None:
+    assert "".join(one.id for one in finder.fitting({"id": "q", **row})) == ids
+    assert finder.fitting({"id": "other", **row}) == []

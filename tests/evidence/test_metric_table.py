@@ -50,11 +50,6 @@ def test_numbers_of_drawings_and_painters(tmp_path: Path) -> None:
     assert all(setup["source"].startswith("csv:numbers.csv#") for setup in found.setups.values())
 
 
-def test_strategy_and_seed_may_be_absent_where_one_drawing_fits(tmp_path: Path) -> None:
-    found = read_metrics(table(tmp_path, "q1,one,m,1\n", "id,painter,metric,value\n"), "exam", THERE)
-    assert [row.drawing for row in found.ratings] == ["q1onedirect0"]
-
-
 def test_one_image_of_two_painters_is_two_drawings(tmp_path: Path) -> None:
     there = [drawing("q", "one", image="same"), drawing("q", "two", image="same")]
     found = read_metrics(table(tmp_path, "q,,,,m,1\n"), "exam", there)
@@ -65,21 +60,13 @@ def test_one_image_of_two_painters_is_two_drawings(tmp_path: Path) -> None:
     ("rows", "said"),
     [
         ("q1,two,,,m,1\n", "numbers.csv:2: id q1: 'q1': 2 drawings fit; add the column strategy"),
-        ("q2,one,,,m,1\n", "add the column seed"),
-        ("q1,,,,m,1\n", "add the column painter"),
-        ("q9,one,,,m,1\n", "no drawing in the store with id 'q9'"),
         ("q1,three,,,m,1\n", "no drawing in the store with painter 'three'; there is: one, two"),
         ("q1,one,,,m,high\n", "value: 'high' is no number; leave out rows that have none"),
-        ("q1,one,,,m,nan\n", "is no number"),
-        ("q1,one,,,m,\n", "is no number"),
         ("q1,one,,,,1\n", "metric: '' is no name"),
-        ("q1,one,,,a b,1\n", "use letters, digits"),
         (",,,,m,1\n", "a row without an id names a painter; there is: one, two"),
-        (",three,,,m,1\n", "no painter 'three' with drawings; there is: one, two"),
         (",one,svg,,m,1\n", "one has no drawing by the strategy 'svg'; leave it empty for all of them"),
         (",one,,7,m,1\n", "one has no drawing with seed '7'"),
         ("q1,one,,,m,1\nq1,one,direct,0,m,2\n", "line 2 says 1 of the same; leave one of them"),
-        ("q1,one,,m,1\n", "6 columns are wanted"),
         ("", "there is no row in this file"),
     ],
 )

@@ -14,10 +14,10 @@ import sqlalchemy as sa
 from PIL import Image, ImageDraw
 
 from limner.calls import Calls, Fault
-from limner.core.evidence import EVIDENCE, TextLine, backends, is_paper, short
+from limner.core.evidence import TextLine, is_paper
 from limner.core.fonts import font
 from limner.core.images import encode_png
-from limner.evidence.probe import Finding, LocalProbe, OcrProbe, Probe
+from limner.evidence.probe import Finding, LocalProbe, OcrProbe
 from limner.store import Store
 from limner.store.schema import attempts, calls
 from limner.workers import Recipe
@@ -113,17 +113,6 @@ def test_what_was_read_before_workers_came_is_still_found(run: Run, store: Store
     assert result == {"lines": found.value}
 
 
-def test_no_image_at_all(run: Run) -> None:
-    with pytest.raises(Fault, match=r"^image: image [0-9a-f]{12}: not an image"):
-        run(lambda calls: OcrProbe().measure(b"nothing", calls))
-
-
-def test_the_seam() -> None:
-    probe: Probe = OcrProbe()
-    probe.check()
-    assert (probe.evidence, probe.unpriced()) == ("ocr", None)
-
-
 @pytest.mark.slow
 def test_the_ocr_engine_is_not_loaded_here() -> None:
     import subprocess
@@ -157,10 +146,3 @@ def test_the_ocr_engine_is_not_loaded_here() -> None:
 )
 def test_what_is_the_papers(evidence: str, backend: str, paper: bool) -> None:
     assert is_paper(evidence, backend) is paper
-
-
-def test_names() -> None:
-    assert short("unipercept/1.0.3 iaa model=x") == "unipercept"
-    assert short("tesseract/5.3.0 lang=eng") == "tesseract"
-    assert backends([{"ocr": {"value": 1, "backend": "a"}}, {}, {"ocr": "words"}], "ocr") == {"a": 1}
-    assert EVIDENCE == ("ocr", "regions", "aesthetics")

@@ -71,19 +71,8 @@ def check(body: Any, *, models: list[str] | None = None, unsupported: list[str] 
         message = f"The model `{body['model']}` does not exist or you do not have access to it."
         raise refused(message, code="model_not_found", status=404)
     messages = body.get("messages")
-    need(
-        "messages" in body,
-        "Missing required parameter: 'messages'.",
-        "messages",
-        "missing_required_parameter",
-    )
-    need(
-        isinstance(messages, list),
-        "Invalid type for 'messages': expected an array.",
-        "messages",
-        "invalid_type",
-    )
-    need(bool(messages), "Invalid 'messages': empty array.", "messages", "empty_array")
+    missing = "Missing required parameter: 'messages'."
+    need(isinstance(messages, list) and bool(messages), missing, "messages", "missing_required_parameter")
     ask = Ask(body["model"])
     shown = [_message(m, f"messages[{i}]", ask) for i, m in enumerate(messages)]
     ask.text = "\n".join(ask._texts or [])
@@ -105,7 +94,6 @@ def shorten(value: Any) -> Any:
 
 
 def _message(message: Any, at: str, ask: Ask) -> Json:
-    need(isinstance(message, dict), f"Invalid type for '{at}': expected an object.", at, "invalid_type")
     role, content = message.get("role"), message.get("content")
     need(role in ROLES, choice_message(role, ROLES), f"{at}.role", "invalid_value")
     ask.turn += role == "assistant"
@@ -117,8 +105,6 @@ def _message(message: Any, at: str, ask: Ask) -> Json:
     elif content is None and role == "assistant":
         return dict(message)
     else:
-        wrong = f"Invalid type for '{where}': expected a string or an array of parts."
-        need(isinstance(content, list) and bool(content), wrong, where, "invalid_type")
         shown = [_part(part, f"{where}[{i}]", role, ask) for i, part in enumerate(content)]
         texts = [part["text"] for part in shown if part["type"] == "text"]
     if role == "user" and ask._texts is None:
@@ -127,24 +113,15 @@ def _message(message: Any, at: str, ask: Ask) -> Json:
 
 
 def _part(part: Any, at: str, role: str, ask: Ask) -> Json:
-    need(isinstance(part, dict), f"Invalid type for '{at}': expected an object.", at, "invalid_type")
     kinds = ("text", "image_url")
     need(part.get("type") in kinds, choice_message(part.get("type"), kinds), f"{at}.type", "invalid_value")
     if part["type"] == "text":
-        need(isinstance(part.get("text"), str), f"Invalid type for '{at}.text'.", f"{at}.text", "invalid_type")
         ask.prompt_chars += len(part["text"])
         return dict(part)
     need(role == "user", f"Invalid '{at}'. Image URLs are only allowed for messages with role 'user'.", at)
-    image = part.get("image_url")
-    has_url = isinstance(image, dict) and isinstance(image.get("url"), str)
-    need(has_url, f"Invalid type for '{at}.image_url'.", f"{at}.image_url", "invalid_type")
-    detail = image.get("detail", "auto")
-    need(
-        detail in tuple(_IMAGE_TOKENS),
-        choice_message(detail, tuple(_IMAGE_TOKENS)),
-        f"{at}.image_url.detail",
-        "invalid_value",
-    )
+    image = part["image_url"]
+    detail, details = image.get("detail", "auto"), tuple(_IMAGE_TOKENS)
+    need(detail in details, choice_message(detail, details), f"{at}.image_url.detail", "invalid_value")
     try:
         media, data = read_data_url(image["url"])
     except ImageError as wrong:

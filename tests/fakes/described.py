@@ -1,6 +1,7 @@
 """The image services that settings describe, for loopback: strict about requests, with whole replies, as documented.
 
-Each is an answer for `tests.fakes.wire_server.wire_server`. Vendors' own SDKs get on with them, see `test_described`.
+Each is an answer for `tests.fakes.wire_server.wire_server`. Vendors' own SDKs get on with them: see
+`tests.painters.test_declared`.
 A prompt of ``Bad.`` is refused in each service's own way.
 """
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from tests.fakes.gemini_errors import invalid, refused
 from tests.fakes.images import media_of, outline
-from tests.fakes.refusals import RefusedError
 
 Json = dict[str, Any]
 REQUEST = frozenset(
@@ -64,14 +63,7 @@ def check(body: Any, model: str, models: list[str] | None, unsupported: list[str
         raise invalid("This fake service draws only.", "generation_config.response_modalities")
     seed = config.get("seed")
     if not (seed is None or (type(seed) is int and abs(seed) < 2**31)):
-        raise _value("generation_config.seed", "TYPE_INT32", seed)
-    heat = config.get("temperature", 1)
-    if type(heat) not in (int, float):
-        raise _value("generation_config.temperature", "TYPE_FLOAT", heat)
-    if not 0 <= heat <= 2:
-        raise invalid(
-            "* GenerateContentRequest.generation_config.temperature: temperature must be in the range [0.0, 2.0]."
-        )
+        raise invalid(f"Invalid value at 'generation_config.seed' (TYPE_INT32), {seed!r}")
     _thinking(config.get("thinkingConfig", {}))
     return Ask(shown, "\n".join(texts), seed, _image(config.get("imageConfig", {})), pictures)
 
@@ -79,26 +71,19 @@ def check(body: Any, model: str, models: list[str] | None, unsupported: list[str
 def _content(content: Any, at: str) -> list[Json]:
     """The parts, with pictures by their hashes."""
     _known(content, CONTENT, at)
-    if content.get("role", "user") not in ("user", "model"):
-        raise invalid("Please use a valid role: user, model.")
     parts = []
     for n, part in enumerate(content.get("parts", [])):
         _known(part, PART, f"{at}.parts[{n}]")
         if "inlineData" in part:
             parts.append({"inlineData": _picture(part["inlineData"], f"{at}.parts[{n}].inline_data")})
             continue
-        if not isinstance(part.get("text"), str):
-            raise _value(f"{at}.parts[{n}].text", "TYPE_STRING", part.get("text"))
         parts.append(part)
     return parts
 
 
 def _picture(blob: Any, at: str) -> Json:
     _known(blob, frozenset(("mimeType", "data")), at)
-    try:
-        data = binascii.a2b_base64(blob.get("data", ""), strict_mode=True)
-    except (TypeError, ValueError):
-        raise _value(f"{at}.data", "TYPE_BYTES", "Base64 decoding failed") from None
+    data = binascii.a2b_base64(blob.get("data", ""), strict_mode=True)
     if not data or blob.get("mimeType") != media_of(data):
         raise invalid("Unable to process input image. Please retry or report.")
     return outline(data, blob["mimeType"])
@@ -107,13 +92,8 @@ def _picture(blob: Any, at: str) -> Json:
 def _thinking(config: Any) -> None:
     at = "generation_config.thinking_config"
     _known(config, THINKING, at)
-    if not isinstance(config.get("thinkingBudget", 0), int):
-        raise _value(f"{at}.thinking_budget", "TYPE_INT32", config["thinkingBudget"])
-    level = config.get("thinkingLevel", "low")
-    if not (isinstance(level, str) and level.lower() in LEVELS):
-        raise _value(
-            f"{at}.thinking_level", "type.googleapis.com/google.ai.generativelanguage.v1beta.ThinkingLevel", level
-        )
+    if config.get("thinkingLevel", "low") not in LEVELS:
+        raise invalid(f"Invalid value at '{at}.thinking_level'")
     if "thinkingLevel" in config and "thinkingBudget" in config:
         raise invalid("You can only set only one of thinking budget and thinking level.")
 
@@ -136,7 +116,3 @@ def _known(value: Any, known: frozenset[str], at: str) -> None:
         if name not in known:
             place = f" at '{at}'" if at else ""
             raise invalid(f'Invalid JSON payload received. Unknown name "{name}"{place}: Cannot find field.', at)
-
-
-def _value(at: str, kind: str, value: Any) -> RefusedError:
-    return invalid(f"Invalid value at '{at}' ({kind}), {value!r}", at)

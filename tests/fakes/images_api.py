@@ -14,7 +14,7 @@ from aiohttp import web
 from tests.fakes.checks import decode
 from tests.fakes.forms import decode_form
 from tests.fakes.images_checks import Ask, check_chat, check_edits, check_images
-from tests.fakes.images_plan import LINKS, ImagePlan
+from tests.fakes.images_plan import ImagePlan
 from tests.fakes.images_replies import Link, reply_chat, reply_images
 from tests.fakes.linked_files import Linking
 from tests.fakes.service import Reply, main
@@ -51,7 +51,8 @@ class Images(Linking[ImagePlan]):
     ) -> web.StreamResponse:
         def answer(ask: Ask, plan: ImagePlan, fault: str | None, turn: Turn) -> Reply:
             def link(fault: str | None, data: bytes) -> str:
-                return self.link(f"{turn.id}.{ask.kind}", data, LINKS.get(fault or ""), "sig=0123456789", request)
+                name = (fault or "").removeprefix("link:")
+                return self.link(f"{turn.id}.{ask.kind}", data, name, "sig=0123456789", request)
 
             return reply(ask, plan, fault, turn, link)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.fakes.client import Server
 from tests.fakes.images_checks import PICTURE_TOKENS
-from tests.fakes.images_replies import DOLLARS, OUTPUT_TOKENS, revised
-from tests.fakes.images_truth import picture
+from tests.fakes.images_replies import DOLLARS, OUTPUT_TOKENS
+from tests.fakes.images_truth import picture, revised
 
 __all__ = ["DOLLARS", "OUTPUT_TOKENS", "PICTURE_TOKENS", "ImageServer", "picture", "revised"]
 

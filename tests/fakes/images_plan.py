@@ -40,17 +40,10 @@ HTTP: dict[str, tuple[int, Json | str]] = {
 """Faults that both shapes have, whatever was asked for."""
 
 BROKEN = ("malformed_json", "html", "empty", "odd_shape", "truncated_base64", "truncated_image", "not_an_image")
-LINKS = {
-    "wrong_host": "wrong_host",
-    "expired_link": "expired",
-    "oversize_link": "oversize",
-    "html_link": "html",
-    "junk_link": "junk",
-    "moved_link": "moved",
-    "link_500": "http_500",
-    "link_drop": "drop",
-}
-"""Faults of linked images, by what `tests.fakes.linked_files` calls them."""
+LINKS = frozenset(
+    f"link:{name}" for name in ("wrong_host", "expired", "oversize", "html", "junk", "moved", "http_500", "drop")
+)
+"""Faults of linked images; see `tests.fakes.linked_files`."""
 
 TALK = ("text_only", "no_image", "refusal", "refusal_text", "content_filter", "image_safety", "length", "choice_error")
 """Faults that only a chat has."""

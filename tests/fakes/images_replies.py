@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.fakes.images_checks import Ask
 from tests.fakes.images_plan import BROKEN, HTTP, LINKS, TALK, ImagePlan
-from tests.fakes.images_truth import picture
+from tests.fakes.images_truth import picture, revised
 from tests.fakes.service import Reply
 from tests.fakes.tally import Turn
 
@@ -83,11 +83,6 @@ def reply_chat(ask: Ask, plan: ImagePlan, fault: str | None, turn: Turn, link: L
         }
 
     return _reply(ask, plan, fault, turn, link, good)
-
-
-def revised(prompt: str) -> str:
-    """The prompt as the service rewrites it."""
-    return f"In careful detail: {prompt}"
 
 
 def _reply(

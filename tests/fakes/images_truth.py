@@ -41,3 +41,8 @@ def stamped(words: str, size: tuple[int, int], kind: str = "png") -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, kind.upper())
     return buffer.getvalue()
+
+
+def revised(prompt: str) -> str:
+    """A prompt as the services rewrite it."""
+    return f"In careful detail: {prompt}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import binascii
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tests.fakes.images import media_of, outline, read_data_url
 from tests.fakes.refusals import RefusedError
 
 Json = dict[str, Any]
@@ -15,7 +17,7 @@ LARGEST_SEED = 2**31 - 1
 ENDPOINTS = {
     "text2image/image-synthesis": r"wanx?2\.[0-5]-t2i-\w+|qwen-image(-plus.*)?",
     "image-generation/generation": r"wan2\.[6-9]-\w+|qwen-image-3\.\d(-pro)?",
-    "multimodal-generation/generation": r"wan2\.6-t2i|qwen-image(-plus|-max|-2\.0).*",
+    "multimodal-generation/generation": r"wan2\.6-t2i|qwen-image(-plus|-max|-edit|-2\.0).*",
 }
 _SHAPED = {"flux-pro-1.1-ultra", "flux-kontext-pro", "flux-kontext-max"}
 """Models that take an aspect ratio in place of width and height."""
@@ -39,6 +41,7 @@ class Ask:
     size: str
     kind: str
     shown: Json
+    pictures: tuple[str, ...] = ()
 
 
 def admit(service: Name, headers: Mapping[str, str], key: str | None) -> None:
@@ -56,7 +59,7 @@ def admit(service: Name, headers: Mapping[str, str], key: str | None) -> None:
 
 def check_dashscope(body: Any, endpoint: str, headers: Mapping[str, str]) -> Ask:
     """A submission to one of DashScope's three endpoints."""
-    at_once = endpoint.startswith("multimodal")
+    at_once, shown = endpoint.startswith("multimodal"), list[Json]()
     wanted = None if at_once else "enable"
     if headers.get("X-DashScope-Async") != wanted:
         raise _coded(403, "AccessDenied", "current user api does not support this kind of call")
@@ -72,8 +75,12 @@ def check_dashscope(body: Any, endpoint: str, headers: Mapping[str, str]) -> Ask
     else:
         _need(set(given) == {"messages"} and len(given["messages"]) == 1, "messages")
         (message,) = given["messages"]
-        _need(message["role"] == "user" and [set(part) for part in message["content"]] == [{"text"}], "content")
-        prompt, unwanted = message["content"][0]["text"], parameters.get("negative_prompt", "")
+        *pictures, words = message["content"]
+        _need(message["role"] == "user" and set(words) == {"text"}, "content")
+        files = [read_data_url(part["image"]) for part in pictures]
+        shown = [outline(data, media) for media, data in files]
+        prompt, unwanted = words["text"], parameters.get("negative_prompt", "")
+        body = {**body, "input": {"messages": [{**message, "content": [*({"image": each} for each in shown), words]}]}}
         fields.add("negative_prompt")
     _need(set(parameters) <= fields, "parameters")
     _need(isinstance(prompt, str) and prompt != "" and isinstance(unwanted, str), "prompt")
@@ -83,7 +90,8 @@ def check_dashscope(body: Any, endpoint: str, headers: Mapping[str, str]) -> Ask
     _need(seed is None or (type(seed) is int and 0 <= seed <= LARGEST_SEED), "seed")
     _need(all(type(parameters.get(name)) is bool for name in (rewrite, "watermark")), "flags")
     shape: Any = "prompt" if "prompt" in given else "at_once" if at_once else "messages"
-    return Ask("dashscope", shape, prompt, seed, size.replace("*", "x"), "png", {"endpoint": endpoint, **body})
+    size, hashes = size.replace("*", "x"), tuple(each["sha256"] for each in shown)
+    return Ask("dashscope", shape, prompt, seed, size, "png", {"endpoint": endpoint, **body}, hashes)
 
 
 def check_bfl(body: Any, model: str) -> Ask:
@@ -93,8 +101,13 @@ def check_bfl(body: Any, model: str) -> Ask:
     measures = {"aspect_ratio"} if model in _SHAPED else {"width", "height"}
     fields = {"prompt", "seed", "safety_tolerance", "output_format", *measures}
     fields |= {name for name, models in _ONLY.items() if model in models}
+    shown = {}
     for name, value in body.items():
-        _valid(name in fields, name, value)
+        if name.startswith("input_image") and model.startswith("flux-2"):
+            data = binascii.a2b_base64(value, strict_mode=True)
+            shown[name] = outline(data, media_of(data))
+        else:
+            _valid(name in fields, name, value)
     _valid(body.get("output_format", "jpeg") in ("jpeg", "png"), "output_format", body.get("output_format"))
     tolerance = body.get("safety_tolerance", 2)
     _valid(type(tolerance) is int and 0 <= tolerance <= 6, "safety_tolerance", tolerance)
@@ -106,7 +119,8 @@ def check_bfl(body: Any, model: str) -> Ask:
     _valid(type(body.get("seed", 0)) is int, "seed", body.get("seed"))
     size = aspect if model in _SHAPED else f"{body.get('width', 1024)}x{body.get('height', 1024)}"
     kind = body.get("output_format", "jpeg")
-    return Ask("bfl", "prompt", body["prompt"], body.get("seed"), size, kind, {"model": model, **body})
+    hashes = tuple(each["sha256"] for each in shown.values())
+    return Ask("bfl", "prompt", body["prompt"], body.get("seed"), size, kind, {"model": model, **body, **shown}, hashes)
 
 
 def check_poll(body: bytes, headers: Mapping[str, str]) -> None:

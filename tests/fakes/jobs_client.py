@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tests.fakes.client import Server
-from tests.fakes.images_truth import picture
-from tests.fakes.jobs_replies import revised
+from tests.fakes.images_truth import picture, revised
 from tests.fakes.truth import request_key
 
 __all__ = ["JobServer", "picture", "request_key", "revised"]

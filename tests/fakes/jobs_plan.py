@@ -18,7 +18,7 @@ FAULTS: dict[Stage, tuple[str, ...]] = {
     # How a job ends other than with an image.
     "job": ("failed", "throttled", "invalid", "moderated", "moderated_image", "unknown", "no_image", "partly_failed"),
     # The last two pass: the second fetch succeeds.
-    "link": ("wrong_host", "expired", "html", "junk", "http_500", "drop"),
+    "link": ("wrong_host", "expired", "oversize", "html", "junk", "moved", "http_500", "drop"),
 }
 
 

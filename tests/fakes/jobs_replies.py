@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tests.fakes.images_truth import picture
+from tests.fakes.images_truth import picture, revised
 from tests.fakes.jobs_checks import Ask, Name
 from tests.fakes.jobs_plan import JobPlan
 from tests.fakes.service import Reply
@@ -36,12 +36,7 @@ class Job:
 
 def image(ask: Ask, number: int) -> bytes:
     """The truth: without a seed, every further job draws another picture."""
-    return picture(ask.prompt, number if ask.seed is None else ask.seed, ask.size, ask.kind)
-
-
-def revised(prompt: str) -> str:
-    """A prompt as the services rewrite it."""
-    return f"In great detail: {prompt}"
+    return picture(ask.prompt, number if ask.seed is None else ask.seed, ask.size, ask.kind, ask.pictures)
 
 
 _CODES: dict[str, tuple[int, str, str]] = {

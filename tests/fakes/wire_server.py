@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.parser import BytesParser
 from email.policy import HTTP
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.fakes import misbehaving
+from tests.fakes.misbehaving import Misbehaving, Seen
 
 Answer = tuple[int, Any]
 """A status, and JSON or an image's bytes."""
@@ -54,36 +55,17 @@ def wire_server(answer: Callable[[WireServer, Asked], Answer]) -> Iterator[WireS
     """A running server; an answer may name its address."""
     service = WireServer("", [])
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self._reply(None)
+    def behave(seen: Seen) -> misbehaving.Answer:
+        kind = seen.headers.get("content-type", "")
+        body = _form(kind, seen.body) if kind.startswith("multipart/") else json.loads(seen.body or b"null")
+        asked = Asked(seen.method, seen.path, seen.headers, body)
+        service.asked.append(asked)
+        status, reply = answer(service, asked)
+        if isinstance(reply, bytes):
+            return misbehaving.Answer(reply, status, media="image/png", declared=len(reply))
+        data = json.dumps(reply).encode()
+        return misbehaving.Answer(data, status, declared=len(data))
 
-        def do_POST(self) -> None:
-            data, kind = self.rfile.read(int(self.headers["Content-Length"])), self.headers["Content-Type"]
-            self._reply(_form(kind, data) if kind.startswith("multipart/") else json.loads(data))
-
-        def _reply(self, body: Any) -> None:
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            one = Asked(self.command, self.path, headers, body)
-            service.asked.append(one)
-            status, found = answer(service, one)
-            data = found if isinstance(found, bytes) else json.dumps(found).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "image/png" if isinstance(found, bytes) else "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    service.root = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with Misbehaving(behave) as server:
+        service.root = server.url
         yield service
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

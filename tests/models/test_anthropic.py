@@ -132,10 +132,8 @@ def test_a_schema_that_is_not_taken_is_left_out(store: Store) -> None:
     [
         ((200, message("", "refusal", stop_details={"type": "refusal", "category": "bio"})), "refusal"),
         ((200, message("{", "max_tokens")), "truncated"),
-        ((200, message("{", "model_context_window_exceeded")), "truncated"),
         ((200, {"type": "error", "error": {"type": "api_error", "message": "x"}}), "server"),
         ((401, {"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}}), "auth"),
-        ((429, {"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}}), "rate_limit"),
         ((529, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}), "server"),
         (
             (400, {"type": "error", "error": {"type": "invalid_request_error", "message": "no such field"}}),

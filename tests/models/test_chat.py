@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -17,12 +14,12 @@ from limner.calls import Calls, Fault
 from limner.core.asks import Picture, Text
 from limner.core.errors import UsageError
 from limner.core.prepared import Preparer
-from limner.core.redaction import without_key
 from limner.core.settings import Settings
 from limner.models import ChatModel, Context, open_model
 from limner.store import Store
 from limner.store.schema import attempts, calls
 from tests.fakes import ChatServer
+from tests.fakes.misbehaving import Answer, Misbehaving, says
 from tests.support import KEY_VARIABLE, picture, sent
 
 CONTEXT = Context("genexam", "q1", "mine", "mark")
@@ -155,33 +152,14 @@ def test_a_refused_key_is_not_repeated(
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
-    [
-        (
-            "Incorrect API key provided: sk-proj-********cdef. See the page.",
-            "Incorrect API key provided: ***. See the page.",
-        ),
-        ("the key KEY is wrong", "the key *** is wrong"),
-        ("**bold** words stay", "**bold** words stay"),
-    ],
-)
-def test_keys_are_taken_out_of_what_a_service_says(said: str, shown: str) -> None:
-    assert without_key(said, "KEY") == shown
-    assert without_key("none", None) == "none"
-
-
-@pytest.mark.parametrize(
     ("fault", "kind", "charged"),
     [
         ("http_401", "auth", 0.0),
         ("http_402", "credits", 0.0),
         ("http_403", "refusal", 0.0),
-        ("http_429", "rate_limit", 0.0),
         ("http_429_retry_after", "rate_limit", 0.0),
         ("http_429_quota", "credits", 0.0),
         ("http_500", "server", 0.0),
-        ("http_502", "server", 0.0),
-        ("http_503", "server", 0.0),
         ("content_policy", "refusal", 0.0),
         ("error_in_200", "server", None),
         ("drop", "network", None),
@@ -213,16 +191,6 @@ def test_a_reply_that_does_not_come_is_a_timeout(chat: ChatServer, store: Store)
     assert (found.kind, found.cost) == ("timeout", None)
 
 
-def test_nobody_at_the_other_end_is_a_network_fault(store: Store) -> None:
-    assert fails(model(store, "http://127.0.0.1:9/v1"), store).kind == "network"
-
-
-def test_an_argument_the_service_does_not_take_is_told(chat: ChatServer, store: Store) -> None:
-    found = fails(model(store, chat.base_url, colour="blue"), store)
-    assert found.kind == "bad_request"
-    assert "colour" in found.detail
-
-
 def test_a_lost_or_broken_picture_is_a_fault_of_this_call_alone(chat: ChatServer, store: Store) -> None:
     chosen = model(store, chat.base_url)
     found = fails(chosen, store, Picture("0" * 64))
@@ -232,93 +200,45 @@ def test_a_lost_or_broken_picture_is_a_fault_of_this_call_alone(chat: ChatServer
     assert chat.counts()["total"] == 0
 
 
-class Raw:
-    """Answers every request with the same bytes."""
-
-    def __init__(self) -> None:
-        self.status, self.media, self.body = 200, "application/json", b""
-        owner = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers["Content-Length"]))
-                self.send_response(owner.status)
-                self.send_header("Content-Type", owner.media)
-                self.send_header("Content-Length", str(len(owner.body)))
-                self.end_headers()
-                self.wfile.write(owner.body)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = HTTPServer(("127.0.0.1", 0), Handler)
-        self.base_url = f"http://127.0.0.1:{self.server.server_port}/v1"
-
-    def answer(self, body: object, status: int = 200, media: str = "application/json") -> None:
-        self.body = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.status, self.media = status, media
-
-
-@pytest.fixture
-def raw() -> Iterator[Raw]:
-    raw = Raw()
-    thread = threading.Thread(target=raw.server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield raw
-    raw.server.shutdown()
-    thread.join()
-    raw.server.server_close()
-
-
 @pytest.mark.parametrize(
     ("body", "media"),
     [
         (b"<html>Please log in to the hotel's network.</html>", "text/html"),
         (b"not json", "application/json"),
-        (b"", "application/json"),
         ([], "application/json"),
-        ("words", "application/json"),
-        ({}, "application/json"),
-        ({"choices": []}, "application/json"),
         ({"choices": None}, "application/json"),
-        ({"choices": ["words"]}, "application/json"),
         ({"choices": [{"message": "words"}]}, "application/json"),
         ({"choices": [{"message": {"content": ["words"]}}]}, "application/json"),
         ({"choices": [{"finish_reason": "error", "error": {"code": 500, "message": "x"}}]}, "application/json"),
     ],
-)  # fmt: skip
-def test_replies_of_no_known_shape_are_the_service_s_fault(raw: Raw, store: Store, body: object, media: str) -> None:
-    raw.answer(body, media=media)
-    assert fails(model(store, raw.base_url), store).kind == "server"
+)
+def test_replies_of_no_known_shape_are_the_service_s_fault(store: Store, body: object, media: str) -> None:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    with Misbehaving(lambda _seen: Answer(data, media=media)) as server:
+        assert fails(model(store, server.url), store).kind == "server"
 
 
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
         ({"code": 401, "message": "No auth credentials found"}, "auth"),
-        ({"code": 402, "message": "Add more"}, "credits"),
         ({"code": 429, "message": "Slow down"}, "rate_limit"),
         ({"code": 403, "message": "Your input was flagged by moderation"}, "refusal"),
-        ({"code": "overloaded", "message": "?"}, "server"),
         ("words", "server"),
     ],
 )
-def test_an_error_inside_a_200_is_told_by_what_it_says(raw: Raw, store: Store, error: object, kind: str) -> None:
-    raw.answer({"error": error})
-    assert fails(model(store, raw.base_url), store).kind == kind
+def test_an_error_inside_a_200_is_told_by_what_it_says(store: Store, error: object, kind: str) -> None:
+    with Misbehaving(lambda _seen: says({"error": error})) as server:
+        assert fails(model(store, server.url), store).kind == kind
 
 
-def test_text_in_parts_and_text_that_utf8_cannot_hold(raw: Raw, store: Store) -> None:
+def test_text_in_parts_and_text_that_utf8_cannot_hold(store: Store) -> None:
     parts = [{"type": "text", "text": "one "}, {"type": "text", "text": "two \ud800"}]
-    raw.answer({"choices": [{"message": {"content": parts}, "finish_reason": "stop"}]})
-    text, _, cost = ask(model(store, raw.base_url), store)
+    reply = {"choices": [{"message": {"content": parts}, "finish_reason": "stop"}]}
+    with Misbehaving(lambda _seen: says(reply)) as server:
+        text, _, cost = ask(model(store, server.url), store)
     assert (text, cost) == ("one two ?", None)
     assert text.encode()
-
-
-def test_a_refusal_in_whatever_letters_is_stored(raw: Raw, store: Store) -> None:
-    raw.answer({"choices": [{"message": {"refusal": "no \ud800 \0 way"}, "finish_reason": "stop"}]})
-    assert fails(model(store, raw.base_url), store).kind == "refusal"
 
 
 def test_models_are_found_by_name(store: Store) -> None:

@@ -1,29 +1,76 @@
-"""A painter behind the fake image service, with a store of its own and nothing to wait for."""
+"""Painting through the fake services: a table of them, a painter behind each, runs here and in a killed process."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
-from limner.calls import Calls, Fault
-from limner.core.settings import Settings
+from limner.calls import Calls, Fault, Limits
+from limner.core.settings import Settings, shipped
 from limner.painters.base import Painting, PaintRequest
 from limner.painters.service import ApiPainter
+from limner.painters.services.bfl import BflPainter
+from limner.painters.services.chat_images import ChatImages
+from limner.painters.services.dashscope import DashScopePainter
+from limner.painters.services.gemini import Gemini
+from limner.painters.services.openai_images import OpenAIImages
 from limner.store import Store
-from limner.store.schema import attempts
+from limner.store.schema import attempts, calls
+from tests.fakes.client import Server
+from tests.fakes.gemini_client import GeminiServer
+from tests.fakes.gemini_replies import painted
 from tests.fakes.images_client import ImageServer
+from tests.fakes.jobs_client import JobServer, picture, request_key
+from tests.support import environment
 
+ROOT = Path(__file__).resolve().parents[2]
 KEY_VARIABLE = "FAKE_IMAGES_API_KEY"
 KEY = "sk-canary-5e5Zq0fR7wLhT2"
+PROMPT = "Draw a plant cell; label the nucleus. Zellkern – 细胞核."
 PRICES = (5.0, 40.0)
+PRICE = 0.03
 _LOOP = asyncio.Runner()
 """One event loop for all runs: the HTTP client, which takes its time to make, is kept by loop."""
 
 
-def request(prompt: str, **more: Any) -> PaintRequest:
+@dataclass(frozen=True)
+class ServiceKind:
+    """One wire format: its painter, the fake that speaks it, a model, the size drawn unasked, if seeds are sent."""
+
+    painter: type[ApiPainter]
+    server: type[Server]
+    model: str
+    size: str
+    seeds: bool = True
+
+    @property
+    def jobs(self) -> bool:
+        """Whether it hands out jobs."""
+        return self.server is JobServer
+
+
+KINDS = {
+    "openai": ServiceKind(OpenAIImages, ImageServer, "gpt-image-2", "1024x1024", seeds=False),
+    "chat": ServiceKind(ChatImages, ImageServer, "google/gemini-image", "1:1", seeds=False),
+    "gemini": ServiceKind(Gemini, GeminiServer, "draws-1", "1:1"),
+    "dashscope": ServiceKind(DashScopePainter, JobServer, "wan2.5-t2i-preview", "1024x1024"),
+    "bfl": ServiceKind(BflPainter, JobServer, "flux-2-pro", "1024x1024"),
+}
+JOBS = tuple(name for name, kind in KINDS.items() if kind.jobs)
+
+
+def request(prompt: str = PROMPT, **more: Any) -> PaintRequest:
+    """A request to paint."""
     return PaintRequest("question", prompt, **more)
 
 
@@ -31,10 +78,10 @@ class Studio:
     """What it takes to paint: settings, a painter, a store.
 
     Args:
-        kind: The painter's class.
-        server: The fake service.
+        name: The service, among `KINDS`.
+        server: The fake that speaks for it.
         store: Where calls and images go.
-        model: The model, which the painter's target names after ``fake/``.
+        model: The model; the service's usual one where there is none.
         options: The painter's options.
         facts: What the settings know of the painter.
         provider: What the settings know of the service, beside its address and its key's name.
@@ -42,102 +89,181 @@ class Studio:
 
     def __init__(
         self,
-        kind: type[ApiPainter],
-        server: ImageServer,
+        name: str,
+        server: Server,
         store: Store,
-        model: str,
+        model: str = "",
         *,
         options: Mapping[str, Any] | None = None,
         facts: Mapping[str, Any] | None = None,
         **provider: Any,
     ) -> None:
+        self.kind, self.server, self.store = KINDS[name], server, store
+        model = model or self.kind.model
+        target = f"{name}/{model}"
+        root = f"http://127.0.0.1:{server.port}" if self.kind.jobs else server.base_url
+        usual = {"base_url": root, "key_env": KEY_VARIABLE, "timeout_s": 20, "seeds": self.kind.seeds}
+        price = {"image_price": PRICE} if self.kind.jobs else {}
+        quick = {"poll_pause_s": 0.001, "poll_limit_s": 20} if self.kind.jobs else {}
         data = {
-            "providers": {"fake": {"base_url": server.base_url, "key_env": KEY_VARIABLE, "timeout_s": 20, **provider}},
-            "models": {f"fake/{model}": {"input_price": PRICES[0], "output_price": PRICES[1]}},
-            "painters": {f"fake/{model}": dict(facts or {})},
+            "providers": {name: usual | provider},
+            "models": {target: {"input_price": PRICES[0], "output_price": PRICES[1]}},
+            "painters": {target: price | dict(facts or {})},
+            "rewrites": {name: shipped()["rewrites"][name]} if self.kind.jobs else {},
         }
         settings = Settings.model_validate(data)
-        self.painter = kind("mine", f"fake/{model}", model, options or {}, settings, store.blobs)
-        self.server, self.store = server, store
+        self.painter = self.kind.painter("mine", target, model, quick | dict(options or {}), settings, store.blobs)
 
-    def paint_all(self, *requests: PaintRequest, tries: int = 3, retry_failed: bool = False) -> list[Painting | Fault]:
-        """One run: all requests at once; faults come back in the place of paintings."""
+    async def paint_each(self, *requests: PaintRequest, attempt_s: float = 60, **how: Any) -> list[Painting | Fault]:
+        """One run without waits between tries: all requests at once, faults in the place of paintings."""
+        limits = {name: Limits(attempt_s=attempt_s) for name in KINDS}
+        async with Calls(self.store, limits=limits, **how) as journal:
+            journal._wait = lambda _tries: 0.0
+            work = (self.painter.paint(each, journal) for each in requests)
+            results = await asyncio.gather(*work, return_exceptions=True)
+        for each in results:
+            if isinstance(each, BaseException) and not isinstance(each, Fault):
+                raise each
+        return results  # type: ignore[return-value]
 
-        async def one(request: PaintRequest, calls: Calls) -> Painting | Fault:
-            try:
-                return await self.painter.paint(request, calls)
-            except Fault as fault:
-                return fault
+    def paint_all(self, *requests: PaintRequest, **how: Any) -> list[Painting | Fault]:
+        """See `paint_each`."""
+        return _LOOP.run(self.paint_each(*requests, **how))
 
-        async def run() -> list[Painting | Fault]:
-            async with Calls(self.store, tries=tries, retry_failed=retry_failed) as calls:
-                calls._wait = lambda _tries: 0.0
-                return await asyncio.gather(*(one(request, calls) for request in requests))
+    def paint(self, prompt: str = PROMPT, *, tries: int = 3, retry_failed: bool = False, **more: Any) -> Painting:
+        """Paint one that must succeed."""
+        (result,) = self.paint_all(request(prompt, **more), tries=tries, retry_failed=retry_failed)
+        assert isinstance(result, Painting), result
+        return result
 
-        return _LOOP.run(run())
+    def fail(self, prompt: str = PROMPT, *, tries: int = 3, retry_failed: bool = False, **more: Any) -> Fault:
+        """Paint one that must fail."""
+        (result,) = self.paint_all(request(prompt, **more), tries=tries, retry_failed=retry_failed)
+        assert isinstance(result, Fault), result
+        return result
 
-    def paint(self, prompt: str, *, tries: int = 3, retry_failed: bool = False, **more: Any) -> Painting:
-        (found,) = self.paint_all(request(prompt, **more), tries=tries, retry_failed=retry_failed)
-        assert isinstance(found, Painting), found
-        return found
+    def truth(
+        self, prompt: str = PROMPT, nth: int = 0, size: str = "", *, seed: int = 0, kind: str = "png", shown: Any = ()
+    ) -> bytes:
+        """The one right image for a request that came so often before."""
+        size, seeds = size or self.kind.size, self.painter.provider.seeds
+        if self.kind.server is GeminiServer:
+            return painted(prompt, seed if seeds else None, nth + 1, size, shown=tuple(shown))
+        return picture(prompt, seed if seeds else nth, size, kind, shown)
 
-    def fail(self, prompt: str, *, tries: int = 3, retry_failed: bool = False, **more: Any) -> Fault:
-        (found,) = self.paint_all(request(prompt, **more), tries=tries, retry_failed=retry_failed)
-        assert isinstance(found, Fault), found
-        return found
+    def plan(self, **plan: Any) -> None:
+        """Configure the service, which lets in the one key that is set."""
+        self.server.configure(api_key=KEY, retry_after=0.01, **plan)
+
+    def sent(self) -> list[Any]:
+        """The bodies that the service has had, but for polls."""
+        return [body for body in self.server.requests() if "poll" not in body]
+
+    def paid(self) -> list[int]:
+        """How many jobs each request was paid for."""
+        return sorted(self.server.counts()["paid"].values())
 
     def attempts(self) -> list[Any]:
-        """All attempts on record, oldest first: fault, cost and result."""
+        """All attempts on record, oldest first: fault, detail, cost and result."""
         with self.store.reading() as connection:
             columns = attempts.c.fault, attempts.c.detail, attempts.c.cost, attempts.c.result
-            return list(connection.execute(sa.select(*columns).order_by(attempts.c.started)))
+            return list(connection.execute(sa.select(*columns).order_by(attempts.c.started, attempts.c.n)))
 
-    def asked(self) -> int:
-        """How many requests the service has had."""
-        total: int = self.server.counts()["total"]
-        return total
+    def tries(self) -> list[tuple[str | None, float | None]]:
+        """Fault and cost of each attempt."""
+        return [(row.fault, row.cost) for row in self.attempts()]
+
+    def progress(self) -> Any:
+        """What the one call in the store has to go on from."""
+        with self.store.reading() as connection:
+            return connection.execute(sa.select(calls.c.progress)).scalar_one()
+
+    def followed(self) -> list[str]:
+        """The service's keys of the requests whose jobs the store knows, or whose images it has."""
+        with self.store.reading() as connection:
+            rows = connection.execute(sa.select(calls.c.request, calls.c.status, calls.c.progress)).all()
+        return [request_key(row.request["body"]) for row in rows if row.progress or row.status == "done"]
 
 
-FAULTS: dict[str, str] = {
-    "http_401": "auth",
-    "unverified": "auth",
-    "http_404": "setup",
-    "http_402": "credits",
-    "http_429_quota": "credits",
-    "billing": "credits",
-    "http_403": "refusal",
-    "content_policy": "refusal",
-    "moderation_blocked": "refusal",
-    "filtered": "refusal",
-    "refusal_in_200": "refusal",
-    "flagged_in_200": "refusal",
-    "user_error": "bad_request",
-    "http_429": "rate_limit",
-    "http_429_retry_after": "rate_limit",
-    "rate_in_200": "rate_limit",
-    "http_500": "server",
-    "http_502": "server",
-    "http_503": "server",
-    "error_in_200": "server",
-    "word_in_200": "server",
-    "malformed_json": "server",
-    "html": "server",
-    "empty": "server",
-    "odd_shape": "server",
-    "drop": "network",
-    "hang": "timeout",
-    "truncated_base64": "image",
-    "truncated_image": "image",
-    "not_an_image": "image",
-}
-"""The service's faults that both shapes have, and the kinds they must come out as."""
+Make = Callable[..., Studio]
 
-LINK_FAULTS: dict[str, tuple[str, int]] = {
-    "wrong_host": ("image", 0),
-    "html_link": ("image", 1),
-    "junk_link": ("image", 1),
-    "oversize_link": ("image", 1),
-    "expired_link": ("missing", 1),
-    "moved_link": ("image", 1),
-}
-"""Faults of links, the kinds they must come out as, and how often the link may have been followed in three tries."""
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Callable[[type[Server]], Server]]:
+    """The fake services, each started once per test process."""
+    started: dict[type[Server], Server] = {}
+    with ExitStack() as stack:
+
+        def get(kind: type[Server]) -> Server:
+            if kind not in started:
+                started[kind] = stack.enter_context(kind())
+            return started[kind]
+
+        yield get
+
+
+@pytest.fixture
+def make(
+    servers: Callable[[type[Server]], Server], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Studio]:
+    """Makes studios in the test's store; a service's counts start at nought with its first studio."""
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    used: set[int] = set()
+
+    def made(name: str, model: str = "", *, store: Store = store, **how: Any) -> Studio:
+        server = servers(KINDS[name].server)
+        if server.port not in used:
+            used.add(server.port)
+            server.reset()
+            server.configure(api_key=KEY)
+        return Studio(name, server, store, model, **how)
+
+    return made
+
+
+def files_with_key(folder: Path) -> list[Path]:
+    """The files below a folder that hold the key; there must be files."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert files
+    return [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+CHILD = """
+import json, sys
+from tests.painters.studio import child
+sys.stdin.readline()
+child(**json.loads(sys.argv[1]))
+"""
+
+
+def child(port: int, url: str, name: str, model: str, prompts: list[str], together: int, how: dict[str, Any]) -> None:
+    """Paints in a process of its own, so many at once."""
+    server = KINDS[name].server()
+    server.port = port
+    with Store(url) as store:
+        studio = Studio(name, server, store, model, **how)
+        for start in range(0, len(prompts), together):
+            studio.paint_all(*map(request, prompts[start : start + together]))
+
+
+def killed(
+    studio: Studio, prompts: list[str], at: int, *, model: str = "", together: int = 100, **how: Any
+) -> list[str]:
+    """Paints in another process, which the service kills at its `at`-th request; the keys it had in flight."""
+    name = next(name for name, kind in KINDS.items() if kind is studio.kind)
+    plan = how.pop("plan", {})
+    given = {"port": studio.server.port, "url": studio.store.url, "name": name, "model": model, "prompts": prompts}
+    with subprocess.Popen(
+        [sys.executable, "-c", CHILD, json.dumps(given | {"together": together, "how": how})],
+        cwd=ROOT,
+        env=environment({KEY_VARIABLE: KEY}),
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        studio.plan(kill={"pid": process.pid, "at_request": at}, **plan)
+        _, trouble = process.communicate("go\n", timeout=60)
+    assert process.returncode == -9, trouble
+    (kill,) = studio.server.counts()["killed_in_flight"]
+    keys: list[str] = kill["keys"]
+    return keys

@@ -94,13 +94,7 @@ def seen(module: Path) -> list[Any]:
 @pytest.mark.parametrize("kind", ["def", "async def"])
 @pytest.mark.parametrize(
     "found",
-    [
-        "png(7)",
-        "bytearray(png(7))",
-        "Image.open(io.BytesIO(png(7)))",
-        "'drawn.png'",
-        "__import__('pathlib').Path('drawn.png')",
-    ],
+    ["png(7)", "Image.open(io.BytesIO(png(7)))", "'drawn.png'"],
 )
 def test_functions_of_all_kinds_return_images_of_all_kinds(open_own: Open, store: Store, kind: str, found: str) -> None:
     Path("drawn.png").write_bytes(png(7))
@@ -202,14 +196,6 @@ def test_a_changed_function_draws_anew(open_own: Open, store: Store, module: Pat
     assert seen(module) == []
 
 
-def test_other_options_draw_anew(open_own: Open, store: Store) -> None:
-    source = "def draw(prompt, shade=1):\n    return png(shade)"
-    assert paint(open_own(source), store, ask())[0].image == png(1)
-    assert paint(open_own(source, shade=2), store, ask())[0].image == png(2)
-    request = ask(options={"shade": 3})
-    assert paint(open_own(source, shade=2), store, request)[0].image == png(3)
-
-
 SLOW = """
 import time
 busy = []
@@ -265,14 +251,10 @@ def test_async_functions_run_at_once(open_own: Open, store: Store) -> None:
     ("line", "fault", "words"),
     [
         ("raise ValueError('no such colour')", "local", "ValueError: no such colour"),
-        ("raise TimeoutError('too long')", "local", "TimeoutError: too long"),
-        ("raise StopIteration", "local", "StopIteration"),
         ("raise SystemExit(3)", "local", "SystemExit: 3"),
         ("return None", "local", "it returned NoneType; wanted are bytes, a PIL image or a path"),
-        ("return 'nowhere.png'", "local", "FileNotFoundError"),
         ("return b'no image'", "image", "is no image: not an image"),
         ("return png(1, (64, 64))[:-30]", "image", "is no image: cannot be decoded"),
-        ("return __file__", "image", "is no image: not an image"),
     ],
 )
 def test_a_failing_function_is_a_fault_and_what_it_raised_is_no_outcome(
@@ -304,21 +286,12 @@ def test_a_function_may_say_itself_what_went_wrong(open_own: Open, store: Store,
     assert (fault.kind, fault.detail, len(seen(module))) == ("refusal", "not this", 2)
 
 
-def test_one_failure_leaves_the_others_alone(open_own: Open, store: Store) -> None:
-    painter = open_own("def draw(prompt, seed):\n    return png(1 // seed)")
-    fail(painter, store)
-    assert paint(painter, store, ask(1))[0].image == png(1)
-
-
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
         ("python/draw", "is not a function: write python/module:function"),
-        ("python/:draw", "is not a function"),
-        ("python/my-module:draw", "is not a function"),
         ("python/../x:draw", "is not a function"),
         ("python/there_is_no_such_module:draw", "no module 'there_is_no_such_module'"),
-        ("python/there.is.no_such_module:draw", "no module 'there.is.no_such_module'"),
     ],
 )
 def test_wrong_specs_are_usage_errors(store: Store, spec: str, words: str) -> None:
@@ -331,11 +304,8 @@ def test_wrong_specs_are_usage_errors(store: Store, spec: str, words: str) -> No
     [
         ("", {}, r"no function 'draw' in .*own_painter_.*\.py"),
         ("draw = 3", {}, "'draw' is int, which cannot be called"),
-        ("import there_is_no_such_module", {}, "cannot be imported: ModuleNotFoundError"),
         ("def draw(:", {}, "cannot be imported: SyntaxError"),
-        ("raise SystemExit(2)", {}, "cannot be imported: SystemExit: 2"),
         ("def draw():\n    pass", {}, "cannot be called with a prompt"),
-        ("def draw(prompt, style):\n    pass", {}, "missing a required argument: 'style'"),
         ("def draw(prompt, seed):\n    pass", {"steps": 3}, "unexpected keyword argument 'steps'"),
         ("def draw(prompt, **rest):\n    pass", {"model": object()}, "not JSON serializable"),
     ],
@@ -352,11 +322,6 @@ def test_the_working_folder_is_on_the_path_for_the_import_only(open_own: Open, m
     assert sys.path == before
     assert paint(painter, store, ask())[0].image == png(77)
     sys.modules.pop(f"{module.stem}_helper")
-
-
-def test_installed_modules_are_found(store: Store) -> None:
-    with pytest.raises(UsageError, match="no function 'nothing'"):
-        PythonPainter("mine", "python/PIL.Image:nothing", store.blobs, {})
 
 
 EDITS = """
@@ -379,23 +344,3 @@ def test_a_function_that_names_images_starts_from_them(open_own: Open, store: St
     # Every one of them is in the journal by its pictures' hashes.
     assert [paint(painter, store, request)[0].calls for request in requests] == [each.calls for each in paintings]
     assert len(seen(module)) == 3
-
-
-def test_a_function_that_does_not_name_images_is_given_none(open_own: Open, store: Store, module: Path) -> None:
-    painter = open_own("def draw(prompt):\n    seen.append(prompt)\n    return png(1)")
-    assert not painter.edits
-    with pytest.raises(Fault, match="draws from words alone") as raised:
-        paint(painter, store, ask(images=(store.blobs.put(png(3))[0],)))
-    assert (raised.value.kind, seen(module)) == ("bad_request", [])
-
-
-def test_a_picture_that_is_not_there_is_not_the_function_s_fault(open_own: Open, store: Store, module: Path) -> None:
-    with pytest.raises(Fault, match="is not among the blobs") as raised:
-        paint(open_own(EDITS), store, ask(images=("ab" * 32,)))
-    assert (raised.value.kind, seen(module)) == ("missing", [])
-
-
-def test_an_option_called_images_goes_before(open_own: Open, store: Store) -> None:
-    painter = open_own("def draw(prompt, images=0):\n    return png(images)", images=7)
-    assert not painter.edits
-    assert paint(painter, store, ask())[0].image == png(7)

@@ -16,24 +16,15 @@ from limner.store import Store
 
 SWITCHES = [
     ("dashscope/qwen-image-3.0-pro", "parameters.prompt_extend", False, True),
-    ("dashscope/qwen-image", "parameters.prompt_extend", False, True),
-    ("dashscope/wan2.6-t2i", "parameters.prompt_extend", False, True),
-    ("dashscope/qwen-image-edit-plus", "parameters.prompt_extend", False, True),
     ("dashscope/wan2.7-image-pro", "parameters.thinking_mode", False, True),
     ("bfl/flux-pro-1.1", "prompt_upsampling", False, True),
-    ("bfl/flux-kontext-max", "prompt_upsampling", False, True),
     ("bfl/flux-2-max", "disable_pup", True, False),
     ("bfl/flux-2-flex", "prompt_upsampling", False, True),
     ("ark/doubao-seedream-4-5-251128", "optimize_prompt_options.thinking", "disabled", "enabled"),
-    ("ark/doubao-seedream-5-5-261028", "optimize_prompt_options.thinking", "disabled", "enabled"),
     ("ideogram/v3", "magic_prompt", "OFF", "ON"),
-    ("ideogram/4-5", "magic_prompt", "off", "on"),
     ("replicate/black-forest-labs/flux-1.1-pro", "input.prompt_upsampling", False, True),
-    ("replicate/minimax/image-01", "input.prompt_optimizer", False, True),
-    ("replicate/bytedance/seedream-4", "input.enhance_prompt", False, True),
     ("replicate/ideogram-ai/ideogram-v3-turbo", "input.magic_prompt_option", "Off", "On"),
     ("fal/fal-ai/flux-pro/v1.1", "enhance_prompt", False, True),
-    ("fal/fal-ai/flux-2-flex", "enable_prompt_expansion", False, True),
     ("fal/fal-ai/ideogram/v3", "expand_prompt", False, True),
 ]
 WITHOUT = [

@@ -12,7 +12,7 @@ import pytest
 from limner.calls import Fault
 from limner.transport import files
 from limner.transport.files import fetched_lines, upload_in_pieces
-from tests.chaos.server import Answer, Misbehaving, Seen
+from tests.fakes.misbehaving import Answer, Misbehaving, Seen
 
 ROWS = [{"key": f"c{n}", "text": "é" * n} for n in range(40)]
 DATA = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS).encode()

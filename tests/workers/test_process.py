@@ -136,13 +136,6 @@ threading.Event().wait()
     os.kill(int((tmp_path / "pid").read_text()), 9)
 
 
-@pytest.mark.slow
-def test_it_does_not_listen(lying: Any) -> None:
-    """More than a pipe holds is sent to one that does not read."""
-    with pytest.raises(WorkerDeath, match="no result within"):
-        list(lying("threading.Event().wait()").ask({}, (bytes(2**22),), 0.5))
-
-
 def test_faults_of_items_and_of_all(lying: Any) -> None:
     code = """
 send(frame({"job": 1, "place": 1, "value": "second"}))

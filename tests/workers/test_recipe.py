@@ -99,10 +99,6 @@ def test_half_a_key_is_not_left_where_words_are_cut(pool: Pool) -> None:
     assert not any(CANARY[n : n + 8] in found for n in range(len(CANARY) - 8))
 
 
-def test_what_a_worker_says_of_an_item_is_told_without_keys(pool: Pool) -> None:
-    assert said(pool, "raise secret", secret=CANARY) == "ValueError('401 for ***')"
-
-
 def test_why_it_cannot_be_loaded_is_told_without_keys() -> None:
     made = Pool(Recipe("faulty", f"{faulty.__file__}:unloadable", json.dumps({"secret": CANARY}), workers=1))
     assert said(made, "x") == "ImportError('no entry with ***')"

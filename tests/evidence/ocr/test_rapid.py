@@ -16,17 +16,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 import limner.core.fonts
 from limner.core.evidence import Position, TextLine
-from limner.core.images import flatten
 from limner.evidence.ocr.rapid import AGAIN, LONGEST, SHORTEST, RapidOcr, in_reading_order, other_scale
-from tests.needs import shared
 
 FONT = Path(str(limner.core.fonts.__file__)).with_name("DejaVuSans.ttf")
-
-REFERENCES = {
-    "Biology/Biology_113": {"Left visual field", "Nasal retina", "Optic nerve", "Primary visual cortex"},
-    "Economics/Economics_62": {"Joanne", "Malik", "Compete"},
-    "History/History_21": {"Emperor", "Shogun", "Daimyo", "Samurai", "Serfs"},
-}
 
 
 @pytest.fixture(scope="module")
@@ -136,19 +128,6 @@ def test_reading_is_silent() -> None:
     assert (done.stdout, done.stderr) == ("", "")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "expected"), REFERENCES.items())
-def test_references_are_read(ocr: RapidOcr, name: str, expected: set[str]) -> None:
-    with Image.open(shared("data", "genexam", "images", f"{name}.png")) as image:
-        assert expected <= set(words(ocr.read(image)))
-
-
-def test_flatten_keeps_opaque_images() -> None:
-    image = Image.new("RGB", (4, 4), "red")
-    assert flatten(image) is image
-    assert flatten(Image.new("LA", (4, 4), (0, 0))).getpixel((0, 0)) == (255, 255, 255)
-
-
 def box(x: float, y: float, width: float, height: float, turn: float) -> tuple[Position, Position, Position, Position]:
     corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
     cos, sin = math.cos(turn), math.sin(turn)
@@ -162,7 +141,3 @@ def test_reading_order_survives_a_slight_skew(order: list[int], degrees: float) 
         TextLine(str(n), box(300 * (n % 3), 60 * (n // 3), 200, 30, math.radians(degrees)), 0.9) for n in range(12)
     ]
     assert [int(line.text) for line in in_reading_order([lines[n] for n in order])] == list(range(12))
-
-
-def test_no_lines_in_no_order() -> None:
-    assert in_reading_order([]) == []

@@ -19,7 +19,6 @@ from limner.evidence.regions.boxes import (
     crops,
     cut_by_crop,
     grid,
-    mask_settings,
     measure_masks,
     remaining_boxes,
     stable_masks,
@@ -127,12 +126,6 @@ def test_the_release_has_its_own_name() -> None:
     assert str(RELEASE) == "release"
     assert "points=16" in str(MaskSettings(points=16))
     assert (RELEASE.iou, RELEASE.stability, RELEASE.offset, RELEASE.nms, boxes.NEAR_EDGE) == (0.7, 0.95, 0.7, 0.6, 20)
-
-
-def test_settings_are_taken_out_of_the_options() -> None:
-    options: dict[str, Any] = {"points": 8, "batch": 3}
-    assert mask_settings(RELEASE, options) == MaskSettings(points=8)
-    assert options == {"batch": 3}
 
 
 @pytest.mark.parametrize(

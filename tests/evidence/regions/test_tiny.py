@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,56 +36,15 @@ def folder() -> Path:
     return tiny_weights()
 
 
-class Remembering:
-    """An encoder that says again what it has said of the same pixels."""
-
-    def __init__(self, encoder: Any, said: dict[bytes, list[Any]]) -> None:
-        self._encoder, self._said = encoder, said
-
-    def get_outputs(self) -> Any:
-        return self._encoder.get_outputs()
-
-    def run(self, names: list[str], given: dict[str, Any]) -> list[Any]:
-        key = hashlib.sha256(given["image"]).digest()
-        if key not in self._said:
-            self._said[key] = self._encoder.run(names, given)
-        return self._said[key]
-
-
-@pytest.fixture(scope="module")
-def opened(folder: Path) -> Callable[..., Any]:
-    """Opens counters that look at the same picture once: that takes longer than all that follows."""
-    said: dict[bytes, list[Any]] = {}
-
-    def make(**settings: Any) -> Any:
-        counter: Any = open_counter(f"sam2-tiny:{folder}", **settings)
-        encoder, decoder = counter._open()
-        counter._sessions = Remembering(encoder, said), decoder
-        return counter
-
-    return make
-
-
 @pytest.mark.slow
-def test_three_shapes_are_found_where_they_are(opened: Callable[..., Any]) -> None:
-    counter = opened(points=6)
+def test_three_shapes_are_found_where_they_are(folder: Path) -> None:
+    counter = open_counter(f"sam2-tiny:{folder}", points=6)
     counter.check()
     found = counter.count(drawing(), [])
     for wanted in SHAPES.values():
         assert [box for box in found.boxes if box == pytest.approx(wanted, abs=12)], (wanted, found.boxes)
     assert 3 <= found.count <= 5
     assert not counter.paper
-
-
-@pytest.mark.slow
-def test_crops_and_batches_change_nothing_about_large_shapes(folder: Path, opened: Callable[..., Any]) -> None:
-    plain = opened(points=4, batch=5).count(drawing(), [])
-    again = open_counter(f"sam2-tiny:{folder}", points=4, batch=16, threads=1).count(drawing(), [])
-    assert plain == again
-    # One point of the four stands in each shape.
-    cropped = opened(points=2, layers=1).count(drawing(), [])
-    for wanted in SHAPES.values():
-        assert [box for box in cropped.boxes if box == pytest.approx(wanted, abs=12)]
 
 
 @pytest.mark.slow
@@ -145,7 +103,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("size", [(1024, 1024), (512, 256), (4096, 1024), (100, 300)])
+@pytest.mark.parametrize("size", [(512, 256), (4096, 1024)])
 def test_one_mask_to_every_point_in_the_images_own_pixels(fake: Path, size: tuple[int, int]) -> None:
     found = open_counter(f"sam2-tiny:{fake}", points=4, batch=3).count(Image.new("RGB", size), [])
     assert found.count == found.masks == 16
@@ -153,10 +111,6 @@ def test_one_mask_to_every_point_in_the_images_own_pixels(fake: Path, size: tupl
     across, down = size[0] / 1024, size[1] / 1024
     assert (left, right) == pytest.approx((96 * across, 160 * across), abs=4 * across + 2)
     assert (top, bottom) == pytest.approx((96 * down, 160 * down), abs=4 * down + 2)
-
-
-def test_nothing_passes_a_threshold_that_is_too_high(fake: Path) -> None:
-    assert open_counter(f"sam2-tiny:{fake}", points=2, iou=0.95).count(Image.new("RGB", (50, 50)), []).count == 0
 
 
 def test_missing_files_are_named_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,12 +77,7 @@ def palette() -> Image.Image:
     [
         (rgba, (10, 20, 30), (255, 255, 255)),
         (palette, (10, 20, 30), (255, 255, 255)),
-        (lambda: Image.new("L", (4, 4), 77), (77, 77, 77), (77, 77, 77)),
-        (lambda: Image.new("LA", (4, 4), (77, 0)), (255, 255, 255), (255, 255, 255)),
-        (lambda: Image.new("1", (4, 4), 1), (255, 255, 255), (255, 255, 255)),
-        (lambda: Image.new("CMYK", (4, 4), (0, 0, 0, 255)), (0, 0, 0), (0, 0, 0)),
         (lambda: Image.new("I;16", (4, 4), 257 * 77), (77, 77, 77), (77, 77, 77)),
-        (lambda: Image.new("I", (4, 4), 257 * 77), (77, 77, 77), (77, 77, 77)),
         (lambda: Image.new("F", (4, 4), 77.2), (77, 77, 77), (77, 77, 77)),
     ],
 )
@@ -146,11 +141,6 @@ def test_any_text_can_be_set_at_any_size(text: str, width: int, height: int) -> 
     image = images.typeset(text, (width, height))
     assert image.width == width
     assert image.height >= height
-
-
-@pytest.mark.parametrize("text", ["", " \n ", "\ud800 half", "é\u0301 数学 \U0001f600 العربية \x00\t\u200b\u2028x"])
-def test_odd_text_can_be_set(text: str) -> None:
-    assert images.typeset(text, (200, 100)).tobytes() == images.typeset(text, (200, 100)).tobytes()
 
 
 def test_erased_labels_are_gone_and_the_rest_untouched(drawing: tuple[Image.Image, list[TextLine]]) -> None:
@@ -263,15 +253,10 @@ def test_what_a_good_pair_is() -> None:
     "lines",
     [
         [],
-        [line("a", 10, 10, 40, 30)],
         [line("Cell", 10, 10, 60, 30), line("cell.", 100, 10, 150, 30)],
-        [line("H2O", 10, 10, 60, 30), line("H20", 100, 10, 150, 30)],
         [line("one", 10, 10, 60, 30), line("two", 100, 10, 150, 30, confidence=0.4)],
         [line("one", 10, 10, 60, 30), line("two", 50, 15, 100, 35)],
         [line("one", 10, 10, 60, 30), line("far too long for that", 10, 50, 190, 70)],
-        [line("one", 10, 10, 60, 30), line("tall", 100, 10, 115, 90)],
-        [line("one", 10, 10, 60, 30), line("≈", 100, 10, 150, 30)],
-        [line("one", 10, 10, 60, 30), line("outside", 170, 10, 230, 30)],
         [line("one", 10, 10, 60, 30), TextLine("tilted", ((100, 10), (150, 30), (145, 50), (95, 30)), 0.9)],
     ],
 )

@@ -15,7 +15,6 @@ from limner.painters.diffusers import jobs, options
 from limner.painters.diffusers.jobs import DrawItem, DrawSettings, PipelineSetup
 from limner.workers import JobFailure, JobResult, Pool, WorkerDeath, WorkerUnfit
 from limner.workers import pool as module
-from limner.workers.pool import DEATHS
 from tests.fakes import brush
 
 pytestmark = pytest.mark.slow
@@ -81,15 +80,6 @@ def test_only_what_agrees_is_drawn_together(make: MakePool, tmp_path: Path) -> N
     assert batches(tmp_path) == [["a", "c"], ["b", "d"]]
 
 
-def test_a_batch_that_does_not_fill_is_drawn_all_the_same(
-    make: MakePool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "LINGER_S", 0.01)
-    futures = ask(make(4), "a")
-    assert right(futures[0], "a", 0)
-    assert batches(tmp_path) == [["a"]]
-
-
 @pytest.mark.slow
 def test_devices_share_the_work(make: MakePool, tmp_path: Path) -> None:
     gates = [brush.Gate(tmp_path, name) for name in "01"]
@@ -123,22 +113,6 @@ def test_a_worker_that_dies_is_replaced(make: MakePool, tmp_path: Path) -> None:
     assert right(after[1], "c", 1)
     first, second = brush.told(tmp_path)
     assert first["pid"] != second["pid"]
-
-
-@pytest.mark.slow
-def test_a_picture_in_between_shows_that_not_all_is_lost(make: MakePool) -> None:
-    pool = make()
-    for prompt in ["die", "a"] * (DEATHS + 1):
-        (future,) = ask(pool, prompt)
-        assert isinstance(told(future), Fault) if prompt == "die" else right(future, "a", 0)
-
-
-def test_what_cannot_be_loaded_is_told_to_all_at_once(make: MakePool) -> None:
-    pool = make(variant="none")
-    for future in ask(pool, "a", "b", "c"):
-        found = told(future)
-        assert isinstance(found, UsageError)
-        assert str(found) == "it cannot be loaded: OSError: no such variant"
 
 
 def test_an_option_the_pipeline_does_not_take_stops_the_run(make: MakePool) -> None:

@@ -149,10 +149,7 @@ def test_every_path_and_scale_is_read_back(loras: list[tuple[str, float]]) -> No
         ({"scheduler": "a b"}, "DPMSolverMultistep"),
         ({"quantize": "int3"}, "bitsandbytes-4bit"),
         ({"custom_pipeline": "x.py"}, "if you trust it, add trust_remote_code=true"),
-        ({"custom_pipeline": "x.py", "trust_remote_code": False}, "if you trust it"),
-        ({"trust_remote_code": "yes"}, "true or false"),
         ({"split": True, "devices": "0,1"}, "CUDA_VISIBLE_DEVICES"),
-        ({"split": True, "offload": "model"}, "CUDA_VISIBLE_DEVICES"),
     ],
 )
 def test_options_that_make_no_sense(given: dict[str, Any], told: str) -> None:

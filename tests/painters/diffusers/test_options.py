@@ -29,12 +29,9 @@ def test_what_only_says_how_is_kept_apart() -> None:
     ("given", "names"),
     [
         (0, ("cuda:0",)),
-        ("2", ("cuda:2",)),
         ("0, 1", ("cuda:0", "cuda:1")),
         ([0, 3], ("cuda:0", "cuda:3")),
-        ("cpu", ("cpu",)),
         ("cuda:1,cuda:0", ("cuda:1", "cuda:0")),
-        ("mps", ("mps",)),
     ],
 )
 def test_devices_in_all_spellings(given: Any, names: tuple[str, ...]) -> None:
@@ -63,27 +60,13 @@ def test_sizes_by_aspect() -> None:
     [
         ({"hue": 1}, f"{SPEC} has no option 'hue'; there is: batch_size, "),
         ({"steps": 0}, "steps=0 makes no sense; it is a whole number from 1"),
-        ({"steps": 2.5}, "steps=2.5 makes no sense"),
-        ({"steps": True}, "steps=True makes no sense"),
-        ({"steps": "many"}, "steps=many makes no sense"),
         ({"guidance": -1}, "guidance=-1 makes no sense; it is a number from 0"),
-        ({"guidance": float("nan")}, "guidance=nan makes no sense"),
         ({"dtype": "int8"}, "dtype=int8 makes no sense; it is bfloat16, float16 or float32"),
-        ({"dtype": []}, "makes no sense"),
-        ({"offload": "all"}, "offload=all makes no sense; it is none, model, sequential"),
-        ({"strength": 1.5}, "strength=1.5 makes no sense"),
         ({"size": "big"}, "size=big makes no sense; it is WIDTHxHEIGHT"),
-        ({"size": {"round": "8x8"}}, "makes no sense"),
-        ({"size": 512}, "size=512 makes no sense"),
         ({"devices": "0,0"}, "devices=0,0 makes no sense"),
-        ({"devices": ""}, "devices= makes no sense"),
         ({"timeout_s": 0}, "timeout_s=0 makes no sense; it is a number of seconds above 0"),
-        ({"env": ""}, "env= makes no sense; it is names of environment variables"),
-        ({"env": "A=1"}, "env=A=1 makes no sense"),
         ({"env": "MY_DEVICE,HF_TOKEN"}, "those of keys are not handed on"),
-        ({"negative_prompt": None}, "negative_prompt=None makes no sense; it is text"),
         ({"width": 512}, "give width and height together, or size alone"),
-        ({"width": 512, "height": 512, "size": "8x8"}, "give width and height together, or size alone"),
         ({"steps": 4, "num_inference_steps": 5}, "steps is given twice"),
     ],
 )
@@ -91,11 +74,6 @@ def test_what_makes_no_sense_is_told(given: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError) as raised:
         parse(given, SPEC)
     assert told in str(raised.value)
-
-
-def test_every_option_says_what_it_is() -> None:
-    assert all(meaning for _, meaning in READERS.values())
-    assert set(READERS) > set(EXECUTION)
 
 
 def test_the_papers_presets_can_be_drawn_with() -> None:

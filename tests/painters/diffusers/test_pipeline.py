@@ -158,30 +158,6 @@ def test_an_option_the_pipeline_lacks_is_told(loaded: Any) -> None:
 
 
 @one_family
-@pytest.mark.parametrize("how", ["cuda", "text"])
-def test_too_large_a_batch_is_halved_and_remembered(loaded: Any, how: str) -> None:
-    import torch
-
-    from limner.painters.diffusers.pipeline import Pipeline
-
-    error = (
-        torch.OutOfMemoryError("CUDA out of memory.") if how == "cuda" else RuntimeError("MPS backend out of memory")
-    )
-    pipe = Short(loaded.pipe, 2, error)
-    short = Pipeline(pipe, PipelineSetup("", device="cpu"))
-    items = tuple(DrawItem(f"Part {n}", n) for n in range(7))
-    found = draw(short, items)
-    assert all(np.abs(one - draw(loaded, (item,))[0]).max() <= 1 for one, item in zip(found, items, strict=True))
-    assert pipe.batches == [7, 3, 1, 1, 1, 1, 1, 1, 1]
-    pipe.batches.clear()
-    draw(short, items[:3])
-    assert pipe.batches == [1, 1, 1]
-    # Another size has its own limit.
-    draw(short, items[:2], DrawSettings(16, 16, steps=2))
-    assert pipe.batches == [1, 1, 1, 2]
-
-
-@one_family
 def test_one_image_that_does_not_fit_is_a_fault_with_a_way_out(loaded: Any) -> None:
     import torch
 

@@ -43,14 +43,6 @@ def test_one_changed_byte_is_another_model(folder: Path, file: str) -> None:
     assert weights.fingerprint(folder) != before
 
 
-def test_a_new_or_renamed_file_is_another_model(folder: Path) -> None:
-    before = weights.fingerprint(folder)
-    (folder / "scheduler.json").write_text("{}", "utf-8")
-    with_one = weights.fingerprint(folder)
-    (folder / "scheduler.json").rename(folder / "sampler.json")
-    assert len({before, with_one, weights.fingerprint(folder)}) == 3
-
-
 def test_files_are_read_once_while_they_are_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = weights.fingerprint(folder)
     read: list[str] = []
@@ -81,8 +73,6 @@ def test_a_memory_that_cannot_be_written_does_no_harm(folder: Path, monkeypatch:
     ("place", "told"),
     [
         ("./none", "diffusers/./none: there is no such folder, and repositories are written OWNER/NAME"),
-        ("/none/at/all", "there is no such folder"),
-        ("alone", "there is no such folder"),
         ("a/b/c", "there is no such folder"),
     ],
 )

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from limner.calls import Calls, Fault
+from limner.calls import Calls
 from limner.core.errors import UsageError
 from limner.painters import Painting, PaintRequest, with_devices
-from limner.painters.batched import painter as batched
 from limner.painters.worker import TransformersPainter
 from limner.store import Store
 
@@ -90,19 +89,6 @@ def test_models_that_are_not_known(folder: Callable[[str], Path], store: Store, 
         body(made(tmp_path, store), ask())
     with pytest.raises(UsageError, match="there is no such folder or file"):
         made(Path("./nowhere"), store)
-
-
-def test_it_draws_from_words_alone(folder: Callable[[str], Path], store: Store) -> None:
-    with pytest.raises(Fault, match="draws from words alone"):
-        body(made(folder("janus"), store), ask(images=("ab" * 32,)))
-
-
-def test_what_is_missing_is_told_early(
-    folder: Callable[[str], Path], store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batched, "find_spec", lambda name: None if name == "torch" else object())
-    with pytest.raises(UsageError, match=r"needs torch: .*limner\[gpu\]"):
-        made(folder("janus"), store).check()
 
 
 def test_it_runs_where_devices_says() -> None:

@@ -15,7 +15,7 @@ from limner.web.review.views import ReviewDesk
 from tests.web.review.conftest import Visitor
 from tests.web.review.desk import TOKENS, question
 
-ONE, TWO = "CVPR_2025/paper1", "CVPR_2025/paper2"
+ONE = "CVPR_2025/paper1"
 
 
 def edited(page: dict[str, Any], words: str) -> dict[str, Any]:
@@ -149,14 +149,6 @@ def test_a_stale_page_is_told_and_overwrites_nothing(anna: Visitor, store: Store
     assert "Nothing was overwritten" in answer.json()["error"]
     assert answer.json()["now"]["mine"] == "rejected"
     assert [one.action for one in load_reviews(store, "mine")[ONE]] == ["reject"]
-
-
-def test_a_version_that_is_gone_is_told(anna: Visitor, store: Store) -> None:
-    page = anna.data(ONE)
-    answer = anna.act(ONE, "save", {**page, "base": "0" * 64}, state=edited(page, "Where has it gone?"))
-    assert answer.status_code == 409
-    assert "no longer there" in answer.json()["error"]
-    assert load_reviews(store, "mine") == {}
 
 
 def test_an_adjudicator_sees_what_came_since(anna: Visitor, ben: Visitor, carla: Visitor) -> None:

