@@ -73,9 +73,7 @@ def backends(rows: Iterable[Mapping[str, Any]], evidence: str) -> Counter[str]:
 
 
 Position = tuple[float, float]
-LATIN_LOOKS = str.maketrans(
-    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβικμνορυχавекмнорстухі", "ABEZHIKMNOPTYXabikuvopuxabekmhopctyxi"
-)
+LATIN_LOOKS = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβικμνορυχавекмнорстухі", "ABEZHIKMNOPTYXabikuvopuxabekmhopctyxi")
 """Greek letters and small Cyrillic ones that look like Latin ones, for `str.translate`."""
 TALL = 1.5
 """A box this many times higher than wide holds text that runs up or down."""

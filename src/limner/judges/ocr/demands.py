@@ -68,9 +68,7 @@ _QUOTED = re.compile(r"""(?<![\w'"])(['"])(?=\S)(.+?)\1(?!\w)""")
 _SLOTS = re.compile(rf"{SLOT}(?:(?:,| and| or|/| &)+ ?(?:the )?{SLOT})+")
 _BRACKET = re.compile(r"(?:(?<=\s)|^)\(([^()]+)\)")
 """A bracket that stands apart, unlike the one in f(x)."""
-_REMARK = _compile(
-    rf"(?:(?:at|in|on) )?(?:the )?{any_of(_POSITIONS)}(?:[ -](?:axis|side|panel|curve|of .*|the .*))?"
-)
+_REMARK = _compile(rf"(?:(?:at|in|on) )?(?:the )?{any_of(_POSITIONS)}(?:[ -](?:axis|side|panel|curve|of .*|the .*))?")
 """A remark on where a label is, and not another name for it."""
 _AFTER_LABELED = _compile(
     rf"(?P<before>\b\w+ )?\b(?:{_LABELED}|annotated|titled) (?P<link>as |with |by )?"
@@ -93,6 +91,7 @@ _SHELLS = tuple(
         rf"(?:the )?(?:{_WRITING} )?{SLOT}{_PLACE}",
         rf"{_HAS} (?:(?:the|an?|clear) )?(?:\w+ )?{_WRITING} (?:(?:for|of|reading|saying) )?{SLOT}"
         rf"(?: {_PLAIN}(?:present|included|shown|visible|written))?{_PLACE}",
+        rf"(?:is|are) the (?:\w+ )?\w+ {SLOT} {_PLAIN}written{_PLACE}",
     )
 )
 """Whole criteria that ask for nothing but the words at the slot."""
@@ -185,7 +184,7 @@ def names_something(text: str, variants: tuple[str, ...] = (), *, quoted: bool) 
         return False
     if quoted:
         return True
-    if not all(map(_OTHER_NAME.fullmatch, variants)) or all(map(_ACRONYM.fullmatch, words)):
+    if not all(map(_OTHER_NAME.fullmatch, variants)) or any(map(_ACRONYM.fullmatch, words)):
         return False
     return all(_WORD.fullmatch(w) and w.lower() not in GENERIC | _ARTICLES for w in words)
 
@@ -198,7 +197,8 @@ def _axis_names(body: str) -> LabelClaim | None:
     labels = []
     for name in match.group("name1", "name2"):
         quoted, plain = bool(_QUOTED.fullmatch(name)), name.strip("'\" ").removeprefix("the ")
-        if len("".join(tokens(plain))) <= SIGN_LENGTH or len(plain.split()) > MAX_WORDS:
+        described = len(plain.split()) > MAX_WORDS or _has_stop(plain.lower().split())
+        if len("".join(tokens(plain))) <= SIGN_LENGTH or (described and not quoted):
             return None
         labels.append(Label(plain, firm=names_something(plain.partition("(")[0], quoted=quoted)))
     axes = tuple(AXES[re.findall(any_of(AXES), side.lower())[0]] for side in match.group("side1", "side2"))
@@ -230,7 +230,7 @@ def _listed(body: str) -> tuple[list[Label], str, str] | None:
 
 
 def _lists(body: str) -> Iterator[tuple[int, str, bool]]:
-    """Yield phrases that may list labels, the surest reading first: place in the text, words, whether absence counts."""
+    """Yield phrases that may list labels, the surest first: place in the text, words, whether absence counts."""
     for match in _AFTER_LABELED.finditer(body):
         if _names_label(match):
             rest = match["list"]
@@ -245,7 +245,7 @@ def _lists(body: str) -> Iterator[tuple[int, str, bool]]:
 
 
 def _names_label(match: re.Match[str]) -> bool:
-    """Return whether the words after "labeled" are the label, as in "labeled as time", "labeled A", "a labeled pump"."""
+    """Return whether the words after "labeled" are the label: "labeled as time", "labeled A", "a labeled pump"."""
     first = match["list"].split()[0].strip(",")
     if match["link"] == "as " or (not match["link"] and (match["before"] or "").lower() in {"a ", "an "}):
         return first.lower() not in _DRAWINGS

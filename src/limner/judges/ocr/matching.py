@@ -60,7 +60,10 @@ _SIGNS = str.maketrans(
         **dict.fromkeys("ºᵒ˚", "°"),
         **dict.fromkeys("·⋅", "."),
         **dict.fromkeys("_{}^", ""),
-        **{"∆": "Δ", "♯": "#", "ß": "b", "∼": "~"},
+        "∆": "Δ",
+        "♯": "#",
+        "ß": "b",
+        "∼": "~",
     }
 )
 _CAMEL = re.compile(r"(?<=[a-z]{3})(?=[A-Z][a-z]{2})")
@@ -287,7 +290,8 @@ def _hints(word: str, span: Span) -> bool:
     if len(word) <= EXACT_LENGTH:
         return any(word in seen and len(seen) <= len(word) + 2 for seen in span.tokens)
     for seen in span.tokens:
-        if len(seen) >= STEM and fuzz.ratio(outline(word), outline(seen)) >= NEAR_RATIO:
+        alike = max(fuzz.ratio(word, seen), fuzz.ratio(outline(word), outline(seen)))
+        if len(seen) >= STEM and alike >= NEAR_RATIO:
             return True
         # An abbreviation: temp for temperature, or the initial alone as the whole line.
         if seen[:4] == word[:4] or (word.startswith(seen) and (len(seen) > 1 or len(span.tokens) == 1)):
