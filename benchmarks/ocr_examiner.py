@@ -23,7 +23,7 @@ from limner.core.images import decode
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.exams import read, resolve
 from limner.exams.genexam import GENEXAM
-from limner.judges.ocr.examine import examine, wants_second
+from limner.judges.ocr.judge import examine, wants_second
 from limner.painters.controls.images import erase
 from limner.scoring.stats.proportion import wilson
 

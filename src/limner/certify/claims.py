@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 
 from ..core.evidence import TextLine
 from ..core.marks import Criterion
-from ..judges.ocr.absence import SHORT, surely_absent, telling_words
-from ..judges.ocr.examine import claim_of, find_label
-from ..judges.ocr.labels import Label, LabelClaim
-from ..judges.ocr.matching import Page
+from ..judges.ocr.demands import Label, LabelClaim, claim_of
+from ..judges.ocr.judge import find_label, surely_absent, telling_words
+from ..judges.ocr.matching import EXACT_LENGTH, Page
 from ..painters.controls.fault_kinds import Effect, FaultKind
 from ..painters.controls.faults import Faulted
 
@@ -42,9 +41,7 @@ def labelled_criteria(
         if criterion.kind not in kinds or criterion.present_means != 1:
             continue
         claim = claim_of(criterion)
-        if not isinstance(claim, LabelClaim) or not claim.labels:
-            continue
-        if all(_stands(label, page) for label in claim.labels):
+        if claim and all(_stands(label, page) for label in claim.labels):
             found.append(
                 LabelledCriterion(criterion, claim, bool(criterion.labels or _PRESENCE.search(criterion.text)))
             )
@@ -92,4 +89,4 @@ def _gone(label: Label, page: Page) -> bool:
     # A number is what it is: no other word stands for it. Of single letters nobody can say.
     if any(char.isdigit() for char in plain):
         return len(plain) > 1
-    return len(plain) > SHORT and page.hints(label.text) is None
+    return len(plain) > EXACT_LENGTH and page.hints(label.text) is None

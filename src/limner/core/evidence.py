@@ -73,6 +73,10 @@ def backends(rows: Iterable[Mapping[str, Any]], evidence: str) -> Counter[str]:
 
 
 Position = tuple[float, float]
+LATIN_LOOKS = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβικμνορυχавекмнорстухі", "ABEZHIKMNOPTYXabikuvopuxabekmhopctyxi")
+"""Greek letters and small Cyrillic ones that look like Latin ones, for `str.translate`."""
+TALL = 1.5
+"""A box this many times higher than wide holds text that runs up or down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,12 @@ class TextLine:
         """Left, top, right, bottom of the upright rectangle around the line."""
         xs, ys = [p[0] for p in self.box], [p[1] for p in self.box]
         return min(xs), min(ys), max(xs), max(ys)
+
+    @property
+    def is_upright(self) -> bool:
+        """Whether the text runs up or down the page."""
+        left, top, right, bottom = self.bounds
+        return bottom - top >= TALL * (right - left) and len(self.text.strip()) > 1
 
     def to_json(self) -> dict[str, Any]:
         """A plain mapping that `from_json` reads back."""

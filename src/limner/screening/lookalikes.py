@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from ..core.evidence import TextLine
+from ..core.evidence import LATIN_LOOKS, TextLine
 
-_CAPITALS = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHIKMNOPTYX")
-_LOOK_ALIKES = str.maketrans(
-    dict(zip("αβγεηικμνορτυχω", "abyenikuvoptuxw", strict=True))
-    | dict(zip("авекмнорстухіїјѕԁһ", "abekmhopctyxiijsdh", strict=True))
+_LOOK_ALIKES = LATIN_LOOKS | str.maketrans(
+    dict(zip("γεητωїјѕԁһ", "yentwijsdh", strict=True))
     | dict(zip("0123456789", "oizeasgtbg", strict=True))
     | {"l": "i", "ı": "i", "ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "i"}
 )
@@ -32,7 +30,7 @@ def is_wide(letter: str) -> bool:
 @lru_cache(maxsize=1 << 12)
 def _bare(character: str) -> str:
     """The letters a character stands for; nothing for blanks, punctuation, accents and what cannot be seen."""
-    plain = unicodedata.normalize("NFKC", character).translate(_CAPITALS).casefold().translate(_LOOK_ALIKES)
+    plain = unicodedata.normalize("NFKC", character).translate(LATIN_LOOKS).casefold().translate(_LOOK_ALIKES)
     # Kana keep their marks: with and without them they are different letters.
     parts = plain if is_wide(plain[:1] or " ") else unicodedata.normalize("NFD", plain).translate(_LOOK_ALIKES)
     return "".join(part for part in parts if part.isalnum())
@@ -72,7 +70,7 @@ class Letters:
 def letters(lines: Sequence[TextLine], order: Sequence[int]) -> Letters:
     """The letters of the lines at these places, one line after another; a line break ends a word.
 
-    >>> from limner.core.evidence import TextLine
+    >>> from limner.core.evidence import LATIN_LOOKS, TextLine
     >>> box = ((0, 0), (1, 0), (1, 1), (0, 1))
     >>> letters([TextLine("Fu1l m@rks!", box, 1.0)], [0]).text
     'fuiimarks'

@@ -9,9 +9,6 @@ from ..core.evidence import TextLine
 
 Bounds = tuple[float, float, float, float]
 
-TALL = 1.5
-"""A box this many times higher than wide holds text that runs up or down."""
-
 REACH = 1.5
 """How far below a line the next one may begin, in heights of the line."""
 
@@ -50,12 +47,8 @@ def columns(lines: Sequence[TextLine]) -> list[list[int]]:
 
 def uprights(lines: Sequence[TextLine]) -> list[list[int]]:
     """Lines that run up or down the page, from left to right and from right to left."""
-    found = []
-    for place, line in enumerate(lines):
-        left, top, right, bottom = line.bounds
-        if bottom - top >= TALL * (right - left) and len(line.text.strip()) > 1:
-            found.append((left, place))
-    run = [place for _, place in sorted(found)]
+    upright = (place for place, line in enumerate(lines) if line.is_upright)
+    run = sorted(upright, key=lambda place: (lines[place].bounds[0], place))
     return [run, run[::-1]] if len(run) > 1 else []
 
 

@@ -18,7 +18,7 @@ from limner.core.exam import Question
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.exams.fepbench import FEPBENCH
 from limner.exams.fepbench.data import read
-from limner.judges.ocr.examine import examine
+from limner.judges.ocr.judge import examine
 from limner.painters.controls import images
 from tests.exams.fepbench.altered import INSTEAD, altered
 

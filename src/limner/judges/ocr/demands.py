@@ -1,184 +1,349 @@
-"""What is read in a criterion: labels, labels in an order, names and numbers of axes, values, formulas.
+"""What a criterion demands of the text in a drawing: labels, and names at both axes of a graph.
 
-A criterion that asks where something stands, how it is drawn or how often is never proved by its words.
+A criterion that asks where something is, how it is drawn or how often is never proved by its words.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
 
-from . import patterns
-from .axes import axis_claim
-from .labels import Label, LabelClaim, claim
-from .patterns import COUNTS, DEMANDS, LISTING, PLACING, UNITS, tidy
-from .phrases import names_something
-from .places import ORDERS
-from .spelling import SIGN_LENGTH, tokens
-from .ticks import TickClaim, tick_claim
+from ...core.marks import Criterion
+from .matching import GENERIC, SIGN_LENGTH, TABLES, tokens
+
+MAX_WORDS = 5
+"""A phrase of more words is a description, not a label."""
+
+LETTERS = 4
+"""A label has a word of at least this many letters before its absence can prove anything."""
 
 MANY_SIGNS = 5
-"""Letters and numbers say little by themselves, but so many different ones hardly stand in a drawing by chance.
+"""Letters and numbers say little by themselves, but so many different ones are hardly in a drawing by chance."""
 
-One with an index counts twice.
-"""
+AXES = {"x": "x", "horizontal": "x", "y": "y", "vertical": "y"}
+"""Words for an axis, and the axis."""
 
-MOST_WORDS = 7
-"""A member of a set behind a colon has at most so many words."""
+SLOT = "□"
+"""Stands for the labels in a shell, a criterion with its labels taken out."""
 
-_ORDER = re.compile(
-    rf",?(?: (?:arranged|listed|placed|ordered))? (?:in (?:the )?(?:correct |right |proper )?(?:order|sequence),? )?"
-    rf"(?:from )?(?P<order>{'|'.join(ORDERS)})$",
-    re.IGNORECASE,
+_OPENERS = frozenset(TABLES["openers"])
+_STOPS = frozenset(TABLES["stops"])
+_COUNTS = {word: count for count, word in enumerate(TABLES["counts"], 2)}
+_DRAWINGS = frozenset(TABLES["drawings"])
+_POSITIONS = frozenset(TABLES["position"])
+_ARTICLES = frozenset({"a", "an", "the"})
+_VERBS = frozenset({"labeled", "labelled", "is", "are", "does", "do", "has", "have", "shown", "placed", "marked"})
+_MORE = frozenset(TABLES["other_modifiers"]) - set(TABLES["there"]) - {"and", "or"} | {"exactly", "every"}
+"""Words that ask for more than a label: how right it is, how it looks, how many there are."""
+_PLACING = frozenset(TABLES["geometry"]) | frozenset(TABLES["placing"]) | _POSITIONS | {"and", "or"}
+"""Words in what is labeled that ask where something is, how it is drawn, how often, or name a second thing."""
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Return a pattern for any of these words, the longest first."""
+    return "(?:" + "|".join(re.escape(w).replace(r"\ ", " ") for w in sorted(words, key=len, reverse=True)) + ")"
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_PLAIN = rf"(?:{any_of(TABLES['plain_adverbs'])} )*"
+_MODIFIERS = rf"(?:{any_of(TABLES['plain_adverbs'] + TABLES['other_modifiers'])},? )*"
+_THERE = rf"(?:{_PLAIN}{any_of(TABLES['there'])},? (?:and )?)*"
+_DRAWING = any_of(_DRAWINGS)
+_PLACE = rf"(?: (?:in|on) (?:the |each |this )?(?:\w+ )?{_DRAWING})?"
+_LABELED = r"label(?:l?ed)"
+_WRITING = r"(?:label|annotation|title|caption|heading|text|note|word|phrase)s?"
+_HAS = rf"(?:(?:is|are)(?: there)?|does the {_DRAWING} {_PLAIN}(?:include|contain|have|show|carry|display))"
+_AXIS = rf"(?:the )?{any_of(AXES)}"
+_SIDE = rf"(?:(?:on|along) {_AXIS}[- ]axis|\({_AXIS}(?:[- ]axis)?\))"
+_NAME = r"(?:'[^']+'|\"[^\"]+\"|(?:(?! and |'|\"|[,;:?]|\bax[ie]s\b).)+?)"
+
+_REFUSED = _compile(rf"(?<!\w){any_of(TABLES['refuse'])}\b")
+_CUE = _compile(rf"\b{any_of(TABLES['cues'])}\b")
+_QUOTED = re.compile(r"""(?<![\w'"])(['"])(?=\S)(.+?)\1(?!\w)""")
+_SLOTS = re.compile(rf"{SLOT}(?:(?:,| and| or|/| &)+ ?(?:the )?{SLOT})+")
+_BRACKET = re.compile(r"(?:(?<=\s)|^)\(([^()]+)\)")
+"""A bracket that stands apart, unlike the one in f(x)."""
+_REMARK = _compile(rf"(?:(?:at|in|on) )?(?:the )?{any_of(_POSITIONS)}(?:[ -](?:axis|side|panel|curve|of .*|the .*))?")
+"""A remark on where a label is, and not another name for it."""
+_AFTER_LABELED = _compile(
+    rf"(?P<before>\b\w+ )?\b(?:{_LABELED}|annotated|titled) (?P<link>as |with |by )?"
+    r"(?=(?P<list>(?!and |or |but |[^\w(])\S.*)$)"
 )
-_RANKED = re.compile(
-    rf"(?:is|are) (?P<subject>(?:[\w'-]+ ){{0,4}}[\w'-]+) (?:labell?ed|ordered|arranged|listed|stacked) "
-    rf"(?:in order )?(?:from )?(?P<order>{'|'.join(ORDERS)}) as (?P<list>.+)",
-    re.IGNORECASE,
+_GOES_ON = _compile(r" (?:in|to|for|from|per|by|between|at|\w+ed)\b")
+_BEFORE_LABELED = _compile(
+    rf"^(?:is|are) (?P<list>(?!there\b|these\b|those\b).+?) {_MODIFIERS}{_LABELED}\b"
+    r"(?! (?:at \d|from |with |as |by |to ))"
 )
-_WHERE = re.compile(r"^(?:in|on) the (?:image|diagram|figure|drawing|graph|plot|chart|illustration),? ", re.IGNORECASE)
-_AT_LEAST = re.compile(r"\bat least (?=(?P<count>\w+) )", re.IGNORECASE)
-_INDEXED = r"(?:[A-Za-zΑ-ω](?:[_^]\{?\w{1,4}\}?|\d)|[A-Z])['′]?"
-_INDEX = re.compile(r"[_^]|[A-Za-z]\d")
-_SIGNS_OF = re.compile(
-    rf"^((?:is|are) )(?:the )?(?:(?!label)[\w-]+ )+?(?={_INDEXED}(?:, {_INDEXED})*,? and {_INDEXED} )", re.IGNORECASE
+_AXIS_NAMES = _compile(
+    rf"(?:{any_of(TABLES['axis_openers'])} )++(?P<name1>{_NAME}) (?P<side1>{_SIDE}),? and (?P<name2>{_NAME}) "
+    rf"(?P<side2>{_SIDE})"
 )
-_MATHS = re.compile(r"[=<>≤≥≈→⇌]|[A-Z][a-z]?\d|[\^_]")
+_SHELLS = tuple(
+    _compile(pattern)
+    for pattern in (
+        rf"(?:is|are) {SLOT} {_THERE}{_PLAIN}{_LABELED}{_PLACE}",
+        rf"{_HAS} (?:[\w'-]+ ){{0,7}}[\w'-]+ {_THERE}{_PLAIN}(?:{_LABELED}|titled|captioned) (?:as |with |by )?"
+        rf"(?:the )?(?:{_WRITING} )?{SLOT}{_PLACE}",
+        rf"{_HAS} (?:(?:the|an?|clear) )?(?:\w+ )?{_WRITING} (?:(?:for|of|reading|saying) )?{SLOT}"
+        rf"(?: {_PLAIN}(?:present|included|shown|visible|written))?{_PLACE}",
+        rf"(?:is|are) the (?:\w+ )?\w+ {SLOT} {_PLAIN}written{_PLACE}",
+    )
+)
+"""Whole criteria that ask for nothing but the words at the slot."""
+_SEPARATOR = re.compile(r"\s*(?:,\s+(?:and/or |and |or )?|\s(?:and/or|and|or|&)\s|;\s)\s*")
+_WORD = re.compile(r"[A-Za-zÀ-ž](?:[a-zß-ž]|['-][A-Za-zÀ-ž]?)*|[A-Z]+")
+_SYMBOL = re.compile(r"[^\W\d_]?['\d]{0,4}[^\W_]?|\d+")
+_ACRONYM = re.compile(r"[A-Z]{2,6}")
+_OTHER_NAME = re.compile(r"[A-Z]{3,}|[A-Za-z .-]*[a-z]{3}[A-Za-z .-]*|[A-Za-z]+/[\w·^]+")
 _PARTICULAR = re.compile(r"[A-Z]{1,2}['′]?|[b-z]|\w?\d+")
+_RANGE = re.compile(r"\d\s?[-–]\s?\d")
+_MARK = "\x00"
+_STRAIGHT = str.maketrans({**dict.fromkeys("‘’‚‛", "'"), **dict.fromkeys("“”„‟", '"'), "‑": "-", "\u00a0": " "})
 
 
-def demand(text: str) -> LabelClaim | TickClaim | None:
-    """Reads a criterion as a demand for words.
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Words that must be in a drawing.
+
+    Attributes:
+        text: The label as the criterion writes it.
+        variants: Other words the criterion allows for the same thing.
+        firm: Whether the absence of the words proves anything. Not so for symbols, formulas and single letters,
+            which OCR misses, and for descriptions, which a drawing may put otherwise.
+    """
+
+    text: str
+    variants: tuple[str, ...] = ()
+    firm: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LabelClaim:
+    """What a criterion says about the text in a drawing.
+
+    Attributes:
+        labels: What must be read.
+        mode: Whether all labels must be there or any one will do.
+        sufficient: Whether the criterion asks for nothing else, so that finding the labels proves it met.
+        axes: For each label the axis whose name it is, ``x`` or ``y``, where the criterion names both axes.
+    """
+
+    labels: tuple[Label, ...]
+    mode: Literal["all", "any"]
+    sufficient: bool
+    axes: tuple[str, ...] = ()
+
+
+def claim_of(criterion: Criterion) -> LabelClaim | None:
+    """Return what a criterion asks of the text in a drawing: the labels its rubric names, or those its words demand."""
+    if not criterion.labels:
+        return demand(criterion.text)
+    labels = [Label(text, criterion.also, names_something(text, quoted=True)) for text in criterion.labels]
+    return LabelClaim(tuple(labels), "all", True)
+
+
+def demand(text: str) -> LabelClaim | None:
+    """Read a criterion as a demand for words.
 
     Args:
         text: One yes-or-no question about a drawing.
 
     Returns:
-        What must be read, or None where words prove nothing. A claim without labels asks for some without naming them.
+        What must be read, or None where words prove nothing or the wording is left open.
 
-    >>> demand("Is the x-axis labeled 'Time'?").axes
-    ('x',)
-    >>> demand("Are the mantle and the core labeled in the correct order from top to bottom?").order
-    'top to bottom'
+    >>> [label.text for label in demand("Is a valve shown on the left and labeled 'Inlet valve'?").labels]
+    ['Inlet valve']
+    >>> demand("Are the axes labeled with wage on the vertical axis and employment on the horizontal axis?").axes
+    ('y', 'x')
+    >>> demand("Is the curve smooth?") is None
+    True
     """
-    body = _WHERE.sub("", tidy(text))
-    found = axis_claim(body)
-    if found:
-        return found
-    whole = body
-    for pattern, closed in patterns.OPEN_ENDS:
-        body = pattern.sub(closed, body)
-    loose = body != whole
-    least = _AT_LEAST.search(body)
-    body = _AT_LEAST.sub("", body)
-    if patterns.REFUSED.search(body):
+    body = " ".join(text.translate(_STRAIGHT).split()).rstrip(" ?.")
+    if _REFUSED.search(body):
         return None
-    read = tick_claim(body) or _value(body) or _formula(body) or _members(body) or _labels(body) or _called(body)
-    if read is None and patterns.OF_A_SET.fullmatch(body):
-        return LabelClaim((), "all", False)
-    if isinstance(read, LabelClaim) and least:
-        enough = _number(least["count"].lower()) == len(read.labels)
-        read = replace(read, sufficient=read.sufficient and enough)
-    return _soft(read) if loose and isinstance(read, LabelClaim) else read
+    if named := _axis_names(body):
+        return named
+    reading = _quoted(body) if _QUOTED.search(body) else _listed(body)
+    if reading is None:
+        return None
+    labels, shell, link = reading
+    if link == "mixed" or not labels or not all(tokens(label.text) for label in labels):
+        return None
+    return LabelClaim(tuple(labels), "any" if link == "or" else "all", _asks_no_more(shell, labels))
 
 
-def asks_no_more(shell: str, labels: list[Label]) -> bool:
-    """Whether a criterion asks for nothing but its labels, and these cannot be met by chance."""
-    plain = ["".join(tokens(label.text)) for label in labels]
-    if len(set(plain)) < len(plain):
+def names_something(text: str, variants: tuple[str, ...] = (), *, quoted: bool) -> bool:
+    """Return whether a label is so plain a name that OCR would read it and nothing else would be written for it."""
+    words = [w for w in (w.strip("(),.:;!?") for w in text.replace("/", " ").split()) if w]
+    if not any(len(w) >= LETTERS and _WORD.fullmatch(w) for w in words):
         return False
-    if any(map(_is_sign, plain)) and sum(2 if _INDEX.search(label.text) else 1 for label in labels) < MANY_SIGNS:
+    if quoted:
+        return True
+    if not all(map(_OTHER_NAME.fullmatch, variants)) or any(map(_ACRONYM.fullmatch, words)):
+        return False
+    return all(_WORD.fullmatch(w) and w.lower() not in GENERIC | _ARTICLES for w in words)
+
+
+def _axis_names(body: str) -> LabelClaim | None:
+    """Read the names of both axes, where a criterion asks for them and for nothing else."""
+    match = _AXIS_NAMES.fullmatch(body)
+    if not match:
+        return None
+    labels = []
+    for name in match.group("name1", "name2"):
+        quoted, plain = bool(_QUOTED.fullmatch(name)), name.strip("'\" ").removeprefix("the ")
+        described = len(plain.split()) > MAX_WORDS or _has_stop(plain.lower().split())
+        if len("".join(tokens(plain))) <= SIGN_LENGTH or (described and not quoted):
+            return None
+        labels.append(Label(plain, firm=names_something(plain.partition("(")[0], quoted=quoted)))
+    axes = tuple(AXES[re.findall(any_of(AXES), side.lower())[0]] for side in match.group("side1", "side2"))
+    return LabelClaim(tuple(labels), "all", True, axes) if len(set(axes)) == len(axes) else None
+
+
+def _quoted(body: str) -> tuple[list[Label], str, str] | None:
+    """Read labels in quotation marks, the criterion around them, and what joins them."""
+    shell = _QUOTED.sub(SLOT, body)
+    if not _CUE.search(shell):
+        return None
+    texts = [match[2].strip(" ,.;") for match in _QUOTED.finditer(body)]
+    labels = [Label(text, firm=names_something(text, quoted=True)) for text in dict.fromkeys(texts) if text]
+    between = shell[shell.find(SLOT) : shell.rfind(SLOT) + 1]
+    return labels, _SLOTS.sub(SLOT, shell), _joined_by(between)
+
+
+def _listed(body: str) -> tuple[list[Label], str, str] | None:
+    """Read labels named without quotation marks, the criterion around them, and what joins them."""
+    for start, phrase, sure in _lists(body):
+        items = list(_items(phrase))
+        names = [item for item in items if item]
+        whole = len(names) == len(items)
+        if names:
+            labels = [Label(*name, sure and whole and names_something(*name, quoted=False)) for name in names]
+            shell = body[:start] + (SLOT if whole else "…") + body[start + len(phrase) :]
+            return labels, shell, _joined_by(phrase)
+    return None
+
+
+def _lists(body: str) -> Iterator[tuple[int, str, bool]]:
+    """Yield phrases that may list labels, the surest first: place in the text, words, whether absence counts."""
+    for match in _AFTER_LABELED.finditer(body):
+        if _names_label(match):
+            rest = match["list"]
+            phrase = _upto_stop(rest)
+            # "labeled as the internal matrix" explains a label more often than it words it, and "labeled as increase
+            # in ..." gives only the beginning of the label.
+            sure = not rest.lower().startswith("the ") and not _GOES_ON.match(rest[len(phrase) :])
+            yield match.start("list"), phrase, sure
+    before = _BEFORE_LABELED.search(body)
+    if before and not _has_stop(_BRACKET.sub("", before["list"]).lower().replace(",", "").split()):
+        yield before.start("list"), before["list"], True
+
+
+def _names_label(match: re.Match[str]) -> bool:
+    """Return whether the words after "labeled" are the label: "labeled as time", "labeled A", "a labeled pump"."""
+    first = match["list"].split()[0].strip(",")
+    if match["link"] == "as " or (not match["link"] and (match["before"] or "").lower() in {"a ", "an "}):
+        return first.lower() not in _DRAWINGS
+    return bool(_SYMBOL.fullmatch(first)) or first[:1].isupper() or not first.isalpha()
+
+
+def _upto_stop(phrase: str) -> str:
+    """Return the phrase up to the first word that cannot be part of a label."""
+    kept: list[str] = []
+    for word in phrase.split():
+        bare = word.strip("(),.;:").lower()
+        if bare in _VERBS and "and" in kept:
+            # "labeled A and two windings labeled B": what follows the last "and" is no longer in the list.
+            kept = kept[: len(kept) - 1 - kept[::-1].index("and")]
+            break
+        if _has_stop([bare]) or _leaves_list(bare, kept):
+            break
+        kept.append(word)
+        if word.endswith((";", ":", ".")):
+            break
+    while kept and kept[-1].strip(",").lower() in {"and", "or", "but", *_ARTICLES}:
+        kept.pop()
+    return " ".join(kept).strip(" ,;:.")
+
+
+def _leaves_list(word: str, kept: list[str]) -> bool:
+    """Return whether a word goes on with the sentence: "labeled A, B, spanning", "labeled P located"."""
+    if not kept or kept[-1] in {"and", "or"}:
+        return False
+    return bool(re.fullmatch(r"\w{3,}ing" if kept[-1].endswith(",") else r"\w{4,}(?:ed|ly)", word))
+
+
+def _has_stop(words: Iterable[str]) -> bool:
+    return any(word in _STOPS and len(word) > 1 for word in words)
+
+
+def _items(phrase: str) -> Iterator[tuple[str, tuple[str, ...]] | None]:
+    """Yield the labels of a list with other names for them in brackets; None for each part that is no label.
+
+    >>> list(_items("the soma (cell body), axon and axes"))
+    [('soma', ('cell body',)), ('axon', ()), None]
+    >>> list(_items("the two chambers (left atrium and right atrium)"))
+    [('left atrium', ()), ('right atrium', ())]
+    """
+    inner = [match[1] for match in _BRACKET.finditer(phrase)]
+    parts = [part for part in _SEPARATOR.split(_BRACKET.sub(_MARK, phrase)) if part.strip(f" {_MARK}")]
+    words = [part.replace(_MARK, " ").strip(" ,").split() for part in parts]
+    if inner and all(_SEPARATOR.search(text) and re.search(r"[^\W\d_]", text) for text in inner):
+        # "the four chambers (left atrium, ...)": what is outside the brackets only says what they list.
+        listed = [item for text in inner for item in _items(text)]
+        count = sum(_COUNTS.get(word.lower(), 0) for head in words for word in head)
+        yield from listed
+        if not all(_MARK in part for part in parts) or count not in (0, len(listed)):
+            yield None
+        return
+    brackets = iter(inner)
+    for part, head in zip(parts, words, strict=True):
+        yield _item(head, [next(brackets) for _ in range(part.count(_MARK))])
+
+
+def _item(words: list[str], remarks: list[str]) -> tuple[str, tuple[str, ...]] | None:
+    # "all four surfaces" and "periods 1-7" speak of a set instead of naming its members.
+    of_a_set = words[0].lower() in TABLES["quantifiers"] and not _SYMBOL.fullmatch(words[-1])
+    if any(map(_REMARK.fullmatch, remarks)) or of_a_set or _RANGE.search(" ".join(words)):
+        return None
+    while words and words[0].lower() in _OPENERS and (len(words) > 1 or len(words[0]) > 1):
+        words = words[1:]
+    lower = [word.lower() for word in words]
+    if not words or len(words) > MAX_WORDS or _has_stop(lower):
+        return None
+    if (GENERIC | _POSITIONS).issuperset(words) or re.fullmatch(r"\w{3,}ly", " ".join(lower)):
+        return None
+    return " ".join(words), tuple(remark for remark in remarks if len(remark.split()) <= MAX_WORDS)
+
+
+def _joined_by(phrase: str) -> str:
+    """Return whether a list is held together by "and", by "or", by both ("mixed") or by nothing ("")."""
+    bare = f" {re.sub(r'[(),]', ' ', phrase)} ".replace(" and/or ", " or ").replace(" & ", " and ").lower()
+    if " and " in bare and " or " in bare:
+        return "mixed"
+    return "and" if " and " in bare else "or" if " or " in bare else ""
+
+
+def _asks_no_more(shell: str, labels: list[Label]) -> bool:
+    """Return whether a criterion asks for nothing but its labels, and these cannot be met by chance."""
+    plain = ["".join(tokens(label.text)) for label in labels]
+    signs = [text for text in plain if len(text) <= SIGN_LENGTH or text.lstrip("-").replace(".", "").isdigit()]
+    if len(set(plain)) < len(plain) or (signs and len(plain) < MANY_SIGNS):
         return False
     words = shell.replace(",", " ").split()
-    subject = _subject(words)
-    if not DEMANDS.difference({"distinct", "separate"}).isdisjoint(word.lower() for word in words):
+    end = next((n for n, word in enumerate(words) if word.lower().startswith(("label", "titled", SLOT))), len(words))
+    subject = [word.lower() for word in words[:end]]
+    counts = {_COUNTS[word] for word in subject if word in _COUNTS}
+    if counts - {len(labels)} or not _MORE.isdisjoint(map(str.lower, words)):
         return False
-    if _is_more(subject):
+    if subject[-1:] == ["and"]:
+        subject.pop()
+    # What is labeled may be known by a sign, as side AB is.
+    if not _PLACING.isdisjoint(subject) or any(map(_PARTICULAR.fullmatch, words[: len(subject)])):
         return False
-    for pattern in (*patterns.SHELLS, *patterns.WIDER_SHELLS):
-        if match := pattern.fullmatch(shell):
-            parts = match.groupdict()
-            count = (parts.get("count") or "").strip().lower()
-            if (not count or _number(count) == len(labels)) and not _is_more((parts.get("other") or "").split()):
-                return True
-    return False
-
-
-def _labels(body: str) -> LabelClaim | None:
-    ordered = _ORDER.search(body)
-    if ordered and (found := claim(body[: ordered.start()], asks_no_more)):
-        return replace(found, order=ordered["order"].lower())
-    if (ranked := _RANKED.fullmatch(body)) and not _is_more(ranked["subject"].split()):
-        found = claim(f"Are {ranked['list']} labeled", asks_no_more)
-        return found and replace(found, order=ranked["order"].lower())
-    found = claim(_SIGNS_OF.sub(r"\1", body), asks_no_more)
-    if found and re.search(r"\blabell?ed as the [A-Z]", body):
-        # "labeled as the Shogun" words the label: a name keeps its capital.
-        firm = (replace(label, firm=label.firm or names_something(label.text, quoted=True)) for label in found.labels)
-        found = replace(found, labels=tuple(firm))
-    return found
-
-
-def _called(body: str) -> LabelClaim | None:
-    """Things that must be named in writing; a drawing may do so in other words, so that no absence counts."""
-    match = patterns.CALLED.fullmatch(body)
-    return _soft(claim(f"Are {match['list']} labeled", asks_no_more)) if match else None
-
-
-def _members(body: str) -> LabelClaim | None:
-    """All members of a set, listed behind a colon."""
-    match = patterns.MEMBERS.fullmatch(body)
-    names = re.split(r",? and |, ?|; ?", match["list"]) if match else []
-    names = [name.strip(" '\".") for name in names if name.strip(" '\".")]
-    if len(names) < 2 or any(len(name.split()) > MOST_WORDS or _is_sign("".join(tokens(name))) for name in names):
-        return None
-    before = body.lower().partition(":")[0].split()
-    firm = not {"labeled", "labelled"}.isdisjoint(before)
-    labels = tuple(Label(name, firm=firm and names_something(name, quoted=True)) for name in names)
-    return LabelClaim(labels, "all", (DEMANDS - LISTING).isdisjoint(before) and "(" not in body)
-
-
-def _value(body: str) -> LabelClaim | None:
-    """A number with its unit; never surely absent."""
-    match = patterns.VALUE.fullmatch(body)
-    if not match or _is_more(match["subject"].split()):
-        return None
-    number = match["value"][: -len(match["unit"])].strip()
-    variants = tuple(f"{number} {unit}" for unit in UNITS.get(match["unit"].lower(), ()))
-    return LabelClaim((Label(f"{number} {match['unit']}", variants),), "all", True)
-
-
-def _formula(body: str) -> LabelClaim | None:
-    """A formula; never surely absent."""
-    match = patterns.FORMULA.fullmatch(body)
-    text = match["formula"].strip(" '\"") if match else ""
-    if not _MATHS.search(text) or len("".join(tokens(text))) <= SIGN_LENGTH or re.search(r" (?:and|or|is) |[,;]", text):
-        return None
-    return LabelClaim((Label(text),), "all", True)
-
-
-def _soft(found: LabelClaim | None) -> LabelClaim | None:
-    """The same labels, their absence proving nothing."""
-    return found and replace(found, labels=tuple(replace(label, firm=False) for label in found.labels))
-
-
-def _is_sign(plain: str) -> bool:
-    """Whether a label is a letter, a pair of them or a bare number."""
-    return len(plain) <= SIGN_LENGTH or plain.lstrip("-").replace(".", "").isdigit()
-
-
-def _subject(words: list[str]) -> list[str]:
-    """The words before the verb of labeling, or before the labels where these come first."""
-    ends = [n for n, word in enumerate(words) if word.lower().startswith(("label", "annotat", "titled", "□"))]
-    found = words[: ends[0]] if ends else words
-    return found[:-1] if found[-1:] == ["and"] else found
-
-
-def _is_more(subject: list[str]) -> bool:
-    """Whether what is labeled is told by its place, shape or number, by a sign, as side AB is, or is two things."""
-    lower = [word.lower() for word in subject]
-    return not PLACING.union({"and", "or"}).isdisjoint(lower) or any(map(_PARTICULAR.fullmatch, subject))
-
-
-def _number(count: str) -> int:
-    return COUNTS.get(count, 0) or (int(count) if count.isdigit() else 0)
+    return any(pattern.fullmatch(shell) for pattern in _SHELLS)

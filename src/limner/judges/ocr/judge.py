@@ -1,21 +1,162 @@
-"""The built-in OCR examiner: marks what words in the drawing prove, abstains from the rest."""
+"""The built-in OCR examiner: marks what words in the drawing prove, abstains from the rest.
+
+"Not met" is said only where two readings at different scales agree that a label is absent. The second reading is made
+when the first one asks for it: see `wants_second`.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...calls import Calls
 from ...core.errors import UsageError
+from ...core.evidence import TextLine
 from ...core.faults import picture_faults
+from ...core.marks import Criterion, Mark
 from ...core.protocol import Protocol
 from ...evidence.probe import OcrProbe
 from ...store import Blobs
 from ..base import JudgeInputs, JudgeKind, JudgeResult, Subject
-from .examine import examine, wants_second
+from .demands import Label, LabelClaim, claim_of
+from .matching import EXACT_LENGTH, LabelMatch, Page, as_written, tokens
 
-RULES = "labels-1"
+SOURCE = "ocr"
+
+RULES = "labels-2"
 """The name of the rules, part of what identifies a marking; it goes up where the same lines are marked differently."""
+
+_FORMULA = re.compile(r"[=^_+<>≤≥→]|\d\s*[-−/]|[-−]\s*\d|\w\(\w")
+_ONCE = "not found at one scale; read again at another before it is not met: "
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the words prove: 1 met, 0 not met, None nothing; with the lines or the missing label."""
+
+    value: int | None
+    reason: str
+
+
+def examine(
+    criteria: Sequence[Criterion],
+    lines: Sequence[TextLine],
+    kinds: frozenset[str],
+    mentions: bool = False,
+    second: Sequence[TextLine] | None = None,
+) -> list[Mark]:
+    """Mark every criterion of one drawing.
+
+    Args:
+        criteria: What is asked of the drawing.
+        lines: The text that OCR read in it.
+        kinds: The kinds of criteria that speak about what a drawing shows; others are left alone.
+        mentions: Whether words in running text count as labels. Easily fooled: printing the question is enough.
+        second: What OCR read at another scale; without it nothing is not met.
+
+    Returns:
+        One mark for each criterion, most of them abstentions.
+    """
+    pages = [Page(read, mentions) for read in (lines, second) if read is not None]
+    return [_mark(criterion, pages, kinds) for criterion in criteria]
+
+
+def wants_second(marks: Iterable[Mark]) -> bool:
+    """Return whether a label was not found, so that a second reading would decide."""
+    return any(mark.value is None and mark.reason.startswith(_ONCE) for mark in marks)
+
+
+def decide(claim: LabelClaim, pages: Sequence[Page], exact: bool = False) -> Decision:
+    """Return the first reading's decision, unless it finds a label absent: then the second one decides."""
+    first = _decide(claim, pages[0], exact)
+    if first.value != 0:
+        return first
+    return _decide(claim, pages[1], exact) if len(pages) > 1 else Decision(None, _ONCE + first.reason)
+
+
+def find_label(label: Label, page: Page) -> LabelMatch | None:
+    """Return the best place of the label or of a variant that is a name of its own, not a unit or a remark."""
+    names = [label.text, *(v for v in label.variants if len("".join(tokens(v))) > EXACT_LENGTH)]
+    places = [_exactly(name, place) for name in names if (place := page.find(name))]
+    return min(places, key=lambda place: (not place.proof, place.slips), default=None)
+
+
+def surely_absent(label: Label, page: Page) -> bool:
+    """Return whether nothing on the page could mean the label: no word of it, other form, symbol or misreading.
+
+    Only a label that is firm can be, by a word of more than `EXACT_LENGTH` letters that says something. On a page
+    without any words every label is absent that has such a word at all.
+    """
+    if not telling_words(label.text):
+        return False
+    if not page.lines:
+        return True
+    return label.firm and not any(page.hints(name) for name in (label.text, *label.variants))
+
+
+def telling_words(text: str) -> list[str]:
+    """Return the words of a label by which its absence can be known; shorter ones are misread too easily."""
+    return [word for word in tokens(text) if len(word) > EXACT_LENGTH and word.isalpha()]
+
+
+def _mark(criterion: Criterion, pages: Sequence[Page], kinds: frozenset[str]) -> Mark:
+    if criterion.kind not in kinds:
+        return Mark.abstain(criterion.id, f"criteria of kind {criterion.kind!r} need eyes", SOURCE)
+    claim = claim_of(criterion)
+    if claim is None:
+        return Mark.abstain(criterion.id, "demands no label that words could prove", SOURCE)
+    decision = decide(claim, pages, criterion.exact)
+    if decision.value is None:
+        return Mark.abstain(criterion.id, decision.reason, SOURCE)
+    met = decision.value == criterion.present_means
+    return Mark(criterion.id, met * criterion.top, decision.reason, SOURCE)
+
+
+def _decide(claim: LabelClaim, page: Page, exact: bool) -> Decision:
+    places = {label: find_label(label, page) for label in claim.labels}
+    joined = " and ".join(label.text for label in claim.labels)
+    together = page.find(joined) if claim.mode == "all" and len(places) > 1 else None
+    if together and _exactly(joined, together).proof:
+        places = {label: place if place and place.proof else together for label, place in places.items()}
+    proofs = {
+        label: place
+        for label, place in places.items()
+        if place and place.proof and (not exact or place.span.compact == "".join(tokens(label.text)))
+    }
+    if len(proofs) == len(places) if claim.mode == "all" else proofs:
+        return _met(claim, proofs)
+    absent = [label for label, place in places.items() if not place and surely_absent(label, page)]
+    if absent and (claim.mode == "all" or len(absent) == len(places)):
+        return Decision(0, "; ".join(_missing(label, page) for label in absent))
+    unsure = [label.text for label in places if label not in proofs]
+    return Decision(None, "neither read for certain nor surely absent: " + ", ".join(map(repr, unsure)))
+
+
+def _met(claim: LabelClaim, proofs: dict[Label, LabelMatch]) -> Decision:
+    reads = "; ".join(f"{label.text!r} read as {place.span.text!r}" for label, place in proofs.items())
+    if not claim.sufficient:
+        return Decision(None, f"more is asked than the words: {reads}")
+    if claim.axes:
+        centres = dict(zip(claim.axes, (place.span.centre for place in proofs.values()), strict=True))
+        # The name of the x-axis is lower than that of the y-axis, and further right.
+        if not (centres["x"][0] > centres["y"][0] and centres["x"][1] > centres["y"][1]):
+            return Decision(None, f"not read where the names of the axes would be: {reads}")
+    return Decision(1, reads)
+
+
+def _exactly(name: str, place: LabelMatch) -> LabelMatch:
+    """Return the place, proving nothing where a formula is not read sign by sign."""
+    if _FORMULA.search(name) and as_written(name).casefold() not in as_written(place.span.text).casefold():
+        return replace(place, proof=False)
+    return place
+
+
+def _missing(label: Label, page: Page) -> str:
+    nearest = page.nearest(label.text)
+    return f"{label.text!r} not found" + (f", nearest line {nearest!r}" if nearest else ", no text at all")
 
 
 class OcrJudge:

@@ -1,17 +1,40 @@
-"""Finding a label among the lines of text that OCR read in a drawing."""
+"""Finding words among the lines of text that OCR read in a drawing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from importlib.resources import files
+from typing import Any
 
 from rapidfuzz import fuzz
+from rapidfuzz.distance import Levenshtein
 
-from ...core.evidence import TextLine
-from .forms import form_slips
-from .layout import chains
-from .spelling import EXACT_LENGTH, SIGN_LENGTH, allowed_slips, as_written, tokens
+from ...core.evidence import LATIN_LOOKS, Position, TextLine
+
+TABLES: dict[str, Any] = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
+"""The word lists of the examiner."""
+
+GENERIC = frozenset(TABLES["generic"])
+
+SIGN_LENGTH = 2
+"""Labels of up to this many characters are signs: letters at points, numbers of states."""
+
+EXACT_LENGTH = 4
+"""Words of up to this many characters must agree exactly, and their absence proves nothing."""
+
+SLIP_LENGTHS = (5, 10)
+"""A label of at least 5 characters may differ by one edit, of at least 10 by two."""
+
+STEM = 3
+"""The least that a word has before a plural s; before an ending that is changed, one letter less will do."""
+
+MAX_PARTS = 3
+"""A label may be broken over this many lines."""
 
 MAX_EXTRA_WORDS = 1
 """A line with more words than this beside the label mentions it, as a title or a sentence does, but is not it."""
@@ -25,7 +48,125 @@ SURE = 0.7
 NEAR_RATIO = 70
 """Similarity (0-100) from which a word may be a misread form of the label's."""
 
-_NONE: Mapping[str, Sequence[str]] = {}
+LOOK_ALIKES = ("il1tfj", "ce", "co", "nhmr", "uvy", "gq", "bh", "a4", "s5", "z2", "wv")
+"""Letters OCR takes for one another; other substitutions (alkane, alkene) may be other words."""
+
+_SIGNS = str.maketrans(
+    {
+        **dict.fromkeys("‐‑‒–—―−﹣－", "-"),
+        **dict.fromkeys("‘’‚‛′ʹʼ`´", "'"),
+        **dict.fromkeys("“”„‟″«»", '"'),
+        **dict.fromkeys("×✕✖⨯", "x"),
+        **dict.fromkeys("ºᵒ˚", "°"),
+        **dict.fromkeys("·⋅", "."),
+        **dict.fromkeys("_{}^", ""),
+        "∆": "Δ",
+        "♯": "#",
+        "ß": "b",
+        "∼": "~",
+    }
+)
+_CAMEL = re.compile(r"(?<=[a-z]{3})(?=[A-Z][a-z]{2})")
+_INNER_APOSTROPHE = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
+_IN_QUOTES = re.compile(r"(?<!\w)'(?=\S)([^']*)(?<=\S)'(?!\w)")
+_DIGIT_LETTER = re.compile(r"(?<![^\W_])(\d+)(?=[^\W\d_])")
+_TOKEN = re.compile(r"(?<![^\W_])-?\d+(?:[.,]\d+)*(?![^\W\d_])|(?<![^\W_])[^\W_]{1,2}'+(?![^\W_])|[^\W_]+|[^\w\s]")
+_KEPT_PUNCTUATION = "%&#"
+_ORNAMENT = re.compile("[|~\u2190-\u21ff\u2500-\u25ff\u2700-\u27bf]")
+_ROMAN = re.compile(r"[ivx]+")
+
+Frame = tuple[float, float, float, float]
+"""Where a line begins and ends along its text, and its upper and lower edge."""
+
+
+@lru_cache(maxsize=1 << 16)
+def tokens(text: str) -> tuple[str, ...]:
+    """Return the words, numbers and signs of a text in plain form.
+
+    >>> tokens("Young’s  modulus (Ｅ₂)")
+    ('youngs', 'modulus', 'e2')
+    >>> tokens("-70 mV, 7mm, a' and RealGDP, 'Sea'")
+    ('-70', 'mv', '7', 'mm', "a'", 'and', 'realgdp', 'sea')
+    """
+    # Signs go first: the compatibility form would tear a degree sign or a spacing accent apart.
+    plain = unicodedata.normalize("NFKC", text.translate(_SIGNS)).translate(_SIGNS).translate(LATIN_LOOKS)
+    plain = _CAMEL.sub(" ", plain).casefold()
+    plain = "".join(c for c in unicodedata.normalize("NFD", plain) if not unicodedata.combining(c))
+    plain = _IN_QUOTES.sub(r"\1", _INNER_APOSTROPHE.sub("", plain.translate(LATIN_LOOKS)))
+    return tuple(filter(_says_something, _TOKEN.findall(_DIGIT_LETTER.sub(r"\1 ", plain))))
+
+
+def as_written(text: str) -> str:
+    """Return a sign or formula on one line, its case kept, without blanks and marks that raise or lower letters.
+
+    >>> as_written("D^{H}") == as_written("Dᴴ"), as_written("x_1") == as_written("x₁"), as_written("p") == "P"
+    (True, True, False)
+    """
+    return "".join(unicodedata.normalize("NFKC", text.translate(_SIGNS)).translate(_SIGNS).split())
+
+
+def _says_something(token: str) -> bool:
+    """Return whether a token is a word, a number or a mathematical sign, and not punctuation, an arrow or a bullet."""
+    if token[-1].isalnum() or len(token) > 1 or token in _KEPT_PUNCTUATION:
+        return True
+    return unicodedata.category(token) in {"Sm", "Sc", "So"} and not _ORNAMENT.match(token)
+
+
+def allowed_slips(length: int) -> int:
+    """Return how many edits a label of this many characters may differ by."""
+    return sum(length >= least for least in SLIP_LENGTHS)
+
+
+def slips(wanted: str, seen: str) -> int | None:
+    """Return the number of forgivable edits between two words, or None where they are different words.
+
+    Digits and Roman numerals are never forgiven, nor the first letter (ethane, methane), nor a letter put for
+    one that does not look like it (alkane, alkene), nor one lost here and one won there (intra-, inter-), nor
+    anything in words of `EXACT_LENGTH` or fewer characters. Singular and plural are the same word.
+
+    >>> slips("chloroplast", "chloropiast"), slips("alkane", "alkene"), slips("cell", "cells")
+    (1, None, 0)
+    """
+    if wanted == seen or (wanted.isalpha() and same_word(wanted, seen)):
+        return 0
+    if len(wanted) <= EXACT_LENGTH or len(seen) < EXACT_LENGTH or wanted[0] != seen[0]:
+        return None
+    if not (wanted.isalpha() and seen.isalpha()) or _ROMAN.fullmatch(wanted) or _ROMAN.fullmatch(seen):
+        return None
+    edits = Levenshtein.editops(wanted, seen)
+    replaced = [(wanted[edit.src_pos], seen[edit.dest_pos]) for edit in edits if edit.tag == "replace"]
+    if len(edits) > allowed_slips(len(wanted)) or not all(_alike(a, b) for a, b in replaced):
+        return None
+    return None if {"insert", "delete"} <= {edit.tag for edit in edits} else len(edits)
+
+
+def _alike(a: str, b: str) -> bool:
+    return any(a in shape and b in shape for shape in LOOK_ALIKES)
+
+
+def same_word(one: str, other: str) -> bool:
+    """Return whether two words in plain form are singular and plural of the same one.
+
+    >>> same_word("pits", "pit"), same_word("nucleus", "nuclei"), same_word("axis", "axes"), same_word("ion", "iron")
+    (True, True, True, False)
+    """
+    return any(
+        a.endswith(single) and b == a[: len(a) - len(single)] + plural and len(a) - len(single) >= STEM - bool(single)
+        for single, plural in TABLES["plurals"]
+        for a, b in ((one, other), (other, one))
+    )
+
+
+@lru_cache(maxsize=1 << 14)
+def outline(word: str) -> str:
+    """Return a word with letters and pairs of letters that OCR takes for one another put as one.
+
+    >>> outline("splicing") == outline("splldng")
+    True
+    """
+    for seen, drawn in TABLES["looks"]:
+        word = word.replace(seen, drawn)
+    return word
 
 
 @dataclass(frozen=True)
@@ -49,10 +190,16 @@ class Span:
         """The plain form without blanks."""
         return "".join(self.tokens)
 
+    @cached_property
+    def centre(self) -> Position:
+        """The middle of the box around all lines."""
+        lefts, tops, rights, bottoms = zip(*(line.bounds for line in self.lines), strict=True)
+        return (min(lefts) + max(rights)) / 2, (min(tops) + max(bottoms)) / 2
+
 
 @dataclass(frozen=True)
 class LabelMatch:
-    """Where a label stands. `proof` is False where it is only mentioned in a sentence or read unsurely."""
+    """Where a label is. `proof` is False where it is only mentioned in a sentence or read unsurely."""
 
     span: Span
     slips: int
@@ -62,50 +209,39 @@ class LabelMatch:
 class Page:
     """The lines of one drawing, ready for looking up labels.
 
-    Singular and plural are one word, and raised or lowered letters are read as if they stood on the line. With
-    `mentions`, words in a title or in running text count as if they stood as a label.
+    Singular and plural are one word, and raised or lowered letters are read as if they were on the line. With
+    `mentions`, words in a title or in running text count as labels too.
     """
 
     def __init__(self, lines: Sequence[TextLine], mentions: bool = False) -> None:
         self._mentions = mentions
         self.lines = tuple(line for line in lines if tokens(line.text))
-        self.spans = tuple(Span(tuple(self.lines[i] for i in run)) for run in chains(self.lines))
+        self.spans = tuple(Span(tuple(self.lines[i] for i in run)) for run in _chains(self.lines))
         wordy = {line for line in self.lines if len(tokens(line.text)) >= PROSE_WORDS}
         self._prose = {line for span in self.spans for line in span.lines if wordy.intersection(span.lines)}
 
     def find(self, label: str) -> LabelMatch | None:
-        """The best place where the label stands, allowing for case, signs, line breaks and small slips."""
+        """Return the best place of the label, allowing for case, signs, line breaks and small slips."""
         wanted = tokens(label)
-        places = [found for span in self.spans if wanted and (found := self._match(label, wanted, span))]
-        return min(places, key=lambda f: (not f.proof, f.slips, len(f.span.tokens)), default=None)
+        places = [place for span in self.spans if wanted and (place := self._match(label, wanted, span))]
+        return min(places, key=lambda place: (not place.proof, place.slips, len(place.span.tokens)), default=None)
 
-    def nearest(self, label: str) -> tuple[str, float] | None:
-        """The line most like the label, with its similarity from 0 to 100."""
+    def nearest(self, label: str) -> str | None:
+        """Return the text most like the label."""
         wanted = "".join(tokens(label))
-        scored = ((span.text, fuzz.ratio(wanted, span.compact)) for span in self.spans)
-        return max(scored, key=lambda item: item[1], default=None)
+        closest = max(self.spans, key=lambda span: fuzz.ratio(wanted, span.compact), default=None)
+        return closest.text if closest else None
 
-    def hints(
-        self, label: str, ignored: frozenset[str] = frozenset(), synonyms: Mapping[str, Sequence[str]] = _NONE
-    ) -> str | None:
-        """A line that may stand for the label although it does not spell it: one of its words, its initials.
-
-        Args:
-            label: What is looked for.
-            ignored: Words too common to hint at anything.
-            synonyms: Names and what else may stand for them.
-
-        Returns:
-            The text of such a line, or None when nothing on the page points to the label.
-        """
+    def hints(self, label: str) -> str | None:
+        """Return a text that may mean the label without spelling it, as one of its words or its initials do."""
         words = tokens(label)
-        other = {tokens(word) for name, more in synonyms.items() if name in " ".join(words) for word in more}
-        telling = [w for w in words if w not in ignored] or list(words)
-        initials = "".join(w[0] for w in words)
+        others = {tokens(word) for name, more in TABLES["synonyms"].items() if name in " ".join(words) for word in more}
+        telling = [word for word in words if word not in GENERIC] or list(words)
+        initials = "".join(word[0] for word in words)
         for span in self.spans:
-            if any(_contains(span.tokens, sought) for sought in other):
+            if any(_contains(span.tokens, sought) for sought in others):
                 return span.text
-            if len(words) > 1 and len(initials) > 1 and initials in span.tokens:
+            if len(words) > 1 and initials in span.tokens:
                 return span.text
             if any(_hints(word, span) for word in telling):
                 return span.text
@@ -113,48 +249,35 @@ class Page:
 
     def _match(self, label: str, wanted: tuple[str, ...], span: Span) -> LabelMatch | None:
         count = _aligned(wanted, span)
-        if count is None and span.compact == "".join(wanted):
-            count = 0
         if count is None:
             return None
         if len("".join(wanted)) <= SIGN_LENGTH:
             # (a) counts panels, A names a point.
-            stands = as_written(span.text) == as_written(label)
+            alone = as_written(span.text) == as_written(label)
         else:
             # Numbers and letters that count labels ("2. Specimen") are no words.
             extra = sum(len(token) > 1 for token in span.tokens) - sum(len(token) > 1 for token in wanted)
-            alone = extra <= MAX_EXTRA_WORDS and not any(line in self._prose for line in span.lines)
-            stands = alone or self._mentions
-        return LabelMatch(span, count, stands and all(line.confidence >= SURE for line in span.lines))
+            prose = any(line in self._prose for line in span.lines)
+            alone = self._mentions or (extra <= MAX_EXTRA_WORDS and not prose)
+        return LabelMatch(span, count, alone and all(line.confidence >= SURE for line in span.lines))
 
 
 def _aligned(wanted: tuple[str, ...], span: Span) -> int | None:
-    """The slips of the best place for the words in the span, starting and ending at word boundaries."""
+    """Return the slips of the best place for the words in the span, from one word boundary to another."""
     label, size = "".join(wanted), len(wanted)
-    best: int | None = None
+    if span.compact == label or (len(label) > EXACT_LENGTH and _is_within(label, span)):
+        return 0
+    totals = []
     for start in range(len(span.tokens) - size + 1):
-        pairs = zip(wanted, span.tokens[start : start + size], strict=True)
-        counts = [form_slips(a, b) for a, b in pairs]
-        total = sum(c for c in counts if c is not None)
-        if None not in counts and total <= allowed_slips(len(label)) and (best is None or total < best):
-            best = total
-    if best is None and len(label) > EXACT_LENGTH and _stands_in(label, span):
-        best = 0
-    return best
+        counts = list(map(slips, wanted, span.tokens[start : start + size]))
+        totals += [sum(filter(None, counts))] if None not in counts else []
+    return min((total for total in totals if total <= allowed_slips(len(label))), default=None)
 
 
-def _stands_in(label: str, span: Span) -> bool:
-    """Whether the label stands in the span when blanks do not count, from one word boundary to another."""
-    edges, at = {0}, 0
-    for token in span.tokens:
-        at += len(token)
-        edges.add(at)
-    start = span.compact.find(label)
-    while start >= 0:
-        if start in edges and start + len(label) in edges:
-            return True
-        start = span.compact.find(label, start + 1)
-    return False
+def _is_within(label: str, span: Span) -> bool:
+    """Return whether the label is in the span when blanks do not count, from one word boundary to another."""
+    edges = {len("".join(span.tokens[:count])) for count in range(len(span.tokens) + 1)}
+    return any(span.compact.startswith(label, start) and start + len(label) in edges for start in edges)
 
 
 def _contains(words: tuple[str, ...], sought: tuple[str, ...]) -> bool:
@@ -162,14 +285,52 @@ def _contains(words: tuple[str, ...], sought: tuple[str, ...]) -> bool:
 
 
 def _hints(word: str, span: Span) -> bool:
+    if any(same_word(word, seen) for seen in span.tokens):
+        return True
     if len(word) <= EXACT_LENGTH:
         return any(word in seen and len(seen) <= len(word) + 2 for seen in span.tokens)
-    if word in span.compact:
-        return True
     for seen in span.tokens:
-        if len(seen) >= EXACT_LENGTH and (fuzz.ratio(word, seen) >= NEAR_RATIO or seen[:4] == word[:4]):
+        alike = max(fuzz.ratio(word, seen), fuzz.ratio(outline(word), outline(seen)))
+        if len(seen) >= STEM and alike >= NEAR_RATIO:
             return True
         # An abbreviation: temp for temperature, or the initial alone as the whole line.
-        if word.startswith(seen) and (len(seen) > 1 or len(span.tokens) == 1):
+        if seen[:4] == word[:4] or (word.startswith(seen) and (len(seen) > 1 or len(span.tokens) == 1)):
             return True
     return fuzz.partial_ratio(word, span.compact) >= 100 - 10 * allowed_slips(len(word))
+
+
+def _chains(lines: Sequence[TextLine]) -> Iterator[tuple[int, ...]]:
+    """Yield every run of one to `MAX_PARTS` lines, as indices, in which each line follows the one before.
+
+    Whether two lines follow each other depends on these two alone: further lines never break a run.
+    """
+    frames = [_frames(line) for line in lines]
+    follows = [[j for j, b in enumerate(frames) if i != j and _follows(a, b)] for i, a in enumerate(frames)]
+    runs: list[tuple[int, ...]] = [(i,) for i in range(len(lines))]
+    for _ in range(MAX_PARTS):
+        yield from runs
+        runs = [(*run, j) for run in runs for j in follows[run[-1]] if j not in run]
+
+
+def _frames(line: TextLine) -> list[Frame]:
+    """Return the box of a line as its text may run: upright text down the page and up."""
+    left, top, right, bottom = line.bounds
+    if line.is_upright:
+        return [(top, bottom, -right, -left), (-bottom, -top, left, right)]
+    return [(left, right, top, bottom)]
+
+
+def _follows(a: Sequence[Frame], b: Sequence[Frame]) -> bool:
+    """Return whether b may go on with the words of a: both level or both upright, just under or close beside."""
+    return len(a) == len(b) and any(map(_goes_on, a, b))
+
+
+def _goes_on(a: Frame, b: Frame) -> bool:
+    (a_start, a_end, a_top, a_bottom), (b_start, b_end, b_top, b_bottom) = a, b
+    low, high = sorted((a_bottom - a_top, b_bottom - b_top))
+    if low <= 0 or high > 1.7 * low:
+        return False
+    shared = min(a_end, b_end) - max(a_start, b_start)
+    under = -0.5 * low <= b_top - a_bottom <= 0.9 * low and shared >= 0.5 * min(a_end - a_start, b_end - b_start)
+    level = min(a_bottom, b_bottom) - max(a_top, b_top) >= 0.6 * low
+    return under or (level and -0.5 * low <= b_start - a_end <= 1.5 * low)
