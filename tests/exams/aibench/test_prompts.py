@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 
 from limner.core import settings
 from limner.core.asks import Text
-from limner.core.errors import UsageError
 from limner.core.latex_text import stripped
 from limner.exams.aibench import AIBENCH
 from limner.exams.aibench.data import ChoiceQuestion
@@ -31,17 +29,6 @@ As \citet[see][]{c} say \citep*{d}, \includegraphics{b}."""
 def solve(name: str) -> str:
     asks = PROTOCOL.asks(question(), "0" * 64, {}, variant(name))
     return "".join(part.text for part in asks[0].shown if isinstance(part, Text))
-
-
-def test_a_single_question_asks_for_a_letter_only() -> None:
-    assert "the letter of one option and nothing else" in solve("single")
-
-
-def test_the_templates_of_each_variant() -> None:
-    assert PROTOCOL.templates(variant()) == ("system", "solve")
-    assert PROTOCOL.templates(variant("batched")) == ("system", "solve-all")
-    with pytest.raises(UsageError, match="aibench has no variant 'odd'; there is: single, batched"):
-        variant("odd")
 
 
 def test_own_wording(tmp_path: Path) -> None:
@@ -118,22 +105,6 @@ def test_which_letter_says_yes() -> None:
     present = criterion(made({"A": "No", "B": "Yes"}, "B"))
     assert (present.kind, present.labels, present.present_means) == ("component", ("Gate 1",), 1)
     assert criterion(made({"A": "No", "B": "Yes"}, "A")).present_means == 0
-
-
-def test_the_presets() -> None:
-    assert AIBENCH.presets is not None
-    presets = tomllib.loads(AIBENCH.presets.read_text("utf-8"))
-    assert list(presets) == ["paper", "release"]
-    assert presets["paper"] == {
-        "judge": "openrouter/qwen/qwen3-vl-235b-a22b-instruct",
-        "variant": "single",
-        "reading": "paper",
-        "judge_args": {"temperature": 0, "max_tokens": 1024},
-        "draw_options": {"latex": "keep"},
-    }
-    # As the release's example settings have it.
-    sent = {"temperature": 0, "max_tokens": 128}
-    assert presets["release"] == {**presets["paper"], "reading": "release", "judge_args": sent}
 
 
 def test_known_painters_draw_at_the_papers_least_size_by_themselves() -> None:

@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.asks import Picture, Reply, Text
-from limner.core.marks import Mark, fill
+from limner.core.marks import Mark
 from limner.core.protocol import READINGS, Row
 from limner.exams.aibench import AIBENCH
 from tests.exams.aibench.rows import CHECKLIST, item, question, replies, variant
 
 PROTOCOL = AIBENCH.protocol
 RATED = {"aesthetics": {"value": 51.0, "backend": "imported"}}
-RIGHT = ("B", "A", "C", "D", "A")
 
 
 def row(
@@ -108,11 +107,6 @@ def test_what_a_batched_reply_leaves_out_is_unread(text: str) -> None:
     assert [mark.value for mark in marks] == [1 if '"1"' in text else None, None, None, None, None]
 
 
-def test_a_reply_that_is_not_there() -> None:
-    marks = PROTOCOL.marks(question(), replies(*RIGHT)[:3], "careful")
-    assert [(mark.verdict, mark.reason) for mark in marks[3:]] == [("unread", "there is no reply")] * 2
-
-
 def test_scores_of_one_drawing() -> None:
     found = row([1, 0, 1, 1, 0], RATED).scores
     expected = {"component": 50, "topology": 100, "phase": 100, "semantics": 0, "aesthetics": 51}
@@ -191,24 +185,6 @@ def test_overall_works_on_arrays() -> None:
     }
     assert PROTOCOL.derive(means)["overall"].tolist() == [30, 40]
     assert "overall" not in PROTOCOL.derive({"component": 1.0})
-
-
-@given(st.lists(st.sampled_from([0, 1, None]), min_size=5, max_size=5), st.integers(0, 4))
-def test_a_better_mark_never_lowers_a_score(values: list[int | None], place: int) -> None:
-    better = [1 if n == place else value for n, value in enumerate(values)]
-    before, after = row(values, RATED).scores, row(better, RATED).scores
-    for score in PROTOCOL.scored:
-        low, high = before[score.name], after[score.name]
-        assert low is not None
-        assert high is not None
-        assert low <= high + 1e-9
-
-
-def test_everything_filled_in_has_every_score() -> None:
-    asked = question()
-    for best, value in ((True, 100.0), (False, 0.0)):
-        scores = PROTOCOL.scores(asked, fill([], PROTOCOL.criteria(asked), best), {})
-        assert [scores[name] for name in ("overall", "component", "semantics")] == [value] * 3
 
 
 def test_what_a_reader_is_told() -> None:

@@ -104,27 +104,3 @@ def test_what_the_variants_need() -> None:
         way.prompts.hash(*protocol.templates(way)) for way in (make_variant(FEPBENCH, v, {}) for v in ("paper", "ocr"))
     }
     assert len(hashes) == 2
-
-
-def test_words_of_the_question_are_not_fields() -> None:
-    odd = question()
-    odd = Question("Q", "Write {{drawing}} and {{", odd.rubric, odd.tags)
-    text = asks("paper", None, odd)[1].shown[0]
-    assert isinstance(text, Text)
-    assert "Write {{drawing}} and {{" in text.text
-
-
-def test_the_papers_settings() -> None:
-    paper = {
-        "judge": "openai/gpt-5.4",
-        "variant": "paper",
-        "reading": "paper",
-        "seed": 42,
-        "judge_args": {"temperature": 0},
-        "draw_options": {"regime": "both"},
-    }
-    assert FEPBENCH.preset("paper") == paper
-    sizes = {"square": "1920x1920", "landscape": "1920x1080", "portrait": "1080x1920"}
-    args = {"num_inference_steps": 50, "guidance_scale": 5.0, "size": sizes}
-    assert FEPBENCH.preset("paper-open") == paper | {"painter_args": args}
-    assert FEPBENCH.preset("paper-qwen")["judge"] == "local/Qwen3.5-397B-A17B"

@@ -7,16 +7,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from limner.core.asks import Reply, Unreadable
 from limner.core.exam import Question
 from limner.core.marks import Mark, fill
 from limner.core.protocol import READINGS, Reading, Row
-from limner.exams.fepbench import FEPBENCH
 from limner.exams.fepbench.data import MODALITIES, Atoms
 from limner.exams.fepbench.replies import LAYOUT, PARTS, UNEXPECTED, VERIFICATION, listed, normal, verified
-from limner.judges import make_variant
 from tests.exams.fepbench.atom_sets import (
     FORMS,
     PROTOCOL,
@@ -33,7 +30,6 @@ from tests.exams.fepbench.atom_sets import (
 
 ASKED = question()
 ATOMS = ASKED.rubric
-MONOTONE = [score.name for score in PROTOCOL.scored if score.monotone]
 each_reading = pytest.mark.parametrize("reading", READINGS)
 
 
@@ -175,65 +171,6 @@ def test_the_number_of_replies(reading: Reading) -> None:
     assert {mark.verdict for mark in marks} == {"answer"}
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
-    max_leaves=12,
-)
-ENTRIES = st.lists(
-    st.fixed_dictionaries(
-        {"id": st.sampled_from(["t1", "t2", "v1", "r1"]) | JSON}, optional=dict.fromkeys(PARTS["text"], JSON)
-    ),
-    max_size=3,
-)
-NEARLY: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
-    {},
-    optional={
-        "visual": ENTRIES | JSON,
-        "text": ENTRIES | JSON,
-        "relation": ENTRIES | JSON,
-        "layout": JSON,
-        "unexpected": st.lists(
-            st.fixed_dictionaries(
-                {}, optional={"modality": st.sampled_from(MODALITIES) | JSON, "item": JSON, "place": JSON}
-            ),
-            max_size=3,
-        )
-        | JSON,
-    },
-)
-
-
-@given(text=st.text() | NEARLY.map(json.dumps) | NEARLY.map(repr), wrecked=st.booleans())
-def test_whatever_comes_is_read_whole_or_not_at_all(text: str, wrecked: bool) -> None:
-    good = replies(verification(ATOMS), unexpected())
-    given_ = [Reply("verify", text), good[1]] if wrecked else [good[0], Reply("unexpected", text)]
-    found = [PROTOCOL.marks(ASKED, given_, reading) for reading in READINGS]
-    assert found[0] == found[1] == found[2]
-    known = {criterion.id for criterion in PROTOCOL.criteria(ASKED)}
-    marks = {mark.criterion: mark for mark in found[0]}
-    assert known <= marks.keys()
-    gold = {marks[id].verdict for id in known if not id.startswith("unexpected")}
-    assert len(gold) == 1
-    assert all(mark.value in (0, 1, None) for mark in found[0])
-
-
-@given(text=NEARLY.map(json.dumps) | st.sampled_from([json.dumps(verification(ATOMS)), json.dumps(unexpected())]))
-def test_the_contract_accepts_what_is_read_later(text: str) -> None:
-    """A reply is asked for again exactly when it could not be read."""
-    good = replies(verification(ATOMS), unexpected())
-    asks = PROTOCOL.asks(ASKED, "1" * 64, {}, make_variant(FEPBENCH, None, {}))
-    for place, ask in enumerate(asks):
-        given_ = [*good[:place], Reply(ask.name, text), *good[place + 1 :]]
-        unread = any(mark.verdict == "unread" for mark in PROTOCOL.marks(ASKED, given_, "careful"))
-        try:
-            ask.contract.parse(text)
-        except Unreadable:
-            assert unread
-        else:
-            assert not unread
-
-
 def fits(value: Any, schema: dict[str, Any]) -> bool:
     """Whether a value has the shape a schema of these few words describes."""
     if schema["type"] == "object":
@@ -285,44 +222,6 @@ def test_scores_lie_between_0_and_1_and_agree_with_plain_counting(verdict: Any) 
                 if a.role == role
             ]
             assert found[f"{name}_{modality}"] == pytest.approx(sum(matches) / len(matches))
-
-
-def partial(draw: st.DataObject, marks: list[Mark]) -> list[Mark]:
-    """The marks with some of them taken back."""
-    kept = [draw.draw(st.booleans()) for _ in marks]
-    return [mark if keep else Mark.abstain(mark.criterion, "") for mark, keep in zip(marks, kept, strict=True)]
-
-
-@given(verdict=verdicts(), data=st.data())
-def test_a_better_mark_never_lowers_if_or_re(verdict: Any, data: st.DataObject) -> None:
-    asked, flags, items, layout = verdict
-    marks = partial(data, read(asked, flags, items, layout))
-    place = data.draw(st.integers(0, len(marks) - 1))
-    if marks[place].value != 0:
-        return
-    better = [*marks[:place], Mark(marks[place].criterion, 1), *marks[place + 1 :]]
-    before, after = PROTOCOL.scores(asked, marks, {}), PROTOCOL.scores(asked, better, {})
-    for name in MONOTONE:
-        low, high = before[name], after[name]
-        assert low is None or high is None or high >= low - 1e-12
-
-
-@given(verdict=verdicts(), data=st.data())
-def test_bounds_hold_the_truth(verdict: Any, data: st.DataObject) -> None:
-    asked, flags, items, layout = verdict
-    truth = read(asked, flags, items, layout)
-    some = partial(data, truth)
-    criteria = PROTOCOL.criteria(asked)
-    worst, best = (PROTOCOL.scores(asked, fill(some, criteria, way), {}) for way in (False, True))
-    settled, undecided = PROTOCOL.scores(asked, truth, {}), PROTOCOL.scores(asked, some, {})
-    for name in MONOTONE:
-        low, value, high, known = worst[name], settled[name], best[name], undecided[name]
-        assert low is not None
-        assert value is not None
-        assert high is not None
-        assert low - 1e-12 <= value <= high + 1e-12
-        # A score that is given in spite of abstentions is the only one possible.
-        assert known is None or (known == pytest.approx(low) and known == pytest.approx(high))
 
 
 def test_precision_is_not_bounded() -> None:

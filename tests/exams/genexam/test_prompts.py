@@ -7,7 +7,7 @@ import re
 import pytest
 
 from limner.core.asks import Ask, Picture, Text
-from limner.core.errors import Lacking, UsageError
+from limner.core.errors import Lacking
 from limner.core.exam import Question, Reference
 from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.data import ScoringPointsRubric
@@ -101,13 +101,6 @@ def test_a_caption_is_asked_for_first_where_it_is_shown(reference: str) -> None:
             found.contract.parse("  \n")
 
 
-@each_variant
-def test_the_wording_is_part_of_the_setup(variant: str) -> None:
-    ways = [make_variant(GENEXAM, variant, {"reference": reference}) for reference in REFERENCES]
-    hashes = {way.prompts.hash(*GENEXAM.protocol.templates(way)) for way in ways}
-    assert len(hashes) == len(REFERENCES)
-
-
 @pytest.mark.parametrize("reference", ["image", "both", "caption"])
 def test_a_reference_that_is_absent(reference: str) -> None:
     plain = question(1.0)
@@ -122,39 +115,6 @@ def test_a_reference_that_is_absent(reference: str) -> None:
 def test_none_needs_no_reference() -> None:
     plain = question(1.0)
     assert ask("release", "none", Question(plain.id, plain.prompt, plain.rubric)).shown
-
-
-def test_words_of_the_question_are_not_fields() -> None:
-    plain = question(1.0)
-    odd = Question("Q", "Write {{points}} and {{shape}} {{", plain.rubric, {}, plain.reference)
-    (text, *_) = ask("release", "image", odd).shown
-    assert isinstance(text, Text)
-    assert "Write {{points}} and {{shape}} {{" in text.text
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "said"),
-    [
-        ("papers", {}, "genexam has no variant 'papers'; there is: release, paper"),
-        (None, {"reference": "words"}, "reference=words: genexam takes image, none, caption, both"),
-        (None, {"colour": "red"}, "genexam has no option 'colour'; there is: reference"),
-    ],
-)
-def test_ways_of_asking_that_do_not_exist(name: str | None, options: dict[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(said)):
-        make_variant(GENEXAM, name, options)
-
-
-def test_the_papers_settings() -> None:
-    assert GENEXAM.preset("paper") == {
-        "judge": "openai/gpt-5-2025-08-07",
-        "variant": "paper",
-        "reading": "paper",
-        "judge_args": {"reasoning_effort": "low", "verbosity": "medium", "max_completion_tokens": 16384},
-        "options": {"reference": "image"},
-    }
-    with pytest.raises(UsageError, match="genexam has no preset 'peper'; there is: paper, release"):
-        GENEXAM.preset("peper")
 
 
 def test_presets_are_listed_with_all_they_set() -> None:

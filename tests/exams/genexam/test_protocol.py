@@ -8,18 +8,16 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from limner.core.asks import Reply, Unreadable
+from limner.core.asks import Reply
 from limner.core.exam import Question
-from limner.core.marks import Mark, fill
+from limner.core.marks import Mark
 from limner.core.protocol import READINGS, Reading
 from limner.exams.genexam.data import ScoringPointsRubric
 from limner.exams.genexam.protocol import GenExam
 from tests.exams.genexam.replies import CAREFUL, RATINGS, SHARED, VERDICTS, even, question, reply
 
 PROTOCOL = GenExam()
-MONOTONE = [score.name for score in PROTOCOL.scored if score.monotone]
 each_reading = pytest.mark.parametrize("reading", READINGS)
 
 
@@ -148,50 +146,6 @@ def test_the_number_of_replies(three: Question[ScoringPointsRubric], reading: Re
     assert values(PROTOCOL.marks(three, [Reply("caption", "words"), one], reading)) == [1, 1, 1, 2, 2, 2]
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
-    max_leaves=12,
-)
-ENTRY = st.fixed_dictionaries({}, optional={"answer": JSON, "score": JSON, "reasoning": JSON}) | JSON
-NEARLY = st.fixed_dictionaries(
-    {},
-    optional={
-        "answers": st.lists(ENTRY, max_size=4) | JSON,
-        "global_evaluation": st.dictionaries(st.sampled_from([*RATINGS, "Readability"]), ENTRY) | JSON,
-    },
-)
-
-
-@each_reading
-@given(text=st.text() | NEARLY.map(json.dumps) | NEARLY.map(repr))
-def test_whatever_comes_is_a_whole_verdict_or_none(reading: Reading, text: str) -> None:
-    question = even(3)
-    if not is_unread(question, text, reading):
-        points, ratings = values(read(question, text, reading))[:3], values(read(question, text, reading))[3:]
-        assert all(value in (0, 1) for value in points)
-        assert all(value in (0, 1, 2) for value in ratings)
-
-
-@given(text=NEARLY.map(json.dumps))
-def test_the_contract_accepts_what_the_careful_reading_reads(text: str) -> None:
-    """A reply is asked for again exactly when it could not be read later."""
-    from limner.exams.genexam import GENEXAM
-    from limner.judges import make_variant
-
-    question = even(3)
-    (ask,) = PROTOCOL.asks(question, "1" * 64, {}, make_variant(GENEXAM, None, {}))
-    try:
-        ask.contract.parse(text)
-    except Unreadable:
-        assert is_unread(question, text, "careful")
-    else:
-        assert not is_unread(question, text, "careful")
-
-
-PARTIAL = st.lists(st.none() | st.integers(0, 1), min_size=1, max_size=7).flatmap(
-    lambda points: st.tuples(st.just(points), st.tuples(*[st.none() | st.integers(0, 2)] * 3))
-)
 Partial = tuple[list[int | None], tuple[int | None, ...]]
 
 
@@ -206,42 +160,6 @@ def marks_of(question: Question[ScoringPointsRubric], given_: Partial) -> list[M
 
 def scores(question: Question[ScoringPointsRubric], marks: list[Mark]) -> dict[str, float | None]:
     return PROTOCOL.scores(question, marks, {})
-
-
-@given(given_=PARTIAL, data=st.data())
-def test_a_better_mark_never_lowers_a_score(given_: Partial, data: st.DataObject) -> None:
-    question = even(len(given_[0]))
-    marks = marks_of(question, given_)
-    place = data.draw(st.integers(0, len(marks) - 1))
-    top = PROTOCOL.criteria(question)[place].top
-    value = marks[place].value
-    if value is None or value == top:
-        return
-    better = [*marks[:place], Mark(marks[place].criterion, value + 1), *marks[place + 1 :]]
-    before, after = scores(question, marks), scores(question, better)
-    for name in MONOTONE:
-        low, high = before[name], after[name]
-        assert low is None or high is None or high >= low
-
-
-@given(given_=PARTIAL, data=st.data())
-def test_bounds_hold_every_completion(given_: Partial, data: st.DataObject) -> None:
-    question = even(len(given_[0]))
-    marks, criteria = marks_of(question, given_), PROTOCOL.criteria(question)
-    worst, best = (scores(question, fill(marks, criteria, way)) for way in (False, True))
-    completed = [
-        mark if mark.value is not None else Mark(mark.criterion, data.draw(st.integers(0, criterion.top)))
-        for mark, criterion in zip(marks, criteria, strict=True)
-    ]
-    settled, undecided = scores(question, completed), scores(question, marks)
-    for name in MONOTONE:
-        low, value, high = worst[name], settled[name], best[name]
-        assert low is not None
-        assert value is not None
-        assert high is not None
-        assert low <= value <= high
-        # A score that is given in spite of abstentions is the only one possible.
-        assert undecided[name] is None or low == high == undecided[name]
 
 
 @pytest.mark.parametrize(

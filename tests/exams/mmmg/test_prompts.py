@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -78,29 +77,6 @@ def test_what_a_graph_lacks() -> None:
     (found,) = MMMG.protocol.asks(bare, DRAWING, {}, make_variant(MMMG, None, {}))
     assert sections(found)["Dependencies"] == "(There is none.)"
     assert sections(found)["What the items mean"].endswith("(There is no explanation.)")
-
-
-def test_the_default_is_structured_and_corrected() -> None:
-    variant = make_variant(MMMG, None, {})
-    assert (variant.name, variant.options) == ("structured", {"template": "corrected"})
-    assert MMMG.protocol.templates(variant) == ("mark", "relations-corrected", "reply-structured")
-
-
-def test_the_presets() -> None:
-    assert MMMG.presets is not None
-    paper = {
-        "judge": "openai/o3",
-        "variant": "free-text",
-        "reading": "paper",
-        "seed": 42,
-        "judge_args": {"reasoning_effort": "high"},
-        "options": {"template": "as-published"},
-    }
-    assert tomllib.loads(MMMG.presets.read_text("utf-8")) == {
-        "paper": paper,
-        "paper-diffusion": paper | {"painter_args": {"guidance": 3.5}},
-        "release": paper | {"reading": "release", "judge_args": {"temperature": 0, "top_p": 1, "max_tokens": 2048}},
-    }
 
 
 @pytest.mark.slow

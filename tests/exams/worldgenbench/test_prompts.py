@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from limner.core.asks import Ask, Picture, Text
-from limner.core.errors import UsageError
 from limner.core.exam import Question
 from limner.exams.worldgenbench import WORLDGENBENCH
 from limner.exams.worldgenbench.data import ChecklistItem, ChecklistRubric
@@ -72,31 +71,9 @@ def test_reasons_are_asked_for_in_a_strict_shape() -> None:
     assert inner["properties"]["mark"] == {"type": "integer", "enum": [0, 1]}
 
 
-def test_ways_of_asking_never_mix() -> None:
-    ways = [make_variant(WORLDGENBENCH, None, {"explain": explain}) for explain in ("false", "true")]
-    assert len({way.prompts.hash(*PROTOCOL.templates(way)) for way in ways}) == 2
-    assert {name for way in ways for name in PROTOCOL.templates(way)} == {
-        path.stem for path in WORLDGENBENCH.prompts.glob("*.md")
-    }
-    with pytest.raises(UsageError, match="explain=maybe: worldgenbench takes false, true"):
-        make_variant(WORLDGENBENCH, None, {"explain": "maybe"})
-
-
 def test_words_of_the_checklist_are_not_fields() -> None:
     odd = ChecklistRubric(checklist=(ChecklistItem(item="Shows {{reply}} {{", explanation="{{count}}"),))
     assert "1. Item: Shows {{reply}} {{\n   Explanation: {{count}}" in told(ask("false", Question("q", "x", odd)))
-
-
-def test_the_papers_settings() -> None:
-    assert WORLDGENBENCH.preset("paper") == {
-        "judge": "openai/gpt-4o",
-        "variant": "paper",
-        "reading": "paper",
-        "judge_args": {},
-        "options": {"explain": "false"},
-        "painter_args": {},
-        "draw_options": {},
-    }
 
 
 def test_no_sentence_of_the_authors_is_copied() -> None:

@@ -39,16 +39,6 @@ def test_the_score_is_the_share_of_items_met(marks: list[int]) -> None:
 
 
 @given(marks=MARKS, data=st.data())
-def test_a_better_mark_never_lowers_the_score(marks: list[int], data: st.DataObject) -> None:
-    place = data.draw(st.integers(0, len(marks) - 1))
-    better = [*marks[:place], 1, *marks[place + 1 :]]
-    before, after = row(marks).scores["checklist"], row(better).scores["checklist"]
-    assert before is not None
-    assert after is not None
-    assert after >= before
-
-
-@given(marks=MARKS, data=st.data())
 def test_an_undecided_item_leaves_no_score_but_bounds(marks: list[int], data: st.DataObject) -> None:
     asked = question(len(marks))
     hidden = data.draw(st.sets(st.integers(0, len(marks) - 1), min_size=1))
