@@ -9,14 +9,9 @@ import pytest
 from limner import exams
 from limner.core.errors import DataError, UsageError
 from limner.core.registry import Registration
-from limner.exams import ExamSource, kind, kinds, read, resolve
+from limner.exams import ExamSource, kind, read, resolve
 from limner.exams.genexam import GENEXAM
 from limner.exams.starter import write_starter
-
-
-def test_installed_exams() -> None:
-    assert "genexam" in kinds()
-    assert kind("genexam") is GENEXAM
 
 
 def test_an_exam_that_is_not_installed() -> None:
@@ -101,22 +96,6 @@ def test_data_that_is_not_there(tmp_path: Path) -> None:
         read(ExamSource("genexam", "genexam", None))
     with pytest.raises(UsageError, match=r"mine: no such data folder: .*nowhere"):
         read(ExamSource("mine", "genexam", tmp_path / "nowhere"))
-
-
-def test_the_exam_has_the_name_it_was_asked_for() -> None:
-    exam = read(resolve("sample/genexam"))
-    assert (exam.name, exam.kind, len(exam.questions)) == ("sample/genexam", "genexam", 13)
-
-
-def test_a_starter_is_a_whole_exam(tmp_path: Path) -> None:
-    path = write_starter(tmp_path / 'my "own" exam', "genexam")
-    exam = read(resolve(str(path)))
-    assert exam.name == 'my "own" exam'
-    assert exam.notes == ()
-    sample = read(resolve("sample/genexam"))
-    assert [question.hash for question in exam.questions] == [question.hash for question in sample.questions]
-    assert exam.subsets == sample.subsets
-    assert not list(path.parent.rglob("*.py"))
 
 
 def test_a_starter_takes_an_empty_folder_and_no_other(tmp_path: Path) -> None:

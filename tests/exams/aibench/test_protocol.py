@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,13 +48,6 @@ def test_one_call_for_each_question_the_image_first_and_as_it_is() -> None:
         assert [criterion.id for criterion in ask.criteria] == [ask.name]
 
 
-def test_letters_are_sorted() -> None:
-    mixed = item("topology", 1, options={"C": "third", "A": "first", "B": "second"})
-    (ask,) = PROTOCOL.asks(question([mixed]), "0" * 64, {}, variant())
-    assert isinstance(ask.shown[1], Text)
-    assert "A. first\nB. second\nC. third" in ask.shown[1].text
-
-
 def test_the_solver_never_sees_the_method_nor_the_answer() -> None:
     for name in PROTOCOL.variants:
         for ask in PROTOCOL.asks(question(), "0" * 64, {}, variant(name)):
@@ -82,14 +74,6 @@ def test_answers_become_marks(reading: Any) -> None:
     assert marks[1].reason == "answered B; right is A"
 
 
-@pytest.mark.parametrize("reading", READINGS)
-def test_batched_answers_become_the_same_marks(reading: Any) -> None:
-    text = '{"1": "B", "2": "B", "3": "C", "4": "d", "5": "A"}'
-    assert PROTOCOL.marks(question(), [Reply("all", text)], reading) == PROTOCOL.marks(
-        question(), replies("B", "B", "C", "d", "A"), reading
-    )
-
-
 def test_an_unread_answer_is_unread_or_wrong_by_the_reading() -> None:
     given = replies("B", "I cannot say", "C", "D", "A")
     careful, release, paper = (
@@ -113,11 +97,6 @@ def test_scores_of_one_drawing() -> None:
     assert found == {**expected, "overall": pytest.approx((50 + 100 + 100 + 0 + 51) / 5)}
 
 
-def test_without_aesthetics_overall_is_the_mean_of_four() -> None:
-    found = row([1, 0, 1, 1, 0]).scores
-    assert (found["aesthetics"], found["overall"]) == (None, 62.5)
-
-
 def test_unanswered_questions_stay_in_the_denominator() -> None:
     assert row([1, None, None, 1, 1]).scores == {
         "component": 50, "topology": 0, "phase": 100, "semantics": 100, "aesthetics": None, "overall": 62.5,
@@ -138,11 +117,6 @@ def test_a_level_without_questions_has_no_score() -> None:
     assert found == {
         "component": 100, "topology": 100, "phase": None, "semantics": None, "aesthetics": 51, "overall": None,
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("wrong", [None, {}, {"value": None}, {"value": "51"}, {"value": True}, 51])
-def test_an_odd_rating_is_none(wrong: Any) -> None:
-    assert row([1] * 5, {"aesthetics": wrong}).scores["aesthetics"] is None
 
 
 CHECKLISTS = st.lists(
@@ -178,15 +152,6 @@ def test_every_question_counts_the_same_whatever_its_drawing(drawings: list[Any]
     assert found == pytest.approx(expected)
 
 
-def test_overall_works_on_arrays() -> None:
-    means = {
-        name: np.array([value, value + 10])
-        for name, value in zip(PROTOCOL.dimensions, (10, 20, 30, 40, 50), strict=True)
-    }
-    assert PROTOCOL.derive(means)["overall"].tolist() == [30, 40]
-    assert "overall" not in PROTOCOL.derive({"component": 1.0})
-
-
 def test_what_a_reader_is_told() -> None:
     assert PROTOCOL.remarks([]) == []
     assert PROTOCOL.remarks([row([1] * 5, RATED, (1024, 1024))]) == []
@@ -208,10 +173,3 @@ def test_who_rated_the_looks_is_told() -> None:
     assert told("unipercept/1.0.3 iaa model=x") == ["aesthetics rated by unipercept, as in the paper"]
     (said,) = told("model:openai/gpt-5 prompt=0123")
     assert said.startswith("aesthetics rated by model:openai/gpt-5, not by UniPercept as in the paper")
-
-
-def test_the_release_counts_unanswered_questions_too() -> None:
-    marks = PROTOCOL.marks(question(), replies("B", "?", "C", "??", "A"), "release")
-    told = PROTOCOL.analyses([Row(question(), tuple(marks), {})])
-    assert told["unanswered"] == {"component": 1, "topology": 0, "phase": 1, "semantics": 0}
-    assert told["questions"] == {"component": 2, "topology": 1, "phase": 1, "semantics": 1}

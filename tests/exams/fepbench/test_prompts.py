@@ -93,14 +93,3 @@ def test_lines_of_text_are_shown_where_the_variant_says_so() -> None:
         assert "trust your own eyes" in told
     assert "(none)" in sections(asks("ocr", {"ocr": {"value": [], "backend": "some"}})[0])["The drawing"]
     assert not any("recogniser" in words(ask) for ask in asks("paper"))
-
-
-def test_what_the_variants_need() -> None:
-    protocol = FEPBENCH.protocol
-    assert protocol.variants == ("paper", "ocr")
-    assert protocol.needed(make_variant(FEPBENCH, "paper", {})) == frozenset()
-    assert protocol.needed(make_variant(FEPBENCH, "ocr", {})) == {"ocr"}
-    hashes = {
-        way.prompts.hash(*protocol.templates(way)) for way in (make_variant(FEPBENCH, v, {}) for v in ("paper", "ocr"))
-    }
-    assert len(hashes) == 2

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import pytest
 
-from limner.exams.fepbench.scores import match
 from tests.exams.fepbench.atom_sets import Flags, many, question, score
 
 ATOMS = many(visual=(2, 1), text=(4, 2), relation=(2, 2))
 """Two visual instruction atoms v1 v2 and a reasoning one v3; texts t1-t4, t5 t6; relations r1 r2, r3 r4."""
 ASKED = question(ATOMS.model_dump())
-
-
-@pytest.mark.parametrize(("gate", "first", "second"), list(product((0, 1), repeat=3)))
-def test_a_match_is_its_gate_times_half_of_each_part(gate: int, first: int, second: int) -> None:
-    assert match(gate, first, second) == gate * (0.5 * first + 0.5 * second)
 
 
 def test_a_figure_by_hand() -> None:
@@ -61,12 +53,6 @@ def test_precision_of_nothing_is_undefined() -> None:
     assert found["sp_text"] is None
     assert found["sp"] == pytest.approx((0.75 + 1.0) / 2)
     assert found["if_text"] == 0.0
-
-
-def test_a_blank_drawing_has_no_precision_at_all() -> None:
-    nothing: dict[str, Flags] = {a.id: (0, 0, 0) for m in ("visual", "text", "relation") for a in getattr(ATOMS, m)}
-    found = score(ASKED, nothing, layout=(0, 0, 0))
-    assert (found["if"], found["re"], found["sp"]) == (0.0, 0.0, None)
 
 
 def test_the_same_item_named_again_counts_once() -> None:

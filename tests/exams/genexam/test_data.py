@@ -87,11 +87,6 @@ def test_absent_references_are_told_not_refused(tmp_path: Path) -> None:
     assert all(question.reference and question.reference.sha256 is None for question in exam.questions)
 
 
-def test_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
-    write(tmp_path, b"\xef\xbb\xbf" + json.dumps(ROW).encode() + b"\r", json.dumps(changed(id="Q_2")) + "\r")
-    assert [question.id for question in read(tmp_path).questions] == ["Q_1", "Q_2"]
-
-
 @pytest.mark.slow
 def test_the_released_data() -> None:
     exam = read(shared("data", "genexam"))
@@ -167,11 +162,6 @@ def test_an_empty_file(tmp_path: Path, content: bytes) -> None:
     write(tmp_path).write_bytes(content)
     with pytest.raises(DataError, match=r"All_Subjects\.jsonl: no question in this file"):
         read(tmp_path)
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"All_Subjects\.jsonl: cannot be read: No such file"):
-        read(tmp_path / "nowhere")
 
 
 def test_all_problems_at_once(tmp_path: Path) -> None:

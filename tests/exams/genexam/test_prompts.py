@@ -112,11 +112,6 @@ def test_a_reference_that_is_absent(reference: str) -> None:
         getattr(GENEXAM.protocol, stage)(*words[stage])
 
 
-def test_none_needs_no_reference() -> None:
-    plain = question(1.0)
-    assert ask("release", "none", Question(plain.id, plain.prompt, plain.rubric)).shown
-
-
 def test_presets_are_listed_with_all_they_set() -> None:
     lines = limner("exams").out.splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith("genexam:"))

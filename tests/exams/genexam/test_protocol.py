@@ -130,13 +130,6 @@ def test_no_verdict_at_all(three: Question[ScoringPointsRubric], reading: Readin
 
 
 @each_reading
-@pytest.mark.parametrize("cut", [0.25, 0.5, 0.9, 0.99])
-def test_a_reply_cut_off(three: Question[ScoringPointsRubric], reading: Reading, cut: float) -> None:
-    text = json.dumps(reply([1, 1, 1], [2, 2, 2]))
-    assert is_unread(three, text[: int(len(text) * cut)], reading)
-
-
-@each_reading
 def test_the_number_of_replies(three: Question[ScoringPointsRubric], reading: Reading) -> None:
     one = Reply("mark", json.dumps(reply([1, 1, 1], [2, 2, 2])))
     for replies in ([], [one, one], [Reply("caption", one.text)]):
@@ -189,9 +182,3 @@ def test_weights_with_four_decimals() -> None:
     thirds = question(0.3333, 0.3333, 0.3334)
     found = scores(thirds, marks_of(thirds, ([1, 1, 0], (2, 2, 1))))
     assert (found["semantic"], found["relaxed"]) == (0.6666, 71.7)
-
-
-def test_criteria_carry_the_weights(three: Question[ScoringPointsRubric]) -> None:
-    found = [(c.id, c.kind, c.top, c.weight) for c in PROTOCOL.criteria(three)]
-    assert found[:3] == [("point/1", "point", 1, 0.5), ("point/2", "point", 1, 0.3), ("point/3", "point", 1, 0.2)]
-    assert found[3:] == [(name, "rating", 2, None) for name in ("spelling", "readability", "logic")]

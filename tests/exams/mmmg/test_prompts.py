@@ -55,11 +55,6 @@ def test_text_then_the_drawing_as_it_is(variant: str, template: str) -> None:
     assert [criterion.id for criterion in found.criteria] == [c.id for c in MMMG.protocol.criteria(question())]
 
 
-@each
-def test_the_judge_sees_graph_and_annotation_and_not_the_prompt(variant: str, template: str) -> None:
-    assert "Draw a power plant" not in " ".join(sections(ask(variant, template)).values())
-
-
 def test_the_two_forms() -> None:
     structured, free = ask("structured", "corrected"), ask("free-text", "corrected")
     assert (structured.name, structured.contract.schema) == ("mark", SCHEMA)
@@ -100,21 +95,3 @@ def test_a_service_is_asked_and_read(tmp_path: Path, chat: ChatServer, monkeypat
     assert "regions counted by classical: not the paper's readability" in out
     shown = limner("show", "sample/mmmg", "secondaryschool_Literature_1").out
     assert "TemporalOrder(falling action, resolution)" in shown
-
-
-@pytest.mark.slow
-def test_a_judge_that_leaves_items_out_is_asked_again(
-    tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_settings(tmp_path, chat.base_url)
-    chat.configure(reply=json.dumps(body([1, 1, 1, 1], [1, 1, 1, 0])))
-    how = ("--ids", "secondaryschool_Literature_1", "--judge", JUDGE, "--painter", "control/reference")
-    limner("run", "sample/mmmg", *how, "--json")
-    assert len(chat.records(10)) == 3
-    again = chat.records(10)[-1]["body"]["messages"]
-    assert "no usable answer for entity/5 (not answered)" in json.dumps(again)
-    (careful,) = limner("export", "sample/mmmg").lines()
-    assert (careful["marks"]["entity/5"], careful["scores"]["fidelity_exact"]) == (None, None)
-    (paper,) = limner("export", "sample/mmmg", "--reading", "paper").lines()
-    assert (paper["marks"]["entity/5"], paper["scores"]["entity_recall"]) == (0, 0.8)

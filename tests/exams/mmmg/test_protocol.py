@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from limner.core.asks import Reply
 from limner.core.errors import UsageError
 from limner.core.exam import Question
-from limner.core.marks import Mark, fill
+from limner.core.marks import Mark
 from limner.core.protocol import Row
 from limner.exams.mmmg import MMMG
 from limner.exams.mmmg.analysis import failures
-from limner.exams.mmmg.data import LEVELS, GraphRubric
+from limner.exams.mmmg.data import GraphRubric
 from limner.exams.mmmg.scores import readability
 from limner.scoring.stats import bootstrap
-from tests.exams.mmmg.cases import DEPENDENCIES, ELEMENTS, graphs, marks, question, structured
+from tests.exams.mmmg.cases import DEPENDENCIES, graphs, marks, question, structured
 
 PROTOCOL = MMMG.protocol
 NAMES = (
@@ -135,11 +135,6 @@ def test_scores_stay_on_their_scale_and_monotone_ones_rise(
             assert (after[score.name] or 0) >= low
 
 
-def test_a_drawing_never_made_counts_as_nothing() -> None:
-    found = PROTOCOL.nothing(question())
-    assert found == dict.fromkeys(NAMES, 0.0)
-
-
 def rows_of(values: Mapping[str, list[float]]) -> list[Row]:
     """Drawings by level with the MMMG-Scores given."""
     found = []
@@ -168,15 +163,6 @@ def test_resamples_that_miss_a_level() -> None:
             parts[name][1][place] += bottom
     found = bootstrap(parts, PROTOCOL.derive)["mmmg_release_avg"]
     assert [found.value, found.low, found.high] == pytest.approx([0.5, 0.2, 0.8])
-
-
-@given(st.dictionaries(st.sampled_from(LEVELS), st.lists(st.floats(0, 1), min_size=1, max_size=4), min_size=1))
-def test_averages_of_any_drawings(values: dict[str, list[float]]) -> None:
-    found = PROTOCOL.summary(rows_of(values))
-    everything = [score for scores in values.values() for score in scores]
-    assert found["mmmg_release"] == pytest.approx(sum(everything) / len(everything))
-    means = [sum(scores) / len(scores) for scores in values.values()]
-    assert found["mmmg_release_avg"] == pytest.approx(sum(means) / len(means))
 
 
 def test_the_error_analysis() -> None:
@@ -239,15 +225,3 @@ def test_replies_that_are_none_or_too_many() -> None:
     for replies in ([], [Reply("mark", "{}"), Reply("checklist", "")], [Reply("ocr", "x")], [Reply("mark", "nothing")]):
         given = PROTOCOL.marks(question(), replies, "release")
         assert [mark.verdict for mark in given] == ["unread"] * 5
-
-
-def test_criteria() -> None:
-    criteria = PROTOCOL.criteria(question())
-    assert [(c.id, c.text, c.kind, c.labels) for c in criteria[2:4]] == [
-        ("entity/3", "turbine", "entity", ("turbine",)),
-        ("dependency/1", "Causes(boiler, steam)", "dependency", ()),
-    ]
-    assert [c.text for c in criteria] == [*ELEMENTS, *DEPENDENCIES]
-    assert all(
-        PROTOCOL.scores(question(), fill([], criteria, best), {})["u_acc"] == float(best) for best in (True, False)
-    )

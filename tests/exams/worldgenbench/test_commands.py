@@ -10,8 +10,6 @@ import pytest
 
 from limner.exams import read, resolve
 from tests.cli.invoke import limner
-from tests.fakes import ChatServer
-from tests.support import JUDGE, write_settings
 
 QUESTIONS = read(resolve("sample/worldgenbench")).questions
 EXAM = "sample/worldgenbench"
@@ -65,30 +63,6 @@ def test_replayed_replies_through_all_commands(replies: str) -> None:
     assert rows[QUESTIONS[3].id]["status"] == "unreadable"
     assert rows[QUESTIONS[3].id]["scores"] == {}
     assert rows[QUESTIONS[1].id]["scores"] == {"checklist": pytest.approx(shares[1])}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("explain", ["false", "true"])
-def test_a_chat_model_is_shown_rules_picture_and_checklist(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat: ChatServer, explain: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_settings(tmp_path, chat.base_url)
-    asked = QUESTIONS[0]
-    answers = [{"reason": f"seen {n}", "mark": mark} for n, mark in enumerate(marks(6)[: len(asked.rubric.checklist)])]
-    text = json.dumps({"answers": answers}) if explain == "true" else str([answer["mark"] for answer in answers])
-    chat.configure(reply=text)
-    words = ("--painter", "control/reference", "--ids", asked.id, "--judge", JUDGE, "-O", f"explain={explain}")
-    limner("run", EXAM, *words)
-    (record,) = chat.records(10)
-    first, picture, last = record["body"]["messages"][0]["content"]
-    assert "## Going back" in first["text"]
-    assert picture["type"] == "image_url"
-    assert f"1. Item: {asked.rubric.checklist[0].item}" in last["text"]
-    assert asked.prompt not in first["text"] + last["text"]
-    (marking,) = limner("show", EXAM, asked.id, "--json").json()["markings"]
-    assert [mark["value"] for mark in marking["marks"]] == [answer["mark"] for answer in answers]
-    assert [bool(mark["reason"]) for mark in marking["marks"]] == [explain == "true"] * len(answers)
 
 
 def test_there_are_no_released_results_to_import(tmp_path: Path) -> None:

@@ -86,11 +86,6 @@ def test_names_and_abbreviations(tmp_path: Path, short: str, name: str) -> None:
     assert {q.tags[field] for q in read(path).questions} == {short}
 
 
-def test_the_abbreviations_are_the_papers() -> None:
-    assert list(CONTINENTS) == ["AF", "AN", "AS", "EU", "NA", "OC", "SA"]
-    assert list(DISCIPLINES) == ["ASTR", "BIO&MED", "CHEM", "EASC", "PHYS", "XDIS"]
-
-
 def test_references_are_optional(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "a.png").write_bytes(picture(1))
@@ -134,12 +129,6 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, write: Any, row: A
     told = wrong(path)
     assert told.startswith(f"{path}:{number}: ")
     assert said in told
-
-
-def test_an_id_twice(tmp_path: Path) -> None:
-    lines(tmp_path / "a.jsonl", nature(id="x"))
-    lines(tmp_path / "b.jsonl", nature(id="y"), nature(id="x"))
-    assert wrong(tmp_path) == f"{tmp_path / 'b.jsonl'}:2: id x: this id stands already in a.jsonl:1"
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:
