@@ -27,12 +27,6 @@ def inside(source: StoreSource, painter: str) -> tuple[Entry, ...]:
     return source.field.inside[source.names.index(painter)]
 
 
-def test_an_exams_own_plot_takes_the_place_of_the_usual_one(filled: dict[str, Store]) -> None:
-    columns = known()["levels"].frame("aibench", PlotChoice(store=filled["aibench"])).columns
-    assert columns == ("component", "topology", "phase", "semantics")
-    assert known()["failures"].frame("mmmg", PlotChoice(store=filled["mmmg"])).columns == tuple(LIMITS)
-
-
 @pytest.mark.slow
 def test_exams_of_another_kind_are_refused(filled: dict[str, Store]) -> None:
     for name, kind in (("atoms", "fepbench"), ("regions", "mmmg"), ("logic-aesthetics", "aibench")):

@@ -17,8 +17,6 @@ from limner.store import Store
 from tests.support import picture
 from tests.tables import synthetic
 
-Sources = Callable[..., StoreSource]
-
 
 def test_one_question_as_every_painter_drew_it(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
@@ -38,14 +36,6 @@ def check_tiles(found: StoreSource, store: Store) -> None:
             assert tile.image == store.blobs.get(entry.drawing.image or "")
             value = entry.scores[found.score.name]
             assert tile.words == (f"{found.score.name} {'–' if value is None else f'{value:.1f}'}",)
-
-
-@pytest.mark.slow
-def test_a_question_by_its_id_and_one_that_is_not_there(source: Sources) -> None:
-    ids = [entry.question.id for entry in source("genexam").field.inside[0]]
-    assert drawings(source("genexam", question=ids[-1])).title == ids[-1]
-    with pytest.raises(UsageError, match="--question nothing: genexam has no such question with scores; there is: "):
-        drawings(source("genexam", question="nothing"))
 
 
 def test_pictures_keep_their_shape_and_broken_ones_are_said(matplotlib: None) -> None:

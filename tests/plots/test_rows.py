@@ -29,13 +29,6 @@ def test_failures_elsewhere_are_drawings_without_a_score(source: Sources) -> Non
         assert sum(value or 0 for value in shares.values()) == pytest.approx(1 - told[name].coverage, abs=1e-4)
 
 
-def test_no_failure_at_all_is_said(tmp_path: Path) -> None:
-    with Store(tmp_path) as store:
-        synthetic.fill(store, "genexam", painters=2, images=False, faults=False)
-        with pytest.raises(UsageError, match="every drawing has a score"):
-            failures(load("genexam", PlotChoice(store=store)))
-
-
 def test_a_row_is_only_as_high_as_its_own_name_needs(matplotlib: None) -> None:
     rows = named_rows(["short", "a-painter-with-a-name-of-two-lines", "other"], 1.3, 0.125)
     assert [name.count("\n") for name in rows.names] == [0, 1, 0]

@@ -77,19 +77,6 @@ def test_inclusion_weights_are_used(store: Store) -> None:
     assert found.rates == {"one": pytest.approx(0.2), "two": pytest.approx(0.8)}
 
 
-def test_only_some_painters(store: Store) -> None:
-    there = drawn(store)
-    anna = person(store, "anna")
-    for id in sorted({id for id, _ in there}):
-        choose(store, anna, there[id, "one"], there[id, "two"], "first")
-        choose(store, anna, there[id, "one"], there[id, "three"], "second")
-    (found,) = preferences(EXAM, store=store, without=["three"])
-    assert set(found.rates) == {"one", "two"}
-    assert "never lost or tied against the others: one" in str(found.reason)
-    with pytest.raises(UsageError, match="there is: one, three, two"):
-        preferences(EXAM, store=store, painters=["four"])
-
-
 def test_nobody_has_chosen(store: Store) -> None:
     drawn(store)
     with pytest.raises(UsageError, match="nobody has chosen between two drawings"):

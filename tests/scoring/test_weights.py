@@ -107,15 +107,3 @@ def test_what_is_lacking_is_said(store: Store) -> None:
         fitted_weights(EXAM, store=store, train=["anna", "ben"])
     with pytest.raises(UsageError, match="no weighted score strict; there is: relaxed"):
         fitted_weights(EXAM, store=store, score="strict")
-
-
-@pytest.mark.slow
-def test_as_text_json_and_csv(store: Store, tmp_path: Path) -> None:
-    rated(store)
-    store.close()
-    words = ("agree", EXAM, "--weights", "--store", tmp_path / "store")
-    assert "all but anna" in limner(*words).out
-    body = limner(*words, "--train", "anna,ben", "--format", "json").json()
-    assert [fold["held_out"] for fold in body["folds"]] == [["cleo"]]
-    rows = list(csv.DictReader(io.StringIO(limner(*words, "--format", "csv").out)))
-    assert {row["measure"] for row in rows} == {"weight", "rounded_weight", "pearson", "gain"}

@@ -42,17 +42,3 @@ def test_shares_and_the_gravest_example_of_each_question() -> None:
     assert [(one["q"], one["text"]) for one in point["examples"]] in ([(0, "b"), (1, "b")], [(1, "b"), (0, "b")])
     assert (logic["met"], logic["failed"], logic["examples"][0]["value"]) == (2.5, 1, 1)
     assert faults.of(1, 0) == faults.of(0, 1) == []
-
-
-@given(st.integers(1, 60))
-def test_no_more_than_a_handful_is_kept_however_many_fail(count: int) -> None:
-    faults = Faults()
-    for number in range(count):
-        slot, one = entry(number, 0, number % 2, None)
-        faults.add(0, slot, one, CRITERIA)
-    (point,) = faults.of(0, 0)
-    assert point["failed"] == count + (count + 1) // 2
-    assert len(point["examples"]) == min(SHOWN, count)
-    assert len({one["q"] for one in point["examples"]}) == len(point["examples"])
-    grave = [one["text"] for one in point["examples"]]
-    assert grave == sorted(grave, key=lambda text: text != "b")

@@ -26,15 +26,6 @@ def test_what_differs_does_not_depend_on_the_order_of_markings(
     assert differing(found) == differing(other)
 
 
-@given(markings())
-def test_places_that_differ_were_decided_twice_and_differently(found: list[tuple[int, int, bytes]]) -> None:
-    both, places, judges, repeats = differing(found)
-    for place in places:
-        assert len({marks[place] for _, _, marks in found} - {UNDECIDED}) > 1
-    assert len(places) <= both
-    assert bool(places) == (judges or repeats)
-
-
 def test_repeats_that_differ_alike_are_no_difference_between_judges() -> None:
     split = [(0, 0, b"\x00"), (0, 1, b"\x01"), (1, 0, b"\x00"), (1, 1, b"\x01")]
     assert differing(split) == (1, [0], False, True)

@@ -23,12 +23,6 @@ def test_of_a_path_its_last_name_is_left(parts: list[str], before: str) -> None:
     assert without_folders({"a": [path, 1, None]}) == {"a": [f"…/{parts[-1]}", 1, None]}
 
 
-@given(st.lists(name, min_size=1, max_size=4))
-def test_names_and_addresses_stay(parts: list[str]) -> None:
-    for words in ("/".join(parts), f"https://{'/'.join(parts)}", f"s3://{'/'.join(parts)}"):
-        assert no_folders(words) == words
-
-
 def test_nothing_on_a_site_names_the_folders_of_its_machine(tmp_path: Path) -> None:
     """A painter and a judge that are named by where they lie, and a drawing that is not there."""
     small = write_exam(tmp_path, 3)

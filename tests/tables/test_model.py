@@ -39,22 +39,9 @@ def test_what_must_be_known_first_stands_above(capsys: pytest.CaptureFixture[str
         assert text.index("above") < text.index("cell") < text.index("below")
 
 
-def test_as_markdown(capsys: pytest.CaptureFixture[str]) -> None:
-    show("md", lambda: [TABLE, simple_table("empty", ["x"], [])])
-    text = capsys.readouterr().out
-    assert "| \\[red\\]x\\[/red\\] a\\|b | 3 |" in text
-    assert "|---|--:|" in text
-    assert text.endswith("### empty\n\n")
-
-
 def test_every_format_of_a_plain_table() -> None:
     for form in ("text", "md", "csv", "latex", "html"):
         assert "3" in rendered(TABLE, form)
-
-
-def test_no_minus_before_nothing() -> None:
-    assert number(-0.04, 1) == "0.0"
-    assert number(-0.06, 1) == "-0.1"
 
 
 def test_cells_of_numbers() -> None:

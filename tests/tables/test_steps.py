@@ -42,15 +42,3 @@ def test_the_sheet_has_room_for_every_card() -> None:
 def test_words_longer_than_a_card_do_not_run_over_its_edge() -> None:
     made = sheet([Card("x", "Donaudampfschifffahrt" * 20)])
     assert made.getpixel((made.width - 2, 60)) == made.getpixel((made.width - 2, 2))
-
-
-def test_several_drawings_get_numbered_files(tmp_path: Path) -> None:
-    with Store(tmp_path / "store") as store:
-        one, _ = store.blobs.put(picture(1))
-        drawn = {"notes": {"steps": [{"step": "draft", "image": one}]}, "image": one}
-        body = {"id": "q", "prompt": "p", "drawings": [drawn, {"notes": None, "image": one}, drawn]}
-        files = write_steps(body, store, tmp_path / "s.png")
-        assert [file.name for file in files] == ["s-1.png", "s-2.png"]
-        assert Image.open(io.BytesIO(files[0].read_bytes())).width > CARD
-        with pytest.raises(UsageError, match="no drawing was made in steps"):
-            write_steps({**body, "drawings": []}, store, tmp_path / "s.png")

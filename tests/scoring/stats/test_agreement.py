@@ -60,21 +60,6 @@ def test_neither_order_nor_who_is_first_matters(marks: list[tuple[str, Any, Any]
     assert (found.kappa.value is None) == (found.reason is not None)
 
 
-@given(MARKS)
-def test_a_judge_agrees_with_itself(marks: list[tuple[str, Any, Any]]) -> None:
-    found = mark_agreement((question, a, a) for question, a, _ in marks)
-    assert found.n == sum(a is not None for _, a, _ in marks)
-    assert found.same.value == (1.0 if found.n else None)
-    assert found.kappa.value in (None, pytest.approx(1.0))
-
-
-def test_marks_that_are_all_alike_are_no_certainty() -> None:
-    found = mark_agreement([(question, value, value) for question in "abcdefgh" for value in (0, 1)])
-    assert (found.same.value, found.same.low, found.same.high) == (1.0, wilson(8, 8).low, 1.0)
-    few = mark_agreement([(question, value, value) for question in "abcd" for value in (0, 1)])
-    assert (few.same.value, few.same.low, few.same.high) == (1.0, None, None)
-
-
 def test_where_there_is_nothing_to_tell() -> None:
     assert mark_agreement([("q", 1, None)]).reason == "no mark that both decided"
     alike = mark_agreement([("q", 1, 1), ("r", 1, 1)])

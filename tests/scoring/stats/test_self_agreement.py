@@ -37,12 +37,6 @@ def test_the_rate_does_not_grow_with_repeats() -> None:
         assert found.ever.value == pytest.approx(1 - 0.8**repeats - 0.2**repeats, abs=0.03)
 
 
-def test_no_flip_among_few_questions_is_no_certainty() -> None:
-    never = flips([(question, [1, 1]) for question in "abcdefgh"])
-    assert (never.rate.value, never.rate.low) == (0.0, 0.0)
-    assert never.rate.high == never.ever.high == wilson(0, 8).high
-
-
 def test_nothing_was_repeated() -> None:
     found = flips([("q", [1.0]), ("r", [None, 1.0])])
     assert (found.n, found.rate.value) == (0, None)
