@@ -13,7 +13,6 @@ from limner.core.errors import UsageError
 from limner.exams.aibench import plots as aibench
 from limner.exams.fepbench import plots as fepbench
 from limner.exams.mmmg import plots as mmmg
-from limner.exams.mmmg.analysis import LIMITS
 from limner.plots import known
 from limner.plots.source import PlotChoice, StoreSource, load
 from limner.scoring import Entry

@@ -8,8 +8,7 @@ from statistics import mean
 import pytest
 
 from limner import api
-from limner.core.errors import UsageError
-from limner.plots.grids import categories, heatmap, levels, profile
+from limner.plots.grids import categories, heatmap
 from limner.plots.source import StoreSource
 from limner.scoring import Entry
 from limner.scoring.stats import LEAST

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.core.errors import UsageError
 from limner.core.plot_data import Point, Points, Quantity, front
-from limner.plots.points import _set_dollars, choose, cost, points
-from limner.plots.source import PlotChoice, StoreSource, load
+from limner.plots.points import choose, cost, points
+from limner.plots.source import PlotChoice, load
 from limner.plots.style import compose, look
 from limner.store import Store
 from tests.tables import synthetic

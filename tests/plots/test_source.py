@@ -9,7 +9,6 @@ import pytest
 
 from limner import api
 from limner.core.errors import UsageError
-from limner.plots.rows import failures
 from limner.plots.source import PlotChoice, StoreSource, load
 from limner.scoring import MET
 from limner.store import Store

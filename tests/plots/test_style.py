@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
 from limner.core.plot_data import Grid, Quantity
-from limner.plots.style import SMALL, Sketch, broken, compose, fit, look, save, whole, wide, wrapped
+from limner.plots.style import SMALL, Sketch, broken, compose, look, save, whole, wide
 from tests.tables.synthetic import cast
 
 pytestmark = pytest.mark.usefixtures("matplotlib")

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from limner.scoring import MET
-from limner.scoring.stats import Measure
 from limner.site import build
-from limner.site.answers import _sure as sureness
 from limner.store import Store
 from tests.browser import expect
 from tests.scoring.compare.desk import Desk
-from tests.site.conftest import Site
 from tests.site.reading import parts
 from tests.site.visiting import Browser
 

@@ -8,13 +8,10 @@ from typing import Any
 
 import pytest
 
-from limner import api, exams
+from limner import api
 from limner.scoring import compare
-from limner.scoring.compare.judges import marks_compared
-from limner.scoring.compare.raters import raters
 from limner.store import Store
 from tests.site.conftest import Site
-from tests.site.reading import parts
 from tests.site.test_uneven import LABELS, exam_of
 
 

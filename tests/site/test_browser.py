@@ -10,7 +10,7 @@ import pytest
 from tests.browser import comes, expect
 from tests.site.conftest import Site
 from tests.site.reading import keys, parts
-from tests.site.visiting import Browser, faint, lies_over, overflow, unnamed
+from tests.site.visiting import Browser, faint, overflow, unnamed
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from limner.scoring.compare import painters
 from tests.browser import comes, expect
 from tests.site.conftest import Site
 from tests.site.reading import keys, parts

@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from limner import exams
-from limner.scoring import MET, Comparable, comparables
+from limner.scoring import MET, Comparable
 from limner.scoring.compare import painters
-from limner.scoring.compare.pairs import side_pairs
-from limner.scoring.groups import find_groups
 from limner.site import build, pair_data
 from limner.store import Store
 from tests.site.conftest import Site

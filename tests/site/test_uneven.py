@@ -9,18 +9,14 @@ import pytest
 
 from limner import api, exams
 from limner.core.errors import UsageError
-from limner.core.evaluator import Which
-from limner.scoring import load_groups
 from limner.scoring.deviations import deviations
 from limner.site import build
 from limner.store import Store
-from limner.store.records import save_setup
 from tests.browser import comes, expect
 from tests.cli.invoke import limner
 from tests.site import uneven
 from tests.site.conftest import Site
 from tests.site.reading import parts
-from tests.site.test_builder import draw, mark, tiny
 from tests.site.visiting import Browser, faint
 
 LABELS = ["gpt-5 · reasoning_effort=high", "gpt-5 · reasoning_effort=low"]

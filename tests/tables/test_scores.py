@@ -11,7 +11,7 @@ import pytest
 
 from limner.core.evaluator import Evaluator
 from limner.exams import kind
-from limner.scoring import Comparable, Cut, Group, Numbers, Standing
+from limner.scoring import Comparable, Group, Numbers, Standing
 from limner.scoring.stats import Interval
 from limner.tables.render import show
 from limner.tables.results import Standings

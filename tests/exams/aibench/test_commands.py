@@ -214,26 +214,3 @@ def test_method_texts_go_whole_to_services_that_cut_them(
     assert "1 of 2 drawings were made from the beginning of their prompt alone" in " ".join(shown.split())
     page = limner("show", "aibench", ROW["id"], "--store", tmp_path / "store", "--json").json()
     assert f"{page['drawings'][0]['notes']['prompt_cut']['read']:,}" == limit
-
-
-@pytest.mark.slow
-def test_rows_say_whether_the_service_rewrote_their_prompts(
-    tmp_path: Path, dashscope: JobServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DASHSCOPE_API_KEY", "sk-any")
-    dashscope.reset()
-    dashscope.configure(revise=True)
-    lines = f'[providers.dashscope]\nimage_url = "{dashscope.root}"\nlink_hosts = ["*"]\n'
-    (tmp_path / "limner.toml").write_text(lines, "utf-8")
-    data = write(tmp_path / "AIBench.jsonl", ROW)
-    replay = write(tmp_path / "r.jsonl", {"id": ROW["id"], "reply": "B"})
-    words = ("--data", data, "--painter", "dashscope/qwen-image", "--judge", f"replay/{replay}")
-    for rewrite in ((), ("--painter-arg", "service_rewrite=on")):
-        limner("run", "aibench", *words, "--painter-arg", "poll_pause_s=0.001", *rewrite, "--store", tmp_path / "store")
-    found = limner("scores", "aibench", "--store", tmp_path / "store", "--format", "json").json()
-    told = {row["painter"]: [each for each in row["remarks"] if "rewrote" in each] for row in found}
-    assert told == {
-        "dashscope/qwen-image": ["1 of 1 drawings were made from a prompt that the service rewrote"],
-        "dashscope/qwen-image · service rewrite": [],
-    }

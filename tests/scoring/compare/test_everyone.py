@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
@@ -16,7 +15,6 @@ from limner.core.errors import UsageError
 from limner.scoring import compare
 from limner.scoring.compare import Agreement, PairNumber
 from limner.store.open import open_store
-from tests.scoring.compare.desk import Desk
 from tests.scoring.compare.studied import CHANCE, PEOPLE, SKILLS, STUDY, Studied
 
 pytestmark = pytest.mark.slow

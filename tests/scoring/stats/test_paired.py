@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from limner.scoring.stats import Parts, as_parts, paired, questions_needed, ratios, sign_flip, spread_of_differences
-from limner.scoring.stats.permutation import EXACT
 
 VALUES = st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10)), min_size=1, max_size=20)
 

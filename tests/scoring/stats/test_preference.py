@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.scoring.stats import Interval
 from limner.scoring.stats.preference import WeightedChoice, strengths, win_rates
 
 TENNIS = {

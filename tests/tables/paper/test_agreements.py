@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import mean, stdev
+from statistics import mean
 
 import pytest
 from scipy import stats
@@ -12,7 +12,7 @@ from limner.store.open import open_store
 from limner.tables.model import MISSING, Table, TableRow
 from limner.tables.paper import TableChoice, build, find
 from tests.scoring.compare.desk import Desk
-from tests.scoring.compare.studied import CHANCE, PEOPLE, STUDY, Studied
+from tests.scoring.compare.studied import CHANCE, STUDY, Studied
 
 pytestmark = pytest.mark.slow
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from limner import exams
 from limner.core import settings
 from limner.core.errors import DataError, UsageError
 from limner.core.settings import PainterFacts
@@ -17,9 +14,7 @@ from limner.tables.paper import find
 from limner.tables.paper.blocks import ranked
 from limner.tables.paper.facts import facts_of
 from limner.tables.paper.layout import read
-from limner.tables.paper.measures import measure
 from limner.tables.paper.transpose import turned
-from tests.tables import synthetic
 from tests.tables.shipped import LAYOUTS
 
 

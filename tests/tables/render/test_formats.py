@@ -19,7 +19,7 @@ from limner.tables.paper import build, find
 from limner.tables.render import FORMATS, html, latex, markdown, rendered
 from limner.tables.render import csv as csv_format
 from limner.tables.render.parts import clean
-from tests.tables.render.samples import NASTY, nasty
+from tests.tables.render.samples import nasty
 from tests.tables.shipped import LAYOUTS
 
 PUBLISHED = [build(layout) for layout in LAYOUTS.values()]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.tables.render.latex_text import ems, escape, needs, shown
+from limner.tables.render.latex_text import ems, escape, needs
 
 anything = st.text(st.characters(), max_size=40)
 
