@@ -15,6 +15,11 @@ from limner.core.training import concepts_in, overlap, plain, read_samples
 from tests.train.conftest import write_samples
 
 
+@pytest.fixture(name="data")
+def _data(tmp_path: Path) -> Path:
+    return write_samples(tmp_path / "data", 4)
+
+
 def test_samples_are_questions_with_their_pictures(data: Path) -> None:
     samples = read_samples(data)
     assert [sample.id for sample in samples] == ["s0", "s1", "s2", "s3"]
