@@ -86,6 +86,9 @@ def blown_up(image: Image.Image, chance: random.Random) -> Image.Image:
     return less.resize(image.size, Image.Resampling.BICUBIC)
 
 
+LOW: dict[str, Damage] = {"small": small, "blown up": blown_up}
+
+
 def _over(image: Image.Image, draw: Callable[[ImageDraw.ImageDraw], None]) -> Image.Image:
     layer = Image.new("RGBA", image.size, (0, 0, 0, 0))
     draw(ImageDraw.Draw(layer))

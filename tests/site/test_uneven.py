@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from limner import api, exams
+from limner import api
 from limner.core.errors import UsageError
-from limner.scoring.deviations import deviations
 from limner.site import build
 from limner.store import Store
 from tests.browser import comes, expect
@@ -63,32 +62,6 @@ def test_painters_without_a_score_have_their_row_and_no_place(odd: Site) -> None
     assert rows["lab/even"]["place"] == rows["lab/twin"]["place"]
     assert (rows["lab/cutter"]["n"], rows["lab/cutter"]["expected"]) == (4, 12)
     assert rows["lab/cutter"]["coverage"] == pytest.approx(1 / 3, abs=1e-4)
-
-
-def test_categories_are_on_the_questions_that_painters_are_compared_on(tmp_path: Path, odd: Site) -> None:
-    def counts(folder: Path) -> dict[int, int]:
-        (by,) = parts(folder / "exams" / "genexam" / "data", "by")
-        found: dict[int, int] = {}
-        for way, painter, view in (one for value in by["difficulty"].values() for one in value):
-            if way == 0:
-                found[painter] = found.get(painter, 0) + view["n"]
-        return found
-
-    painters = [painter["row"] for painter in exam_of(odd.folder)["painters"]]
-    assert counts(odd.folder)[painters.index("lab/even")] == 4
-    build(tmp_path / "all", store=odd.store, on="all", images=False)
-    assert exam_of(tmp_path / "all")["on"] == "all"
-    assert counts(tmp_path / "all")[painters.index("lab/even")] == 12
-
-
-def test_a_row_says_what_differs_from_the_paper(odd: Site) -> None:
-    row = rows_of(exam_of(odd.folder))["lab/cutter"]
-    with Store(odd.store, create=False) as store:
-        kind, groups = api.groups("genexam", store=store, judges=[LABELS[0]])
-        (group,) = [group for group in groups if group.name == "lab/cutter"]
-    assert row["differs"] == deviations(exams.kind(kind), group, "careful", 1000)
-    assert "4 questions where the paper has 1000" in row["differs"]
-    assert "reading careful instead of paper" in row["differs"]
 
 
 @pytest.mark.slow

@@ -38,6 +38,14 @@ def test_few_questions_are_exchanged_in_every_way(pairs: list[tuple[int, int]]) 
     assert sign_flip(as_parts(one), as_parts(other)).value == pytest.approx(brute(one, other))
 
 
+def test_many_questions_are_sampled_near_the_truth() -> None:
+    generator = np.random.default_rng(3)
+    one = generator.normal(0.3, 1, 60)
+    other = np.zeros(60)
+    found = sign_flip(as_parts(one.tolist()), as_parts(other.tolist()))
+    assert found.value == pytest.approx(scipy_stats.ttest_rel(one, other).pvalue, abs=0.02)
+
+
 @given(VALUES)
 def test_who_is_named_first_does_not_matter(pairs: list[tuple[int, int]]) -> None:
     one, other = sides(pairs)
